@@ -15,7 +15,8 @@ pytest.importorskip("tokenizers")
 
 from nli_model import make_model
 
-from ragstone import ConfigError, estimate, evaluate
+from labelled import city_records, city_rows, write
+from ragstone import ConfigError, agree, estimate, evaluate, tune
 from ragstone.config import resolve
 from ragstone.judges.nli import NliJudge
 from ragstone.judges.nli.judge import NliBackend
@@ -27,6 +28,7 @@ from ragstone.types import Passage, Span, Unit, Verdict
 EXAMPLES = Path(__file__).parents[2] / "examples" / "traces.jsonl"
 LID = "The pot has a steel lid. It holds two litres."
 FILLER = "Guests may borrow towels at the desk near the stairs."
+LIKELY = "The pot has a lid for soup."
 TWINS = "The lid is made of steel. Bake it for 20 minutes. Anna Berg runs the shop."
 QUESTION = "What is the lid made of?"
 
@@ -39,7 +41,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def judge(model: Path) -> NliJudge:
-    return NliJudge(f"nli:{model}", str(model))
+    return at_threshold(model, None)
+
+
+def at_threshold(model: Path, threshold: float | None) -> NliJudge:
+    return NliJudge(f"nli:{model}", str(model), threshold)
 
 
 def units(*texts: str) -> tuple[Unit, ...]:
@@ -166,6 +172,78 @@ def test_a_trace_has_the_models_support_and_says_that_other_marks_are_not_its_ow
     assert answer.relevance_reason.startswith("marked by shared words, not by the model")
 
 
+# ---- thresholds
+
+
+@pytest.mark.parametrize("task", ["support", "assign", "response_support"])
+def test_yes_begins_at_the_threshold(model: Path, task: Task) -> None:
+    """The probability stays; the reason says what the threshold has changed, and only then."""
+    own, at, above = (
+        rated(at_threshold(model, threshold), (LIKELY,), LID, task=task)[0] for threshold in (None, 0.7, 0.75)
+    )
+    assert [verdict.label for verdict in (own, at, above)] == ["yes", "yes", "no"]
+    assert own.probability == at.probability == above.probability == pytest.approx(0.72, abs=0.01)
+    assert (at.reason, above.reason) == (own.reason, f"{own.reason}; below the threshold of 0.75")
+
+
+def test_a_lower_threshold_accepts_more_statements_but_no_response_with_an_unsupported_one(model: Path) -> None:
+    text, loose = "It has a lid for soup inside.", at_threshold(model, 0.1)
+    verdict, own = (rated(judge, (text,), LID)[0] for judge in (loose, at_threshold(model, None)))
+    assert (verdict.label, own.label) == ("yes", "no")
+    assert verdict.reason == f"{own.reason}; reaches the threshold of 0.1"
+    (whole,) = rated(loose, (f"{LID} {text}",), LID, task="response_support")
+    assert (whole.label, whole.probability) == ("no", 0.49)
+
+
+@pytest.mark.parametrize("threshold", [0.1, 0.95])
+def test_what_the_rules_decide_stays_at_any_threshold(model: Path, threshold: float) -> None:
+    claims = ("Bake it for 25 minutes.", "Anna Holm runs the shop.", "The context does not mention a lid.",
+              "The context does not mention a warranty.")  # fmt: skip
+    found = rated(at_threshold(model, threshold), claims, TWINS)
+    assert [verdict.label for verdict in found] == ["no", "no", "no", "yes"]
+    assert not any("threshold" in verdict.reason for verdict in found)
+    for verdict in found:
+        assert f"({verdict.probability:.2f}" in verdict.reason
+
+
+@pytest.mark.parametrize("threshold", [0.09, 0.96])
+def test_a_threshold_at_which_the_rules_or_unread_windows_would_count_is_refused(model: Path, threshold: float) -> None:
+    with pytest.raises(ConfigError, match=rf"threshold {threshold}; expected a number from 0.1 to 0.95$"):
+        at_threshold(model, threshold)
+
+
+def test_a_table_sets_a_threshold_and_stored_replies_serve_it(model: Path, tmp_path: Path) -> None:
+    table = f'[judges.strict]\nprovider = "nli"\nmodel = "{model}"\nthreshold = 0.9\n'
+    (tmp_path / "ragstone.toml").write_text(table, encoding="utf-8")
+    records = [{"id": "a", "question": QUESTION, "response": LIKELY, "contexts": [LID]}]
+    scores, signatures, here = [], [], []
+    for judge in (f"nli:{model}", "strict"):
+        run = evaluate(records, "groundedness", judge, config=tmp_path / "ragstone.toml", store=tmp_path / "s.db")
+        scores.append(run.summary()["metrics"]["groundedness"]["mean"])
+        signatures.append(run.summary()["metrics"]["groundedness"]["signature"])
+        here.append(bool(run.summary()["bill"]["here"]))
+        run.store.close()
+    assert (scores, here) == ([1.0, pytest.approx(2 / 3)], [True, False])
+    assert f"|support:nli/overlap+nli-1#{NliBackend(str(model)).files.digest}.onnxruntime-" in signatures[0]
+    assert ",cut=0.9|" in signatures[1]
+    assert signatures[1].replace(",cut=0.9", "") == signatures[0]
+
+
+@pytest.mark.usefixtures("alone")
+def test_tune_fits_a_threshold_that_a_run_then_has(tmp_path: Path) -> None:
+    """People accept what the model refuses."""
+    folder = make_model(tmp_path / "cities", [*map(str, city_records()), *(row.text for row in city_rows())])
+    write("labels.jsonl", city_rows())
+    found = tune("labels.jsonl", city_records(), f"nli:{folder}", threshold=True, write=True)
+    (fit,) = found.thresholds
+    assert (fit.before, fit.kappa_before, fit.kappa_after, fit.shown) == (0.5, 0.5, 1, True)
+    assert 0.1 <= fit.after < 0.21
+    run = evaluate(city_records(), "grounding", "claims=human:labels.jsonl")
+    assert f",cut={fit.after:g}|" in run.summary()["metrics"]["grounding"]["signature"]
+    assert agree(run, "labels.jsonl")["grounding"].items.kappa == 1
+    run.store.close()
+
+
 # ---- what is read
 
 
@@ -176,12 +254,13 @@ def test_a_long_context_is_read_in_windows_until_one_entails(judge: NliJudge, mo
     assert verdict.label == "yes"
     assert len(counting.read) <= 2
     assert all(judge.backend.reader.size(premise) <= judge.backend.reader.premise for premise, _ in counting.read)
-    counting.read.clear()
-    (verdict,) = rated(judge, ("Dogs sleep outside.",), f"{long} {LID} {long}", LID)
-    assert verdict.label == "no"
-    read = " ".join(premise for premise, _ in counting.read)
-    assert read.count(FILLER) >= 400
-    assert read.count("steel lid") >= 2
+    for claim, label in (("Dogs sleep outside.", "no"), (LIKELY, "yes")):  # at a higher threshold it would be "no"
+        counting.read.clear()
+        (verdict,) = rated(judge, (claim,), f"{long} {LID} {long}", LID)
+        assert verdict.label == label
+        read = " ".join(premise for premise, _ in counting.read)
+        assert read.count(FILLER) >= 400
+        assert read.count("steel lid") >= 2
 
 
 def test_a_sentence_longer_than_the_window_is_read_in_parts(judge: NliJudge) -> None:
@@ -266,15 +345,6 @@ def test_a_cascade_ends_with_it_and_does_not_begin_with_it(model: Path, tmp_path
         evaluate(records, "groundedness", f"nli:{model}>embedded", store=tmp_path / "s.db")
 
 
-def test_a_table_names_a_model_too(model: Path, tmp_path: Path) -> None:
-    (tmp_path / "ragstone.toml").write_text(f'[judges.reader]\nprovider = "nli"\nmodel = "{model}"\n')
-    records = [{"id": "a", "question": QUESTION, "response": "The lid is made of steel.", "contexts": [TWINS]}]
-    run = evaluate(records, "groundedness", "reader", config=tmp_path / "ragstone.toml", store=tmp_path / "s.db")
-    ((score,),) = [result["scores"] for result in run.results()]
-    assert f"|support:nli/overlap+nli-1#{NliBackend(str(model)).files.digest}.onnxruntime-" in score["signature"]
-    run.store.close()
-
-
 def test_a_table_has_no_setting_that_nothing_reads(tmp_path: Path) -> None:
     (tmp_path / "ragstone.toml").write_text('[judges.reader]\nprovider = "nli"\nmodel = "a/b"\ntemperature = 1\n')
     with pytest.raises(ConfigError, match=r"judges\.reader\.temperature has no effect on the judge nli; remove it"):
@@ -283,7 +353,7 @@ def test_a_table_has_no_setting_that_nothing_reads(tmp_path: Path) -> None:
 
 def test_what_is_wrong_with_the_model_is_said_before_a_run(tmp_path: Path) -> None:
     records = [{"id": "a", "question": QUESTION, "response": "The lid.", "contexts": [TWINS]}]
-    with pytest.raises(ConfigError, match="no such folder, and no model's name"):
+    with pytest.raises(ConfigError, match="no such folder; a model of the hub is nli:ORG/MODEL"):
         evaluate(records, "groundedness", "nli:nowhere", store=tmp_path / "s.db")
     with pytest.raises(ConfigError, match="judge 'nli:' has no model"):
         evaluate(records, "groundedness", "nli:", store=tmp_path / "s.db")

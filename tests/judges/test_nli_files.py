@@ -135,7 +135,11 @@ def test_a_file_for_this_processor_comes_before_others(
 @pytest.mark.parametrize(
     ("name", "fault", "said"),
     [
-        ("lab/nothing", {}, "no model lab/nothing on the hub, or it is private; check its name, or set HF_TOKEN"),
+        (
+            "lab/nothing",
+            {},
+            "no folder lab/nothing, nor a public model on the hub; check its name, or set HF_TOKEN",
+        ),
         (f"{REPO}@v9", {}, "the model lab/reader has no revision 'v9'"),
         (REPO, {"config.json": (401, "GatedRepo")}, "asks for consent to its licence"),
         (REPO, {"config.json": (404, "EntryNotFound")}, "the model lab/reader has no config.json"),
@@ -146,7 +150,7 @@ def test_a_file_for_this_processor_comes_before_others(
             {"tokenizer.json": (403, "")},
             "cannot download tokenizer.json of lab/reader: 403 Forbidden",
         ),
-        ("lab", {}, "judge 'nli:lab': no such folder, and no model's name; write nli:ORG/MODEL[@REVISION]"),
+        ("lab", {}, "judge 'nli:lab': no such folder; a model of the hub is nli:ORG/MODEL[@REVISION]"),
         ("./lab/reader", {}, "judge 'nli:./lab/reader': no such folder"),
     ],
 )
@@ -238,7 +242,9 @@ def test_a_model_whose_classes_cannot_be_told_is_refused_by_name(tmp_path: Path,
 
 
 def test_a_folder_that_is_no_model_says_what_it_lacks(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"has no \.onnx files; expected one"):
+    with pytest.raises(
+        ConfigError, match=r"has no \.onnx file; a model is config\.json, tokenizer\.json and an \.onnx file$"
+    ):
         locate(str(tmp_path))
     (tmp_path / "a.onnx").write_bytes(b"nothing")
     with pytest.raises(ConfigError, match="cannot read config"):
@@ -252,7 +258,7 @@ def test_a_folder_that_is_no_model_says_what_it_lacks(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, file: str) -> None:
     folder = make_model(tmp_path / "m", TEXTS)
     (folder / file).write_text('{"a": 1}')
-    with pytest.raises(BackendError, match=r"^nli: m: cannot be loaded: [^\n]+$") as error:
+    with pytest.raises(BackendError, match=rf"^nli: m: {file} cannot be loaded: [^\n]+$") as error:
         Reader(locate(str(folder)))
     assert error.value.fatal
 

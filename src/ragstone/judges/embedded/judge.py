@@ -98,8 +98,7 @@ class ComputedJudge:
             return
         if not own.least <= threshold <= own.most:
             raise ConfigError(
-                f"judges.{name}.threshold {threshold:g}; expected a number from {own.least:g} to {own.most:g} "
-                "(contradicted statements lie below)"
+                f"judges.{name}.threshold {threshold:g}; expected a number from {own.least:g} to {own.most:g}"
             )
 
     def version(self) -> str:

@@ -77,7 +77,7 @@ def locate(name: str) -> ModelFiles:
         return _checked(folder.resolve().name, "", folder / _CONFIG, folder / _TOKENIZER, _only_onnx(folder))
     match = _NAME.fullmatch(name)
     if match is None or name.startswith(("./", "../")):
-        raise ConfigError(f"judge 'nli:{name}': no such folder, and no model's name; write nli:ORG/MODEL[@REVISION]")
+        raise ConfigError(f"judge 'nli:{name}': no such folder; a model of the hub is nli:ORG/MODEL[@REVISION]")
     return _on_hub(match[1], match[2] or KNOWN.get(match[1], "main"))
 
 
@@ -97,8 +97,10 @@ def _only_onnx(folder: Path) -> Path:
     for wanted in (*_of_this_cpu(), *_ANY_CPU):
         if folder / wanted in found:
             return folder / wanted
-    if len(found) != 1:
-        raise ConfigError(f"nli: {folder} has {len(found) or 'no'} .onnx files; expected one")
+    if not found:
+        raise ConfigError(f"nli: {folder} has no .onnx file; a model is {_CONFIG}, {_TOKENIZER} and an .onnx file")
+    if len(found) > 1:
+        raise ConfigError(f"nli: {folder} has {len(found)} .onnx files; expected one, or one named model.onnx")
     return found[0]
 
 
@@ -139,7 +141,7 @@ def _on_hub(repo: str, revision: str) -> ModelFiles:
             ) from error
         except errors.RepositoryNotFoundError as error:
             raise ConfigError(
-                f"nli: no model {repo} on the hub, or it is private; check its name, or set HF_TOKEN"
+                f"nli: no folder {repo}, nor a public model on the hub; check its name, or set HF_TOKEN"
             ) from error
         except errors.RevisionNotFoundError as error:
             raise ConfigError(f"nli: the model {repo} has no revision '{revision}'") from error

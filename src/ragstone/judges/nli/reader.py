@@ -41,11 +41,13 @@ class Reader:
         options.log_severity_level = 3
         self._array = np.array
         self._files = files
+        path = files.tokenizer
         try:
-            self._tokenizer = tokenizers.Tokenizer.from_file(str(files.tokenizer))
-            self._session = onnxruntime.InferenceSession(str(files.onnx), options, providers=["CPUExecutionProvider"])
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(path))
+            path = files.onnx
+            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # both libraries raise bare exceptions for a file that they cannot read
-            raise _unusable(files, f"cannot be loaded: {str(error).splitlines()[0]}") from error
+            raise _unusable(files, f"{path.name} cannot be loaded: {str(error).splitlines()[0]}") from error
         self.premise = min(PREMISE, files.window // 2)
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
