@@ -97,7 +97,7 @@ def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
 def _too_few(count: int, joined: Joined) -> str:
     said = f"{'only 1 record is' if count else 'no record is'} labelled in full"
     if joined.unlike:
-        said += f"; {joined.unlike} labelled with scores that do not follow from the run's settings"
+        said += f"; {joined.unlike} labelled but scored with settings other than the run's"
     return f"{said}; {joined.part} in part" if joined.part else said
 
 

@@ -30,7 +30,9 @@ def add_to(app: typer.Typer) -> None:
 
 def agree(
     which: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
-    gold: Annotated[list[str], typer.Argument(metavar="GOLD...", help="Files of people's labels.")],
+    gold: Annotated[
+        list[str], typer.Argument(metavar="GOLD", help="Gold labels: a file, another run, or a field of the records.")
+    ],
     *,
     metrics: Annotated[
         list[str] | None,
@@ -51,7 +53,9 @@ def agree(
     ] = "ppi",
     disagreements: Annotated[
         int,
-        typer.Option("--disagreements", metavar="N", min=0, show_default=False, help="Most to show [default: 5]"),
+        typer.Option(
+            "--disagreements", metavar="N", min=0, show_default=False, help="Disagreements to show [default: 5]"
+        ),
     ] = 5,
     attach: Annotated[
         bool, typer.Option("--attach", help="Keep the agreement in the run: show, report and check print it.")
@@ -62,7 +66,7 @@ def agree(
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare a run's judge with people's labels.
+    """Compare a run's judge with gold labels.
 
     Prints for each metric Cohen's kappa with its interval, the confusion matrix, and the mean corrected for the judge's
     errors. Lists the largest disagreements and the labels that did not join. Calls no judge.

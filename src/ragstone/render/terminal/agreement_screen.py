@@ -143,11 +143,12 @@ def _left_out(one: MetricAgreement) -> Iterator[str]:
         "without a verdict": one.unjudged,
     }
     if parts := [f"{number(count)} {what}" for what, count in kinds.items() if count]:
-        yield f"left out {', '.join(parts)}"
+        yield f"{one.unit}s left out: {', '.join(parts)}"
     if one.labelled_in_part:
-        yield f"{plural(one.labelled_in_part, 'record')} labelled only in part; not used for the corrected mean"
+        partly = f"{plural(one.labelled_in_part, 'record')} without a label for every {one.unit}"
+        yield f"{partly}; not used for the corrected mean"
     if one.unlike:
-        yield f"{plural(one.unlike, 'record')} not used: the score does not follow from the run's settings"
+        yield f"{plural(one.unlike, 'record')} not used: scored with settings other than the run's"
 
 
 # ---- one metric
@@ -213,14 +214,13 @@ def _annotators(found: Agreement, look: Look) -> RenderableType | None:
     named = [one for one in found.annotators if one.name]
     if not named:
         return None
+    times = ["" if one.minutes is None else duration(60 * one.minutes) for one in named]
     columns = [
         Column("", [flat(one.name) for one in named], least=8),
         Column("labels", [number(one.labels) for one in named], right=True),
         Column("records", [number(one.records) for one in named], right=True),
         Column("cannot tell", [number(one.cannot_tell) for one in named], right=True, drop=1),
-        Column(
-            "time", ["" if one.minutes is None else duration(60 * one.minutes) for one in named], right=True, drop=2
-        ),
+        *([Column("time", times, right=True, drop=2)] if any(times) else []),
     ]
     units = {one.metric: one.unit for one in found.metrics}
     lines = [
@@ -299,8 +299,8 @@ def _following(found: Agreement, run: AnyRun, options: Sequence[str], look: Look
     enough = ", ".join(f"{mean.score} {number(mean.more)}" for mean in means if mean.more)
     never = ", ".join(mean.score for mean in means if not mean.more)
     more = [
-        *([f"more records to halve each interval: {enough}"] if enough else []),
-        *([f"labels of all records would not halve the interval: {never}"] if never else []),
+        *([f"more records to label to halve each interval: {enough}"] if enough else []),
+        *([f"labelling all records would not halve the interval: {never}"] if never else []),
     ]
     if more:
         rows.append(("Labels", Group(*(prose(line, look, indent=LEFT) for line in more))))
