@@ -97,9 +97,10 @@ class Joined:
 
     ``units`` have labels; ``wholes`` are records with a label of the whole response, or of every passage. ``stand`` are
     the scores that stand on labelled units. By score, ``values`` are those of records that people labelled in full,
-    ``others`` the judge's of all other scored records. ``part`` counts records that were labelled in part, ``unlike``
-    those whose score does not follow from its verdicts with the run's settings. Of the units
-    of each record without a label of a random draw, ``judged`` counts those with a value, ``passed`` those that pass.
+    ``others`` the judge's of all other scored records, ``settled`` those of records without verdicts, such as empty
+    ones, which no label changes. ``part`` counts records that were labelled in part, ``unlike`` those whose score does
+    not follow from its verdicts with the run's settings. Of the units of each record without a label of a random draw,
+    ``judged`` counts those with a value, ``passed`` those that pass.
     """
 
     metric: Metric
@@ -111,6 +112,7 @@ class Joined:
     stand: set[str] = field(default_factory=set)
     values: dict[str, list[RecordValues]] = field(default_factory=lambda: defaultdict(list))
     others: dict[str, array[float]] = field(default_factory=lambda: defaultdict(lambda: array("d")))
+    settled: dict[str, array[float]] = field(default_factory=lambda: defaultdict(lambda: array("d")))
     passed: array[int] = field(default_factory=lambda: array("q"))
     judged: array[int] = field(default_factory=lambda: array("q"))
     part: int = 0
@@ -186,9 +188,9 @@ def join(
 
 
 def distinct(rows: Iterable[LabelRow]) -> Iterator[LabelRow]:
-    """The rows, each label once; InputError where one annotator gives a unit two labels."""
+    """The rows, each label once and of random draws first; InputError where an annotator gives a unit two labels."""
     seen: dict[tuple[str, str, str, str], str | None] = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: row.draw is not None and row.draw.mode == "worst"):
         key = (row.record, row.unit, row.task, row.annotator)
         if key not in seen:
             seen[key] = row.label
@@ -260,7 +262,7 @@ def _take(
         if score["value"] is not None and name in people:
             joined.values[name].append(RecordValues(one.result["id"], people[name], score["value"]))
         elif score["value"] is not None:
-            joined.others[name].append(score["value"])
+            (joined.others if one.verdicts else joined.settled)[name].append(score["value"])
     judged = [verdicts[0]["value"] for unit, verdicts in one.verdicts.items() if unit not in gold]
     known = [value for value in judged if value is not None]
     joined.passed.append(sum(value >= 1 for value in known))
