@@ -183,7 +183,7 @@ def _worst_record(low: Low, look: Look, room: int) -> Group:
 def facts_block(told: RunFacts, place: Place, following: Sequence[str], look: Look) -> Table:
     """The judges, the calls, the cost, what was left out, where everything lies, and the commands to go on with."""
     run, summary = told.run, told.summary
-    rows = judgetold_rows(told.judged_by, told.judges, told.embedded, look)
+    rows = judge_rows(told.judged_by, told.judges, told.embedded, look)
     rows += told_rows("Agreement", [line for one in told.agreement for line in one.lines], look)
     rows += told_rows("", told.notes, look, "quiet")
     for answered, sureness, saved in told.cascades:
@@ -191,7 +191,7 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str], look: Lo
         rows += told_rows("Saved", [saved], look)
     rows += told_rows("Quotes", [told.quotes] if told.quotes else [], look, "quiet")
     if summary.get("bill"):
-        rows += billtold_rows(summary["bill"], look)
+        rows += bill_rows(summary["bill"], look)
     if summary.get("taken_over"):
         words = f"{plural(summary['taken_over'], 'result')} of run {run.spec['only_failed']}, as they were"
         rows += told_rows("Taken over", [words], look)
@@ -207,7 +207,7 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str], look: Lo
     return facts(rows)
 
 
-def judgetold_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: str, look: Look) -> list[Row]:
+def judge_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: str, look: Look) -> list[Row]:
     """The judges, and the reliability of the embedded judge if it is one."""
     rows = labelled("Judge", [Text(flat(who), overflow="fold") for who in judged_by])
     if embedded:
@@ -217,7 +217,7 @@ def judgetold_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: st
     return rows
 
 
-def billtold_rows(bill: Mapping[str, Any], look: Look) -> list[Row]:
+def bill_rows(bill: Mapping[str, Any], look: Look) -> list[Row]:
     """The calls and what they cost."""
     return [
         *told_rows("Calls", [calls_said(bill)], look),
