@@ -137,10 +137,10 @@ def test_ascii_only(store: str, labels: Labels) -> None:
     ("arguments", "said"),
     [
         (["last", "labels.jsonl", "-m", "nothing"], "error: metric 'nothing' is not in run 1; it has "),
-        (["last", "missing.jsonl"], "error: missing.jsonl: cannot be read (No such file or directory)"),
+        (["last", "missing.jsonl"], "error: missing.jsonl: no such file"),
         (["99", "labels.jsonl"], "error: no run '99' in "),
         (["last", "labels.jsonl", "--correction", "magic"], "'magic' is not one of 'ppi', 'rogan-gladen'"),
-        (["last", "empty.jsonl"], "error: empty.jsonl: no labels"),
+        (["last", "empty.jsonl"], "error: empty.jsonl: there is no record in it; expected at least one"),
         (["last", "other.jsonl"], "error: no label joins run 1: 1 no such record (first: "),
     ],
 )

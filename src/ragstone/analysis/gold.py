@@ -94,7 +94,11 @@ def gold_rows(given: str, run: AnyRun, open_run: Callable[[str], AnyRun]) -> lis
     try:
         return list(verdict_rows(open_run(given)))
     except RagstoneError as error:
-        raise InputError(f"{given}: no file, {_no_field(given, run)}, and no run ({error})") from error
+        if path.suffix or path.name != given:
+            raise InputError(f"{given}: no such file") from error
+        meta: Mapping[str, Any] = next((result["meta"] for result in run.results() if result.get("meta")), {})
+        others = f"; other fields are {', '.join(list(meta)[:NAMED])}" if meta else ""
+        raise InputError(f"'{given}' is no file, no run, and no field of the records with labels{others}") from error
 
 
 def _of_file(path: Path, run: AnyRun, open_run: Callable[[str], AnyRun]) -> list[LabelRow]:
@@ -183,11 +187,6 @@ def _inputs(run: AnyRun) -> list[str]:
         found = f"no assignments in its results, and its input '{missing}' is not in this folder"
         raise InputError(f"{run.name}: {found}; name the file that has them")
     return files
-
-
-def _no_field(name: str, run: AnyRun) -> str:
-    first: Mapping[str, Any] = next((result["meta"] for result in run.results() if result.get("meta")), {})
-    return f"no labels in a field '{name}' of the records (they have {', '.join(list(first)[:NAMED]) or 'no more'})"
 
 
 def _said(value: Any, name: str, where: str) -> Iterator[dict[str, Any]]:

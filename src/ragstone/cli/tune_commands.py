@@ -22,9 +22,9 @@ def add_to(app: typer.Typer) -> None:
     """Add the command to the group of all."""
     app.command(
         epilog=examples(
-            "ragstone tune labels.jsonl traces.jsonl -j openai:gpt-4o-mini -j openai:gpt-4o",
-            "ragstone tune labels.jsonl traces.jsonl -j ollama:qwen3 --styles short_cot,long_cot --formats json,csv",
-            "ragstone tune labels.jsonl traces.jsonl -j openai:gpt-4o --prompt support=a.md --prompt support=b.md",
+            "ragstone tune labels.jsonl traces.jsonl -j openai:A -j openai:B",
+            "ragstone tune labels.jsonl traces.jsonl -j openai:A --styles short_cot",
+            "ragstone tune labels.jsonl traces.jsonl -j openai:A --prompt support=a.md",
             "ragstone tune labels.jsonl traces.jsonl -j embedded --threshold --write",
         )
     )(tune)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -178,8 +179,8 @@ def _sample(sample: Mapping[str, Any], look: Look) -> Iterable[RenderableType]:
 def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
     """Explain calls that are not in the table."""
     for judge, calls in told["untold"].items():
-        if judge.partition("#")[0] in WRITES_NOTHING:  # their calls come back as data
-            yield f"{judge} writes no replies to parse ({plural(calls, 'call')})."
+        if re.split("[/#]", judge)[0] in WRITES_NOTHING:  # their calls come back as data
+            yield f"{flat(judge)} writes no replies to parse ({plural(calls, 'call')})."
         else:
             yield (
                 f"{flat(judge)}: {plural(calls, 'call')} with no record of how the replies were parsed: made by an "
