@@ -17,7 +17,7 @@ from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.api.comparing import RunChoice, opened, run_named, sources
 from ragstone.errors import ConfigError
-from ragstone.output.target import refuse_inputs, whole
+from ragstone.output.target import whole, write_parts
 
 if TYPE_CHECKING:
     from ragstone.result_types import AgreementDict
@@ -85,10 +85,7 @@ def agree(
         if out is not None:
             from ragstone.render.html.agreement import agreement_page  # noqa: PLC0415 - only for a page
 
-            refuse_inputs(Path(out), [*files, *sources(one)])
-            parts = agreement_page(found, one)
-            with whole(Path(out)) as file:
-                file.writelines(parts)
+            write_parts(Path(out), agreement_page(found, one), [*files, *sources(one)])
         if attach:
             attach_agreement(one, attached(found))
         return replace(found, disagreements=found.disagreements[:disagreements])

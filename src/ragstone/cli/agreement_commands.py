@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
 from ragstone import api
 from ragstone.cli.compare_commands import RUN
-from ragstone.cli.options import AsJson, StorePath, examples
+from ragstone.cli.options import AsJson, StorePath, again, examples, names
 from ragstone.cli.output import answer, html_file
 
 if TYPE_CHECKING:
@@ -74,12 +73,10 @@ def agree(
     from ragstone.analysis.run_files import AGREEMENT
     from ragstone.render.terminal.agreement_screen import agreement_page
 
-    names = [name for item in metrics or () for name in re.split(r"[,\s]+", item) if name] or None
     method = cast("Method", correction.replace("-", "_"))
     with api.opened(which, store) as run:
         found = api.agree(
-            run, gold, metrics=names, by=by, correction=method, disagreements=disagreements, attach=attach,
-            out=html_file(out, AGREEMENT),
+            run, gold, metrics=names(metrics) or None, by=by, correction=method, disagreements=disagreements,
+            attach=attach, out=html_file(out, AGREEMENT),
         )  # fmt: skip
-        options = ("--store", str(store)) if store else ()
-        answer(found.as_json(), lambda look: agreement_page(found, run, look, options), as_json=as_json)
+        answer(found.as_json(), lambda look: agreement_page(found, run, look, again(store)), as_json=as_json)

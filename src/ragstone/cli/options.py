@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -20,6 +21,16 @@ HELP: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 def examples(*commands: str) -> str:
     """Examples that stand below the options, one a line and not reflowed."""
     return "\b\n" + "\n".join(["Example:" if len(commands) == 1 else "Examples:", *(f"  {c}" for c in commands)])
+
+
+def again(store: Path | str | None) -> tuple[str, ...]:
+    """The options by which another command finds the same store."""
+    return ("--store", str(store)) if store else ()
+
+
+def names(given: Sequence[str] | None) -> list[str]:
+    """The names of an option that may be repeated, and takes several with commas or blanks between."""
+    return [name for text in given or () for name in re.split(r"[,\s]+", text) if name]
 
 
 def _declaration(one: Option, told: str = "") -> Any:

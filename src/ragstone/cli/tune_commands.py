@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say, say_unseen
-from ragstone.cli.options import AsJson, File, Quiet, examples, with_options
+from ragstone.cli.options import AsJson, File, Quiet, examples, names, with_options
 from ragstone.errors import ConfigError
 from ragstone.options import RunOptions
 
@@ -79,7 +77,7 @@ def tune(
     from ragstone.render.terminal.tune_screen import tune_page
 
     made = tuner(
-        labels, file, as_list(options.judge), styles=_names(styles), formats=_names(formats), metric=metric,
+        labels, file, as_list(options.judge), styles=names(styles), formats=names(formats), metric=metric,
         threshold=threshold, seed=seed, options=replace(options, judge=None),
     )  # fmt: skip
     _estimate(made, yes=yes, quiet=quiet)
@@ -109,13 +107,9 @@ def tune(
         raise typer.Exit(UNJUDGED)
 
 
-def _names(given: Sequence[str] | None) -> list[str]:
-    return [name for text in given or () for name in re.split(r"[,\s]+", text) if name]
-
-
 def _typed(styles: Names, formats: Names, metric: str | None, seed: int, *, threshold: bool) -> list[str]:
     """The command's own options as they were typed."""
-    pairs: list[tuple[str, Any]] = [("--styles", ",".join(_names(styles))), ("--formats", ",".join(_names(formats)))]
+    pairs: list[tuple[str, Any]] = [("--styles", ",".join(names(styles))), ("--formats", ",".join(names(formats)))]
     pairs += [("--metric", metric), ("--seed", seed)]
     return [word for flag, value in pairs if value for word in (flag, str(value))] + ["--threshold"] * threshold
 

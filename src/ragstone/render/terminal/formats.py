@@ -14,7 +14,18 @@ from rich.text import Text
 from ragstone.analysis.reply_formats import WRITES_NOTHING
 from ragstone.analysis.run import Run
 from ragstone.render.terminal.outcome import Place
-from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
+from ragstone.render.terminal.screen import (
+    Look,
+    Page,
+    facts,
+    heading,
+    indented,
+    labelled,
+    page,
+    prose,
+    section,
+    to_paste,
+)
 from ragstone.render.terminal.tables import GAP, Column, fitting, grid, table, used
 from ragstone.render.text import dollars, flat, middle, number, percent, plural, shorten, tokens
 
@@ -196,4 +207,4 @@ def _next(run: Run, groups: Sequence[Mapping[str, Any]], place: Place, look: Loo
     if not advised:
         return [("Next", to_paste(shlex.join(["ragstone", "show", str(run.id), *place.options]), look, 9))]
     lines = [prose(f"try {advice}, for {', '.join(steps)}", look, indent=9) for advice, steps in advised.items()]
-    return [("" if n else "Next", line) for n, line in enumerate(lines)]
+    return labelled("Next", lines)
