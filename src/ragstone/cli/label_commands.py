@@ -43,7 +43,7 @@ label = typer.Typer(
     epilog=examples(
         "ragstone label last -o label.html",
         "ragstone label 3 -n 100 --metric groundedness --annotator ann",
-        "ragstone label 3 --by meta.topic --seed 7",
+        "ragstone label page 3 --by meta.topic --seed 7",
         "ragstone label 3 --worst --against 4",
     ),
 )

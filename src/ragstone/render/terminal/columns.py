@@ -92,7 +92,8 @@ def _alike(rows: Iterable[str], told: Iterable[str]) -> dict[str, list[str]]:
 
 def interval(entry: Mapping[str, Any], look: Look) -> str:
     """The ends of a mean's interval; empty without one."""
-    return between(*entry["interval"], entry["scored"], look.dash) if entry["interval"] else ""
+    ends = entry["interval"]
+    return between(ends[0], ends[1], entry["scored"], look.dash) if ends else ""
 
 
 def _scored(found: Sequence[Mapping[str, Any]]) -> str:
