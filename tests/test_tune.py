@@ -218,6 +218,14 @@ def test_records_without_labels_are_no_input() -> None:
         ragstone.tune("labels.jsonl", [{"id": "x", "response": "R."}], "embedded")
 
 
+def test_claims_without_their_texts_need_a_judge_that_writes_them() -> None:
+    write("labels.jsonl", [replace(row, text="") for row in city_rows()])
+    with pytest.raises(InputError, match=r"labels.jsonl: no row has the text of its unit; .*: -j claims=NAME$"):
+        ragstone.tune("labels.jsonl", city_records(), "embedded")
+    found = ragstone.tune("labels.jsonl", city_records(), ["embedded", "claims=embedded"])
+    assert (found.units, found.winner.interval) == (40, None), "each record has the same matrix"
+
+
 def test_labels_of_two_metrics_need_a_name_and_worst_ones_are_not_used(judged: FakeServer) -> None:
     both = [*rows(COUNT), *(replace(row, unit=f"{row.record}/claim/1", task="support") for row in rows(COUNT)[::3])]
     write("labels.jsonl", both)

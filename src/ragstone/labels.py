@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -140,7 +141,7 @@ def _rows(path: Path | str) -> Iterator[tuple[str, LabelRow]]:
                 if line.strip():
                     where = f"{path}:{number}"
                     try:
-                        yield where, row_from_json(orjson.loads(line), where)
+                        yield where, row_from_json(orjson.loads(line.removeprefix(BOM_UTF8)), where)
                     except orjson.JSONDecodeError as error:
                         raise InputError(f"{where}: not JSON ({error}); {EXPECTED}") from error
     except OSError as error:

@@ -16,7 +16,7 @@ from ragstone.analysis.agreement import SAID
 from ragstone.analysis.gold_join import join
 from ragstone.analysis.run import Run
 from ragstone.analysis.tuning import AskedCombination, Combination, FittedThreshold, TunedUnit, Tuning, fitted, ranked
-from ragstone.analysis.tuning_labels import check_labels, measuring, metric_of, usable_labels
+from ragstone.analysis.tuning_labels import check_labels, check_texts, measuring, metric_of, usable_labels
 from ragstone.api.estimating import forecast
 from ragstone.api.plan import check_overrides, open_source
 from ragstone.api.running import run
@@ -317,6 +317,7 @@ def tuner(
     for prompt in prompts:
         check_named(chosen.task(), prompt)
     candidates, others, brought = _candidates(judges, chosen.task(), options)
+    check_texts(rows, str(labels), others)
     records, name, skipped = _labelled_records(source, options, {row.record for row in rows})
     if not records:
         raise InputError(f"{name}: no labelled record is in it; the labels are of records like '{rows[0].record}'")

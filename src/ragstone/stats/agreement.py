@@ -199,8 +199,8 @@ def kappa_interval(parts: Sequence[Sequence[int]], size: int, *, seed: int = 0) 
     """The 95 % interval of Cohen's kappa, drawing whole clusters; ``parts`` are their square matrices, row by row.
 
     No draw of clusters without a disagreement has one. The low end is then what kappa would be if as large a share of
-    the clusters disagreed as so many would all be without in one sample of 40. None where all draws have another kappa
-    alike: one side has one label only.
+    the clusters disagreed as so many would all be without in one sample of 40. None where all draws have one and the
+    same lower kappa, as where one side has one label only.
     """
     found = cluster_interval(parts, lambda cells: kappa_of(cells, size), seed=seed)
     if found is None or found[0] < found[1]:

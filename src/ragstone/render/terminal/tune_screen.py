@@ -68,7 +68,7 @@ def _spanned(one: Tried, look: Look) -> str:
 
 
 def _span(interval: tuple[float, float] | None, look: Look) -> str:
-    return "" if interval is None else look.dash.join(map(figure, interval))
+    return "" if interval is None else (" to " if interval[0] < 0 else look.dash).join(map(figure, interval))
 
 
 def _noise(found: Tuning, look: Look) -> Iterator[str]:
