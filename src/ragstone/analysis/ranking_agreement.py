@@ -248,8 +248,9 @@ def rankings(systems: Sequence[Sequence[JoinedRun]], metric: str) -> tuple[Ranki
         run = repeats[0].run
         name = f"{run.name} (run {run.id})" if often[run.name] > 1 else run.name
         for _, gathered, _ in repeats:
-            joined = gathered.metrics.get(metric)
-            for score, values in joined.values.items() if joined else ():
+            if (joined := gathered.metrics.get(metric)) is None:
+                continue
+            for score, values in joined.values.items():
                 for one in (*values, *joined.without_verdicts[score]):
                     system, topic, _ = gathered.places[one.record]
                     found[score].append(SystemValue(system or name, topic, one.judge, one.people))

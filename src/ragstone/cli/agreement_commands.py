@@ -87,6 +87,6 @@ def agree(
         found = api.agree(
             run, gold, others=others or (), metrics=names(metrics) or None, by=by, correction=method,
             disagreements=disagreements,
-            attach=attach, out=html_file(out, AGREEMENT),
+            attach=attach, out=html_file(out, AGREEMENT), store=store,
         )  # fmt: skip
         answer(found.as_json(), lambda look: agreement_page(found, run, look, again(store)), as_json=as_json)
