@@ -48,7 +48,8 @@ class LabelRow:
 
     ``label`` None means that the person could not tell. ``hash`` is ``text_hash`` of what the person read as the unit,
     empty where that is not known; ``text`` is the unit itself where a judge wrote it (claims, nuggets). ``rubric`` is a
-    hash of the scale's text. ``seconds`` is the time that the label took.
+    hash of the scale's text. ``seconds`` is the time that the label took. ``response`` is ``text_hash`` of the response
+    that the label is about, empty for any.
     """
 
     record: str
@@ -61,6 +62,7 @@ class LabelRow:
     rubric: str = ""
     hash: str = ""
     text: str = ""
+    response: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The row without its empty fields; ``label`` is always there."""
@@ -87,7 +89,7 @@ def row_from_json(row: object, where: str) -> LabelRow:
     timed = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if seconds is not None and not (timed and math.isfinite(seconds) and seconds >= 0):
         raise InputError(f"{where}: seconds is {seconds!r}; expected a number of at least 0")
-    texts = {name: row.get(name) or "" for name in ("annotator", "rubric", "hash", "text")}
+    texts = {name: row.get(name) or "" for name in ("annotator", "rubric", "hash", "text", "response")}
     if wrong := next((name for name, value in texts.items() if not isinstance(value, str)), None):
         raise InputError(f"{where}: '{wrong}' is a {type(row[wrong]).__name__}, not a text")
     return LabelRow(row["record"], row["unit"], row["task"], label, seconds=seconds, draw=_draw(row, where), **texts)

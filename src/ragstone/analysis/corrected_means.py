@@ -6,7 +6,6 @@ interval can be given, ``withheld`` says why.
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +15,7 @@ from ragstone.analysis.gold_join import Joined, RecordValues
 from ragstone.metrics import column_of
 from ragstone.result_types import CorrectedDict
 from ragstone.stats.correction import Corrected, Rates, labels_to_halve, prediction_powered, rogan_gladen
-from ragstone.stats.means import mean, rounded, spread, t_quantile
+from ragstone.stats.means import mean, rounded, student_half
 
 Method = Literal["ppi", "rogan_gladen"]
 
@@ -88,11 +87,11 @@ def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
     corrects = len(values) >= FEWEST and len(others) > 0
     if method == "rogan_gladen" and corrects:
         return _by_error_rates(found, joined, values, whole)
-    if not spread([one.people for one in values]):
+    if not (half := student_half([one.people for one in values])):
         return CorrectedMean(**found, withheld="people's values are all the same, so there is no interval")
     if not corrects:
         why = f"{len(values)} records are labelled in full; {FEWEST} are needed to correct the judge's mean"
-        return _of_labels(found, values, why if others else "all records are labelled", whole)
+        return _of_labels(found, half, why if others else "all records are labelled", whole)
     human, ours = [one.people for one in values], [one.judge for one in values]
     clusters = (range(len(human)), range(len(human), len(judged)))
     one = prediction_powered(human, ours, others, clusters=clusters)
@@ -120,10 +119,9 @@ def _too_few(count: int, joined: Joined) -> str:
     return f"{said}; {joined.part} in part" if joined.part else said
 
 
-def _of_labels(found: dict[str, Any], values: Sequence[RecordValues], why: str, whole: _Whole) -> CorrectedMean:
+def _of_labels(found: dict[str, Any], half: float, why: str, whole: _Whole) -> CorrectedMean:
     """People's own mean with Student's interval."""
-    count, people = len(values), found["people"]
-    half = t_quantile(0.975, count - 1) * spread([one.people for one in values]) / math.sqrt(count)
+    count, people = found["labelled"], found["people"]
     return CorrectedMean(
         **found, method="labels", reason=why, more=3 * count if 4 * count <= whole.share * found["records"] else None,
         **whole.of(Corrected(people, people - half, people + half, found["raw"])),
