@@ -38,7 +38,9 @@ class Replayed:
     @property
     def scale(self) -> Scale | None:
         """That of the question."""
-        return self.question and (self.question.scale if isinstance(self.question, Rate) else YES_NO)
+        if self.question is None:
+            return None
+        return self.question.scale if isinstance(self.question, Rate) else YES_NO
 
     @property
     def labels(self) -> tuple[str, ...]:
