@@ -48,7 +48,7 @@ MOST_CAUSES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class ListPlace:
+class Place:
     """The places of results: a folder, a file of lines, a page, if any; ``options`` find the store again.
 
     ``failed`` is the file, or the folder, that could not be written, if any.
@@ -63,10 +63,10 @@ class ListPlace:
     failed: str = ""
 
 
-def outcome(run: Run, look: Look, place: ListPlace | None = None) -> Page:
+def outcome(run: Run, look: Look, place: Place | None = None) -> Page:
     """The whole result of a run."""
     told = RunFacts.of(run)
-    place = place or ListPlace()
+    place = place or Place()
     return page(
         title_line(told, look),
         prose(told.said, look),
@@ -180,7 +180,7 @@ def _worst_record(low: Low, look: Look, room: int) -> Group:
 # ---- who, how much, where, what next
 
 
-def facts_block(told: RunFacts, place: ListPlace, following: Sequence[str], look: Look) -> Table:
+def facts_block(told: RunFacts, place: Place, following: Sequence[str], look: Look) -> Table:
     """The judges, the calls, the cost, what was left out, where everything lies, and the commands to go on with."""
     run, summary = told.run, told.summary
     rows = judge_rows(told.judged_by, told.judges, told.embedded, look)
@@ -227,7 +227,7 @@ def bill_rows(bill: Mapping[str, Any], look: Look) -> list[Row]:
     ]
 
 
-def _files(run: Run, place: ListPlace, look: Look) -> list[Row]:
+def _files(run: Run, place: Place, look: Look) -> list[Row]:
     """The files of the run that are there; that a whole one beside what it leaves is of an earlier run."""
     folder = Path(place.folder)
     whole = run.status == "done"
