@@ -38,9 +38,7 @@ class Replayed:
     @property
     def scale(self) -> Scale | None:
         """That of the question."""
-        if self.question is None:
-            return None
-        return self.question.scale if isinstance(self.question, Rate) else YES_NO
+        return YES_NO if isinstance(self.question, Trace) else self.question.scale if self.question else None
 
     @property
     def labels(self) -> tuple[str, ...]:
