@@ -23,7 +23,7 @@ from ragstone.judges.spec import PRESETS
 from ragstone.metrics.base import Metric
 from ragstone.options import RunOptions, options_of
 from ragstone.questions import TASKS
-from ragstone.records import ALIASES, READERS
+from ragstone.records import ALIASES, EXPORTS, READERS
 from ragstone.settings import file_table, table_in
 
 FOLDER: Final = Path(__file__).parent / "reference"
@@ -198,6 +198,9 @@ def fields_page() -> str:
     blocks = {block: name for block, name in metrics.blocks().items() if block != name}
     lines += ["", "An object under a metric's name holds parameters of that metric for this record."]
     lines += [f"`{block}` is short for `{name}`." for block, name in blocks.items()]
+    lines += ["", "Formats of other tools, by the name that `--from` takes. Each is recognised by its shape.", ""]
+    lines += ["| format | | what is read |", "|---|---|---|"]
+    lines += [f"| `{one.name}` | {one.title} | {one.reads} |" for one in EXPORTS]
     lines += ["", f"Files: {_coded(tuple(READERS))}, each also with `.gz` or `.zst`."]
     return _page(lines)
 

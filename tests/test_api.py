@@ -584,6 +584,29 @@ def test_what_a_record_of_a_program_lacks_is_its_status(rows: Any, metrics: Any,
     assert {score.status for score in api.evaluate(rows, metrics).scores} == statuses
 
 
+@pytest.mark.parametrize(
+    ("given", "statuses"),
+    [
+        ({"question": "What?", "response": "Steel.", "contexts": ["It is steel."]}, {"scored"}),
+        ({"question": "What?", "response": "Steel.", "contexts": [{"page_content": "It is steel."}]}, {"scored"}),
+        ({"question": "What?", "response": "Steel.", "contexts": []}, {"missing_field"}),
+        ({**BLANK}, {"empty"}),
+        ({"question": "What?"}, {"missing_field"}),
+        ({"response": ""}, {"missing_field"}),
+        ({}, {"missing_field"}),
+    ],
+)
+def test_one_record_is_scored_whatever_it_lacks(given: dict[str, Any], statuses: set[str]) -> None:
+    """``score`` returns a result with a status, and never an error for what the record is."""
+    result = api.score(**given, metrics="groundedness")
+    assert {score["status"] for score in result["scores"]} == statuses
+
+
+def test_one_record_that_cannot_be_read_says_why() -> None:
+    """Its result holds the reason, as a file's would with --on-error skip."""
+    assert "field 'question': expected a string" in str(api.score(question=7, response="Steel.")["set_aside"])
+
+
 def test_what_no_record_has_is_noted_and_of_a_table_refused() -> None:
     """A dict without the field may have it under another name, which a note tells; a table's columns are mapped."""
     rows = [{"question": "What?", "response": "Steel.", "ctx": "It is steel."}]

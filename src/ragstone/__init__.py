@@ -13,7 +13,8 @@ __version__ = "0.1.0"
 
 _HOMES: Final = {
     "api": (
-        "aevaluate", "agree", "check", "compare", "estimate", "evaluate", "label", "open_run", "tune", "validate",
+        "aevaluate", "agree", "check", "compare", "estimate", "evaluate", "label", "open_run", "score", "tune",
+        "validate",
     ),
     "options": ("Progress", "RunOptions"),
     "errors": (

@@ -13,6 +13,7 @@ from ragstone.api import estimate as estimate
 from ragstone.api import evaluate as evaluate
 from ragstone.api import label as label
 from ragstone.api import open_run as open_run
+from ragstone.api import score as score
 from ragstone.api import tune as tune
 from ragstone.api import validate as validate
 from ragstone.errors import BackendError as BackendError

@@ -24,7 +24,7 @@ from ragstone.judges.panel import Aggregate
 from ragstone.judges.spec import Spec
 from ragstone.options import DEADLINE, DEFAULT_JUDGE, FILE, STORE, TRIES, OnError, RunOptions, option_named, options_of
 from ragstone.questions import TASKS, Task
-from ragstone.records import Cut
+from ragstone.records import Cut, Layout
 from ragstone.render.text import shorten
 from ragstone.types import NOTHING
 
@@ -147,6 +147,7 @@ class RunSpec:
     store: Path = Path(STORE)
     nuggets: Path | str | None = None
     cut: Cut = field(default_factory=Cut)
+    layout: Layout = field(default_factory=Layout)
     engine: Settings = ENGINE
 
     def as_json(self) -> dict[str, Any]:
@@ -159,6 +160,7 @@ class RunSpec:
             "steps": {task: _step_as_json(step) for task, step in self.steps.items()},
             "fields": dict(self.fields),
             "on_error": self.on_error,
+            **({"layout": asdict(self.layout)} if self.layout != Layout() else {}),
             "store": str(self.store),
             "nuggets": None if self.nuggets is None else str(self.nuggets),
             "engine": asdict(self.engine),
@@ -234,6 +236,7 @@ def resolve(given: RunOptions) -> RunSpec:
         on_error=cast("OnError", options.on_error),
         nuggets=options.nuggets,
         cut=Cut(options.limit, options.sample, options.seed),
+        layout=Layout(options.input_format or "", options.records_path or ""),
         store=Path(cast("str", options.store)),
     )
 

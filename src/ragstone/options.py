@@ -268,6 +268,15 @@ class RunOptions:
         commands=f"{EVERY} validate", setting="fields", parse=field_paths,
         note='Canonical field to path, e.g. question = "user.query".',
     )
+    input_format: str | None = option(
+        "--from", metavar="FORMAT", help="Format of the input, e.g. langfuse [default: recognised by its shape]",
+        commands=f"{EVERY} validate", setting="run.from", example="langfuse",
+        note="Format of the input (see: ragstone fields), or records. Without it, the format is recognised.",
+    )
+    records_path: str | None = option(
+        "--records", metavar="PATH[]", help="Path of the list of records in each object, e.g. data.items[]",
+        commands=f"{EVERY} validate", setting="run.records", example="data.items[]",
+    )
     on_error: OnError | None = option(
         "--on-error", help="What to do with unreadable records",
         commands=f"{EVERY} validate", setting="run.on_error", default="stop",

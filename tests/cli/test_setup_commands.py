@@ -46,15 +46,22 @@ def test_metrics_as_json() -> None:
 
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_every_list_fits_the_terminal(columns: int) -> None:
-    """Metrics, a metric, judges."""
+    """Metrics, a metric, judges, fields and formats."""
     Path("ragstone.toml").write_text(
         '[judges.mine]\nmodel = "some/very-long-model-name-of-mine"\nbase_url = "https://example.org/a/long/path/v1"\n',
         encoding="utf-8",
     )
-    for arguments in (("metrics",), ("metrics", "response_groundedness"), ("judges",)):
+    for arguments in (("metrics",), ("metrics", "response_groundedness"), ("judges",), ("fields",)):
         came = ragstone(*arguments, columns=columns)
         assert came.code == 0
         assert came.widest <= min(columns, 100)
+
+
+def test_fields_and_formats_as_json() -> None:
+    """Each format has the name that --from takes."""
+    told = ragstone("fields", "--json").json
+    assert "retrieved_contexts" in told["fields"]["contexts"]
+    assert {"openinference", "mlflow", "langfuse", "ragas"} <= {form["name"] for form in told["formats"]}
 
 
 def test_judges_are_listed_with_their_variables_and_never_a_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -229,6 +229,21 @@ def test_validate_says_what_could_run() -> None:
     assert (told["records"], told["able"]["grounding"]) == (3, 1)
 
 
+def test_validate_says_what_it_recognised() -> None:
+    """One line on the format, and what is left out; --from and --records are those of run."""
+    spans = Path(__file__).parent.parent / "records" / "exports" / "openinference-otlp.jsonl"
+    came = ragstone("validate", str(spans), columns=200)
+    assert "OpenInference spans: 3 traces, 1 record; 1 failed before an answer; 1 without a retriever" in came.out
+    row = {"question": "q", "response": "r", "retrievedDocs": ["c"]}
+    Path("mine.json").write_text(json.dumps({"deep": {"mine": [row]}}), encoding="utf-8")
+    came = ragstone("validate", "mine.json", "--records", "deep.mine[]", columns=200)
+    assert "no contexts; did you mean --field contexts=retrievedDocs?" in came.out
+    assert "ragstone run mine.json --records deep.mine[]" in came.out.replace("'", "")
+    came = ragstone("run", "mine.json", "--records", "deep.mine[]", "-m", "grounding", columns=200)
+    assert "did you mean --field contexts=retrievedDocs?" in came.err
+    assert ragstone("validate", str(spans), "--from", "langfuse").code == 2
+
+
 def test_validate_says_where_recall_has_or_could_make_nuggets() -> None:
     """Of their own, or a question with contexts to create them from; a response alone is not enough."""
     alone = {"question": "What?", "response": "Steel."}

@@ -27,6 +27,7 @@ from ragstone.api.pages import write_report as write_report
 from ragstone.api.running import aevaluate as aevaluate
 from ragstone.api.running import evaluate as evaluate
 from ragstone.api.running import run as run
+from ragstone.api.running import score as score
 from ragstone.api.running import validate as validate
 from ragstone.api.stored import export_run as export_run
 from ragstone.api.stored import open_run as open_run

@@ -23,7 +23,7 @@ from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
 from ragstone.records import Bank, Source, Survey, offered, open_records, read_bank, survey
 from ragstone.signature import TEXT_LIBRARIES, version_of
-from ragstone.types import Record
+from ragstone.types import NOTHING, Record
 
 AUTO_CALLS: Final = 2
 """The most LLM calls per record of a metric that ``auto`` chooses."""
@@ -132,8 +132,9 @@ def _plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank 
     answers = brought.given()
     chosen, left_out = _chosen(spec, found, lambda metric: routes.lacking(metric, answers), loose=source.loose)
     if not chosen:
-        reasons, there = _reasons(left_out, found), offered(found.columns)
-        raise ConfigError(f"{source.name}: no metric can run: {reasons}; map columns with --field FIELD=COLUMN{there}")
+        hint = "; ".join(found.near_misses) or f"map columns with --field FIELD=COLUMN{offered(found.columns)}"
+        recognised = "".join(f"; {line}" for line in found.recognised)
+        raise ConfigError(f"{source.name}: no metric can run: {_reasons(left_out, found)}{recognised}; {hint}")
     for metric in chosen:
         routes.check(metric, answers)
     asked = (task for metric in chosen for task in metric.asks if not (task in answers and task in metric.brings))
@@ -153,12 +154,12 @@ def _chosen(
     is tried: each record's status says what it lacks.
     """
     if not loose:
-        return choose(spec, found.present, unable=unable, columns=found.columns)
+        return choose(spec, found.present, unable=unable, columns=found.columns, meant=found.meant)
     there = {name: count + found.blank.get(name, 0) for name, count in found.present.items()}
     chosen, left_out = choose(spec, there, unable=unable, loose=True)
     if chosen:
         return chosen, left_out
-    return choose(spec, {**there, **dict.fromkeys(found.blank, found.records)}, unable=unable, loose=True)
+    return choose(spec, {**there, **dict.fromkeys(found.blank, found.total)}, unable=unable, loose=True)
 
 
 def _reasons(left_out: Mapping[str, str], found: Survey) -> str:
@@ -179,12 +180,13 @@ def choose(
     *,
     unable: Callable[[type[Metric]], str] = lambda _metric: "",
     columns: Sequence[str] = (),
+    meant: Mapping[str, str] = NOTHING,
     loose: bool = False,
 ) -> tuple[tuple[Metric, ...], dict[str, str]]:
     """Choose the metrics of a run, with reasons for those that ``auto`` leaves out.
 
     ``present`` says on how many records each field is there; ``unable`` why a metric's judges cannot answer it;
-    ``columns`` what a message can offer for a field that is not there.
+    ``columns`` what a message can offer for a field that is not there, ``meant`` the path that it probably has.
     What ``auto`` takes does not depend on what a judge costs, so that two judges are compared on the same metrics.
     A metric that was asked for by name and whose fields no record has is a ConfigError, unless they are ``loose``:
     dicts of a program, where nothing is to be mapped and each record's own status says what it lacks.
@@ -211,6 +213,8 @@ def choose(
         if absent and by_name and not loose:
             unnamed = [field for field in absent if field not in columns]
             hint = f"; name the column with --field {unnamed[0]}=COLUMN{offered(columns)}" if unnamed else ""
+            if path := meant.get(unnamed[0]) if unnamed else None:
+                hint = f"; did you mean --field {unnamed[0]}={path}?"
             raise ConfigError(f"{name} needs {' and '.join(metric.needs)}; {unfound(absent, columns)}{hint}")
         if not by_name and (lacks := metric.lacks(present)):
             left_out[name] = lacks
@@ -369,7 +373,7 @@ def open_source(source: Any, spec: RunSpec, inspect: Callable[[Record], None], b
     """Open the source; ``inspect`` checks each record in every reading. A tuple of paths is read as one."""
     more: dict[str, Any] = {
         "fields": spec.fields, "blocks": metrics.blocks(), "on_error": spec.on_error, "inspect": inspect, "bank": bank,
-        "cut": spec.cut,
+        "cut": spec.cut, "layout": spec.layout,
     }  # fmt: skip
     return open_records(source, **more)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -30,7 +30,9 @@ from ragstone.store.database import ResultRow, ScoreRow, Store
 from ragstone.types import Record
 
 if TYPE_CHECKING:
+    from ragstone.analysis.result import Result
     from ragstone.forecast.summary import Estimate
+    from ragstone.judges.base import Judge
 
 QUICKLY: Final = 200
 """The most records for which a run estimates its cost unasked, if it costs anything: about a second."""
@@ -52,6 +54,26 @@ def evaluate(source: Any, options: RunOptions) -> Run:
 async def aevaluate(source: Any, options: RunOptions) -> Run:
     """Evaluate records as ``evaluate`` does, from a coroutine."""
     return await _evaluated(source, options)
+
+
+def score(
+    *,
+    question: object = None,
+    contexts: object = None,
+    response: object = None,
+    reference: object = None,
+    metrics: Sequence[str] | str | None = None,
+    judge: Sequence[str | Judge] | str | Judge | None = None,
+    **options: Any,
+) -> Result:
+    """Evaluate one record and return its result; a status says what it lacks, or that it cannot be read.
+
+    ``contexts`` are texts, dicts, or the documents of a framework. ``options`` are those of ``evaluate``.
+    """
+    given = {"question": question, "contexts": contexts, "response": response, "reference": reference}
+    record = {name: value for name, value in given.items() if value is not None}
+    made = RunOptions.called(**{"on_error": "skip", "metrics": metrics, "judge": judge, **options})
+    return next(run([record], made).results())
 
 
 def run(source: Any, options: RunOptions) -> Run:

@@ -120,7 +120,10 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     from ragstone.render.terminal.lists import survey_page
 
     skips = resolve(options).on_error == "skip"
-    found, able = api.validate(file, fields=options.fields, on_error="skip", config=options.config)
+    found, able = api.validate(
+        file, fields=options.fields, input_format=options.input_format, records_path=options.records_path,
+        on_error="skip", config=options.config,
+    )  # fmt: skip
     if as_json:
         show_json({**asdict(found), "total": found.total, "able": able})
     else:

@@ -1,4 +1,4 @@
-"""``ragstone metrics``, ``judges`` and ``init``: what a run can be set up from, and the file to set it in."""
+"""``ragstone metrics``, ``judges``, ``fields`` and ``init``: what a run can be set up from."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def add_to(app: typer.Typer) -> None:
     """Add the commands to the group of all."""
     app.command(epilog=examples("ragstone metrics", "ragstone metrics grounding"))(metrics)
     app.command(epilog=examples("ragstone judges", "ragstone judges --check openai:gpt-4o-mini"))(judges)
+    app.command(epilog=examples("ragstone fields", "ragstone validate traces.json --from langfuse"))(fields)
     app.command(epilog=examples("ragstone init"))(init)
 
 
@@ -59,6 +60,15 @@ def judges(
     else:
         one = api.check_judge(check, config)
         answer(asdict(one), lambda look: judge_checked(one.judge, one.seconds, one.said, look), as_json=as_json)
+
+
+def fields(*, as_json: AsJson = False) -> None:
+    """List the fields of a record, their other names, and the formats of other tools that are read."""
+    from ragstone.records import ALIASES, EXPORTS
+    from ragstone.render.terminal.lists import input_list
+
+    told = [{"name": one.name, "title": one.title, "reads": one.reads} for one in EXPORTS]
+    answer({"fields": dict(ALIASES), "formats": told}, input_list, as_json=as_json)
 
 
 def init(

@@ -14,6 +14,7 @@ from __future__ import annotations
 from ragstone.records.banks import Bank, autojudge_line, bank_line, read_bank
 from ragstone.records.bytestream import COMPRESSIONS
 from ragstone.records.cut import Cut
+from ragstone.records.exports import EXPORTS, Layout
 from ragstone.records.fields import ALIASES, Fields, offered
 from ragstone.records.file_formats import READERS
 from ragstone.records.leaderboards import FORMS, Form, LeaderboardRow, lines, read_leaderboard
@@ -24,6 +25,7 @@ from ragstone.records.survey import Note, Survey, has, survey
 __all__ = [
     "ALIASES",
     "COMPRESSIONS",
+    "EXPORTS",
     "FORMS",
     "MAX_RECORD_BYTES",
     "READERS",
@@ -31,6 +33,7 @@ __all__ = [
     "Cut",
     "Fields",
     "Form",
+    "Layout",
     "LeaderboardRow",
     "Note",
     "SetAside",

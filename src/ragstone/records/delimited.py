@@ -1,4 +1,4 @@
-"""CSV and TSV with a header: one record a row; the cells of list columns are JSON.
+"""CSV and TSV with a header: one record a row; the cells of list columns are JSON, or lists as Python prints them.
 
 A blank cell of a text column is a blank text; of a list column it is as absent. A row may have fewer cells
 than the header, as spreadsheets write them, but not more: then the columns cannot be told apart. What a file calls
@@ -18,6 +18,7 @@ from ragstone.records.fields import check_columns
 from ragstone.records.jsontext import decode, not_text
 from ragstone.records.limits import MAX_CELL_CHARACTERS, MAX_RECORD_BYTES
 from ragstone.records.mapping import Mapper, Rows
+from ragstone.records.python_values import literal
 
 LOOKS_LIKE_JSON: Final = re.compile(r"""\s*(\[\s*(["'{\[\]]|null)|\{\s*["'}])""")
 """How a list or an object begins; ``[1] A passage`` does not."""
@@ -138,7 +139,20 @@ def _row(cells: list[str], header: list[str], structured: frozenset[str], where:
             found[name] = cell
         elif cell.strip():
             try:
-                found[name] = decode(cell.encode(), where, field=name) if LOOKS_LIKE_JSON.match(cell) else cell
+                found[name] = _listed(cell, where, name) if LOOKS_LIKE_JSON.match(cell) else cell
             except RecordError as error:
                 return error.with_traceback(None)
     return found
+
+
+def _listed(cell: str, where: str, name: str) -> Any:
+    """A list or an object of a cell: as JSON, or as pandas writes Python's."""
+    try:
+        return decode(cell.encode(), where, field=name)
+    except RecordError:
+        if "'" not in cell:
+            raise
+        try:
+            return literal(cell)
+        except ValueError as error:
+            raise RecordError(where, f"not JSON, and {error}", "write it with json.dumps", field=name) from None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records.ids import first_repeated
@@ -19,7 +21,7 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "response": ("output", "actual_output", "answer", "generation", "completion", "answer_text"),
         "contexts": (
             "retrieved_contexts", "retrieval_context", "retrieved_context", "documents", "passages", "context",
-            "candidates",
+            "candidates", "source_documents", "source_nodes",
         ),
         "reference": ("ground_truth", "gold_answer", "reference_answer", "label", "expected_output"),
         "nuggets": ("nugget_bank",),
@@ -28,6 +30,25 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     }
 )  # fmt: skip
 """Each canonical field with the other names that are accepted; the first that holds anything wins."""
+
+
+@functools.lru_cache(4096)
+def folded(name: str) -> str:
+    """A name without case, underscores, hyphens and blanks: ``retrievedContexts`` is ``retrieved_contexts``."""
+    return name.replace("_", "").replace("-", "").replace(" ", "").casefold()
+
+
+SPELLINGS: Final[Mapping[str, str]] = MappingProxyType(
+    {folded(name): name for field, aliases in ALIASES.items() for name in (field, *aliases)}
+)
+"""Each folded name, and how it is spelled above."""
+FIELD_OF: Final[Mapping[str, str]] = MappingProxyType(
+    {folded(name): field for field, aliases in ALIASES.items() for name in (field, *aliases)}
+)
+"""Each folded name, and its field."""
+
+NOTES: Final = "\0notes"
+"""The key under which a reader gives notes on its row; a name that no tool writes."""
 
 GOLD: Final = "context"
 GOLD_BESIDE: Final = ("retrieval_context", "actual_output")
@@ -92,6 +113,51 @@ def closest(name: str, names: Iterable[str]) -> str:
         return "; did you mean " + " or ".join(f"'{choice}'" for choice in near) + "?"
     shown = ", ".join(choices[:20]) + (", ..." if len(choices) > 20 else "")
     return f"; there are: {shown}" if choices else ""
+
+
+WORDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        "question": frozenset(("question", "query", "ask", "asked")),
+        "response": frozenset(("response", "answer", "answered", "reply", "completion", "generated", "prediction")),
+        "contexts": frozenset(
+            (
+                "contexts",
+                "context",
+                "retrieved",
+                "retrieval",
+                "docs",
+                "documents",
+                "passages",
+                "chunks",
+                "hits",
+                "evidence",
+            )
+        ),
+    }
+)
+"""Words in the name of a column that could be a field."""
+
+
+def places_of(row: Mapping[str, Any]) -> dict[str, type]:
+    """The paths of a row's texts and lists, also of those one level down, with the type of each."""
+    found: dict[str, type] = {}
+    for name, value in row.items():
+        inner = {f"{name}.{key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
+        found |= {path: type(item) for path, item in inner.items() if isinstance(item, str | list)}
+    return found
+
+
+def near_miss(field: str, places: Mapping[str, type]) -> str:
+    """The one path whose name says that it could be this field; empty where none or several do."""
+    free = {path: kind for path, kind in places.items() if folded(path) not in FIELD_OF}
+    named = {path: kind for path, kind in free.items() if not WORDS[field].isdisjoint(_words(path))}
+    lists = [path for path, kind in named.items() if kind is list]
+    fitting = lists if lists and field == "contexts" else [path for path, kind in named.items() if kind is str]
+    return fitting[0] if len(fitting) == 1 else ""
+
+
+def _words(name: str) -> list[str]:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", " ", name).lower().split()
 
 
 def check_columns(where: str, names: Iterable[str]) -> None:

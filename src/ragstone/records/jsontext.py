@@ -62,6 +62,16 @@ def decode(raw: bytes, where: str, *, field: str = "") -> Any:
     raise RecordError(where, found, expected, field=field)
 
 
+def opened(value: Any) -> Any:
+    """The JSON list or object that a text holds, else the value as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return decode(value.encode(), "")
+        except (RecordError, UnicodeEncodeError):
+            return value
+    return value
+
+
 def kind(value: object) -> str:
     """Name the type of a JSON value: ``a string``, ``a list``..."""
     if isinstance(value, bool):

@@ -24,9 +24,13 @@ from ragstone.records.fields import (
     GOLD_BESIDE,
     GOLD_KEPT,
     LISTS,
+    NOTES,
     REFERENCES,
+    SPELLINGS,
     Fields,
     closest,
+    folded,
+    places_of,
 )
 from ragstone.records.jsontext import kind
 from ragstone.records.paths import MISSING, find, root, without
@@ -40,6 +44,10 @@ Item = tuple[str, Row | Record | RecordError]
 
 Rows = Generator[Item, None, None]
 """What a reader is; closing it closes the file."""
+
+CELLS: Final = frozenset(("messages", "conversation", "turns", "history", "spans", "observations", "referencecontexts"))
+"""Further columns, folded, whose cells in a CSV file are lists, and the endings of such names."""
+CELL_ENDINGS: Final = ("documents", "messages", "history", "nodes")
 
 SAID_GOLD: Final = f"contexts: '{GOLD}' is gold here, kept as meta.{GOLD_KEPT}; the evidence is '{GOLD_BESIDE[0]}'"
 NO_ID: Final = "no id: a hash of the content is used"
@@ -57,10 +65,13 @@ class Mapper:
 
         ``claimed`` are the paths that are read.
         """
+        self.fields = fields
         self._paths = fields.paths
         self._blocks = {name: metric for name, metric in blocks.items() if name not in ALIASES}
         self._unseen = set(fields.paths)
         self._keys: dict[str, None] = {}
+        self.places: dict[str, type] = {}
+        """Texts and lists of the first row, by path."""
         self._mapped_fields = frozenset(fields.paths)
         self._roots = frozenset(map(root, fields.paths.values()))
         self.claimed = frozenset(fields.paths.values())
@@ -107,12 +118,27 @@ class Mapper:
         )
 
     def _reading(self, where: str, row: Row) -> _Reading:
+        mapped = self._mapped(row)
+        row, spelled = self._spelled(row)
         lifted = trec.lifted(row, self._mapped_fields, self._roots)
-        reading = _Reading(where, lifted.row, self._names, self._mapped(row), lifted.names)
+        reading = _Reading(where, lifted.row, self._names, mapped, lifted.names, spelled)
         said = "contexts" in self._mapped_fields or GOLD in self._roots
         if row.get(GOLD) and not said and not row.keys().isdisjoint(GOLD_BESIDE):
             reading.set_gold_aside()
         return reading
+
+    def _spelled(self, row: Row) -> tuple[Row, Mapping[str, str]]:
+        """The row with its names as they are spelled here, and how the input spells those that changed."""
+        renamed: dict[str, str] = {}
+        for key in row:
+            if key in KNOWN or (name := SPELLINGS.get(folded(key))) is None:
+                continue
+            if name not in row and name not in renamed and key not in self._roots and name not in self._roots:
+                renamed[name] = key
+        if not renamed:
+            return row, NOTHING
+        back = {key: name for name, key in renamed.items()}
+        return {back.get(key, key): value for key, value in row.items()}, renamed
 
     def name(self, where: str, row: Row) -> str:
         """The id of a row that cannot be a record: its own if that can be read, else its place."""
@@ -131,7 +157,8 @@ class Mapper:
                 found.add(root(path))
             elif field in LISTS:
                 found.add(path)
-        return frozenset(found & columns)
+        known = set(map(folded, found)) | CELLS
+        return frozenset(name for name in columns if folded(name) in known or folded(name).endswith(CELL_ENDINGS))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -153,6 +180,8 @@ class Mapper:
     def _mapped(self, row: Row) -> dict[str, tuple[str, Any]]:
         """Each mapped field with its path and what stands there."""
         found = {field: (path, find(row, path)) for field, path in self._paths.items()}
+        if not self._keys:
+            self.places = places_of(row)
         if self._unseen or not self._keys:
             self._unseen -= {field for field, (_, value) in found.items() if value is not MISSING}
             if len(self._keys) < MAX_KEYS:
@@ -198,15 +227,18 @@ class _Reading:
         names: Mapping[str, tuple[str, ...]],
         mapped: Mapping[str, tuple[str, Any]],
         lifted: Mapping[str, str] = NOTHING,
+        spelled: Mapping[str, str] = NOTHING,
     ) -> None:
-        """``lifted`` says, for messages, under which key of the input a field stood that was brought to its name."""
+        """``lifted`` and ``spelled`` say under which key of the input a field stood that was brought to its name."""
         self.where = where
         self.row = row
-        self.notes: list[str] = []
+        given = row.get(NOTES, ())  # an input may hold that name too
+        self.notes = [str(note) for note in given] if isinstance(given, list) else []
         self._names = names
         self._mapped = mapped
-        self._lifted = lifted
-        self._consumed: set[str] = set()
+        self._lifted = {**spelled, **lifted}
+        self._spelled = spelled
+        self._consumed: set[str] = {NOTES}
         self._gold: dict[str, Any] = {}
 
     def consume(self, name: str) -> None:
@@ -233,7 +265,8 @@ class _Reading:
             except RecordError:
                 if name == field and not lenient:
                     raise
-                doubt = doubt or f"{field}: '{name}' is not usable for it ({kind(value)}), kept as meta"
+                spelled = self._spelled.get(name, name)
+                doubt = doubt or f"{field}: '{spelled}' is not usable for it ({kind(value)}), kept as meta"
                 continue
             self.consume(name)
             self._say_others(field, name, read)
@@ -257,12 +290,13 @@ class _Reading:
                 continue
             with suppress(UnfitError):
                 read(value, [])
-                self.notes.append(f"{field}: read from '{taken}'; '{name}' also fits and is kept as meta")
+                used, other = self._spelled.get(taken, taken), self._spelled.get(name, name)
+                self.notes.append(f"{field}: read from '{used}'; '{other}' also fits and is kept as meta")
 
     def rest(self) -> dict[str, Any]:
         """Return the keys that no field consumed, without null fields."""
         left: Any = {
-            name: value
+            self._spelled.get(name, name): value
             for name, value in self.row.items()
             if name not in self._consumed and (value is not None or name not in KNOWN)
         }

@@ -8,26 +8,31 @@ nothing with what came in.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
-from typing import Any
+from itertools import pairwise
+from typing import Any, Final
 
 import orjson
 
 from ragstone.errors import RecordError
-from ragstone.records.jsontext import RefusedError, kind, survey_of
+from ragstone.records.jsontext import RefusedError, kind, opened, survey_of
 from ragstone.records.limits import MAX_DEPTH, MAX_RECORD_BYTES
 
+MAX_LITERAL: Final = 4 * 2**20
+"""Characters of a Python literal; Python's parser needs some hundred times as much memory."""
 OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
 def plain_row(row: object, where: str) -> dict[str, Any] | RecordError:
-    """One row as a plain dict, or the error that says why it is none."""
-    if not isinstance(row, Mapping):
-        return RecordError(where, f"expected an object, found {kind(row)}", "each record must be a dict or a Record")
+    """One row (a dict, or an object of a framework that says what it holds) as a plain dict, or why it is none."""
+    raw, value = b"", None
     try:
-        raw = dumps(dict(row))
-        value: dict[str, Any] = orjson.loads(raw)
+        raw = dumps(dict(row) if isinstance(row, Mapping) else row)
+        value = orjson.loads(raw)
     except (TypeError, orjson.JSONDecodeError) as error:
-        return RecordError(where, *_reason(error))
+        if isinstance(row, Mapping):
+            return RecordError(where, *_reason(error))
+    if not isinstance(value, dict):
+        return RecordError(where, f"expected an object, found {kind(row)}", "each record must be a dict or a Record")
     if len(raw) > MAX_RECORD_BYTES:
         return RecordError(where, f"a record of {len(raw):,} bytes", f"expected at most {MAX_RECORD_BYTES:,}")
     return value
@@ -59,6 +64,30 @@ def dumps(value: Any) -> bytes:
         except RefusedError as error:
             raise TypeError("Recursion limit reached") from error
     return raw
+
+
+def literal(text: str) -> Any:
+    """The plain value of a Python literal, as ``str`` and pandas write it; nothing is evaluated.
+
+    ValueError for what is none: also for a printed numpy array, whose texts Python would read as one.
+    """
+    import ast  # noqa: PLC0415 - most tables have JSON
+    import io  # noqa: PLC0415
+    import tokenize  # noqa: PLC0415
+
+    if len(text) > MAX_LITERAL:
+        raise ValueError(f"longer than a Python literal may be ({MAX_LITERAL:,} characters)")
+    try:
+        tokens = [token.type for token in tokenize.generate_tokens(io.StringIO(text.strip()).readline)]
+        words = [token for token in tokens if token not in (tokenize.NL, tokenize.NEWLINE)]
+        if any(first == second == tokenize.STRING for first, second in pairwise(words)):
+            raise ValueError("a printed array, whose items cannot be told apart")
+    except (SyntaxError, tokenize.TokenError):
+        raise ValueError("no Python literal") from None
+    try:
+        return orjson.loads(dumps(ast.literal_eval(text.strip())))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise ValueError("no Python literal") from None
 
 
 def _reason(error: Exception) -> tuple[str, str]:
@@ -97,4 +126,9 @@ def _plain(value: Any) -> Any:
             return convert()
     if isinstance(value, set | frozenset):
         return sorted(value, key=str)
+    if isinstance(value, type):
+        raise TypeError(f"Type is not JSON serializable: {name}")
+    for method in ("model_dump", "to_dict", "to_json"):  # LangChain, LlamaIndex, Haystack, MLflow, OpenTelemetry
+        if callable(convert := getattr(value, method, None)):
+            return opened(convert())
     raise TypeError(f"Type is not JSON serializable: {name}")

@@ -21,10 +21,12 @@ from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import frames, hub
 from ragstone.records.bytestream import COMPRESSIONS, Origin, is_pipe, origin_of, pipe, spool, standard_input
 from ragstone.records.cut import SEED, Cut, Sample
+from ragstone.records.exports import Layout
 from ragstone.records.fields import Fields
 from ragstone.records.file_formats import READERS, reader_of
 from ragstone.records.ids import REPEATED, Names, first_repeated
 from ragstone.records.mapping import Mapper, Row, Rows
+from ragstone.records.span_join import Recognised
 from ragstone.records.trec import RUN
 from ragstone.types import NOTHING, Record
 
@@ -88,6 +90,7 @@ class Source:
         inspect: Inspect | None = None,
         bank: TopicNuggets | None = None,
         cut: Cut | None = None,
+        layout: Layout | None = None,
     ) -> None:
         """Use `open_records`."""
         more = len(parts) - SHOWN
@@ -98,6 +101,8 @@ class Source:
         self._inspect = inspect
         self._bank = bank
         self._cut = cut or Cut()
+        self._layout = layout or Layout()
+        self._tallies: dict[str, Recognised] = {}
         self._drawn: dict[int, Sample] = {}
         self._cut_off = False
         self._closed = False
@@ -123,7 +128,9 @@ class Source:
                         yield self._outcome(where, value, part.run, names, inspects)
             self._cut_off |= place == self._cut.limit
             if not place:
-                raise RecordError(part.name, "there is no record in it", "expected at least one")
+                tally = self._tallies[part.name]
+                found = f"no record in it ({tally})" if tally.title else "there is no record in it"
+                raise RecordError(part.name, found, "expected at least one")
 
     def _draw(self, number: int) -> Sample | None:
         """Draw the records of a part by their ids; None stands for all of them."""
@@ -139,6 +146,13 @@ class Source:
     def loose(self) -> bool:
         """Whether records are Python dicts or Records, each with its own fields, rather than rows of one table."""
         return all(part.loose for part in self._parts)
+
+    @property
+    def recognised(self) -> tuple[str, ...]:
+        """A line on each part that is another tool's export, as far as it was read."""
+        several = len(self._parts) > 1
+        found = {name: str(tally) for name, tally in self._tallies.items() if tally.title}
+        return tuple(f"{name}: {line}" if several else line for name, line in found.items())
 
     @property
     def extent(self) -> dict[str, int]:
@@ -164,7 +178,8 @@ class Source:
         """The reader's items; where it breaks off after some were read, the rest counts as one that is set aside."""
         count = 0
         try:
-            with closing(part.items()) as items:
+            tally = self._tallies[part.name] = Recognised()
+            with closing(self._layout.rows(part.items, self.mapper.fields, tally)) as items:
                 for item in items:
                     count += 1
                     yield item
@@ -249,6 +264,7 @@ def open_records(
     inspect: Inspect | None = None,
     bank: TopicNuggets | None = None,
     cut: Cut | None = None,
+    layout: Layout | None = None,
 ) -> Source:
     """Make a source of records of whatever holds them.
 
@@ -264,6 +280,7 @@ def open_records(
         inspect: shown every record in every reading; the InputError it raises is that record's error.
         bank: nuggets by topic, which take the place of the records' own.
         cut: the part of the input that is read.
+        layout: the export that the rows are of, else it is recognised, and where the list of rows stands.
 
     Raises:
         RecordError: the file is missing, unreadable, empty or of no known format.
@@ -281,7 +298,7 @@ def open_records(
     listed = source if isinstance(source, list | tuple) else ()
     paths = [os.fspath(path) for path in listed if isinstance(path, str | os.PathLike)]
     parts = _several(paths, mapper) if paths and len(paths) == len(listed) else [_part(source, mapper)]
-    return Source(parts, mapper, on_error=on_error, inspect=inspect, bank=bank, cut=cut)
+    return Source(parts, mapper, on_error=on_error, inspect=inspect, bank=bank, cut=cut, layout=layout)
 
 
 def _several(names: Sequence[str], mapper: Mapper) -> list[InputPart]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from ragstone.errors import ConfigError
+from ragstone.records.fields import WORDS, near_miss
 from ragstone.records.ids import REPEATED, Names
 from ragstone.records.source import Inspect, SetAside, Source
 from ragstone.types import Record
@@ -59,6 +60,10 @@ class Survey:
     """Most frequent first."""
     columns: tuple[str, ...] = ()
     """The keys of the first row, for whoever has to say where a field is; nothing where records came as they are."""
+    recognised: tuple[str, ...] = ()
+    """A line on each export of another tool: what it is, how many traces and records, and what is left out."""
+    meant: Mapping[str, str] = field(default_factory=dict)
+    """Main fields that no record has, and the one path of the first row that each could be."""
 
     @property
     def total(self) -> int:
@@ -66,9 +71,14 @@ class Survey:
         return self.records + self.set_aside
 
     @property
+    def near_misses(self) -> tuple[str, ...]:
+        """A question for each main field that no record has and one path could be."""
+        return tuple(f"no {name}; did you mean --field {name}={path}?" for name, path in self.meant.items())
+
+    @property
     def warnings(self) -> tuple[str, ...]:
-        """Lines for the user: ids that are not unique, then the notes."""
-        lines = []
+        """Lines for the user: what was recognised, what was probably meant, ids that are not unique, then the notes."""
+        lines = [*self.recognised, *self.near_misses]
         if self.renamed:
             shown = ", ".join(f"'{name}' ({count} times)" for name, count in list(self.duplicates.items())[:3])
             verb = "has" if self.renamed == 1 else "have"
@@ -100,20 +110,22 @@ def survey(source: Source, inspect: Inspect | None = None) -> Survey:
             continue
         records += 1
         overridden += bool(outcome.overrides)
-        for field in SURVEYED:
-            there = has(outcome, field)
-            present[field] += there
-            if not there and field in MAY_BE_BLANK and getattr(outcome, field) is not None:
-                blank[field] += 1
-                notes.add(MAY_BE_BLANK[field], outcome.where)
+        for name in SURVEYED:
+            there = has(outcome, name)
+            present[name] += there
+            if not there and name in MAY_BE_BLANK and getattr(outcome, name) is not None:
+                blank[name] += 1
+                notes.add(MAY_BE_BLANK[name], outcome.where)
         for text in outcome.notes:
             if text != REPEATED:
                 notes.add(text, outcome.where)
     if misses := source.mapper.misses():
         raise ConfigError("; ".join(misses))
+    absent = [name for name in WORDS if not present[name] and not blank.get(name)]
+    meant = {name: path for name in absent if (path := near_miss(name, source.mapper.places))}
     return Survey(
         source.name, records, set_aside, tuple(messages), names.renamed, dict(names.repeats), present, blank,
-        overridden, notes.ranked(), source.mapper.columns,
+        overridden, notes.ranked(), source.mapper.columns, source.recognised, meant,
     )  # fmt: skip
 
 

@@ -6,18 +6,31 @@ type. Notes name no place and no content, so that they can be counted over a who
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ragstone.records.ids import Names
-from ragstone.records.jsontext import kind
+from ragstone.records.jsontext import kind, opened
 from ragstone.segment import division, folded, located
 from ragstone.types import Assignment, Citation, Importance, Nugget, Passage, Span
 
-PASSAGE_IDS: Final = ("id", "docid", "doc_id", "pid", "passage_id", "document_id", "chunk_id", "segment_id")
-PASSAGE_TEXTS: Final = ("text", "segment", "content", "contents", "passage", "page_content")
-WRAPPED: Final = "doc"
-"""The key under which a candidate of a ranking holds its document, beside score and judgment."""
+PASSAGE_IDS: Final = (
+    "id", "docid", "doc_id", "pid", "passage_id", "document_id", "chunk_id", "segment_id", "id_", "node_id",
+)  # fmt: skip
+PASSAGE_TEXTS: Final = ("text", "segment", "content", "contents", "passage", "page_content", "pageContent")
+WRAPPED: Final = ("doc", "document", "node", "kwargs", "payload", "init_parameters", "metadata")
+"""Keys under which what was found holds its document, beside score and judgment."""
+CONSTRUCTED: Final = "kwargs"
+"""The wrapper beside which only the class stands, by which LangChain builds the document again."""
+VECTORS: Final = ("embedding", "sparse_embedding")
+"""Keys of a document that nobody reads: thousands of numbers."""
+DETAILS_INSIDE: Final = ("metadata", "meta", "extra_info")
+"""Keys of a document's own fields, where its id may be."""
+
+MARKUP: Final = re.compile(r"</[A-Za-z][A-Za-z0-9:-]*\s*>")
+JOINED: Final = re.compile(r"\n\s*(?:[-=*#_]{3,}|\n)\s*(?=\S)")
+"""A blank line or a rule, by which tools join passages to one text."""
 
 NUGGET_TEXTS: Final = ("text", "nugget")
 IMPORTANCES: Final[Mapping[str, Importance]] = {"vital": "vital", "okay": "okay", "ok": "okay"}
@@ -79,10 +92,12 @@ def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[st
     if all(type(item) is str for item in value):  # as most records have them
         if not all(map(str.strip, value)):
             notes.append("contexts: a blank passage")
+        _say_form(value, notes)
         return tuple(Passage(str(rank), body, rank) for rank, body in enumerate(value, 1)), {}
     found = [_passage(item, number) for number, item in enumerate(value, 1)]
     if any(not body.strip() for _, body, _ in found):
         notes.append("contexts: a blank passage")
+    _say_form([body for _, body, _ in found], notes)
     for number, (_, body, rest) in enumerate(found, 1):
         if rest.get("sentences"):
             _check_division(body, rest["sentences"], number, notes)
@@ -91,6 +106,16 @@ def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[st
         Passage(name, body, rank) for rank, (name, (_, body, _)) in enumerate(zip(names, found, strict=True), 1)
     )
     return made, {name: rest for name, (_, _, rest) in zip(names, found, strict=True) if rest}
+
+
+def _say_form(bodies: Sequence[str], notes: list[str]) -> None:
+    """Note passages that are no plain text: a judge reads them, but as they are."""
+    if any("</" in body and MARKUP.search(body) for body in bodies):
+        notes.append("contexts: a passage with markup (HTML or XML)")
+    if any(isinstance(opened(body), dict | list) for body in bodies if body[:1] in ("{", "[")):
+        notes.append("contexts: a passage that is JSON; name its text with --field contexts=PATH[]")
+    if len(bodies) == 1 and len(JOINED.split(bodies[0])) > 1:
+        notes.append("contexts: one text that looks like several passages joined; a list keeps them apart")
 
 
 def _passage(item: Any, number: int) -> tuple[str, str, dict[str, Any]]:
@@ -108,8 +133,8 @@ def _passage(item: Any, number: int) -> tuple[str, str, dict[str, Any]]:
     if body is not None and not isinstance(body, str):
         raise UnfitError(f"'{key}' of passage {number} is {kind(body)}", "expected a string")
     label = None if name else _label(item)
-    rest = {other: entry for other, entry in item.items() if other not in (key, label)}
-    return name or (str(item[label]) if label else ""), body or "", rest
+    rest = {other: entry for other, entry in item.items() if other not in (key, label, *VECTORS)}
+    return name or (str(item[label]) if label else _inner_name(item)), body or "", rest
 
 
 def _check_division(body: str, given: Any, number: int, notes: list[str]) -> None:
@@ -124,17 +149,36 @@ def _check_division(body: str, given: Any, number: int, notes: list[str]) -> Non
 
 def _unwrapped(item: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The own id of a candidate that holds its document in ``doc``, and both as one; other items as they are."""
-    inner = item.get(WRAPPED)
-    if isinstance(inner, str):
-        inner = {"text": inner}
-    if not isinstance(inner, dict) or _first(item, PASSAGE_TEXTS) is not None:
+    if _first(item, PASSAGE_TEXTS) is not None:
         return "", item
-    outer = {key: entry for key, entry in item.items() if key != WRAPPED}
+    held = (
+        (key, {"text": item[key]} if key == WRAPPED[0] and isinstance(item[key], str) else item[key])
+        for key in WRAPPED
+        if key in item
+    )
+    wrapper, inner = next(((key, one) for key, one in held if isinstance(one, dict) and _holds_text(one)), ("", {}))
+    if not wrapper:
+        return "", item
+    outer = {key: entry for key, entry in item.items() if key != wrapper}
     label = _label(outer)
     if label is None:
-        return "", {**inner, **outer}
+        return "", inner if wrapper == CONSTRUCTED else {**inner, **outer}
     name = str(outer.pop(label))
     return name, {**{key: entry for key, entry in inner.items() if (key, entry) != (label, name)}, **outer}
+
+
+def _holds_text(item: Mapping[str, Any]) -> bool:
+    return _first(item, PASSAGE_TEXTS) is not None
+
+
+def _inner_name(item: Mapping[str, Any]) -> str:
+    """The id that a document's metadata has, where the document itself has none; it may be JSON in a text."""
+    for key in DETAILS_INSIDE:
+        inner = opened(item.get(key))
+        label = _label(inner) if isinstance(inner, dict) else None
+        if label:
+            return str(inner[label])
+    return ""
 
 
 def _label(item: Mapping[str, Any]) -> str | None:

@@ -15,7 +15,7 @@ from ragstone.analysis.labelling import SECONDS
 from ragstone.analysis.run import Run
 from ragstone.judges.spec import KnownJudge
 from ragstone.metrics.base import Metric
-from ragstone.records import Survey, offered
+from ragstone.records import ALIASES, EXPORTS, Survey, offered
 from ragstone.render.agreement import kappa_said
 from ragstone.render.facts import DASH, judged_by, lead
 from ragstone.render.terminal.columns import RECALL
@@ -196,7 +196,7 @@ def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str]
         counts += f", {number(found.set_aside)} more unreadable"
     notes = warnings(found, MOST_NOTES)
     columns = offered(found.columns)
-    if columns and not any(able.values()):
+    if columns and not any(able.values()) and not found.near_misses:
         notes.insert(0, f"no metric can run; map columns with --field FIELD=COLUMN{flat(columns)}")
     return page(
         heading(found.name, look, counts),
@@ -235,6 +235,19 @@ def messages(found: Survey) -> list[str]:
     lines = [flat(line) for line in found.messages]
     rest = found.set_aside - len(lines)
     return [*lines, f"and {number(rest)} more"] if rest > 0 else lines
+
+
+def input_list(look: Look) -> Page:
+    """The fields of a record with their other names, and the exports that are read."""
+    names = [(field, Text(", ".join(aliases) or "no other name")) for field, aliases in ALIASES.items()]
+    forms = [(one.name, Group(Text(one.title), Text(one.reads, style="quiet"))) for one in EXPORTS]
+    return page(
+        section("Fields, and their other names", indented(grid(names, "<~"))),
+        section("Formats, recognised or by --from", indented(grid(forms, "<~"))),
+        prose(
+            "Names match in any case: retrievedContexts is retrieved_contexts. To check: ragstone validate FILE", look
+        ),
+    )
 
 
 # ---- files that were written, pages that are served

@@ -1,0 +1,246 @@
+"""What other tools export, told by its shape: the first rows decide, never the file's name.
+
+A row of a recognised export becomes a row of canonical names, or a counted reason; a row that does not fit stays as it
+is. Around them, rows are taken out of what wraps them: ``{"data": [...]}``, columns, a path that the user names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Final
+
+from ragstone.errors import ConfigError, RecordError
+from ragstone.records import (
+    from_chat,
+    from_evaluators,
+    from_frameworks,
+    from_langfuse,
+    from_langsmith,
+    from_mlflow,
+    from_spans,
+    from_trulens,
+)
+from ragstone.records.fields import FIELD_OF, OWN, Fields, closest, folded
+from ragstone.records.jsontext import kind
+from ragstone.records.mapping import Item, Row, Rows
+from ragstone.records.paths import MISSING, find, root
+from ragstone.records.span_join import OTHER, Recognised, TraceSpan, joined
+
+LOOKED_AT: Final = 10
+"""Rows by which an export is recognised."""
+PLAIN: Final = "records"
+"""The name under which nothing is recognised: rows are records."""
+
+WRAPPERS: Final = ("data", "records", "rows", "results", "items", "traces", "spans", "samples", "examples", "testCases",
+                   "test_cases", "goldens", "runs", "results.results")  # fmt: skip
+"""Where the rows of one object stand, if it has no field of a record itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """One format: how it is told, and how its rows are read.
+
+    ``spans`` gives the spans of a row, to be joined by trace; else ``row`` gives a row of canonical names or why there
+    is none. ``reads`` says what is read from where.
+    """
+
+    name: str
+    title: str
+    reads: str
+    fits: Callable[[Row], bool]
+    row: Callable[[Row], Row | str] = lambda row: row
+    spans: Callable[[Row], Iterable[TraceSpan]] | None = None
+
+
+_ROOT: Final = "question, response: root span, else the last LLM span; contexts: retriever spans, rerankers after them"
+EXPORTS: Final = (
+    Export("openinference", "OpenInference spans", _ROOT, from_spans.is_openinference, spans=from_spans.spans),
+    Export("mlflow", "MLflow traces", _ROOT, from_mlflow.is_trace, spans=from_mlflow.spans),
+    Export("opentelemetry", "OpenTelemetry spans", _ROOT, from_spans.is_span, spans=from_spans.spans),
+    Export("langfuse", "Langfuse observations", _ROOT, from_langfuse.is_langfuse, spans=from_langfuse.spans),
+    Export("langsmith", "LangSmith runs", _ROOT, from_langsmith.is_run, spans=from_langsmith.spans),
+    Export(
+        "trulens", "TruLens records", "main_input, main_output; contexts: what retrieval calls or spans returned",
+        from_trulens.is_record, spans=from_trulens.spans,
+    ),
+    Export(
+        "llamaindex", "LlamaIndex responses", "response; contexts: source_nodes",
+        from_frameworks.is_llamaindex, from_frameworks.llamaindex_row,
+    ),
+    Export(
+        "langchain", "LangChain results", "input or query; answer or result; contexts: context or source_documents",
+        from_frameworks.is_langchain, from_frameworks.langchain_row,
+    ),
+    Export(
+        "haystack", "Haystack answers", "query; data or replies; documents",
+        from_frameworks.is_haystack, from_frameworks.haystack_row,
+    ),
+    Export(
+        "promptfoo", "promptfoo results", "vars; response.output; provider",
+        from_evaluators.is_promptfoo, from_evaluators.promptfoo_row,
+    ),
+    Export(
+        "phoenix-qa", "Phoenix answers with reference", "input; output; contexts: reference",
+        from_evaluators.is_phoenix_answer, from_evaluators.phoenix_row,
+    ),
+    Export(
+        "ragas", "ragas samples", "user_input; response; retrieved_contexts; reference, or the names before 0.2",
+        from_evaluators.is_ragas, from_evaluators.ragas_row,
+    ),
+    Export(
+        "deepeval", "deepeval test cases", "input; actual_output; retrieval_context; context is gold",
+        from_evaluators.is_deepeval, from_evaluators.deepeval_row,
+    ),
+    Export(
+        "ragbench", "RAGBench rows", "question; response; documents",
+        from_evaluators.is_ragbench, from_evaluators.ragbench_row,
+    ),
+    Export(
+        "chat", "Conversations", "last user turn; last assistant turn; contexts: tool messages since",
+        from_chat.is_chat, from_chat.record_row,
+    ),
+)  # fmt: skip
+"""Every export, the most telling shape first; a new one is a file beside these and a line here."""
+
+TRACES: Final = frozenset(("openinference", "mlflow", "opentelemetry", "langfuse", "langsmith", "trulens"))
+"""Those whose records are joined of several rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the rows of an input are read: the name of an export (empty: it is recognised), and the path of the list."""
+
+    name: str = ""
+    path: str = ""
+
+    def __post_init__(self) -> None:
+        names = [export.name for export in EXPORTS] + [PLAIN]
+        if self.name and self.name not in names:
+            raise ConfigError(f"--from {self.name}: no such format{closest(self.name, names)}")
+        if self.path.endswith("[]"):
+            object.__setattr__(self, "path", self.path.removesuffix("[]"))
+
+    def rows(self, items: Callable[[], Rows], fields: Fields, tally: Recognised) -> Rows:
+        """The input's rows under canonical names; ``tally`` counts what becomes of them."""
+        mapped = frozenset(map(root, fields.paths.values()))
+        with closing(items()) as raw, closing(self._unwrapped(raw, mapped)) as rows:
+            whole, export = self._recognised(rows, described=not OWN.isdisjoint(fields.paths))
+            if export is None:
+                yield from whole
+                return
+            tally.title = export.title
+            tally.unit = "trace" if export.name in TRACES else ""
+            if export.spans is not None:
+                known = from_spans.is_span if export.spans is from_spans.spans else export.fits
+                read = export.spans
+                yield from joined(whole, lambda row: read(row) if known(row) else (), tally)
+            else:
+                yield from _converted(whole, export, tally)
+
+    def _recognised(self, rows: Rows, *, described: bool) -> tuple[Iterator[Item], Export | None]:
+        """All rows again, and the export that the first ones are; who says where the fields are has plain rows."""
+        if self.name or described:
+            return rows, next((export for export in EXPORTS if export.name == self.name), None)
+        head: list[Item] = []
+        found = None
+        try:
+            while found is None and len(head) < LOOKED_AT:
+                item = next(rows, None)
+                if item is None:
+                    break
+                head.append(item)
+                row = item[1]
+                found = next((one for one in EXPORTS if one.fits(row)), None) if isinstance(row, dict) else None
+        except RecordError as error:  # after the rows before it
+            return _broken(head, error), found
+        return chain(head, rows), found
+
+    def _unwrapped(self, items: Rows, mapped: frozenset[str]) -> Rows:
+        for where, value in items:
+            if not isinstance(value, dict):
+                yield where, value
+            elif self.path:
+                yield from _listed(where, find(value, self.path), self.path)
+            elif self.name == PLAIN or not mapped.isdisjoint(value) or (inner := _wrapped(value)) is None:
+                yield where, value
+            else:
+                name, rows = inner
+                for number, row in enumerate(rows, 1):
+                    yield f"{where} {name} {number}", _object(row, f"{where} {name} {number}")
+
+
+def _broken(head: Iterable[Item], error: RecordError) -> Iterator[Item]:
+    yield from head
+    raise error
+
+
+def _converted(items: Iterable[Item], export: Export, tally: Recognised) -> Rows:
+    for where, value in items:
+        found: Any = value
+        if isinstance(value, dict) and export.fits(value):
+            found = export.row(value)
+        elif isinstance(value, dict) and not any(FIELD_OF.get(folded(name)) in OWN for name in value):
+            found = OTHER
+        if isinstance(found, str):
+            tally.left_out[found] += 1
+            continue
+        tally.records += not isinstance(found, RecordError)
+        yield where, found
+
+
+def _listed(where: str, found: Any, path: str) -> Iterator[Item]:
+    if not isinstance(found, list):
+        what = "nothing stands there" if found is MISSING else f"found {kind(found)}"
+        yield where, RecordError(where, f"--records {path}: {what}", "expected the path of a list, e.g. data.items[]")
+        return
+    for number, row in enumerate(found, 1):
+        place = f"{where} item {number}"
+        yield place, _object(row, place)
+
+
+def _object(row: Any, where: str) -> Row | RecordError:
+    if isinstance(row, dict):
+        return row
+    return RecordError(where, f"expected an object, found {kind(row)}", "each record must be one {...}")
+
+
+def _wrapped(row: Row) -> tuple[str, list[Any]] | None:
+    """The rows that one object holds, and what they are called; None where it is a row itself."""
+    own = {FIELD_OF.get(folded(name)) for name in row} & OWN
+    if own:
+        columns = _columns(row)
+        return ("row", columns) if columns is not None else None
+    if any(export.fits(row) for export in EXPORTS):
+        return None
+    if isinstance(row.get("columns"), list) and isinstance(row.get("data"), list):  # pandas, orient="split"
+        names = [str(name) for name in row["columns"]]
+        return "row", [dict(zip(names, cells, strict=False)) for cells in row["data"] if isinstance(cells, list)]
+    found = [(name, rows) for name in WRAPPERS if _holds_rows(rows := find(row, name))]
+    return found[0] if len(found) == 1 else None
+
+
+def _holds_rows(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _columns(row: Mapping[str, Any]) -> list[Row] | None:
+    """Rows of a table by columns (``Dataset.to_dict``, ``DataFrame.to_json``); None where it is none."""
+    columns = list(row.values())
+    if all(isinstance(column, dict) for column in columns):
+        keys = list(columns[0])
+        columns = [[column.get(key) for key in keys] for column in columns if list(column) == keys]
+    if not all(isinstance(column, list) for column in columns) or len(columns) < max(2, len(row)):
+        return None
+    named = dict(zip(row, columns, strict=True))
+    texts = [cell for column in _texts(named) for cell in column]
+    if not texts or not all(isinstance(cell, str) for cell in texts) or len(set(map(len, columns))) != 1:
+        return None
+    return [dict(zip(named, cells, strict=True)) for cells in zip(*columns, strict=True)]
+
+
+def _texts(row: Mapping[str, Any]) -> list[Any]:
+    """The columns of questions and responses."""
+    return [value for name, value in row.items() if FIELD_OF.get(folded(name)) in ("question", "response")]

@@ -1,0 +1,88 @@
+"""Conversations: ``messages``, a request with its response, OpenAI evals' samples, and ragas' multi-turn samples.
+
+The last assistant turn is the response, the last user turn before it the question, and what was said before is kept
+as ``history``. What tools returned after the question are the contexts, unless the row has its own; of a system
+message, or of the question, what stands between ``<context>`` or ``<documents>`` tags.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from ragstone.records.fields import NOTES, folded
+from ragstone.records.jsontext import opened
+from ragstone.records.logged_texts import ChatTurn, answered, asked_last, documents, turns
+from ragstone.records.mapping import Row
+from ragstone.records.paths import MISSING, find
+
+TALKS: Final = ("messages", "conversation", "conversations", "turns", "request.messages", "body.messages",
+                "data.prompt", "input", "prompt", "user_input", "inputs.messages", "history")  # fmt: skip
+QUESTIONS: Final = ("question", "query", "user_input", "input", "prompt")
+"""A row with a text under one of these asks by itself; what else it has of a conversation stays as it is."""
+REPLIES: Final = ("response", "completion", "output", "outputs", "answer", "data.sampled", "choices", "actual_output")
+EVIDENCE: Final = frozenset(("contexts", "retrievedcontexts", "retrievalcontext", "documents", "passages", "context"))
+TAGGED: Final = re.compile(r"<(context|documents?|sources?)>(.+?)</\1>", re.DOTALL | re.IGNORECASE)
+IN_PROMPT: Final = "contexts: read from the tags of a prompt"
+NO_USER, NO_ANSWER = "without a user turn", "without an assistant turn"
+
+
+def is_chat(row: Row) -> bool:
+    """Return whether a row is a conversation and has no question by itself."""
+    if any(isinstance(row.get(name), str) for name in QUESTIONS):
+        return False
+    path, found = _talk(row)
+    return bool(found) and (any(turn.role == "user" for turn in found) or path == "messages")
+
+
+def record_row(row: Row) -> Row | str:
+    """The last exchange as a record, with the turns before it."""
+    path, talk = _talk(row)
+    written, response = _reply(row, path)
+    if response is None:
+        last = max((at for at, turn in enumerate(talk) if turn.role == "assistant" and turn.text.strip()), default=-1)
+        if last < 0:
+            return NO_ANSWER
+        response, talk = talk[last].text, talk[:last]
+    question = asked_last(talk)
+    if question is None:
+        return NO_USER
+    used = {name.partition(".")[0] for name in (path, written) if name}
+    rest = {name: value for name, value in row.items() if name not in used}
+    model = next((find(row, name) for name in ("response.model", "model") if isinstance(find(row, name), str)), None)
+    found: Row = {**rest, "question": question.question, "response": response}
+    found |= {"history": list(question.history)} if question.history else {}
+    found |= {"generator": model} if model else {}
+    if not any(folded(name) in EVIDENCE for name in row):
+        shown, note = _evidence(talk)
+        found |= {"contexts": shown} if shown is not None else {}
+        found |= {NOTES: [note]} if note else {}
+    return found
+
+
+def _talk(row: Row) -> tuple[str, list[ChatTurn]]:
+    for path in TALKS:
+        value = find(row, path)
+        if value is not MISSING and not isinstance(value, str) and (found := turns(value)):
+            return path, found
+    return "", []
+
+
+def _reply(row: Row, path: str) -> tuple[str, str | None]:
+    for name in REPLIES:
+        value: Any = find(row, name)
+        if value is not MISSING and value is not None and not path.startswith(name):
+            return name, answered(value)
+    return "", None
+
+
+def _evidence(talk: list[ChatTurn]) -> tuple[list[Any] | None, str]:
+    last = max(at for at, turn in enumerate(talk) if turn.role == "user")
+    tools = [turn.text for turn in talk[last:] if turn.role == "tool" and turn.text.strip()]
+    if tools:
+        return [
+            item for text in tools for item in (documents(text) if opened(text) is not text else None) or [text]
+        ], ""
+    texts = [turn.text for turn in talk if turn.role == "system"] + [talk[last].text]
+    tagged = [match[2].strip() for text in texts for match in TAGGED.finditer(text)]
+    return (tagged, IN_PROMPT) if tagged else (None, "")

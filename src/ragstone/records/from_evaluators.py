@@ -1,0 +1,94 @@
+"""Data sets of other evaluators: what names alone do not say."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ragstone.records.fields import NOTES
+from ragstone.records.logged_texts import answered
+from ragstone.records.mapping import Row
+from ragstone.records.paths import MISSING, find
+
+VARIABLES: Final = ("vars", "testCase.vars")
+OUTPUTS: Final = ("response.output", "output")
+TRUTHS = "ground_truths"
+RAGBENCH = frozenset(("documents_sentences", "response_sentences", "generation_model_name"))
+PHOENIX = frozenset(("context.span_id", "input", "output", "reference"))
+ONE_TEXT = "contexts: one text of all documents, as Phoenix joins them; export spans to keep them apart"
+
+
+def is_ragas(row: Row) -> bool:
+    """Return whether a row has ragas' names, of any version."""
+    return ("user_input" in row and "retrieved_contexts" in row) or isinstance(row.get(TRUTHS), list)
+
+
+def ragas_row(row: Row) -> Row:
+    """The row with a single ground truth as its reference."""
+    truths = row.get(TRUTHS)
+    if isinstance(truths, list) and len(truths) == 1 and not row.get("ground_truth"):
+        rest = {name: value for name, value in row.items() if name != TRUTHS}
+        return {**rest, "reference": truths[0]}
+    return row
+
+
+def is_deepeval(row: Row) -> bool:
+    """Return whether a row has deepeval's names, as its files or its results have them."""
+    return "input" in row and not {"actual_output", "actualOutput", "retrieval_context", "retrievalContext"}.isdisjoint(
+        row
+    )
+
+
+def deepeval_row(row: Row) -> Row:
+    """The row itself; its CSV files join passages by a bar."""
+    joined = [name for name in ("retrieval_context", "context") if isinstance(row.get(name), str) and "|" in row[name]]
+    return {**row, **{name: row[name].split("|") for name in joined}} if joined else row
+
+
+def is_ragbench(row: Row) -> bool:
+    """Return whether a row has the columns of RAGBench."""
+    return len(RAGBENCH.intersection(row)) > 1
+
+
+def ragbench_row(row: Row) -> Row:
+    """The row with the name of the model that wrote its response."""
+    rest = {name: value for name, value in row.items() if name != "generation_model_name"}
+    return {**rest, "generator": row["generation_model_name"]} if row.get("generation_model_name") else row
+
+
+def is_phoenix_answer(row: Row) -> bool:
+    """Return whether a row is one of ``get_qa_with_reference``, whose reference is the evidence."""
+    return set(row) >= PHOENIX
+
+
+def phoenix_row(row: Row) -> Row:
+    """The row with its reference as the one context."""
+    rest = {name: value for name, value in row.items() if name not in ("context.span_id", "reference")}
+    return {**rest, "id": row["context.span_id"], "contexts": row["reference"], NOTES: [ONE_TEXT]}
+
+
+def is_promptfoo(row: Row) -> bool:
+    """Return whether a row is the result of one test."""
+    return isinstance(_first(row, VARIABLES), dict) and ("response" in row or "error" in row) and "provider" in row
+
+
+def promptfoo_row(row: Row) -> Row | str:
+    """The variables as fields, with the output and the provider; place and scores under ``promptfoo``."""
+    variables: Row = _first(row, VARIABLES)
+    response = answered(_first(row, OUTPUTS))
+    if response is None:
+        return "without an output"
+    provider = row["provider"]
+    model = provider.get("id") if isinstance(provider, dict) else provider
+    meta = {name: row[name] for name in ("promptIdx", "testIdx", "success", "score", "namedScores") if name in row}
+    return {
+        **variables,
+        "response": response,
+        **({"generator": model} if isinstance(model, str) else {}),
+        **({"id": row["id"]} if isinstance(row.get("id"), str) else {}),
+        **({"promptfoo": meta} if meta else {}),
+    }
+
+
+def _first(row: Row, paths: tuple[str, ...]) -> Any:
+    values = (find(row, path) for path in paths)
+    return next((value for value in values if value is not MISSING and value is not None), None)

@@ -1,0 +1,104 @@
+"""Results of LangChain's chains, LlamaIndex's responses, and Haystack's answers and pipelines, as rows of records."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ragstone.records.jsontext import opened
+from ragstone.records.logged_texts import answered, asked, documents
+from ragstone.records.mapping import Row
+
+QUESTIONS: Final = ("input", "query", "question")
+ANSWERS: Final = ("answer", "result", "output", "response")
+DOCUMENTS: Final = ("context", "source_documents", "documents")
+HISTORY: Final = "chat_history"
+
+NODES: Final = "source_nodes"
+"""The documents of a LlamaIndex response."""
+
+GENERATED: Final = ("data", "query", "documents")
+SETTINGS: Final = "init_parameters"
+"""What a Haystack answer holds, and where ``to_dict`` of some versions puts it."""
+
+
+def is_langchain(row: Row) -> bool:
+    """Return whether a row has documents of LangChain beside an answer."""
+    if "source_documents" in row and "result" in row:
+        return True
+    return any(row.get(name) is not None for name in ANSWERS) and any(_has_pages(row.get(name)) for name in DOCUMENTS)
+
+
+def _has_pages(value: object) -> bool:
+    first = value[0] if isinstance(value, list) and value else None
+    inner = first.get("kwargs", first) if isinstance(first, dict) else None
+    return isinstance(inner, dict) and "page_content" in inner
+
+
+def langchain_row(row: Row) -> Row:
+    """The row under canonical names; the question and the answer may be messages."""
+    question = next((name for name in QUESTIONS if row.get(name) is not None), "")
+    answer = next((name for name in ANSWERS if row.get(name) is not None), "")
+    pages = next((name for name in DOCUMENTS if documents(row.get(name)) is not None), "")
+    found = asked({name: row[name] for name in (question, HISTORY) if name in row})
+    response = answered(row.get(answer))
+    read = {question if found else "", answer if response is not None else "", pages, HISTORY if found else ""}
+    made: Row = {name: value for name, value in row.items() if name not in read}
+    if found is not None:
+        made["question"] = found.question
+        made |= {"history": list(found.history)} if found.history else {}
+    made |= {} if response is None else {"response": response}
+    return {**made, **({"contexts": documents(row[pages])} if pages else {})}
+
+
+def is_llamaindex(row: Row) -> bool:
+    """Return whether a row is a response, or has one under a name of its own."""
+    return any(isinstance(opened(part.get(NODES)), list) for part in (row, *_responses(row).values()))
+
+
+def llamaindex_row(row: Row) -> Row:
+    """The row under canonical names."""
+    inner = _responses(row)
+    made = {name: value for name, value in row.items() if name not in inner}
+    for part in inner.values():
+        made = {**part, **made}
+    return {**{name: value for name, value in made.items() if name != NODES}, "contexts": opened(made[NODES])}
+
+
+def _responses(row: Row) -> dict[str, Row]:
+    return {name: row[name] for name in ANSWERS if isinstance(row.get(name), dict) and NODES in row[name]}
+
+
+def is_haystack(row: Row) -> bool:
+    """Return whether a row is an answer, or a pipeline's outputs with one."""
+    return _generated(row) is not None or bool(_of_components(row, "replies"))
+
+
+def haystack_row(row: Row) -> Row:
+    """The row under canonical names; of a pipeline's outputs the answer, else the replies and the last documents."""
+    answer = _generated(row)
+    if answer is not None:
+        rest = {name: value for name, value in {**answer, **row}.items() if name not in (*GENERATED, SETTINGS, "type")}
+        found = {"question": answer["query"], "response": answer["data"], "contexts": answer["documents"]}
+        metas = [answer.get("meta")]
+    else:
+        rest = {name: value for name, value in row.items() if not isinstance(value, dict)}
+        shown, metas = _of_components(row, "documents"), next(iter(_of_components(row, "meta")), [])
+        found = {"response": answered(_of_components(row, "replies")[-1])}
+        found |= {"contexts": shown[-1]} if shown else {}
+    model = metas[0].get("model") if metas and isinstance(metas[0], dict) else None
+    return {**rest, **found, **({"generator": model} if isinstance(model, str) else {})}
+
+
+def _generated(row: Row) -> Row | None:
+    """The answer that a row is, or that one of its components gave."""
+    inner: Any = row.get(SETTINGS, row)
+    if isinstance(inner, dict) and all(name in inner for name in GENERATED) and isinstance(inner["documents"], list):
+        return inner
+    first = next(iter(_of_components(row, "answers")), [None])[0]
+    return _generated(first) if isinstance(first, dict) else None
+
+
+def _of_components(row: Row, name: str) -> list[list[Any]]:
+    """The lists of this name that components gave, in the order in which they ran; empty ones are none."""
+    parts = (value.get(name) for value in row.values() if isinstance(value, dict))
+    return [part for part in parts if isinstance(part, list) and part]

@@ -1,0 +1,67 @@
+"""Langfuse: observations as its API, its exports and its blob storage write them, and traces with theirs in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ragstone.records.fields import folded
+from ragstone.records.mapping import Row
+from ragstone.records.span_join import KINDS, RETRIEVER, TraceSpan, moment
+
+OBSERVATIONS = "observations"
+TYPES = frozenset(
+    ("span", "generation", "event", "retriever", "agent", "tool", "chain", "evaluator", "embedding", "guardrail")
+)
+
+
+def is_langfuse(row: Row) -> bool:
+    """Return whether a row is a trace with its observations, or one observation."""
+    said = _named(row)
+    held = said.get(OBSERVATIONS)
+    if isinstance(held, list) and "id" in said and all(isinstance(item, dict | str) for item in held):
+        return "timestamp" in said or (bool(held) and isinstance(held[0], dict))
+    return "traceid" in said and str(said.get("type")).lower() in TYPES and ("input" in said or "output" in said)
+
+
+def spans(row: Row) -> Iterator[TraceSpan]:
+    """A trace as its root and its observations below it; an observation by itself."""
+    said = _named(row)
+    held = said.get(OBSERVATIONS)
+    if not isinstance(held, list):
+        yield _span(said, str(said.get("traceid") or said.get("id")))
+        return
+    name = str(said["id"])
+    meta = {key: said[key] for key in ("tags", "metadata", "sessionid") if said.get(key)}
+    if "sessionid" in meta:
+        meta["session"] = meta.pop("sessionid")
+    root = f"trace {name}"
+    inner = [_span(_named(item), name) for item in held if isinstance(item, dict)]  # a list of traces has ids
+    start = min((span.start for span in inner), default=0.0)
+    yield TraceSpan(name, root, start=start, input=said.get("input"), output=said.get("output"), meta=meta)
+    known = {span.id for span in inner}
+    yield from (span if span.parent in known else span._replace(parent=root) for span in inner)
+
+
+def _named(row: Row) -> Row:
+    """The row by its folded names: the API writes ``traceId``, exports write ``trace_id``."""
+    return {folded(key): value for key, value in row.items()}
+
+
+def _span(said: Row, trace: str) -> TraceSpan:
+    kind = KINDS.get(str(said.get("type")).lower(), "")
+    made: Any = said.get("output")
+    return TraceSpan(
+        trace,
+        str(said.get("id")),
+        str(said.get("parentobservationid") or ""),
+        kind,
+        str(said.get("name") or ""),
+        moment(said.get("starttime")),
+        moment(said.get("endtime")),
+        said.get("level") == "ERROR",
+        said.get("input"),
+        made,
+        made if kind == RETRIEVER else None,
+        str(said.get("model") or said.get("providedmodelname") or ""),
+    )

@@ -1,0 +1,175 @@
+"""Questions, answers, earlier turns and documents in what tools log as the input and output of a step.
+
+A step's value is a text, JSON in a text, an object of known names, chat messages, or the chunks of a stream. Nothing
+here raises: what holds no text gives None, and the caller counts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from ragstone.records.fields import folded
+from ragstone.records.jsontext import opened
+
+ROLES: Final[Mapping[str, str]] = {
+    "user": "user", "human": "user", "humanmessagechunk": "user",
+    "assistant": "assistant", "ai": "assistant", "model": "assistant", "aimessagechunk": "assistant",
+    "tool": "tool", "function": "tool", "system": "system", "developer": "system",
+}  # fmt: skip
+"""The roles of messages, as tools write them, and the role that each is."""
+
+ASKED: Final = ("question", "userinput", "userquery", "userquestion", "query", "querystr", "querybundle", "input",
+                "prompt", "text", "content", "message", "messages", "inputs", "kwargs", "args", "data")  # fmt: skip
+ANSWERED: Final = ("answer", "response", "finalanswer", "actualoutput", "output", "outputtext", "result", "generation",
+                   "completion", "replies", "answers", "text", "content", "parts", "data", "message", "messages",
+                   "delta", "choices", "generations", "outputs", "kwargs", "initparameters")  # fmt: skip
+"""Keys that hold the text of a step, or what holds it, the most telling first; folded."""
+
+EVIDENCE: Final = ("retrievedcontexts", "retrievaldocuments", "sourcedocuments", "sourcenodes", "retrieveddocuments",
+                   "documents", "contexts", "context", "docs", "passages")  # fmt: skip
+RETRIEVED: Final = (*EVIDENCE, "nodes", "matches", "points", "chunks", "results", "output", "data", "result")
+"""Keys that hold documents in any output, and in that of a retriever; folded."""
+EARLIER: Final = ("chathistory", "history")
+DEEPEST: Final = 6
+"""Levels of objects that are looked into for a text."""
+
+
+class Asked(NamedTuple):
+    """A question, the turns before it as ``{role, content}``, and the texts that tools returned since it."""
+
+    question: str
+    history: tuple[Mapping[str, str], ...] = ()
+
+
+class ChatTurn(NamedTuple):
+    """One message of a chat: its role (`ROLES`) and its text, which is empty where it only calls tools."""
+
+    role: str
+    text: str
+
+
+def turns(value: Any) -> list[ChatTurn]:
+    """Messages of a chat in order; empty for what is no list of messages."""
+    value = opened(value)
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
+        value = value[0]  # one prompt of a batch
+    if not isinstance(value, list) or not value:
+        return []
+    found = [_turn(item) for item in value]
+    return [turn for turn in found if turn] if all(found) else []
+
+
+def _turn(item: Any) -> ChatTurn | None:
+    if isinstance(item, list) and len(item) == 2 and all(isinstance(part, str) for part in item) and item[0] in ROLES:
+        return ChatTurn(ROLES[item[0]], item[1])
+    if not isinstance(item, dict):
+        return None
+    for inner in ("message", "kwargs", "data"):
+        if isinstance(item.get(inner), dict):
+            return _turn({"type": item.get("type"), **item[inner]})
+    role = ROLES.get(str(item.get("role") or item.get("_role") or item.get("type") or item.get("from")).lower())
+    keys = [key for key in ("content", "_content", "contents", "parts", "blocks", "text", "value") if key in item]
+    if role is None or not keys:
+        return None
+    return ChatTurn(role, next((text for key in keys if (text := _content(item[key]))), ""))
+
+
+def _content(value: Any) -> str:
+    """The text of a message's content: a text, or the text parts of a list."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(map(_content, value))
+    if not isinstance(value, dict):
+        return ""
+    names = ("text", "content", "value", "message_content")
+    return next((text for name in names if (text := _content(value.get(name)))), "")
+
+
+def asked(value: Any, depth: int = 0) -> Asked | None:
+    """The question of a step's input, with the turns before it; None where there is none."""
+    value = opened(value)
+    if isinstance(value, str):
+        return Asked(value) if value.strip() else None
+    if found := turns(value):
+        return asked_last(found)
+    if isinstance(value, list):
+        return asked(value[0], depth + 1) if len(value) == 1 and depth < DEEPEST else None
+    if not isinstance(value, dict) or depth > DEEPEST:
+        return None
+    for inner in _values(value, ASKED):
+        if best := asked(inner, depth + 1):
+            before = next((found for one in _values(value, EARLIER) if (found := turns(one))), [])
+            return best if best.history else Asked(best.question, _as_history(before))
+    return asked(next(iter(value.values())), depth + 1) if len(value) == 1 else None
+
+
+def asked_last(found: Sequence[ChatTurn]) -> Asked | None:
+    """The last question of a chat with the turns before it."""
+    last = next((at for at in range(len(found) - 1, -1, -1) if found[at].role == "user" and found[at].text.strip()), -1)
+    return None if last < 0 else Asked(found[last].text, _as_history(found[:last]))
+
+
+def _as_history(found: Sequence[ChatTurn]) -> tuple[Mapping[str, str], ...]:
+    said = (turn for turn in found if turn.role in ("user", "assistant") and turn.text.strip())
+    return tuple({"role": turn.role, "content": turn.text} for turn in said)
+
+
+def answered(value: Any, depth: int = 0) -> str | None:
+    """The answer of a step's output; None where there is no text in it."""
+    value = opened(value)
+    if isinstance(value, str):
+        return value
+    if found := turns(value):
+        last = next((turn.text for turn in reversed(found) if turn.role == "assistant"), None)
+        chunks = len(found) > 1 and all(turn.role == "assistant" for turn in found) and _is_stream(value)
+        return "".join(turn.text for turn in found) if chunks else last
+    if depth > DEEPEST:
+        return None
+    if isinstance(value, list):
+        parts = [answered(item, depth + 1) for item in value]
+        texts = [part for part in parts if part is not None]
+        return "".join(texts) if len(texts) == 1 or _is_stream(value) else None
+    if not isinstance(value, dict):
+        return None
+    for inner in _values(value, ANSWERED):
+        if (text := answered(inner, depth + 1)) is not None:
+            return text
+    return answered(next(iter(value.values())), depth + 1) if len(value) == 1 else None
+
+
+def _is_stream(items: Sequence[Any]) -> bool:
+    """Texts, or objects that say they are chunks: of several whole answers none is the answer."""
+    if all(isinstance(item, str) for item in items):
+        return True
+    return all(isinstance(item, dict) and _is_chunk(item) for item in items)
+
+
+def _is_chunk(item: Mapping[str, Any]) -> bool:
+    if "chunk" in str(item.get("object") or item.get("type") or item.get("id") or "").lower():
+        return True
+    choices = item.get("choices")
+    return isinstance(choices, list) and all(isinstance(one, dict) and "delta" in one for one in choices)
+
+
+def documents(value: Any, names: Sequence[str] = RETRIEVED, depth: int = 0) -> list[Any] | None:
+    """The documents of a retriever's output, as they are, in order; None where there is no list of them."""
+    value = opened(value)
+    if isinstance(value, list):
+        if len(value) == 1 and isinstance(value[0], list):
+            value = value[0]  # of one query of a batch
+        items = [opened(item) for item in value]
+        return items if all(isinstance(item, str | dict) for item in items) else None
+    if not isinstance(value, dict) or depth > 2:
+        return None
+    for inner in _values(value, names):
+        if isinstance(opened(inner), list | dict) and (found := documents(inner, names, depth + 1)) is not None:
+            return found
+    return None
+
+
+def _values(value: dict[str, Any], names: Sequence[str]) -> list[Any]:
+    """The values under some names, in the order of the names, however the keys are spelled."""
+    spelled = {folded(key): key for key in reversed(value)}
+    return [value[spelled[name]] for name in names if name in spelled and value[spelled[name]] is not None]

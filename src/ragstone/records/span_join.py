@@ -1,0 +1,276 @@
+"""Spans of one trace, scattered over an input, joined to one record.
+
+The question and the response are the root span's, else the last LLM span's. The contexts are what the LLM was shown:
+the documents of all retriever spans in the order in which they ended, each replaced by the reranker's that came after.
+A trace that makes no record is counted with its reason, never lost. Spans are copied to a temporary file, so that
+memory grows by the places of the spans alone, some 40 bytes each, and any input can be read: a list, a stream, Parquet.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from math import isfinite
+from typing import IO, Any, Final, NamedTuple
+
+import orjson
+
+from ragstone.errors import RecordError
+from ragstone.records.bytestream import reason
+from ragstone.records.fields import NOTES
+from ragstone.records.jsontext import opened
+from ragstone.records.limits import MAX_RECORD_BYTES, MAX_SPOOL_BYTES
+from ragstone.records.logged_texts import EVIDENCE, answered, asked, documents
+from ragstone.records.mapping import Item, Row, Rows
+from ragstone.records.values import UnfitError, passages
+
+RETRIEVER, RERANKER, LLM, TOOL = "retriever", "reranker", "llm", "tool"
+KINDS: Final[Mapping[str, str]] = {
+    "retriever": RETRIEVER, "retrieval": RETRIEVER, "search": RETRIEVER,
+    "reranker": RERANKER, "rerank": RERANKER, "reranking": RERANKER,
+    "llm": LLM, "chat": LLM, "chat_model": LLM, "generation": LLM, "text_completion": LLM, "generate_content": LLM,
+    "completion": LLM, "tool": TOOL, "execute_tool": TOOL,
+}  # fmt: skip
+"""Kinds of spans as tools write them, in lower case."""
+
+DEEPEST: Final = 200
+"""Spans around a span that are looked at."""
+NO_RETRIEVER: Final = "without a retriever span"
+NO_TEXT: Final = "with documents that have no text"
+NO_ANSWER: Final = "without an answer"
+OTHER: Final = "of another shape"
+FAILED: Final = "failed before an answer"
+MERGED: Final = "contexts: a passage that two retriever spans found, kept once"
+
+
+class TraceSpan(NamedTuple):
+    """One step of a trace. Times are seconds or any other unit, the same in one trace; 0 where unknown."""
+
+    trace: str
+    id: str
+    parent: str = ""
+    kind: str = ""
+    name: str = ""
+    start: float = 0.0
+    end: float = 0.0
+    failed: bool = False
+    input: Any = None
+    output: Any = None
+    documents: Any = None
+    model: str = ""
+    meta: Mapping[str, Any] = {}
+
+
+class Recognised:
+    """What was recognised in an input: how many traces or rows, how many records, and why others are left out."""
+
+    def __init__(self, title: str = "", unit: str = "") -> None:
+        self.title = title
+        self.unit = unit
+        self.found = self.records = 0
+        self.left_out: Counter[str] = Counter()
+
+    def __str__(self) -> str:
+        found = f"{_count(self.found, self.unit)}, " if self.unit else ""
+        reasons = "; ".join(
+            f"{count:,} {reason}"
+            for reason, count in sorted(self.left_out.items(), key=lambda entry: (-entry[1], entry[0]))
+        )
+        return f"{self.title}: {found}{_count(self.records, 'record')}{f'; {reasons}: set aside' if reasons else ''}"
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def moment(value: Any) -> float:
+    """A time as a number; 0 for what is none."""
+    try:
+        if isinstance(value, str) and not value.replace(".", "", 1).isdecimal():
+            return datetime.fromisoformat(value).timestamp()
+        number = float(value or 0)
+        return number if isfinite(number) else 0.0
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+
+
+def joined(items: Iterator[Item], spans_of: Callable[[Row], Iterable[TraceSpan]], tally: Recognised) -> Rows:
+    """One row for each trace, in the order in which the traces begin in the input."""
+    import tempfile  # noqa: PLC0415 - only spans need it
+
+    with tempfile.TemporaryFile(prefix="ragstone-") as kept:
+        places: dict[str, array[int]] = {}
+        retrieved = False
+        size = 0
+        for where, value in items:
+            if not isinstance(value, dict):
+                yield where, value
+                continue
+            spans = list(spans_of(value))
+            if not spans:
+                tally.left_out[OTHER] += 1
+            for span in spans:
+                retrieved = retrieved or span.kind in (RETRIEVER, RERANKER)
+                places.setdefault(span.trace, array("Q")).append(size)
+                size += _written(kept, orjson.dumps([where, *span]) + b"\n", where)
+                if size > MAX_SPOOL_BYTES:
+                    raise RecordError(where, f"more than {MAX_SPOOL_BYTES:,} bytes of spans", "split the input")
+        tally.found = len(places)
+        for its_places in places.values():
+            where, spans = _read(kept, its_places)
+            found = RecordError(where, "a trace of more than 64 MiB", "split it") if not spans else None
+            row = found or record_of(spans, needs_retriever=retrieved)
+            if isinstance(row, str):
+                tally.left_out[row] += 1
+            else:
+                tally.records += found is None
+                yield where, row
+
+
+def _written(kept: IO[bytes], line: bytes, where: str) -> int:
+    try:
+        return kept.write(line)
+    except OSError as error:
+        raise RecordError(where, f"its spans cannot be kept in a temporary file: {reason(error)}") from None
+
+
+def _read(kept: IO[bytes], places: Sequence[int]) -> tuple[str, list[TraceSpan]]:
+    """The spans of a trace and where its first stands; no spans where they are more than a record may be."""
+    spans, size, first = [], 0, ""
+    for place in places:
+        kept.seek(place)
+        line = kept.readline()
+        size += len(line)
+        if size > MAX_RECORD_BYTES:
+            return first, []
+        where, *fields = orjson.loads(line)
+        first = first or where
+        spans.append(TraceSpan(*fields))
+    return first, spans
+
+
+def record_of(spans: Sequence[TraceSpan], *, needs_retriever: bool = True) -> Row | str:
+    """The record of one trace, or the reason why it makes none."""
+    tree = _Tree(spans)
+    root, llm = tree.root, tree.last_llm
+    question = asked(root.input) or (asked(llm.input) if llm else None)
+    response = answered(root.output)
+    if response is None and llm:
+        response = answered(llm.output)
+    if response is None:  # an answer that is JSON by itself
+        outputs = (span.output for span in (root, llm) if span is not None)
+        response = next((output for output in outputs if isinstance(output, str)), None)
+    retrieval = tree.retrieval
+    shown, notes = _shown(retrieval)
+    if not retrieval:
+        output = opened(root.output)
+        shown = documents(output, EVIDENCE) if isinstance(output, dict) else None
+        if not shown and needs_retriever:
+            return NO_RETRIEVER
+    if question is None and retrieval:
+        question = asked(retrieval[0].input)
+    if response is None:
+        return FAILED if root.failed or (llm and llm.failed) else NO_ANSWER
+    try:
+        passages(shown or [], [])
+    except UnfitError:
+        return NO_TEXT
+    row: Row = {**_meta(spans), "id": root.trace, "response": response}
+    if question is not None:
+        row["question"] = question.question
+        row |= {"history": list(question.history)} if question.history else {}
+    if shown is not None:
+        row["contexts"] = shown
+    model = llm.model if llm and llm.model else next((span.model for span in reversed(spans) if span.model), "")
+    row |= {"generator": model} if model else {}
+    if root.failed or any(span.failed for span in retrieval):
+        notes.append("trace: a span that failed is in it")
+    return {**row, NOTES: notes} if notes else row
+
+
+def _meta(spans: Sequence[TraceSpan]) -> Row:
+    """What spans say of the whole trace, such as its session; the first that says it wins."""
+    found: Row = {}
+    for span in spans:
+        found = {**span.meta, **found}
+    return found
+
+
+class _Tree:
+    """The spans of a trace by their place in it."""
+
+    def __init__(self, spans: Sequence[TraceSpan]) -> None:
+        self._by_id = {span.id: span for span in spans}
+        self.spans = sorted(spans, key=lambda span: (span.start, len(list(self._above(span)))))
+        whole = [span for span in self.spans if not span.parent]
+        roots = whole or [span for span in self.spans if span.parent not in self._by_id] or self.spans
+        useful = [span for span in roots if span.input is not None and span.output is not None]
+        self.root = (useful or roots)[0]
+
+    def _above(self, span: TraceSpan) -> Iterator[TraceSpan]:
+        """The spans around a span, the nearest first; a circle of parents ends where it closes."""
+        seen = {span.id}
+        while (parent := self._by_id.get(span.parent)) and parent.id not in seen and len(seen) < DEEPEST:
+            seen.add(parent.id)
+            yield parent
+            span = parent
+
+    @property
+    def last_llm(self) -> TraceSpan | None:
+        """The last call of a model that is no part of the retrieval or of a tool."""
+        inner = (RETRIEVER, RERANKER, TOOL)
+        calls = [
+            span
+            for span in self.spans
+            if span.kind == LLM and not any(above.kind in inner or above.kind == LLM for above in self._above(span))
+        ]
+        return max(calls, key=lambda span: (span.output is not None, span.end or span.start), default=None)
+
+    @property
+    def retrieval(self) -> list[TraceSpan]:
+        """Retrievers and rerankers by their ends; of nested ones the outermost that has documents."""
+        found = [span for span in self.spans if span.kind in (RETRIEVER, RERANKER)]
+        outer = [
+            span
+            for span in found
+            if not any(above.kind == RETRIEVER and _documents(above) for above in self._above(span))
+        ]
+        with_some = [span for span in outer if _documents(span)]
+        return sorted(with_some or outer, key=lambda span: (span.end or span.start, span.kind == RERANKER))
+
+
+def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[Any] | None, list[str]]:
+    """The documents that the LLM saw, each once."""
+    shown: list[Any] = []
+    notes: list[str] = []
+    for span in retrieval:
+        found = _documents(span)
+        if span.kind == RERANKER:
+            before = documents(span.input)
+            given = set(map(_same, shown if before is None else before))
+            shown = [*(item for item in shown if _same(item) not in given), *found]
+            continue
+        known = set(map(_same, shown))
+        new = [item for item in found if _same(item) not in known]
+        notes += [MERGED] if len(new) < len(found) else []
+        shown += new
+    return (shown if retrieval else None), notes
+
+
+def _documents(span: TraceSpan) -> list[Any]:
+    """What a retrieval returned; one text, or one document that is no list, is one."""
+    found = documents(span.documents)
+    if found is None and span.documents:
+        found = [opened(span.documents)]
+    return found or []
+
+
+def _same(item: Any) -> str:
+    """What makes two documents one: their text."""
+    try:
+        (passage,), _ = passages([item], [])
+    except UnfitError:
+        return orjson.dumps(item, option=orjson.OPT_SORT_KEYS).decode()
+    return passage.text

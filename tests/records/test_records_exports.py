@@ -1,0 +1,463 @@
+"""Exports of other tools are read without a flag: golden files made by the libraries, or after published schemas."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragstone.errors import ConfigError, RecordError
+from ragstone.records import Layout, open_records, survey
+from ragstone.types import DETAILS, Record
+
+EXPORTS = Path(__file__).parent / "exports"
+QUESTION, ANSWER = "How hot is green tea brewed?", "At 70 to 80 degrees."
+GREEN = ("tea-1", "Green tea is brewed at 70 to 80 degrees.")
+BLACK = ("tea-2", "Black tea takes boiling water.")
+FIRST, SECOND = ("1", GREEN[1]), ("2", BLACK[1])
+MODEL = "small-model-1"
+HELLO = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello, what is it?"}]
+SPANS = "OpenInference spans: 3 traces, 1 record; 1 failed before an answer; 1 without a retriever span: set aside"
+
+
+def records_of(name: str, **options: Any) -> tuple[list[Record], tuple[str, ...]]:
+    with open_records(EXPORTS / name, **options) as source:
+        records = [record for record in source if isinstance(record, Record)]
+        return records, survey(source).recognised
+
+
+def plain_rows(path: Path) -> list[Any]:
+    """The objects of a file of JSON, one after another."""
+    text, rows, at = path.read_text("utf-8").strip(), [], 0
+    while at < len(text):
+        row, at = json.JSONDecoder().raw_decode(text, at)
+        rows += row if isinstance(row, list) else [row]
+        at += len(text[at:]) - len(text[at:].lstrip())
+    return rows
+
+
+def holders_of(value: Any) -> list[Any]:
+    """Every object and list in a value, itself first."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    found = [value] if isinstance(value, dict | list) else []
+    return [*found, *(holder for item in inner for holder in holders_of(item))]
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "passages", "scores", "model"),
+    [
+        ("openinference-otlp.jsonl", SPANS, (GREEN, BLACK), (0.91, 0.44), MODEL),
+        ("openinference-console.json", SPANS, (GREEN, BLACK), (0.91, 0.44), MODEL),
+        ("phoenix-spans.jsonl", SPANS, (GREEN, BLACK), (0.91, 0.44), MODEL),
+        ("phoenix-spans.csv", SPANS, (GREEN, BLACK), (0.91, 0.44), MODEL),
+        ("phoenix-api.json", SPANS, (GREEN, BLACK), (0.91, 0.44), MODEL),
+        ("phoenix-spans.parquet", SPANS, (GREEN, BLACK), (0.91, 0.44), MODEL),
+        ("genai-otlp.jsonl", "OpenTelemetry spans: 1 trace, 1 record", (GREEN,), (0.91,), MODEL),
+        ("langchain-dump.jsonl", "LangChain results: 1 record", (GREEN, BLACK), (), None),
+        ("langchain-dumpd.jsonl", "LangChain results: 1 record", (GREEN, BLACK), (), None),
+        ("langchain-retrievalqa.jsonl", "LangChain results: 1 record", (GREEN, BLACK), (), None),
+        ("llamaindex.jsonl", "LlamaIndex responses: 2 records", (GREEN, BLACK), (0.91, 0.44), None),
+        ("haystack-answer.jsonl", "Haystack answers: 1 record", (GREEN, BLACK), (2.65, 0.247), MODEL),
+        ("haystack-run.jsonl", "Haystack answers: 1 record", (GREEN, BLACK), (2.65, 0.247), MODEL),
+        ("deepeval.json", "deepeval test cases: 1 record", (FIRST, SECOND), (), None),
+        ("deepeval.csv", "deepeval test cases: 1 record", (FIRST, SECOND), (), None),
+        ("deepeval-run.json", "deepeval test cases: 1 record", (FIRST, SECOND), (), None),
+        ("mlflow.json", "MLflow traces: 1 trace, 1 record", (GREEN, BLACK), (0.91, 0.44), MODEL),
+        ("mlflow-search.jsonl", "MLflow traces: 1 trace, 1 record", (GREEN, BLACK), (0.91, 0.44), MODEL),
+        ("ragas.jsonl", "ragas samples: 1 record", (FIRST, SECOND), (), None),
+        ("ragas.csv", "ragas samples: 1 record", (FIRST, SECOND), (), None),
+        ("ragas-columns.json", "ragas samples: 1 record", (FIRST, SECOND), (), None),
+        ("langsmith-runs.jsonl", "LangSmith runs: 1 trace, 1 record", (GREEN, BLACK), (0.91, 0.44), MODEL),
+        (
+            "langfuse-observations.jsonl",
+            "Langfuse observations: 1 trace, 1 record",
+            (GREEN, BLACK),
+            (0.91, 0.44),
+            MODEL,
+        ),
+        ("langfuse-traces.json", "Langfuse observations: 1 trace, 1 record", (GREEN, BLACK), (0.91, 0.44), MODEL),
+        ("promptfoo.json", "promptfoo results: 1 record; 1 without an output: set aside", (FIRST, SECOND), (), MODEL),
+        ("chat-messages.jsonl", "Conversations: 1 record", (GREEN, BLACK), (0.91, 0.44), MODEL),
+        ("chat-requests.jsonl", "Conversations: 1 record", (GREEN, BLACK), (0.91, 0.44), MODEL),
+        (
+            "openai-evals.jsonl",
+            "Conversations: 1 record; 1 of another shape: set aside",
+            (GREEN, BLACK),
+            (),
+            None,
+        ),
+        ("nexa-gauge.jsonl", "", (FIRST, SECOND), (), None),
+        ("ragbench.jsonl", "RAGBench rows: 1 record", (FIRST, SECOND), (), MODEL),
+        ("trulens-records.jsonl", "TruLens records: 1 trace, 1 record", (FIRST, SECOND), (), None),
+        ("trulens-events.jsonl", "TruLens records: 1 trace, 1 record", (FIRST, SECOND), (), None),
+    ],
+)
+def test_an_export_is_read_without_a_flag(
+    name: str, said: str, passages: tuple[tuple[str, str], ...], scores: tuple[float, ...], model: str | None
+) -> None:
+    """The question, the passages that the model saw in their order with ids and scores, the response, the model."""
+    records, recognised = records_of(name)
+    assert recognised == ((said,) if said else ())
+    for record in records:
+        assert (record.question, record.response) == (QUESTION, ANSWER)
+        assert tuple((passage.id, passage.text) for passage in record.contexts or ()) == passages
+        details = [record.meta.get(DETAILS, {}).get(name, {}) for name, _ in passages]
+        assert [{**detail.get("metadata", {}), **detail}.get("score") for detail in details][
+            : len(scores)
+        ] == pytest.approx(scores, abs=0.01)
+        assert record.meta.get("generator") == model
+
+
+def test_earlier_turns_are_kept_as_history() -> None:
+    """The last question is the question, and what was said before it is in the record."""
+    for name in ("ragas-turns.jsonl", "chat-messages.jsonl", "genai-otlp.jsonl", "langchain-dumpd.jsonl"):
+        (record,), _ = records_of(name)
+        assert (record.question, record.response, record.meta["history"]) == (QUESTION, ANSWER, HELLO)
+
+
+def test_gold_is_never_the_evidence() -> None:
+    """deepeval's context and ragas' reference contexts stay apart from what was retrieved."""
+    for name in ("deepeval.json", "deepeval.csv", "deepeval-run.json"):
+        (record,), _ = records_of(name)
+        gold = record.meta["reference_contexts"]
+        assert (gold if isinstance(gold, list) else [gold]) == ["Gold: 70 to 80 degrees."]
+        assert record.reference == "70 to 80 degrees"
+    for name in ("ragas.jsonl", "ragas.csv", "ragas-columns.json"):
+        (record,), _ = records_of(name)
+        assert (record.reference, record.meta["reference_contexts"]) == ("70 to 80 degrees", [GREEN[1]])
+
+
+def span(name: str, kind: str, parent: str = "", trace: str = "t", at: int = 0, **said: Any) -> dict[str, Any]:
+    """An OpenInference span that begins and ends at the same time."""
+    attributes = {"openinference.span.kind": kind, **{key.replace("_", "."): value for key, value in said.items()}}
+    return {
+        "context": {"trace_id": trace, "span_id": name}, "parent_id": parent or None, "name": name,
+        "start_time": at, "end_time": at, "attributes": attributes, "status": {"status_code": "UNSET"},
+    }  # fmt: skip
+
+
+def found(*texts: str) -> list[dict[str, Any]]:
+    return [{"document.content": text, "document.id": text.lower()} for text in texts]
+
+
+def joined(*spans: dict[str, Any]) -> tuple[list[str], str]:
+    """The contexts of the one trace, or nothing; and what is said of the input."""
+    extra = [span("r", "CHAIN", trace="other", input_value="q", output_value="r")]
+    extra += [span("s", "RETRIEVER", "r", trace="other", retrieval_documents=found("Other"))]
+    with open_records([*spans, *extra]) as source:
+        records = {record.id: record for record in source if isinstance(record, Record)}
+        told = survey(source).recognised[0]
+    assert [passage.text for passage in records["other"].contexts or ()] == ["Other"], "no trace has another's passages"
+    return [passage.text for passage in records["t"].contexts or ()] if "t" in records else [], told
+
+
+ROOT = span("root", "CHAIN", input_value="q", output_value="r")
+
+
+@pytest.mark.parametrize(
+    ("spans", "contexts"),
+    [
+        pytest.param([("a", "RETRIEVER", "root", 1, "AB"), ("b", "RETRIEVER", "root", 2, "BC")], "ABC", id="merged"),
+        pytest.param([("b", "RETRIEVER", "root", 2, "C"), ("a", "RETRIEVER", "root", 1, "A")], "AC", id="by time"),
+        pytest.param([("a", "RETRIEVER", "root", 2, "AB"), ("b", "RETRIEVER", "a", 1, "BCD")], "AB", id="nested"),
+        pytest.param([("a", "RETRIEVER", "root", 2, ""), ("b", "RETRIEVER", "a", 1, "BC")], "BC", id="empty outer"),
+        pytest.param([("a", "RETRIEVER", "root", 1, "ABC"), ("b", "RERANKER", "root", 2, "CA")], "CA", id="reranked"),
+        pytest.param([("a", "RETRIEVER", "b", 1, "ABC"), ("b", "RERANKER", "root", 2, "CA")], "CA", id="in reranker"),
+        pytest.param([("b", "RERANKER", "root", 1, "B"), ("a", "RETRIEVER", "root", 2, "A")], "BA", id="before it"),
+        pytest.param([("a", "RETRIEVER", "gone", 1, "A"), ("b", "RETRIEVER", "c", 2, "B")], "AB", id="orphans"),
+        pytest.param([("a", "RETRIEVER", "b", 1, "A"), ("b", "TOOL", "a", 2, "B")], "A", id="circle"),
+        pytest.param([("a", "TOOL", "root", 1, "X"), ("b", "RETRIEVER", "root", 2, "A")], "A", id="tool call"),
+    ],
+)
+def test_contexts_are_what_the_model_saw(spans: list[tuple[str, str, str, int, str]], contexts: str) -> None:
+    """In the order in which retrievers ended, a reranker's in their place, and scattered over the input."""
+    names = {"RERANKER": "reranker_output_documents"}
+    made = [
+        span(name, kind, parent, "t", at, **{names.get(kind, "retrieval_documents"): found(*texts)})
+        for name, kind, parent, at, texts in spans
+    ]
+    for item in made:  # a dot in a name is a level, an underscore is not
+        attributes = item["attributes"]
+        if "reranker.output.documents" in attributes:
+            attributes["reranker.output_documents"] = attributes.pop("reranker.output.documents")
+    assert joined(*made, ROOT)[0] == list(contexts)
+
+
+def test_one_text_of_a_retriever_is_a_passage() -> None:
+    """What is no list is not lost, and odd times and numbers break nothing."""
+    odd = span("a", "RETRIEVER", "root", output_value="All that was found.")
+    odd |= {"start_time": "9" * 400, "end_time": None, "attributes": [
+        *({"key": key, "value": {"stringValue": value}} for key, value in odd["attributes"].items()),
+        {"key": "n", "value": {"intValue": "9" * 30}},
+    ]}  # fmt: skip
+    assert joined(odd, ROOT)[0] == ["All that was found."]
+
+
+def test_of_two_retrievers_the_reranked_is_replaced() -> None:
+    """A reranker that says what it was given replaces that, and nothing else."""
+    reranked = span("c", "RERANKER", "root", at=3)
+    reranked["attributes"] |= {"reranker.input_documents": found("A", "B"), "reranker.output_documents": found("B")}
+    first = span("a", "RETRIEVER", "root", at=1, retrieval_documents=found("A", "B"))
+    second = span("b", "RETRIEVER", "root", at=2, retrieval_documents=found("C"))
+    assert joined(ROOT, first, second, reranked)[0] == ["C", "B"]
+
+
+@pytest.mark.parametrize(
+    ("spans", "reason"),
+    [
+        ([ROOT], "1 without a retriever span"),
+        ([span("a", "RETRIEVER", retrieval_documents=found("A"))], "1 without an answer"),
+        (
+            [{**ROOT, "attributes": {}, "status": {"status_code": "ERROR"}}, span("a", "RETRIEVER", "root")],
+            "1 failed be",
+        ),
+        (
+            [ROOT, span("a", "RETRIEVER", "root", retrieval_documents=[{"document.id": "7"}])],
+            "1 with documents that have",
+        ),
+        ([{"name": "no ids", "attributes": {}}], "1 of another shape"),
+    ],
+)
+def test_a_trace_that_makes_no_record_is_counted(spans: list[dict[str, Any]], reason: str) -> None:
+    """With its reason, in the line on the whole input."""
+    contexts, told = joined(*spans)
+    assert not contexts
+    assert reason in told
+    assert told.endswith("set aside")
+
+
+def test_without_any_retriever_traces_are_records_without_contexts() -> None:
+    """Nothing says then that those with a retriever are the ones to evaluate."""
+    with open_records([ROOT, span("root", "CHAIN", trace="u", input_value="q", output_value="r")]) as source:
+        records = [record for record in source if isinstance(record, Record)]
+        assert [(record.question, record.contexts) for record in records] == [("q", None), ("q", None)]
+        assert survey(source).recognised == ("OpenInference spans: 2 traces, 2 records",)
+
+
+def test_documents_of_the_root_are_evidence_and_its_chunks_are_not() -> None:
+    """Where no retriever span is: what the root's output calls documents, never a stream or other lists."""
+    said = '{"answer": "r", "context": [{"page_content": "A"}]}'
+    assert joined({**ROOT, "attributes": {**ROOT["attributes"], "output.value": said}})[0] == ["A"]
+    for other in ('["r", "s"]', '{"output": ["r", "s"]}', '{"answer": "r", "data": ["s"]}'):
+        contexts, told = joined({**ROOT, "attributes": {**ROOT["attributes"], "output.value": other}})
+        assert not contexts
+        assert "1 without a retriever span" in told
+
+
+def test_a_list_of_langfuse_traces_has_the_ids_of_its_observations_alone() -> None:
+    """It makes records without contexts."""
+    (row,) = plain_rows(EXPORTS / "langfuse-traces.json")[0]["data"]
+    with open_records([{**row, "observations": ["o1", "o2"]}]) as source:
+        (record,) = source
+        assert isinstance(record, Record)
+        assert (record.question, record.response, record.contexts) == (QUESTION, ANSWER, None)
+        assert source.recognised == ("Langfuse observations: 1 trace, 1 record",)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "At 70 degrees.",
+        '{"answer": "At 70 degrees.", "sources": []}',
+        '{"output": {"content": "At 70 degrees.", "type": "ai"}}',
+        '["At 70 ", "degrees."]',
+        '[{"choices": [{"delta": {"content": "At 70 "}}]}, {"choices": [{"delta": {"content": "degrees."}}]}]',
+        '[{"type": "AIMessageChunk", "content": "At 70 "}, {"type": "AIMessageChunk", "content": "degrees."}]',
+        '{"choices": [{"message": {"role": "assistant", "content": [{"type": "text", "text": "At 70 degrees."}]}}]}',
+        '{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "At 70 degrees."}]}',
+        '{"generations": [[{"text": "At 70 degrees."}]]}',
+        '{"degrees": 70, "unit": "C"}',
+    ],
+)
+def test_a_response_is_found_in_what_tools_log(output: str) -> None:
+    """A text, an object, messages, and the chunks of a stream."""
+    retriever = span("a", "RETRIEVER", "root", retrieval_documents=found("A"))
+    with open_records([span("root", "CHAIN", input_value="q", output_value=output), retriever]) as source:
+        (record,) = source
+    assert isinstance(record, Record)
+    assert record.response == (output if "unit" in output else "At 70 degrees.")
+
+
+def test_scattered_spans_are_joined_in_flat_memory(tmp_path: Path) -> None:
+    """Memory grows by the places of the spans, not by what they say."""
+    path = tmp_path / "spans.jsonl"
+    traces, text = 500, "x" * 10_000
+    with path.open("wb") as file:
+        for kind, key in (("RETRIEVER", "retrieval_documents"), ("CHAIN", "output_value"), ("LLM", "input_value")):
+            for trace in range(traces):
+                said = {"input_value": "q", key: found(text) if kind == "RETRIEVER" else text}
+                row = span(kind, kind, "" if kind == "CHAIN" else "CHAIN", str(trace), 0, **said)
+                file.write(orjson.dumps(row) + b"\n")
+    tracemalloc.start()
+    with open_records(path) as source:
+        assert sum(1 for _ in source) == traces
+        assert source.recognised == ("OpenInference spans: 500 traces, 500 records",)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < path.stat().st_size / 8
+
+
+class Dumped:
+    """An object of a framework, such as a LangChain document."""
+
+    def __init__(self, **held: Any) -> None:
+        self._held = held
+
+    def model_dump(self) -> dict[str, Any]:
+        return self._held
+
+
+def test_results_of_frameworks_go_in_as_they_are() -> None:
+    """Objects that say what they hold, in a row or as the row."""
+    document = Dumped(id="tea-1", page_content="Green tea.", metadata={"source": "tea.pdf"}, type="Document")
+    node = {"node": Dumped(id_="n", text="Green tea.", embedding=[0.1]), "score": 0.5}
+    rows: list[Any] = [
+        {"input": "q", "context": [document], "answer": "r"},
+        Dumped(query="q", result="r", source_documents=[document]),
+        {"question": "q", "response": Dumped(response="r", source_nodes=[node], metadata={})},
+    ]
+    for row in rows:
+        with open_records([row]) as source:
+            (record,) = source
+        assert isinstance(record, Record)
+        assert (record.question, record.response) == ("q", "r")
+        assert [passage.text for passage in record.contexts or ()] == ["Green tea."]
+        assert "embedding" not in str(record.meta)
+
+
+RECORD = {"id": "a", "question": "q", "response": "r", "contexts": ["c"]}
+
+
+def ids_of(rows: list[Any], **options: Any) -> list[str]:
+    with open_records(rows, **options) as source:
+        return [record.id for record in source]
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        {"data": [RECORD, {**RECORD, "id": "b"}], "meta": {"page": 1}},
+        {"results": {"version": 3, "results": [RECORD, {**RECORD, "id": "b"}]}},
+        {key: [value, "b" if key == "id" else value] for key, value in RECORD.items()},
+        {key: {"0": value, "1": "b" if key == "id" else value} for key, value in RECORD.items()},
+        {"columns": list(RECORD), "index": [0, 1], "data": [list(RECORD.values()), ["b", "q", "r", ["c"]]]},
+    ],
+    ids=["data", "nested", "Dataset.to_dict", "DataFrame.to_json", "split"],
+)
+def test_rows_are_taken_out_of_what_wraps_them(wrapped: dict[str, Any]) -> None:
+    """One object of many rows, by rows or by columns."""
+    with open_records([wrapped]) as source:
+        records = [record for record in source if isinstance(record, Record)]
+    assert [record.id for record in records] == ["a", "b"]
+    assert {(record.question, record.response, len(record.contexts or ())) for record in records} == {("q", "r", 1)}
+
+
+def test_the_user_says_where_the_rows_are_and_what_they_are() -> None:
+    """--records for a list of any name, --from for a format; a mapping of fields describes plain rows."""
+    assert ids_of([{"deep": {"mine": [RECORD]}}], layout=Layout(path="deep.mine[]")) == ["a"]
+    with pytest.raises(RecordError, match=r"item 1: --records deep\.other: nothing stands there; expected the path"):
+        ids_of([{"deep": {"mine": [RECORD]}}], layout=Layout(path="deep.other[]"))
+    with pytest.raises(ConfigError, match="--from langfuze: no such format; did you mean 'langfuse'"):
+        Layout("langfuze")
+    with pytest.raises(
+        RecordError, match=r"no record in it \(Langfuse observations: 0 traces, 0 records; 1 of another"
+    ):
+        ids_of([RECORD], layout=Layout("langfuse"))
+    assert ids_of([{**ROOT, "id": "plain"}], layout=Layout("records")) == ["plain"]
+    assert ids_of([{**ROOT, "id": "plain"}], fields={"question": "name"}) == ["plain"]
+    assert ids_of([{"data": [{}], "id": "whole"}], fields={"contexts": "data[].text"}) == ["whole"]
+
+
+def test_a_row_of_another_shape_is_read_or_counted() -> None:
+    """Among results of a framework a plain record is one; what has no field at all is counted."""
+    result = {"id": "x", "query": "q", "result": "r", "source_documents": []}
+    with open_records([result, RECORD, {"total": 2}]) as source:
+        assert [record.id for record in source] == ["x", "a"]
+        assert source.recognised == ("LangChain results: 2 records; 1 of another shape: set aside",)
+
+
+def test_names_are_matched_in_any_spelling() -> None:
+    """Case, underscores, hyphens and blanks make no other name; the canonical spelling comes first."""
+    row = {"ID": "a", "userInput": "q", "Actual Output": "r", "retrieved-contexts": ["c"], "Ground_Truth": "g", "My": 1}
+    with open_records([row]) as source:
+        (record,) = source
+    assert isinstance(record, Record)
+    assert (record.id, record.question, record.response, record.reference) == ("a", "q", "r", "g")
+    assert (len(record.contexts or ()), record.meta) == (1, {"My": 1})
+    with open_records([{**RECORD, "Contexts": ["x"], "Answer": "other"}]) as source:
+        (record,) = source
+    assert isinstance(record, Record)
+    assert [passage.text for passage in record.contexts or ()] == ["c"]
+    assert record.meta == {"Contexts": ["x"], "Answer": "other"}
+    assert record.notes == ("response: read from 'response'; 'Answer' also fits and is kept as meta",)
+    with pytest.raises(RecordError, match="field 'Response': expected a string or a list"):
+        ids_of([{"Response": 7}])
+
+
+def test_a_near_miss_is_suggested() -> None:
+    """The one column that could be a field that no record has."""
+    for row, meant in (
+        ({"question": "q", "response": "r", "retrievedDocs": ["c"]}, "contexts=retrievedDocs"),
+        ({"contexts": ["c"], "response": "r", "customer_query": "q"}, "question=customer_query"),
+        ({"question": "q", "response": "r", "retrieval": {"query": "q", "docs": ["c"]}}, "contexts=retrieval.docs"),
+        ({"question": "q", "response": "r", "docs_a": ["c"], "docs_b": ["c"]}, ""),
+    ):
+        with open_records([{"id": "a", **row}]) as source:
+            said = f"no {meant.partition('=')[0]}; did you mean --field {meant}?"
+            assert survey(source).near_misses == ((said,) if meant else ())
+
+
+@pytest.mark.parametrize(
+    ("contexts", "said"),
+    [
+        (["<p>Tea is a shrub.</p>"], "contexts: a passage with markup (HTML or XML)"),
+        (
+            ['{"text": "Tea is a shrub."}'],
+            "contexts: a passage that is JSON; name its text with --field contexts=PATH[]",
+        ),
+        ("Tea.\n\nMint.", "contexts: one text that looks like several passages joined; a list keeps them apart"),
+        (["Tea.\n---\nMint."], "contexts: one text that looks like several passages joined; a list keeps them apart"),
+        (["Tea < mint.\n\nIt is [1].", "[1] Mint."], None),
+    ],
+)
+def test_passages_that_are_no_plain_text_are_noted(contexts: Any, said: str | None) -> None:
+    """Markup, JSON, and several passages in one text are read as they are, and said."""
+    with open_records([{**RECORD, "contexts": contexts}]) as source:
+        (record,) = source
+    assert isinstance(record, Record)
+    assert record.notes == ((said,) if said else ())
+
+
+SAMPLES = [row for path in sorted(EXPORTS.glob("*.json*")) for row in plain_rows(path)]
+KEYS = sorted({key for row in SAMPLES for holder in holders_of(row) if isinstance(holder, dict) for key in holder})
+json_values = st.recursive(
+    st.none()
+    | st.integers(-5, 2**80)
+    | st.floats(allow_nan=False)
+    | st.sampled_from(["", "a", "[1]", '{"a": 1}', *KEYS]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(SAMPLES), st.lists(st.tuples(st.integers(0, 400), json_values), min_size=1, max_size=4))
+def test_a_damaged_export_is_records_or_one_clear_line(row: Any, damage: list[tuple[int, Any]]) -> None:
+    """Whatever stands in the place of any value of a real export: no other error than one that says where."""
+    row = orjson.loads(orjson.dumps(row))
+    for place, value in damage:
+        holders = [holder for holder in holders_of(row) if holder]
+        holder = holders[place % len(holders)] if holders else row
+        keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
+        if keys:
+            holder[keys[place % len(keys)]] = value
+    with suppress(RecordError):
+        for outcome in open_records([row], on_error="skip"):
+            assert "\n" not in getattr(outcome, "error", "")
