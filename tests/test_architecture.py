@@ -143,7 +143,7 @@ def test_only_a_backend_reads_its_dialect(name: str, tree: ast.Module) -> list[s
 
 @everywhere
 def test_async_is_the_engines(name: str, tree: ast.Module) -> list[str]:
-    """``async`` and ``await`` are in the engine, in the API over it, in what a backend must have and in what sends to services."""
+    """``async`` and ``await`` are in the engine, in the API over it, and in what sends: a backend, a connection."""
     if name.startswith(ASYNC):
         return []
     allowed: set[int] = set()
@@ -318,8 +318,8 @@ def test_metrics_know_no_judge_no_clock_and_no_chance() -> None:
 
 
 def test_the_environment_is_read_in_few_places() -> None:
-    """Keys in the backend, the two variables in the configuration; nothing else looks at the environment."""
-    allowed = {"config.py", "settings.py", "judges/http.py", "api/judge_check.py"}
+    """Keys in what sends, the two variables in the configuration; nothing else looks at the environment."""
+    allowed = {"config.py", "settings.py", "judges/http.py", "api/judge_check.py", "services/connection.py"}
     found = {
         name for name, tree in MODULES.items() if not name.startswith(("cli/", "render/terminal/", "testing/"))
         for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")

@@ -19,6 +19,7 @@ from real_servers import RealMLflow, RealPhoenix
 from typer.testing import CliRunner
 
 import ragstone
+from ragstone.api import validate
 from ragstone.cli import app
 from ragstone.errors import ConfigError, InputError, ServiceError
 from ragstone.records import open_records
@@ -108,8 +109,8 @@ def test_traces_come_whole_and_scores_go_back_once(tool: Any, small_pages: None)
     assert tool.stored() == expected
     assert (pulled(tool), Path("traces.jsonl").read_bytes())[1] == other_bytes, "a push changes what is pulled"
 
-    better = ragstone.evaluate("traces.jsonl", "grounding", store="s.db", set={"grounding.threshold": 0.9})
-    ragstone.push(better, tool.service, url=tool.url)
+    second = ragstone.evaluate("traces.jsonl", "grounding", store="s.db", name="second")
+    assert ragstone.push(second, tool.service, url=tool.url).sent == COUNT
     assert tool.stored() == expected
 
 
@@ -228,6 +229,18 @@ def test_a_lost_answer_makes_no_second_assessment(monkeypatch: pytest.MonkeyPatc
         assert len(tool.stored()) == 1
         assert ragstone.push(run, "mlflow", url=tool.url).unchanged == 1
         assert len(tool.stored()) == 1
+
+
+def test_spans_of_mlflow_in_files_and_of_running_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spans that older clients left in files are read too; a trace without spans is counted, and said by the reader."""
+    with FakeMLflow() as tool:
+        set_keys(tool, monkeypatch)
+        tool.seed(4)
+        tool.filed, tool.running = {1}, {3}
+        told = ragstone.pull("mlflow", project=PROJECT, url=tool.url, out="t.jsonl")
+        assert (told.traces, told.rows, told.without_spans) == (4, 4, 1)
+    found, _ = validate("t.jsonl", on_error="skip")
+    assert found.recognised == ("MLflow traces: 4 traces, 3 records; 1 without a retriever span: set aside",)
 
 
 def test_silence_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from ragstone.output.target import whole
 from ragstone.render.explanation import explanation, label_of
 from ragstone.render.wording import by_embedded
 from ragstone.services import service_named
-from ragstone.services.base import PREFIX, Flow, Pushed, Service, TraceScore, Wanted
+from ragstone.services.base import PREFIX, Flow, Pushed, Service, TraceQuery, TraceScore
 from ragstone.services.connection import Connection
 from ragstone.types import ORIGIN
 
@@ -35,10 +35,11 @@ AT_ONCE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """How many traces were written, and how many rows (spans, or whole traces) they have."""
+    """How many traces there are, how many rows were written, and how many traces have no spans, or none yet."""
 
     traces: int
     rows: int
+    without_spans: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def pull(
     if limit is not None and limit < 1:
         raise ConfigError(f"limit {limit}: expected 1 or more")
     now = datetime.now(UTC)
-    wanted = Wanted(project, _moment(since, now), now, limit)
+    wanted = TraceQuery(project, _moment(since, now), now, limit)
     connection = Connection(found, url)
     rows = 0
     with _lines(out) as line:
@@ -105,7 +106,8 @@ def pull(
             rows += 1
             line(orjson.dumps(row, option=orjson.OPT_SORT_KEYS))  # servers order maps as they please
 
-        return Pulled(wait_for(connection.run(found.pull(wanted, write))), rows)
+        traces, bare = wait_for(connection.run(found.pull(wanted, write)))
+    return Pulled(traces, rows, bare)
 
 
 @contextmanager

@@ -64,7 +64,8 @@ def pull(
     if as_json:
         show_json({"written": out, **asdict(found)})
     else:
-        say("pulled", f"{plural(found.traces, 'trace')}, {plural(found.rows, 'line')}")
+        bare = f"; {found.without_spans:,} without spans" if found.without_spans else ""
+        say("pulled", f"{plural(found.traces, 'trace')}, {plural(found.rows, 'line')}{bare}")
 
 
 def push(

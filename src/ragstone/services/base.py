@@ -33,7 +33,7 @@ Flow: TypeAlias = Generator[Sequence[Request], list[Any], R]
 Write: TypeAlias = Callable[[Mapping[str, Any]], None]
 
 
-class Wanted(NamedTuple):
+class TraceQuery(NamedTuple):
     """Which traces: those that began at ``since`` or later and before ``until``; the ``limit`` newest of them."""
 
     project: str
@@ -101,8 +101,8 @@ class Service(Protocol):
     def authorization(self, keys: Mapping[str, str]) -> str:
         """The Authorization header, empty for none; ConfigError where a key is required."""
 
-    def pull(self, wanted: Wanted, write: Write) -> Flow[int]:
-        """Write the rows of all spans, trace by trace; return the number of traces."""
+    def pull(self, wanted: TraceQuery, write: Write) -> Flow[tuple[int, int]]:
+        """Write the rows of all spans, trace by trace; return how many traces there are, and how many without spans."""
 
     def push(self, scores: Sequence[TraceScore]) -> Flow[Pushed]:
         """Send scores so that sending them again changes nothing."""
@@ -113,6 +113,11 @@ def needed_project(project: str, title: str) -> str:
     if not project:
         raise ConfigError(f"{title} needs a project; add --project NAME")
     return project
+
+
+def with_label(score: TraceScore) -> dict[str, str]:
+    """The metadata, and the label for a tool whose scores have none."""
+    return {**score.metadata, "label": score.label} if score.label else dict(score.metadata)
 
 
 def instant(moment: datetime) -> str:

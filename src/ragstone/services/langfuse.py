@@ -13,7 +13,18 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from ragstone.errors import ConfigError
-from ragstone.services.base import OWNER, PREFIX, Flow, Pushed, Request, TraceScore, Wanted, Write, instant
+from ragstone.services.base import (
+    OWNER,
+    PREFIX,
+    Flow,
+    Pushed,
+    Request,
+    TraceQuery,
+    TraceScore,
+    Write,
+    instant,
+    with_label,
+)
 
 TRACES: Final = 50
 """Traces in one page of the list."""
@@ -37,7 +48,7 @@ class Langfuse:
             raise ConfigError(f"{self.title} needs its keys; set {' and '.join(lacking)}")
         return "Basic " + base64.b64encode(":".join(keys[name] for name in self.keys).encode()).decode()
 
-    def pull(self, wanted: Wanted, write: Write) -> Flow[int]:
+    def pull(self, wanted: TraceQuery, write: Write) -> Flow[tuple[int, int]]:
         """The newest traces first, each with all its observations."""
         if wanted.project:
             yield from self._check(wanted.project)
@@ -45,6 +56,7 @@ class Langfuse:
         window += [("fromTimestamp", instant(wanted.since))] if wanted.since else []
         seen: dict[str, None] = {}
         number = pages = 1
+        bare = 0
         while number <= pages and len(seen) != wanted.limit:
             params = [*window, ("page", str(number)), ("limit", str(TRACES))]
             (page,) = yield [Request(f"{API}/traces", params)]
@@ -56,9 +68,10 @@ class Langfuse:
                 others = [score for score in trace.get("scores", ()) if not str(score["name"]).startswith(PREFIX)]
                 observed = sorted(trace["observations"], key=lambda each: (each["startTime"], each["id"]))
                 write({**trace, "scores": others, "observations": observed})
+            bare += sum(not trace["observations"] for trace in traces)
             seen |= dict.fromkeys(new)
             number, pages = number + 1, page["meta"]["totalPages"]
-        return len(seen)
+        return len(seen), bare
 
     def _check(self, project: str) -> Flow[None]:
         (answer,) = yield [Request(f"{API}/projects")]
@@ -75,7 +88,7 @@ class Langfuse:
 
 
 def _score(score: TraceScore) -> dict[str, Any]:
-    said = f"{score.label}: {score.explanation}" if score.explanation else score.label
+    said = f"{score.label}: {score.explanation}" if score.label else score.explanation
     digest = hashlib.blake2b(f"{score.trace}\n{score.name}".encode(), digest_size=16).hexdigest()
     return {
         "id": f"{OWNER}-{digest}",
@@ -84,5 +97,5 @@ def _score(score: TraceScore) -> dict[str, Any]:
         "value": score.value,
         "dataType": "NUMERIC",
         "comment": said,
-        "metadata": {**score.metadata, "label": score.label},
+        "metadata": with_label(score),
     }

@@ -11,12 +11,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
-from ragstone.services.base import OWNER, Flow, Pushed, Request, TraceScore, Wanted, Write, needed_project
+from ragstone.services.base import (
+    OWNER,
+    Flow,
+    Pushed,
+    Request,
+    TraceQuery,
+    TraceScore,
+    Write,
+    needed_project,
+    with_label,
+)
 
 TRACES: Final = 50
 """Traces in one reply."""
 API: Final = "/api/3.0/mlflow/traces"
 SOURCES: Final = {"LLM": "LLM_JUDGE", "CODE": "CODE", "HUMAN": "HUMAN"}
+FILES: Final = "/ajax-api/3.0/mlflow/get-trace-artifact"
+"""Where spans are that a client older than 3.5 logged, or a server keeps in files."""
+PLACE, IN_FILES = "mlflow.trace.spansLocation", "ARTIFACT_REPO"
 CHANGED: Final = ("feedback", "rationale", "metadata")
 """The fields of an assessment that are Ragstone's."""
 
@@ -38,39 +51,47 @@ class MLflow:
             return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
         return f"Bearer {token}" if token else ""
 
-    def pull(self, wanted: Wanted, write: Write) -> Flow[int]:
+    def pull(self, wanted: TraceQuery, write: Write) -> Flow[tuple[int, int]]:
         """The newest traces first."""
         named = [("experiment_name", needed_project(wanted.project, self.title))]
         (found,) = yield [Request("/api/2.0/mlflow/experiments/get-by-name", named)]
         place = {"experiment_id": found["experiment"]["experiment_id"]}
         window = f"timestamp_ms < {wanted.until.timestamp() * 1000:.0f}"
         window += f" AND timestamp_ms >= {wanted.since.timestamp() * 1000:.0f}" if wanted.since else ""
-        search = {
+        search: dict[str, Any] = {
             "locations": [{"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": place}],
             "filter": window,
             "order_by": ["timestamp_ms DESC"],
         }
-        seen, token = 0, ""
+        seen = bare = 0
+        token: str | None = ""
         while token is not None and seen != wanted.limit:
             limit = min(TRACES, (wanted.limit or seen + TRACES) - seen)
             body = {**search, "max_results": limit, **({"page_token": token} if token else {})}
             (page,) = yield [Request(f"{API}/search", method="POST", body=body)]
-            names = [trace["trace_id"] for trace in page.get("traces", ())]
-            yield from self._traces(names, write)
-            seen, token = seen + len(names), page.get("next_page_token")
-        return seen
+            infos = page.get("traces", ())
+            bare += yield from self._traces(infos, write)
+            seen, token = seen + len(infos), page.get("next_page_token")
+        return seen, bare
 
-    def _traces(self, names: Sequence[str], write: Write) -> Flow[None]:
-        if not names:
-            return
-        (page,) = yield [Request(f"{API}/batchGet", [("trace_ids", name) for name in names])]
-        traces = {trace["trace_info"]["trace_id"]: trace for trace in page["traces"]}
-        for name in names:
-            info = dict(traces[name]["trace_info"])
+    def _traces(self, infos: Sequence[Mapping[str, Any]], write: Write) -> Flow[int]:
+        """Write a page of traces with their spans; return how many have none."""
+        kept = [info["trace_id"] for info in infos if info.get("tags", {}).get(PLACE, IN_FILES) != IN_FILES]
+        filed = [info["trace_id"] for info in infos if info["trace_id"] not in kept]
+        requests = [Request(FILES, [("request_id", name)], absent=True) for name in filed]
+        if kept:
+            requests.append(Request(f"{API}/batchGet", [("trace_ids", name) for name in kept]))
+        answers = (yield requests) if requests else []
+        found = {name: answer or {} for name, answer in zip(filed, answers, strict=False)}
+        for trace in answers[-1]["traces"] if kept else ():  # without those that still run
+            found[trace["trace_info"]["trace_id"]] = trace
+        for info in infos:
             # A push must not change what is pulled next.
-            others = [each for each in info.pop("assessments", ()) if not _is_ours(each)]
-            info |= {"assessments": others} if others else {}
-            write({"info": info, "data": {"spans": traces[name].get("spans", [])}})
+            others = [each for each in info.get("assessments", ()) if not _is_ours(each)]
+            about = {key: value for key, value in info.items() if key != "assessments"}
+            about |= {"assessments": others} if others else {}
+            write({"info": about, "data": {"spans": found.get(info["trace_id"], {}).get("spans", [])}})
+        return sum(not found.get(info["trace_id"], {}).get("spans") for info in infos)
 
     def push(self, scores: Sequence[TraceScore]) -> Flow[Pushed]:
         """What differs from what is there."""
@@ -107,7 +128,7 @@ def _change(place: str, score: TraceScore, there: Mapping[str, Any] | None) -> l
         "source": {"source_type": SOURCES[score.judged_by], "source_id": OWNER},
         "feedback": {"value": score.value},
         "rationale": score.explanation,
-        "metadata": {**score.metadata, "label": score.label},
+        "metadata": with_label(score),
     }
     if there is None:
         body = {"assessment": wanted}
@@ -115,5 +136,5 @@ def _change(place: str, score: TraceScore, there: Mapping[str, Any] | None) -> l
     if all(there.get(name) == wanted[name] for name in CHANGED):
         return []
     name = there["assessment_id"]
-    body = {"assessment": {**wanted, "assessment_id": name}, "update_mask": ",".join(CHANGED)}
-    return [Request(f"{place}/assessments/{quote(name, safe='')}", method="PATCH", body=body)]
+    change = {"assessment": {**wanted, "assessment_id": name}, "update_mask": ",".join(CHANGED)}
+    return [Request(f"{place}/assessments/{quote(name, safe='')}", method="PATCH", body=change)]

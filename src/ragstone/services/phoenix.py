@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
-from ragstone.services.base import OWNER, Flow, Pushed, Request, TraceScore, Wanted, Write, instant, needed_project
+from ragstone.services.base import OWNER, Flow, Pushed, Request, TraceQuery, TraceScore, Write, instant, needed_project
 
 TRACES: Final = 50
 """Traces whose spans are asked for at once: their ids stand in the address."""
@@ -33,12 +33,12 @@ class Phoenix:
         key = keys["PHOENIX_API_KEY"]
         return f"Bearer {key}" if key else ""
 
-    def pull(self, wanted: Wanted, write: Write) -> Flow[int]:
+    def pull(self, wanted: TraceQuery, write: Write) -> Flow[tuple[int, int]]:
         """The newest traces first, each with all its spans in the order in which they began."""
         project = f"/v1/projects/{quote(needed_project(wanted.project, self.title), safe='')}"
         window = [("end_time", instant(wanted.until))]
         window += [("start_time", instant(wanted.since))] if wanted.since else []
-        seen = 0
+        seen = bare = 0
         cursor: str | None = ""
         while cursor is not None and seen != wanted.limit:
             limit = min(TRACES, (wanted.limit or seen + TRACES) - seen)
@@ -48,8 +48,9 @@ class Phoenix:
             for name in names:
                 for span in sorted(spans[name], key=lambda span: (span["start_time"], span["context"]["span_id"])):
                     write(span)
+            bare += sum(not spans[name] for name in names)
             seen, cursor = seen + len(names), page["next_cursor"]
-        return seen
+        return seen, bare
 
     def _spans(self, project: str, names: Sequence[str]) -> Flow[dict[str, list[dict[str, Any]]]]:
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
@@ -86,7 +87,7 @@ def _annotation(score: TraceScore) -> dict[str, Any]:
         "span_id": score.span,
         "name": score.name,
         "annotator_kind": score.judged_by,
-        "result": {"score": score.value, "label": score.label, "explanation": score.explanation},
+        "result": {"score": score.value, "label": score.label or None, "explanation": score.explanation},
         "metadata": dict(score.metadata),
         "identifier": OWNER,
     }

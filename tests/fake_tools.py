@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 PROJECT = "tea room"
-START = datetime(2026, 3, 1, 10, tzinfo=UTC)
+START = datetime(2025, 3, 1, 10, tzinfo=UTC)
 ANSWER = "Green tea is brewed at 70 to 80 degrees. It was invented on Mars."
 PASSAGE = "Green tea is brewed at 70 to 80 degrees."
 Stored = tuple[str, str, float, str, str]
@@ -59,6 +59,7 @@ class FakeTool:
 
     authorization = ""
     environment: Mapping[str, str] = {}
+    project = PROJECT
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
@@ -99,7 +100,7 @@ class FakeTool:
         parts = urlsplit(target)
         self.asked.append((method, parts.path))
         fault = self.faults.pop(0) if self.faults else None
-        if fault is not None and not callable(fault):
+        if isinstance(fault, tuple):
             return fault
         if self.authorization and headers.get("Authorization") != self.authorization:
             return 401, {}, {"message": f"Invalid credentials {headers.get('Authorization')}", "error": "Unauthorized"}
@@ -184,7 +185,7 @@ class FakePhoenix(FakeTool):
         place = re.fullmatch(r"/v1/projects/([^/]+)/(traces|spans)", path)
         if method != "GET" or place is None:
             raise Refused(404, {"detail": "Not Found"})
-        if place[1] != PROJECT:
+        if place[1] != self.project:
             raise Refused(404, {"detail": f"Project with name {place[1]} not found"})
         if place[2] == "traces":
             given = only(params, "start_time", "end_time", "limit", "cursor")
@@ -275,6 +276,8 @@ class FakeMLflow(FakeTool):
     def __init__(self) -> None:
         super().__init__()
         self.kept: list[Assessment] = []
+        self.filed: set[int] = set()
+        self.running: set[int] = set()
 
     def trace(self, number: int) -> str:
         return f"tr-{number:032x}"
@@ -300,7 +303,7 @@ class FakeMLflow(FakeTool):
         by_name = {self.trace(number): number for number in self.numbers}
         if (method, path) == ("GET", "/api/2.0/mlflow/experiments/get-by-name"):
             name = only(params, "experiment_name")["experiment_name"]
-            if name != PROJECT:
+            if name != self.project:
                 said = f"Could not find experiment with name '{name}'"
                 raise Refused(404, {"error_code": "RESOURCE_DOES_NOT_EXIST", "message": said})
             return {"experiment": {"experiment_id": "7", "name": name}}
@@ -308,7 +311,12 @@ class FakeMLflow(FakeTool):
             return self._search(Search.model_validate(body))
         if (method, path) == ("GET", f"{api}/batchGet"):
             assert {name for name, _ in params} == {"trace_ids"}
-            return {"traces": [self._whole(by_name[name]) for _, name in reversed(params)]}
+            numbers = [by_name[name] for _, name in reversed(params)]
+            if not self.filed.isdisjoint(numbers):
+                raise Refused(400, {"message": "Trace data not stored in tracking store"})
+            return {"traces": [self._whole(number) for number in numbers if number not in self.running]}
+        if (method, path) == ("GET", "/ajax-api/3.0/mlflow/get-trace-artifact"):
+            return {"spans": self._whole(by_name[only(params, "request_id")["request_id"]])["spans"]}
         found = re.fullmatch(rf"{api}/([^/]+)(?:/assessments(?:/([^/]+))?)?", path)
         if not found or found[1] not in by_name:
             raise Refused(404, {"error_code": "RESOURCE_DOES_NOT_EXIST", "message": f"no trace at {path}"})
@@ -335,7 +343,8 @@ class FakeMLflow(FakeTool):
 
     def _info(self, number: int) -> dict[str, Any]:
         own = [one.model_dump() for one in self.kept if one.trace_id == self.trace(number)]
-        info = {"trace_id": self.trace(number), "request_time": began(number).isoformat(), "state": "OK"}
+        tags = {} if number in self.filed else {"mlflow.trace.spansLocation": "TRACKING_STORE"}
+        info = {"trace_id": self.trace(number), "request_time": began(number).isoformat(), "tags": tags}
         return {**info, "assessments": own} if own else info
 
     def _whole(self, number: int) -> dict[str, Any]:
@@ -396,7 +405,7 @@ class FakeLangfuse(FakeTool):
             return {"id": score.id}
         assert method == "GET"
         if path == f"{api}/projects":
-            return {"data": [{"id": "p-1", "name": PROJECT}]}
+            return {"data": [{"id": "p-1", "name": self.project}]}
         by_name = {self.trace(number): number for number in self.numbers}
         if path == f"{api}/traces":
             given = only(params, "page", "limit", "fromTimestamp", "toTimestamp", "orderBy", "fields")
