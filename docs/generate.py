@@ -53,7 +53,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     **{f"judges.NAME.prompts.{name}": f"For this judge, before `prompts.{name}`." for name in _PROMPTS},
     "judges.NAME.seed": "Goes into each request.",
     "judges.NAME.extra_body": "Further fields of each request, as they are.",
-    "judges.NAME.threshold": "The probability from which on `embedded` gives the best label; unless set, its own.",
+    "judges.NAME.threshold": "The probability from which on `embedded` or `nli` gives the best label; else its own.",
     "judges.NAME.price.input": "Dollars per million tokens of input. With `output`, instead of the price list.",
     "judges.NAME.price.output": "Dollars per million tokens of output.",
     "judges.NAME.price.cached": "Dollars per million tokens of input that was cached; unless set, `input`.",
@@ -322,7 +322,8 @@ def _option(parameter: Any) -> str:
 
 
 def _argument(parameter: Any) -> str:
-    return str(parameter.metavar if parameter.required else f"[{parameter.metavar}]")
+    name = parameter.metavar if parameter.required else f"[{parameter.metavar}]"
+    return f"{name}{'...' if parameter.nargs != 1 else ''}"
 
 
 def _cell(text: str) -> str:

@@ -26,7 +26,7 @@ from ragstone.store.database import Store
 from ragstone.testing import FakeServer
 
 KILLS = int(os.environ.get("RAGSTONE_KILLS", "3"))
-RECORDS_PER_KILL = 30
+RECORDS_PER_KILL = 20
 CONCURRENCY = 8
 LATENCY = 0.05
 SCRIPT = """

@@ -40,7 +40,7 @@ def test_another_version_of_what_divides_texts_is_another_signature(
     made, maker = of("grounding"), EmbeddedJudge().maker(question)
     known = metadata.version
     monkeypatch.setattr(metadata, "version", lambda name: "0.9" if name == library else known(name))
-    for cached in (text_libraries, judge._divided_by):
+    for cached in (text_libraries, judge.divided_by):
         cached.cache_clear()
     try:
         assert f"{library}-0.9" in of("grounding")
@@ -48,7 +48,7 @@ def test_another_version_of_what_divides_texts_is_another_signature(
         assert EmbeddedJudge().maker(question) != maker
     finally:
         text_libraries.cache_clear()
-        judge._divided_by.cache_clear()
+        judge.divided_by.cache_clear()
 
 
 def test_a_library_without_its_metadata_is_unknown() -> None:

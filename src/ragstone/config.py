@@ -21,7 +21,7 @@ from ragstone.judges import prompting
 from ragstone.judges import spec as judge_spec
 from ragstone.judges.base import Judge
 from ragstone.judges.panel import Aggregate
-from ragstone.judges.spec import Spec
+from ragstone.judges.spec import NLI, NLI_ANSWERS, Spec
 from ragstone.options import DEADLINE, DEFAULT_JUDGE, FILE, STORE, TRIES, OnError, RunOptions, option_named, options_of
 from ragstone.questions import TASKS, Task
 from ragstone.records import Cut, Layout
@@ -201,6 +201,7 @@ def resolve(given: RunOptions) -> RunSpec:
     _check_name(options.name or "")
     chosen, parameters = _metrics(options, given, file, origin)
     default, steps = _judging(given, file, origin, parameters)
+    steps = _completed(default, steps, _specs(default.judges, options, given, file, origin))
     used = tuple(dict.fromkeys(name for step in (default, *steps.values()) for name in step.judges))
     specs = _specs(used, options, given, file, origin)
     weights = {name: float(weight) for name, weight in file.get("panel", {}).get("weights", {}).items()}
@@ -306,6 +307,16 @@ def _judging(
     return default, steps
 
 
+def _completed(default: Step, steps: Mapping[Task, Step], specs: Mapping[str, Spec]) -> dict[Task, Step]:
+    """Give the steps that a model of inference cannot answer to the other judges of every step, else to the default."""
+    found = dict(steps)
+    for task in TASKS:
+        able = [name for name in default.judges if specs[name].provider != NLI or task in NLI_ANSWERS]
+        if len(able) < len(default.judges) and not (default.cascade and able and able[-1] == default.judges[-1]):
+            found.setdefault(task, Step(tuple(able[-1:] if default.cascade else able) or (DEFAULT_JUDGE,)))
+    return found
+
+
 def _specs(used: Sequence[str], options: RunOptions, given: RunOptions, file: Tables, origin: str) -> dict[str, Spec]:
     """Return the settings of each judge."""
     brought = objects(given.judge)
@@ -324,7 +335,7 @@ def _specs(used: Sequence[str], options: RunOptions, given: RunOptions, file: Ta
 def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:
     table = tables.get(name)
     if table is None:
-        if tables and ":" not in name and name not in (DEFAULT_JUDGE, *judge_spec.providers()):
+        if tables and ":" not in name and name not in (DEFAULT_JUDGE, NLI, *judge_spec.providers()):
             near = difflib.get_close_matches(name, tables, 1)
             known = ", ".join(f"[judges.{known}]" for known in tables)
             raise ConfigError(
@@ -332,12 +343,13 @@ def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:
             )
         return _priced(judge_spec.parse(name))
     provider, address = table.get("provider", ""), table.get("base_url", "")
-    if provider == DEFAULT_JUDGE:
+    if provider in (DEFAULT_JUDGE, NLI):
         if other := next((key for key in table if key not in ("provider", "model", "threshold")), ""):
-            raise ConfigError(f"judges.{name}.{other}: the embedded judge has no such setting, only threshold")
-        return Spec(name, provider=provider, threshold=table.get("threshold"))
+            raise ConfigError(f"judges.{name}.{other} has no effect on the judge {provider}; remove it")
+        model = "" if provider == DEFAULT_JUDGE else table["model"]
+        return Spec(name, provider=provider, model=model, threshold=table.get("threshold"))
     if "threshold" in table:
-        raise ConfigError(f"judges.{name}.threshold: only the embedded judge has probabilities to cut")
+        raise ConfigError(f"judges.{name}.threshold: only embedded and nli have probabilities; remove it")
     if provider and provider not in judge_spec.providers():
         raise ConfigError(
             f"judges.{name}.provider '{provider.partition(':')[0]}'; known: {', '.join(judge_spec.providers())}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -47,7 +48,8 @@ class LabelRow:
 
     ``label`` None means that the person could not tell. ``hash`` is ``text_hash`` of what the person read as the unit,
     empty where that is not known; ``text`` is the unit itself where a judge wrote it (claims, nuggets). ``rubric`` is a
-    hash of the scale's text. ``seconds`` is the time that the label took.
+    hash of the scale's text. ``seconds`` is the time that the label took. ``response`` is ``text_hash`` of the response
+    that the label is about, empty for any.
     """
 
     record: str
@@ -60,6 +62,7 @@ class LabelRow:
     rubric: str = ""
     hash: str = ""
     text: str = ""
+    response: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The row without its empty fields; ``label`` is always there."""
@@ -86,7 +89,7 @@ def row_from_json(row: object, where: str) -> LabelRow:
     timed = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if seconds is not None and not (timed and math.isfinite(seconds) and seconds >= 0):
         raise InputError(f"{where}: seconds is {seconds!r}; expected a number of at least 0")
-    texts = {name: row.get(name) or "" for name in ("annotator", "rubric", "hash", "text")}
+    texts = {name: row.get(name) or "" for name in ("annotator", "rubric", "hash", "text", "response")}
     if wrong := next((name for name, value in texts.items() if not isinstance(value, str)), None):
         raise InputError(f"{where}: '{wrong}' is a {type(row[wrong]).__name__}, not a text")
     return LabelRow(row["record"], row["unit"], row["task"], label, seconds=seconds, draw=_draw(row, where), **texts)
@@ -140,7 +143,7 @@ def _rows(path: Path | str) -> Iterator[tuple[str, LabelRow]]:
                 if line.strip():
                     where = f"{path}:{number}"
                     try:
-                        yield where, row_from_json(orjson.loads(line), where)
+                        yield where, row_from_json(orjson.loads(line.removeprefix(BOM_UTF8)), where)
                     except orjson.JSONDecodeError as error:
                         raise InputError(f"{where}: not JSON ({error}); {EXPECTED}") from error
     except OSError as error:

@@ -71,7 +71,7 @@ def traced(tmp_path: Path, labels: Mapping[str, Any], **more: Any) -> Run:
 
 def gold(given: object, run: AnyRun) -> list[LabelRow]:
     assert isinstance(run, Run)
-    return gold_rows(str(given), run, lambda which: find_run(run.store, which))
+    return gold_rows(str(given), run, lambda which: find_run(run.store, which)).rows
 
 
 def labels(rows: list[LabelRow]) -> dict[tuple[str, str], str | None]:
@@ -208,7 +208,7 @@ def test_what_is_no_gold_is_said(tmp_path: Path, assigned: Run) -> None:
     """One line: what was found and what is read."""
     bank = [{"qid": "q1", "nuggets": [{"text": "Paris"}]}]
     for given, message in (
-        ("labels", "labels: no file, no labels in a field 'labels' of the records (they have run_id), and no run"),
+        ("labels", "'labels' is no file, no run, and no field of the records with labels; other fields are run_id"),
         (lines(tmp_path / "bank.jsonl", bank), "no labels in it; its first record has qid, nuggets; expected label"),
         (lines(tmp_path / "twice.jsonl", [{"qid": "q1", "block_nuggets_assignment": [{"assignment": "support"}]}]),
          "nugget 1 has no text"),

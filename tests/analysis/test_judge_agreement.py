@@ -144,7 +144,7 @@ def test_a_record_with_settings_of_its_own_is_refused(compare: Any) -> None:
 @pytest.mark.parametrize(
     ("gold", "options", "said"),
     [
-        ([], {}, r"gold0.jsonl: no labels$"),
+        ([], {}, r"gold0.jsonl: the file is empty; expected at least one record$"),
         ([row("zz/claim/1", "no")], {}, r"run 1: 1 no such record \(first: zz/claim/1, support, no\); its records are"),
         ([row("a/claim/1", "no")], {"metrics": "trace"}, r"metric 'trace' is not in run 1; it has grounding$"),
         ([row("a/claim/1", "no")], {"by": "nothing"}, r"--by nothing: expected topic"),
@@ -324,8 +324,22 @@ def test_few_labels_stand_for_themselves(compare: Any) -> None:
     assert mean.more == 27
     (lone,) = compare(*many(60, 1))["grounding"].means
     assert (lone.value, lone.withheld) == (None, "only 1 record is labelled in full")
-    alike = compare([one("a", ["yes"]), one("b", ["yes"])], [*rows("a", ["yes"]), *rows("b", ["yes"])])
-    assert alike["grounding"].means[0].withheld.endswith("people's values are all the same, so there is no interval")
+    results, gold = many(60, 40)
+    for labelled in (9, 40):
+        (alike,) = compare(results, [replace(each, label="yes") for each in gold[: 2 * labelled]])["grounding"].means
+        assert (alike.value, alike.withheld) == (None, "people's values are all the same, so there is no interval")
+
+
+@pytest.mark.parametrize("method", ["ppi", "rogan_gladen"])
+def test_empty_records_keep_the_value_that_on_empty_gives(compare: Any, method: str) -> None:
+    """No label can change it: the mean of the others is corrected, and counts as much as there are of them."""
+    results = [one(f"r{n}", ["yes" if n % 4 else "no"], position=n + 1) for n in range(90)]
+    gold = [each for n in range(45) for each in rows(f"r{n}", ["yes" if n % 4 and n % 7 else "no"])]
+    empty = [one(f"e{n}", [], value=0.0, position=n + 91) for n in range(60)]
+    plain, whole = (compare(run, gold, correction=method)["grounding"].means[0] for run in (results, results + empty))
+    for name in ("raw", "value", "low", "high"):
+        assert getattr(whole, name) == pytest.approx(getattr(plain, name) * 90 / 150), name
+    assert (whole.method, whole.records, whole.people) == (method, 150, plain.people)
 
 
 def test_a_worst_first_draw_enters_no_interval(compare: Any) -> None:
@@ -340,6 +354,8 @@ def test_a_worst_first_draw_enters_no_interval(compare: Any) -> None:
     assert (mixed.items.matrix.n, mixed.worst) == (70, 10)
     assert mixed.items.interval is not None
     assert (mixed.means[0].method, mixed.means[0].labelled) == ("ppi", 35)
+    twice = compare(results, [*gold[:10], *fair])["grounding"]
+    assert (twice.worst, twice.means[0].labelled) == (0, 35), "what both drew is of the random one too"
 
 
 def test_labels_without_a_draw_are_taken_for_a_random_sample_and_that_is_said(compare: Any) -> None:

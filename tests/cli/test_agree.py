@@ -57,7 +57,11 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
         "Judge is not shown to agree with people: kappa .26 (.00–.67) on 16 claims of 5 records; "
         "guessing 'yes' is right in 69 %. "
     )
-    for part in ("people in rows, judge in columns", "ana and ben: kappa 1.00", "to halve each interval: grounding 15"):
+    for part in (
+        "people in rows, judge in columns",
+        "ana and ben: kappa 1.00",
+        "to label to halve each interval: grounding 15",
+    ):
         assert part in came.flat, part
     (command,) = pasted(came.out)
     assert command[:2] == ["show", "1"]
@@ -118,10 +122,10 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
     assert came.widest <= width
     for part in (
         "unjudged no yes", "By meta.team", "grounding blue",
-        "not used: the score does not follow",
+        "not used: scored with settings other than the run's",
         "Replies parsed in full one support short_cot keyed 0 of 1",
         "grounding: 5 claims without a verdict; counted as errors, accuracy is",
-        "left out 1 tied between annotators, 5 without a verdict.",
+        "claims left out: 1 tied between annotators, 5 without a verdict.",
     ):  # fmt: skip
         assert part in came.flat, part
     assert "Next" not in came.out, "a run in a folder has no number to show it by"
@@ -137,10 +141,10 @@ def test_ascii_only(store: str, labels: Labels) -> None:
     ("arguments", "said"),
     [
         (["last", "labels.jsonl", "-m", "nothing"], "error: metric 'nothing' is not in run 1; it has "),
-        (["last", "missing.jsonl"], "error: missing.jsonl: cannot be read (No such file or directory)"),
+        (["last", "missing.jsonl"], "error: missing.jsonl: no such file"),
         (["99", "labels.jsonl"], "error: no run '99' in "),
         (["last", "labels.jsonl", "--correction", "magic"], "'magic' is not one of 'ppi', 'rogan-gladen'"),
-        (["last", "empty.jsonl"], "error: empty.jsonl: no labels"),
+        (["last", "empty.jsonl"], "error: empty.jsonl: there is no record in it; expected at least one"),
         (["last", "other.jsonl"], "error: no label joins run 1: 1 no such record (first: "),
     ],
 )

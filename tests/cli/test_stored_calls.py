@@ -305,6 +305,7 @@ def test_an_interrupt_without_a_cache_promises_no_replies() -> None:
         assert f"{kept} of 80 records are saved as run 1; no reply is stored (--no-cache)" in told
         assert "add --only-failed 1 to reuse them" in told
         sent = server.count
+        server.configure(answer=None, latency=0.0)
         options = ("-m", "grounding", "-j", f"vllm:m@{server.url}", "--no-cache", "-q")
         assert ragstone("run", "a.jsonl", *options, "--only-failed", "1").code == 0
         assert server.count - sent == 2 * (80 - kept)

@@ -1,4 +1,4 @@
-"""Everything at once: an endpoint that fails in every way, 800 records, and not one label that it did not give."""
+"""Everything at once: an endpoint that fails in every way, 300 records, and not one label that it did not give."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragstone import Run, evaluate
 from ragstone.engine import calls as engine_calls
 from ragstone.testing import FakeServer
 
-RECORDS = 800
+RECORDS = 300
 METRICS = ["grounding", "answer_relevance"]
 FAULTS: dict[str, Any] = {
     "rate_429": 0.05, "retry_after": 0.05, "rate_500": 0.05, "rate_truncated": 0.01, "rate_malformed": 0.01,

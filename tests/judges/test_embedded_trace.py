@@ -156,7 +156,7 @@ def test_any_texts_are_labelled_with_keys_that_exist(passages: Any, response: An
         assert verdict.label != "yes" or keys  # nothing named supports nothing
 
 
-@pytest.mark.parametrize("text", ["a, a, " * 100_000, "(" * 500_000, "1" * 500_000, "\u202e" * 200_000])
+@pytest.mark.parametrize("text", ["a, a, " * 30_000, "(" * 200_000, "1" * 200_000, "\u202e" * 100_000])
 def test_hostile_texts_are_labelled(text: str) -> None:
     assert len(traced(question(((text,), PASSAGES[0]))).verdicts) == 2
 

@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-8", "5301344ce62a")
+RULES = ("embedded-8", "6f599b423341")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from by_hand import embedded
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from ragstone.judges.embedded import words
 from ragstone.judges.embedded.stated import restated, stated, unmarked
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, tokens_of
 from ragstone.questions import YES_NO, Rate
@@ -330,3 +333,19 @@ def test_any_question_and_answer_are_restated(question: str, answer: str, langua
     """No text breaks it, and nothing is left out of an answer that is not yes or no."""
     restated(question, answer, language)
     stated(answer, language)
+
+
+def test_judges_in_several_threads_stem_alike() -> None:
+    """A stemmer keeps the word that it works on in itself."""
+    ends = ("comparing", "related", "nationally", "generate", "relations")
+    every = [f"{chr(97 + n % 26)}{chr(97 + n // 26)}{word}" for n in range(600) for word in ends]
+    alone = [words._stemmer("en")(word) for word in every]
+    shared = words._stemmer("en")
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            stems = [*pool.map(lambda at: [shared(word) for word in every[at::4]], range(4))]
+    finally:
+        sys.setswitchinterval(usual)
+    assert [stems[n % 4][n // 4] for n in range(len(every))] == alone

@@ -63,7 +63,7 @@ def test_embedded_and_replay_are_names_of_their_own() -> None:
     [
         (
             "opnai:gpt",
-            "no judge 'opnai:gpt'; did you mean 'openai'? known: embedded, replay:FILE, human:FILE, anthropic:MODEL",
+            "no judge 'opnai:gpt'; did you mean 'openai'? known: embedded, nli, replay:FILE, human:FILE, ",
         ),
         ("OpenAI:gpt", "did you mean 'openai'?"),
         ("embeded", "did you mean 'embedded'?"),

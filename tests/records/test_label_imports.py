@@ -102,7 +102,7 @@ def test_a_table_becomes_label_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"id": 1, "text": "x"}], r"item 1: no label, but id, text; expected label rows"),
+        ([{"id": 1, "text": "x"}], r"item 1: not a label \(keys: id, text\); expected label rows"),
         ([{"record": "r1", "unit": "r1/claim/1", "label": "yes"}], r"names no task; say which with --task \(claims"),
         ([{"data": UNIT, "annotations": [{"result": [choice("yes", "no")]}]}], "unreadable labels .*too many"),
         ([{"data": {"record": "r1"}, "annotations": [{"result": [choice("yes", name="support")]}]}], "no unit"),

@@ -395,16 +395,31 @@ def test_a_refused_schema_is_remembered_for_the_same_messages(connect: Connect) 
         assert client.chat("c", schema=VERDICTS).status == 200
 
 
-def test_parameters_are_refused_by_name(connect: Connect) -> None:
-    """A refused parameter is named, and what replaces it is taken."""
-    with FakeServer(refuse_parameters=("temperature", "max_tokens")) as server:
+PARAMETERS = {"refuse_parameters": ("temperature", "max_tokens")}
+
+
+@pytest.mark.parametrize(
+    ("knobs", "refused", "taken", "status", "said"),
+    [
+        (PARAMETERS, {"temperature": 0}, {}, 400, ("temperature", "unsupported_parameter", "'temperature' is not")),
+        (PARAMETERS, {"max_tokens": 5}, {"max_completion_tokens": 5}, 400,
+         ("max_tokens", "unsupported_parameter", "max_completion_tokens")),
+        ({"known_models": ("good",)}, {"model": "bad"}, {"model": "good"}, 404, (None, "model_not_found", "`bad`")),
+        ({"context_limit": 100}, {"text": "x" * 1000}, {"text": "x" * 100}, 400,
+         ("messages", "context_length_exceeded", "100 tokens")),
+        ({}, {"stream": True}, {}, 400, ("stream", None, "stream")),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_named(
+    connect: Connect, knobs: Any, refused: Any, taken: Any, status: int, said: tuple[Any, Any, str]
+) -> None:
+    """With the parameter, the code and the words of the real thing; what is not refused is answered."""
+    with FakeServer(**knobs) as server:
         client = connect(server)
-        got = client.chat(temperature=0)
-        assert (got.status, got.error["param"], got.error["code"]) == (400, "temperature", "unsupported_parameter")
-        got = client.chat(max_tokens=5)
-        assert (got.status, got.error["param"]) == (400, "max_tokens")
-        assert "max_completion_tokens" in got.error["message"]
-        assert client.chat(max_completion_tokens=5).status == 200
+        got = client.chat(**refused)
+        assert (got.status, got.error["param"], got.error["code"]) == (status, *said[:2])
+        assert said[2] in got.error["message"]
+        assert client.chat(**taken).status == 200
 
 
 def test_a_wrong_key_is_refused(connect: Connect) -> None:
@@ -420,25 +435,6 @@ def test_a_wrong_key_is_refused(connect: Connect) -> None:
         assert client.chat(headers={"api-key": "right"}).status == 200
 
 
-def test_an_unknown_model_is_not_found(connect: Connect) -> None:
-    """Only known models answer, if any are said to be known."""
-    with FakeServer(known_models=("good",)) as server:
-        client = connect(server)
-        got = client.chat(model="bad")
-        assert (got.status, got.error["code"]) == (404, "model_not_found")
-        assert client.chat(model="good").status == 200
-
-
-def test_a_prompt_beyond_the_context_is_refused(connect: Connect) -> None:
-    """More tokens than the limit are refused with both numbers."""
-    with FakeServer(context_limit=100) as server:
-        client = connect(server)
-        got = client.chat("x" * 1000)
-        assert (got.status, got.error["code"]) == (400, "context_length_exceeded")
-        assert "100 tokens" in got.error["message"]
-        assert client.chat("x" * 100).status == 200
-
-
 def test_more_requests_than_the_capacity_are_turned_away(connect: Connect) -> None:
     """With a capacity of three, five requests at a time give two refusals."""
     with FakeServer(capacity=3, latency=0.8, retry_after=1) as server:
@@ -446,13 +442,6 @@ def test_more_requests_than_the_capacity_are_turned_away(connect: Connect) -> No
         with ThreadPoolExecutor(5) as pool:
             got = sorted(pool.map(lambda client: client.chat().status, clients))
     assert got == [200, 200, 200, 429, 429]
-
-
-def test_streams_are_refused(connect: Connect) -> None:
-    """It has no streams and says so."""
-    with FakeServer() as server:
-        got = connect(server).chat(stream=True)
-    assert (got.status, got.error["param"]) == (400, "stream")
 
 
 def test_after_its_death_a_server_answers_nothing(connect: Connect) -> None:

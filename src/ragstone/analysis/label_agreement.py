@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ragstone.analysis.gold_join import LabelledUnit
-from ragstone.stats.agreement import Level, Matrix, alpha, auroc, calibration_error, cluster_interval
+from ragstone.stats.agreement import Level, Matrix, alpha, auroc, calibration_error, kappa_interval
 from ragstone.stats.means import mean, rounded
 from ragstone.types import Scale
 
@@ -143,8 +143,4 @@ def _interval(
     parts: dict[int, list[int]] = defaultdict(lambda: [0] * labels**2)
     for unit, gold, judged in pairs:
         parts[clusters[unit.record]][gold * labels + judged] += 1
-
-    def kappa(counts: Sequence[int]) -> float | None:
-        return Matrix(tuple(tuple(counts[row : row + labels]) for row in range(0, labels**2, labels))).kappa()
-
-    return cluster_interval([*parts.values()], kappa)
+    return kappa_interval([*parts.values()], labels)

@@ -34,8 +34,8 @@ WELL: Final = 0.95
 FEWEST: Final = 5
 """Nothing is advised on fewer calls."""
 KEYED: Final = "keyed"
-WRITES_NOTHING: Final = ("embedded", "human")
-"""Judges without replies: one computes, one looks up."""
+WRITES_NOTHING: Final = ("embedded", "human", "nli")
+"""Providers whose judges write no replies: they compute, or look up."""
 
 
 @dataclass(frozen=True, slots=True)

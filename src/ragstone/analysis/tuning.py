@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from ragstone.errors import InputError
-from ragstone.stats.agreement import cluster_interval
+from ragstone.judges.base import Cuts
+from ragstone.stats.agreement import cluster_interval, kappa_interval, kappa_of
 
 SHUFFLES: Final = 200
 """Divisions of the records that are tried until both halves have two labels."""
@@ -51,7 +52,7 @@ class Combination:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedCombination:
     """The answers of a combination: its run, the labelled units, and what all ``judged`` units of the run cost.
 
     ``dollars`` is the price of all replies, stored ones too; None where it is unknown.
@@ -172,14 +173,6 @@ class Tuning:
         return {**plain, "winner": asdict(self.winner.combination), "cheapest": asdict(self.cheapest.combination)}
 
 
-def kappa_of(cells: Cells, size: int) -> float | None:
-    """Cohen's kappa without weights of a square matrix; None where both sides use one and the same label."""
-    count = sum(cells)
-    chance = sum(sum(cells[at * size : (at + 1) * size]) * sum(cells[at::size]) for at in range(size))
-    most = count * count - chance
-    return (count * sum(cells[:: size + 1]) - chance) / most if most else None
-
-
 def split(labels: Mapping[str, Collection[int]], seed: int) -> tuple[set[str], set[str]]:
     """Two halves of the records, drawn with a seed, each with two different labels; InputError if there are none.
 
@@ -198,7 +191,7 @@ def split(labels: Mapping[str, Collection[int]], seed: int) -> tuple[set[str], s
     )
 
 
-def ranked(asked: Sequence[Asked], labels: int, seed: int) -> tuple[tuple[Tried, ...], tuple[int, int]]:
+def ranked(asked: Sequence[AskedCombination], labels: int, seed: int) -> tuple[tuple[Tried, ...], tuple[int, int]]:
     """Rank combinations that were asked about the same units, the best first; and how many records each half has.
 
     Of equally good ones the cheaper is first. One alone is not chosen, and its figures are of all records. InputError
@@ -215,7 +208,7 @@ def ranked(asked: Sequence[Asked], labels: int, seed: int) -> tuple[tuple[Tried,
         cells = [counted[combination][record] for record in records if record in counted[combination]]
         return kappa_of(_sum(cells), size) or 0.0
 
-    def order(one: Asked) -> tuple[float, bool, float]:
+    def order(one: AskedCombination) -> tuple[float, bool, float]:
         cost = _cost(one)
         return (-round(kappa(one.combination, choosing), 9), cost is None, cost or 0.0)
 
@@ -227,42 +220,42 @@ def ranked(asked: Sequence[Asked], labels: int, seed: int) -> tuple[tuple[Tried,
         behind = None if own is best else _gap([(own[name], best[name]) for name in held], size, seed)
         tried.append(Tried(
             one.combination, one.run, kappa(one.combination, choosing), kappa(one.combination, reporting),
-            _interval([own[name] for name in held], size, seed), behind,
+            kappa_interval([own[name] for name in held], size, seed=seed), behind,
             sum(unit.judged is not None for unit in one.units) / len(one.units), _cost(one),
         ))  # fmt: skip
     return tuple(tried), (len(choosing) if len(asked) > 1 else 0, len(reporting))
 
 
-def fitted(judge: str, units: Sequence[TunedUnit], cuts: tuple[float, float], seed: int) -> FittedThreshold:
+def fitted(judge: str, units: Sequence[TunedUnit], cuts: Cuts, seed: int) -> FittedThreshold:
     """Fit the threshold of a judge on a scale of two labels: the one with the highest kappa, nearest to its own.
 
-    ``cuts`` are the lowest threshold that it takes and its own. How good a fitted one is comes from nested
+    How good a fitted one is comes from nested
     cross-validation over records: what a fold is judged by was fitted on the other folds alone. Kappa is maximised and
     not balanced accuracy, because it is what combinations are ranked by, and it counts each label as often as it comes.
     """
-    lowest, own = cuts
     names = sorted({unit.record for unit in units})
     random.Random(seed).shuffle(names)  # noqa: S311 - a draw, no secret
     folds = min(FOLDS, len(names))
     fold_of = {name: number % folds for number, name in enumerate(names)}
-    fits = [_best([unit for unit in units if fold_of[unit.record] != fold], lowest, own) for fold in range(folds)]
+    fits = [_best([unit for unit in units if fold_of[unit.record] != fold], cuts) for fold in range(folds)]
     before = _cells(units, 2, lambda unit: unit.judged)
     after = _cells(units, 2, lambda unit: _labelled(unit, fits[fold_of[unit.record]]))
     return FittedThreshold(
-        judge, own, _best(units, lowest, own), folds, len(units),
-        kappa_of(_sum(before.values()), 3) or 0.0, _interval([*before.values()], 3, seed),
-        kappa_of(_sum(after.values()), 3) or 0.0, _interval([*after.values()], 3, seed),
+        judge, cuts.best, _best(units, cuts), folds, len(units),
+        kappa_of(_sum(before.values()), 3) or 0.0, kappa_interval([*before.values()], 3, seed=seed),
+        kappa_of(_sum(after.values()), 3) or 0.0, kappa_interval([*after.values()], 3, seed=seed),
         _gap([(before[name], after[name]) for name in names], 3, seed),
     )  # fmt: skip
 
 
-def _best(units: Sequence[TunedUnit], lowest: float, own: float) -> float:
+def _best(units: Sequence[TunedUnit], cuts: Cuts) -> float:
     """The threshold with the highest kappa; of equally good ones the nearest to the judge's own."""
-    grid = {own, *(step / STEPS for step in range(STEPS + 1) if step / STEPS >= lowest)}
+    steps = (step / STEPS for step in range(STEPS + 1))
+    grid = {cuts.best, *(cut for cut in steps if cuts.least <= cut <= cuts.most)}
 
     def order(cut: float) -> tuple[float, float]:
         cells = _sum(_cells(units, 2, lambda unit: _labelled(unit, cut)).values())
-        return round(kappa_of(cells, 3) or 0.0, 9), -abs(cut - own)
+        return round(kappa_of(cells, 3) or 0.0, 9), -abs(cut - cuts.best)
 
     return max(sorted(grid), key=order)
 
@@ -285,10 +278,6 @@ def _sum(cells: Iterable[Cells]) -> Cells:
     return [sum(column) for column in zip(*cells, strict=True)]
 
 
-def _interval(cells: Sequence[Cells], size: int, seed: int) -> tuple[float, float] | None:
-    return cluster_interval(cells, lambda summed: kappa_of(summed, size), seed=seed)
-
-
 def _gap(pairs: Sequence[tuple[Cells, Cells]], size: int, seed: int) -> tuple[float, float] | None:
     """The interval of the second's kappa less the first's, drawing the records of both together."""
     whole = size * size
@@ -300,5 +289,5 @@ def _gap(pairs: Sequence[tuple[Cells, Cells]], size: int, seed: int) -> tuple[fl
     return cluster_interval([[*first, *second] for first, second in pairs], difference, seed=seed)
 
 
-def _cost(one: Asked) -> float | None:
+def _cost(one: AskedCombination) -> float | None:
     return None if one.dollars is None else 1000 * one.dollars / max(1, one.judged)

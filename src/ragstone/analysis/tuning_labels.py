@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ragstone import metrics
@@ -69,3 +69,13 @@ def check_labels(rows: Sequence[LabelRow], path: str, *, threshold: bool) -> Non
         raise InputError(f"--threshold needs at least {LEAST_UNITS} labelled units; {path} has {units}")
     if threshold and len(known) > 2:
         raise InputError(f"--threshold needs labels of a scale of two; {path} has {', '.join(known)}")
+
+
+def check_texts(rows: Sequence[LabelRow], path: str, written: Collection[str]) -> None:
+    """InputError for units that a judge wrote whose texts are not in the rows; ``written`` are steps that write them."""
+    step = {"claim": "claims", "nugget": "nuggetize"}.get(rows[0].unit.rpartition("/")[0].rpartition("/")[2])
+    if step and step not in written and not any(row.text for row in rows):
+        raise InputError(
+            f"{path}: no row has the text of its unit; add 'text', as ragstone label does, or name a judge that writes "
+            f"the units: -j {step}=NAME"
+        )

@@ -18,7 +18,7 @@ from ragstone.api.stored import open_run
 from ragstone.config import file_settings
 from ragstone.errors import ConfigError, InputError
 from ragstone.options import RunOptions
-from ragstone.output.target import refuse_inputs, whole
+from ragstone.output.target import write_parts
 from ragstone.types import NOTHING
 
 RunChoice: TypeAlias = str | int | Path | AnyRun
@@ -62,10 +62,7 @@ def compare(
         if out is not None:
             from ragstone.render.html.comparing import comparison_page  # noqa: PLC0415 - only for a page
 
-            refuse_inputs(Path(out), [source for run in (one, other) for source in sources(run)])
-            parts = comparison_page(found, one, other)
-            with whole(Path(out)) as file:
-                file.writelines(parts)
+            write_parts(Path(out), comparison_page(found, one, other), [*sources(one), *sources(other)])
         return found
 
 

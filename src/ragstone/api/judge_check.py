@@ -27,6 +27,8 @@ def known_judges(config: Path | str | None = None) -> list[KnownJudge]:
     own = [resolve(RunOptions(config=config, judge=name)).judges[name] for name in tables]
     return [
         KnownJudge("embedded", note="needs no key and no network; no language model"),
+        KnownJudge("nli", note="needs no key; runs a downloaded model for support, assign and trace"),
+        KnownJudge("nli:MODEL", note="ORG/MODEL[@REVISION] of the hub, or a folder"),
         KnownJudge("replay:FILE", note="answers from ragstone export RUN --format calls"),
         KnownJudge("human:FILE", note="answers from people's labels, each step that they are for"),
         *(_known(f"{name}:MODEL", Spec(name, provider=name), table=False) for name in providers()),

@@ -11,7 +11,7 @@ from ragstone.analysis.labelling import RECORDS, LabelSample, ratable, sample
 from ragstone.analysis.run import Run
 from ragstone.api.comparing import RunChoice, opened, sources
 from ragstone.errors import ConfigError, InputError
-from ragstone.output.target import refuse_inputs, whole
+from ragstone.output.target import write_parts
 from ragstone.render.html.labelling import LABELS, label_page
 from ragstone.render.wording import lead_order
 
@@ -66,10 +66,8 @@ def label(
         raise ConfigError("--against is only for --worst; add it")
     with opened(run, store) as one, nullcontext() if against is None else opened(against, store) as other:
         drawn = sample(one, _holder(one, metric), n=n, seed=seed, by=by, worst=worst, against=other)
-        refuse_inputs(Path(out), [source for each in (one, other) if each for source in sources(each)])
-        parts = label_page(drawn, one.name, agree_command(one), annotator)
-        with whole(Path(out)) as file:
-            file.writelines(parts)
+        inputs = [source for each in (one, other) if each for source in sources(each)]
+        write_parts(Path(out), label_page(drawn, one.name, agree_command(one), annotator), inputs)
     return drawn
 
 

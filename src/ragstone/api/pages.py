@@ -9,7 +9,7 @@ from pathlib import Path
 from ragstone.analysis.run import Run
 from ragstone.analysis.run_files import REPORT
 from ragstone.errors import ConfigError
-from ragstone.output.target import OTHER_FOLDER, whole
+from ragstone.output.target import OTHER_FOLDER, whole, write_parts
 from ragstone.render.html.build import report
 from ragstone.render.html.live import HOST, Live
 
@@ -21,17 +21,14 @@ def write_report(run: Run, path: Path | str, *, calls: bool = True) -> Path:
     before low ones, and the page says so. ConfigError if the file cannot be written.
     """
     target = Path(path)
-    parts = report(run, calls=calls)
-    with whole(target) as file:
-        file.writelines(parts)
+    write_parts(target, report(run, calls=calls))
     return target
 
 
 def write_beside(run: Run, folder: Path) -> None:
     """Write the page to a run's folder; OutputError if it cannot be written."""
-    parts = report(run)
     with whole(folder / REPORT, instead=OTHER_FOLDER) as file:
-        file.writelines(parts)
+        file.writelines(report(run))
 
 
 @contextlib.contextmanager

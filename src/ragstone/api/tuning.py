@@ -15,8 +15,8 @@ from typing import Any, Final, Literal
 from ragstone.analysis.agreement import SAID
 from ragstone.analysis.gold_join import join
 from ragstone.analysis.run import Run
-from ragstone.analysis.tuning import Asked, Combination, FittedThreshold, TunedUnit, Tuning, fitted, ranked
-from ragstone.analysis.tuning_labels import check_labels, measuring, metric_of, usable_labels
+from ragstone.analysis.tuning import AskedCombination, Combination, FittedThreshold, TunedUnit, Tuning, fitted, ranked
+from ragstone.analysis.tuning_labels import check_labels, check_texts, measuring, metric_of, usable_labels
 from ragstone.api.estimating import forecast
 from ragstone.api.plan import check_overrides, open_source
 from ragstone.api.running import run
@@ -24,7 +24,7 @@ from ragstone.config import Judging, Step, as_list, file_settings, objects, reso
 from ragstone.errors import ConfigError, InputError, TemplateError
 from ragstone.forecast.figures import Sum
 from ragstone.forecast.summary import Estimate
-from ragstone.judges.base import Judge, Thresholded
+from ragstone.judges.base import Cuts, Judge, Thresholded
 from ragstone.judges.catalogue import build
 from ragstone.judges.prompting import is_prompted
 from ragstone.judges.spec import Spec
@@ -123,7 +123,9 @@ class Tuner:
             )
         notes = [*self.notes, *([f"labels not used: {first.refused}"] if first.refused else [])]
         asked = [
-            Asked(one.combination, one.run, [one.units[key] for key in sorted(shared)], one.judged, one.dollars)
+            AskedCombination(
+                one.combination, one.run, [one.units[key] for key in sorted(shared)], one.judged, one.dollars
+            )
             for one in self._answers
         ]
         tried, halves = ranked(asked, len(first.labels), self.seed)
@@ -138,14 +140,14 @@ class Tuner:
             bill=_bill(self.bills),
         )  # fmt: skip
 
-    def _fits(self, asked: Sequence[Asked]) -> list[FittedThreshold]:
+    def _fits(self, asked: Sequence[AskedCombination]) -> list[FittedThreshold]:
         return [
             fitted(one.combination.judge, one.units, cuts, self.seed)
             for one in asked
             if (cuts := self.cuts(one.combination.judge)) is not None
         ]
 
-    def cuts(self, name: str) -> tuple[float, float] | None:
+    def cuts(self, name: str) -> Cuts | None:
         """The thresholds of a judge that has probabilities."""
         spec = self.specs(Combination(name)).get(name)  # None of a panel
         given = self.brought.get(name)
@@ -315,11 +317,12 @@ def tuner(
     for prompt in prompts:
         check_named(chosen.task(), prompt)
     candidates, others, brought = _candidates(judges, chosen.task(), options)
+    check_texts(rows, str(labels), others)
     records, name, skipped = _labelled_records(source, options, {row.record for row in rows})
     if not records:
         raise InputError(f"{name}: no labelled record is in it; the labels are of records like '{rows[0].record}'")
     if skipped:
-        notes.append(f"{skipped:,} record{'' if skipped == 1 else 's'} of {name} without a label not read")
+        notes.append(f"{skipped:,} record{'' if skipped == 1 else 's'} of {name} not read: no label")
     parameters = {**(options.parameters or {})}
     parameters[chosen.name] = {**chosen.always_asking, **parameters.get(chosen.name, {})}
     made = Tuner(
@@ -333,7 +336,7 @@ def tuner(
     if not made.combinations:
         raise ConfigError(f"no combination can be asked: {'; '.join(dict.fromkeys(made.left_out.values()))}")
     if threshold and not any(made.cuts(one.judge) for one in made.combinations):
-        raise ConfigError("--threshold: none of these judges has probabilities; add --judge embedded")
+        raise ConfigError("--threshold: none of these judges has probabilities; add --judge embedded or nli")
     return made
 
 

@@ -6,7 +6,6 @@ import shlex
 from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -36,6 +35,7 @@ from ragstone.cli.options import (
     Quiet,
     StorePath,
     Which,
+    again,
     examples,
     with_options,
 )
@@ -115,7 +115,7 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     """
     from ragstone import api
     from ragstone.api.plan import unsuitable
-    from ragstone.cli.output import show, show_json
+    from ragstone.cli.output import answer
     from ragstone.config import resolve
     from ragstone.metrics import catalogue
     from ragstone.render.terminal.lists import survey_page
@@ -125,17 +125,15 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
         file, fields=options.fields, input_format=options.input_format, records_path=options.records_path,
         on_error="skip", config=options.config,
     )  # fmt: skip
-    if as_json:
-        show_json({**asdict(found), "total": found.total, "able": able})
-    else:
-        following = ""
-        if file != "-" and any(able.values()):  # a pipe is gone, and what no metric can use has to be mapped first
-            needed = options.on_error == "skip" or (found.set_aside and not skips)
-            following = shlex.join(
-                ["ragstone", "run", file, *replace(options, on_error="skip" if needed else None).words()]
-            )
-        named = {name: unsuitable(metric, found.present) for name, metric in catalogue().items()}
-        show(lambda look: survey_page(found, able, named, following, look))
+    following = ""
+    if file != "-" and any(able.values()):  # a pipe is gone, and what no metric can use has to be mapped first
+        needed = options.on_error == "skip" or (found.set_aside and not skips)
+        following = shlex.join(
+            ["ragstone", "run", file, *replace(options, on_error="skip" if needed else None).words()]
+        )
+    named = {name: unsuitable(metric, found.present) for name, metric in catalogue().items()}
+    told = {**asdict(found), "total": found.total, "able": able}
+    answer(told, lambda look: survey_page(found, able, named, following, look), as_json=as_json)
     if found.set_aside and (not found.records or not skips):
         raise typer.Exit(USAGE)
 
@@ -179,28 +177,18 @@ def show_run(
 ) -> None:
     """Show a run, or one record with its evidence."""
     from ragstone import api
-    from ragstone.cli.output import show, show_json
+    from ragstone.cli.output import answer
     from ragstone.render.terminal.case import case
     from ragstone.render.terminal.outcome import Place, outcome
 
     run = api.open_run(which, store)
     with closing(run.store):
         if record is None:
-            if as_json:
-                show_json({**run.summary(), "quotes": run.quotes()})
-            else:
-                show(lambda look: outcome(run, look, Place(options=_again(store))))
-            return
-        result = run.result(record)
-        if as_json:
-            show_json(result)
+            told = {**run.summary(), "quotes": run.quotes()}
+            answer(told, lambda look: outcome(run, look, Place(options=again(store))), as_json=as_json)
         else:
-            show(lambda look: case(result, len(run), run.id, look, full=full))
-
-
-def _again(store: Path | None) -> tuple[str, ...]:
-    """The options by which another command finds the same store."""
-    return ("--store", str(store)) if store else ()
+            result = run.result(record)
+            answer(result, lambda look: case(result, len(run), run.id, look, full=full), as_json=as_json)
 
 
 page_commands.add_to(app)
@@ -244,15 +232,12 @@ def runs(*, store: StorePath = None, as_json: AsJson = False) -> None:
     """List the runs in the store, latest last."""
     from ragstone import api
     from ragstone.analysis.run import Run
-    from ragstone.cli.output import show, show_json
+    from ragstone.cli.output import answer
     from ragstone.render.terminal.lists import run_table
 
     with closing(api.open_store(store)) as opened:
         found = [Run(opened, row) for row in opened.runs()]
-        if as_json:
-            show_json([_brief(run) for run in found])
-        else:
-            show(lambda look: run_table(found, look))
+        answer([_brief(run) for run in found], lambda look: run_table(found, look), as_json=as_json)
 
 
 def _brief(run: Any) -> dict[str, Any]:
@@ -299,17 +284,14 @@ def formats(
     """
     from ragstone import api
     from ragstone.analysis.reply_formats import how_read
-    from ragstone.cli.output import show, show_json
+    from ragstone.cli.output import answer
     from ragstone.render.terminal.formats import formats_page
     from ragstone.render.terminal.outcome import Place
 
     run = api.open_run(which, store)
     with closing(run.store):
         told = how_read(run, samples)
-        if as_json:
-            show_json(told)
-        else:
-            show(lambda look: formats_page(run, told, look, Place(options=_again(store))))
+        answer(told, lambda look: formats_page(run, told, look, Place(options=again(store))), as_json=as_json)
 
 
 @app.command(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,7 +10,7 @@ import typer
 
 from ragstone import api
 from ragstone.cli.exit_codes import FAILED, UNJUDGED
-from ragstone.cli.options import AsJson, Configuration, StorePath, examples
+from ragstone.cli.options import AsJson, Configuration, StorePath, again, examples, names
 from ragstone.cli.output import answer, html_file
 from ragstone.errors import ConfigError
 
@@ -71,11 +70,10 @@ def compare(
     from ragstone.render.terminal.compare_screen import compare_page
     from ragstone.render.terminal.outcome import Place
 
-    names = [name for item in metrics or () for name in re.split(r"[,\s]+", item) if name] or None
     page = html_file(out, COMPARISON)
-    place = Place(options=_options(store), comparison=str(page or ""))
+    place = Place(options=again(store), comparison=str(page or ""))
     with api.opened(first, store) as one, api.opened(second, store) as other:
-        found = api.compare(one, other, by=by, metrics=names, moved=moved, out=page)
+        found = api.compare(one, other, by=by, metrics=names(metrics) or None, moved=moved, out=page)
         answer(found.as_json(), lambda look: compare_page(found, one, other, look, place), as_json=as_json)
     if all(metric.paired is None for metric in found.metrics):
         raise typer.Exit(UNJUDGED)
@@ -141,14 +139,9 @@ def check(
         for path, write in files:
             with whole(path) as target:
                 target.write(write(gate))
-        answer(gate.as_json(), lambda look: check_page(gate, run, look, _options(store)), as_json=as_json)
+        answer(gate.as_json(), lambda look: check_page(gate, run, look, again(store)), as_json=as_json)
     if not gate.passed:
         raise typer.Exit(UNJUDGED if gate.outcome == "error" else FAILED)
-
-
-def _options(store: Path | None) -> tuple[str, ...]:
-    """Return the store options of a suggested command."""
-    return ("--store", str(store)) if store else ()
 
 
 def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Path | None) -> None:

@@ -15,7 +15,8 @@ from ragstone import api
 from ragstone.analysis.cascades import silent
 from ragstone.analysis.run import Run
 from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say_unseen, undisturbed
-from ragstone.cli.output import show, show_json
+from ragstone.cli.options import again
+from ragstone.cli.output import answer, show, show_json
 from ragstone.cli.progress import RunDisplay
 from ragstone.config import resolve
 from ragstone.errors import OutputError, RagstoneError, StoreError
@@ -62,10 +63,8 @@ def _show(
     failed: str = "",
     more: Mapping[str, Any] = NOTHING,
 ) -> None:
-    if as_json:
-        show_json({**finished.summary(), **more})
-    else:
-        show(lambda look: page(finished, look, replace(place_of(finished, options), failed=failed)))
+    place = replace(place_of(finished, options), failed=failed)
+    answer({**finished.summary(), **more}, lambda look: page(finished, look, place), as_json=as_json)
 
 
 def evaluated(
@@ -130,8 +129,7 @@ def show_bill(progress: Progress | None) -> None:
 def place_of(finished: Run, options: RunOptions) -> Place:
     """Return the place of the results and the options to find them again."""
     elsewhere = options.store or (options.config and finished.store.path)
-    found = ("--store", str(elsewhere)) if elsewhere else ()
-    return Place(str(options.out or ""), options.cases, found, report=options.report)
+    return Place(str(options.out or ""), options.cases, again(elsewhere), report=options.report)
 
 
 def exit_if_unjudged(finished: Run) -> None:

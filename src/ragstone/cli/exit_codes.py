@@ -19,6 +19,7 @@ from typing import Any, Final, cast
 import typer
 from typer.core import TyperGroup
 
+from ragstone.cli.options import plain_arguments
 from ragstone.errors import BudgetReached, InputError, RagstoneError
 
 DONE: Final = 0
@@ -54,6 +55,10 @@ def _misused(error: Exception, ctx: Any) -> Exception:
 
 class Commands(TyperGroup):
     """The group of all commands; turns every error into a message and an exit code."""
+
+    def __init__(self, **made: Any) -> None:
+        super().__init__(**made)
+        plain_arguments(self.commands)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the options before the command."""

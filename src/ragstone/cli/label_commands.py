@@ -41,9 +41,9 @@ label = typer.Typer(
 @label.command(
     name=PAGE,
     epilog=examples(
-        "ragstone label last -o label.html",
+        "ragstone label page last -o label.html",
         "ragstone label 3 -n 100 --metric groundedness --annotator ann",
-        "ragstone label 3 --by meta.topic --seed 7",
+        "ragstone label page 3 --by meta.topic --seed 7",
         "ragstone label 3 --worst --against 4",
     ),
 )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say, say_unseen
-from ragstone.cli.options import AsJson, File, Quiet, examples, with_options
+from ragstone.cli.options import AsJson, File, Quiet, examples, names, with_options
 from ragstone.errors import ConfigError
 from ragstone.options import RunOptions
 
@@ -24,9 +22,9 @@ def add_to(app: typer.Typer) -> None:
     """Add the command to the group of all."""
     app.command(
         epilog=examples(
-            "ragstone tune labels.jsonl traces.jsonl -j openai:gpt-4o-mini -j openai:gpt-4o",
-            "ragstone tune labels.jsonl traces.jsonl -j ollama:qwen3 --styles short_cot,long_cot --formats json,csv",
-            "ragstone tune labels.jsonl traces.jsonl -j openai:gpt-4o --prompt support=a.md --prompt support=b.md",
+            "ragstone tune labels.jsonl traces.jsonl -j openai:A -j openai:B",
+            "ragstone tune labels.jsonl traces.jsonl -j openai:A --styles short_cot",
+            "ragstone tune labels.jsonl traces.jsonl -j openai:A --prompt support=a.md",
             "ragstone tune labels.jsonl traces.jsonl -j embedded --threshold --write",
         )
     )(tune)
@@ -44,21 +42,25 @@ Names = list[str] | None
     max_tokens="Stop before using more tokens in all (in + out); exits 4.",
 )
 def tune(
-    labels: Annotated[str, typer.Argument(metavar="LABELS", help="Label rows, as ragstone label exports them.")],
+    labels: Annotated[str, typer.Argument(metavar="LABELS", help="Labels file, as exported by the label page.")],
     file: File,
     *,
     styles: Annotated[Names, typer.Option("--styles", metavar="NAMES", help="Prompt styles to compare.")] = None,
-    formats: Annotated[Names, typer.Option("--formats", metavar="NAMES", help="Formats of labels to compare.")] = None,
+    formats: Annotated[Names, typer.Option("--formats", metavar="NAMES", help="Label formats to compare.")] = None,
     metric: Annotated[
-        str | None, typer.Option("--metric", "-m", metavar="NAME", help="Metric that the labels are of.")
+        str | None,
+        typer.Option("--metric", "-m", metavar="NAME", help="Metric to compare, if the file has labels for several."),
     ] = None,
     threshold: Annotated[
-        bool, typer.Option("--threshold", help="Fit the threshold of judges with probabilities.")
+        bool, typer.Option("--threshold", help="Fit the threshold of judges that give probabilities.")
     ] = False,
     write: Annotated[bool, typer.Option("--write", help="Write the winner to ragstone.toml.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending money.")] = False,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="S", show_default=False, help="Random seed of the halves [default: 0]")
+        int,
+        typer.Option(
+            "--seed", metavar="S", show_default=False, help="Random seed of the split into halves [default: 0]"
+        ),
     ] = 0,
     options: RunOptions,
     quiet: Quiet = False,
@@ -75,7 +77,7 @@ def tune(
     from ragstone.render.terminal.tune_screen import tune_page
 
     made = tuner(
-        labels, file, as_list(options.judge), styles=_names(styles), formats=_names(formats), metric=metric,
+        labels, file, as_list(options.judge), styles=names(styles), formats=names(formats), metric=metric,
         threshold=threshold, seed=seed, options=replace(options, judge=None),
     )  # fmt: skip
     _estimate(made, yes=yes, quiet=quiet)
@@ -105,13 +107,9 @@ def tune(
         raise typer.Exit(UNJUDGED)
 
 
-def _names(given: Sequence[str] | None) -> list[str]:
-    return [name for text in given or () for name in re.split(r"[,\s]+", text) if name]
-
-
 def _typed(styles: Names, formats: Names, metric: str | None, seed: int, *, threshold: bool) -> list[str]:
     """The command's own options as they were typed."""
-    pairs: list[tuple[str, Any]] = [("--styles", ",".join(_names(styles))), ("--formats", ",".join(_names(formats)))]
+    pairs: list[tuple[str, Any]] = [("--styles", ",".join(names(styles))), ("--formats", ",".join(names(formats)))]
     pairs += [("--metric", metric), ("--seed", seed)]
     return [word for flag, value in pairs if value for word in (flag, str(value))] + ["--threshold"] * threshold
 

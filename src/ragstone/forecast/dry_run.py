@@ -44,7 +44,7 @@ FIRST: Final = 0.8
 PER_SECOND: Final = 60.0
 """Usual tokens per second after that."""
 INSIDE: Final = 0.004
-"""Seconds that a judge in this process takes for a call."""
+"""Seconds that a judge in this process takes for a call, unless its backend has other ``seconds``."""
 NOT_ASKED: Final = Failed("not asked")
 
 
@@ -388,7 +388,8 @@ class Forecaster:
             if speed is not None:
                 each = (1 / speed.high, 1 / speed.value, 1 / speed.low)
             elif judge.backend.free:
-                each = (INSIDE * SECONDS[0], INSIDE, INSIDE * SECONDS[2])
+                usual = getattr(judge.backend, "seconds", INSIDE)
+                each = (usual * SECONDS[0], usual, usual * SECONDS[2])
             else:
                 usual = FIRST + sum(row.output.worlds[1] for row in own) / max(1, calls[1]) / PER_SECOND
                 places = min(judge.backend.concurrency, max(1, calls[1]))

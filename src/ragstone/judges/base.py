@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import orjson
 
@@ -173,7 +173,8 @@ class Backend(Protocol):
     ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money;
     ``timeout`` is its own patience with one call. A backend that sends nothing anywhere may say so by an attribute
     ``inside``, one whose answers to the same call are always equal by ``steady``, one that only looks them up by
-    ``lookup``; all are False unless it has them.
+    ``lookup``; all are False unless it has them. One that answers in this process may have ``seconds``, the usual time
+    of a call, for estimates.
     """
 
     @property
@@ -278,12 +279,25 @@ class Immediate(Protocol):
         ...
 
 
+class Cuts(NamedTuple):
+    """Where the labels of a scale begin, in probabilities.
+
+    From ``best`` on is the best label, below ``worst`` the worst one. A threshold from ``least`` to ``most`` may stand
+    in the place of ``best``.
+    """
+
+    least: float
+    best: float
+    worst: float
+    most: float = 1.0
+
+
 @runtime_checkable
 class Thresholded(Protocol):
     """A judge with probabilities, whose ``[judges.NAME]`` table may set where the best label begins."""
 
-    def cuts(self, task: Task) -> tuple[float, float] | None:
-        """Return the lowest threshold of a task and the one in use; None for a task without probabilities."""
+    def cuts(self, task: Task) -> Cuts | None:
+        """Return where the labels of a task begin; None for a task without probabilities."""
         ...
 
 

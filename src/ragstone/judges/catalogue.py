@@ -6,7 +6,7 @@ import pkgutil
 from collections.abc import Callable
 
 from ragstone.judges.base import Dialect, Judge
-from ragstone.judges.spec import Spec
+from ragstone.judges.spec import NLI, Spec
 
 
 def build(spec: Spec) -> Judge:
@@ -15,6 +15,10 @@ def build(spec: Spec) -> Judge:
         from ragstone.judges.embedded import EmbeddedJudge  # noqa: PLC0415 - its model is read when it is wanted
 
         return EmbeddedJudge(spec.name, spec.threshold)
+    if spec.provider == NLI:
+        from ragstone.judges.nli import NliJudge  # noqa: PLC0415 - only when asked for
+
+        return NliJudge(spec.name, spec.model, spec.threshold)
     if spec.provider == "replay":
         from ragstone.judges.replay import ReplayJudge  # noqa: PLC0415 - only when asked for
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from ragstone.errors import ConfigError, TemplateError
-from ragstone.judges.spec import STRUCTURED, Spec, Structured
+from ragstone.judges.spec import NLI, STRUCTURED, Spec, Structured
 from ragstone.prompts.choice import Choice, check_named, check_style, parse_styles
 from ragstone.questions import TASKS
 
@@ -20,7 +20,7 @@ GIVEN: Final = "given"
 
 def is_prompted(spec: Spec) -> bool:
     """Return whether the judge's prompts can be chosen: it is a named language model."""
-    return spec.provider not in (GIVEN, "embedded", "human", "replay")
+    return spec.provider not in (GIVEN, "embedded", NLI, "human", "replay")
 
 
 class Said(Protocol):

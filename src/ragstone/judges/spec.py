@@ -1,4 +1,4 @@
-"""Judges by name: ``provider:model@base_url``, ``embedded``, ``replay:FILE``, ``human:FILE``.
+"""Judges by name: ``provider:model@base_url``, ``embedded``, ``nli:MODEL``, ``replay:FILE``, ``human:FILE``.
 
 Everything that speaks the OpenAI dialect is one backend; a provider here is no more than an address and the
 name of the variable that holds its key. Nothing is looked up in the environment before a call is made.
@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from ragstone.errors import ConfigError
 from ragstone.prompts.choice import Choice
+from ragstone.questions import Task
 from ragstone.types import NOTHING
 
 Structured = Literal["auto", "schema", "off"]
@@ -47,6 +48,12 @@ PRESETS: Final[Mapping[str, Preset]] = {
     "together": Preset("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
     "vllm": Preset("http://127.0.0.1:8000/v1", local=True),
 }
+
+NLI: Final = "nli"
+NLI_MODEL: Final = "cross-encoder/nli-deberta-v3-base"
+"""The usual one."""
+NLI_ANSWERS: Final[frozenset[Task]] = frozenset(("support", "assign", "response_support", "trace"))
+"""The steps that a model of natural-language inference can answer."""
 
 MAX_TOKENS: Final = 4096
 """The usual limit of a reply."""
@@ -222,6 +229,10 @@ def parse(name: str) -> Spec:
     if name == "embedded":
         return Spec(name, provider="embedded")
     provider, colon, rest = name.partition(":")
+    if provider == NLI:
+        if colon and not rest:
+            raise ConfigError("judge 'nli:' has no model; write nli, nli:ORG/MODEL or nli:FOLDER")
+        return Spec(name, provider=NLI, model=rest or NLI_MODEL)
     if colon and provider in ("replay", "human"):
         if not rest:
             example = "calls.jsonl" if provider == "replay" else "labels.jsonl"
@@ -232,8 +243,8 @@ def parse(name: str) -> Spec:
     if re.match(r"https?$", provider, re.IGNORECASE):
         raise ConfigError("a judge needs a model, not only an address, as in openai:MODEL@https://HOST/v1")
     if not colon or (provider not in PRESETS and provider not in providers()):
-        known = ["embedded", "replay:FILE", "human:FILE", *(f"{known}:MODEL" for known in providers())]
-        near = difflib.get_close_matches(provider.lower(), ["embedded", "replay", "human", *providers()], 1)
+        known = ["embedded", "nli", "replay:FILE", "human:FILE", *(f"{known}:MODEL" for known in providers())]
+        near = difflib.get_close_matches(provider.lower(), ["embedded", "nli", "replay", "human", *providers()], 1)
         shown = name.partition("@http")[0]  # an address may hold a password
         hint = f"did you mean '{near[0]}'? " if near else ""
         raise ConfigError(f"no judge '{shown}'; {hint}known: {', '.join(known)}, and [judges.NAME] tables")

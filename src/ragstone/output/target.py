@@ -56,6 +56,13 @@ def whole(path: Path, *, keep: bool = False, instead: str = OTHER_FILE) -> Itera
         raise unwritable(path, error, instead) from error
 
 
+def write_parts(path: Path, parts: Iterable[bytes], inputs: Iterable[str | Path | None] = ()) -> None:
+    """Write a file that is put together part by part; ConfigError if it is one of the inputs."""
+    refuse_inputs(path, inputs)
+    with whole(path) as file:
+        file.writelines(parts)
+
+
 class _Coming:
     """The ``FILE.partial`` of a file, which no other command writes to at the same time.
 

@@ -91,7 +91,8 @@ def label_drafts(path: Path | str, skipped: Counter[str]) -> Iterator[tuple[str,
 def _drafts(where: str, row: Row, skipped: Counter[str]) -> Iterator[Row]:
     read = form_of(row)
     if read is None:
-        raise InputError(f"{where}: no label, but {', '.join(map(str, list(row)[:6])) or 'nothing'}; expected {FORMS}")
+        keys = ", ".join(map(str, list(row)[:6])) or "none"
+        raise InputError(f"{where}: not a label (keys: {keys}); expected {FORMS}")
     try:
         for draft in read(row, skipped):
             if draft["label"] == UNSURE:

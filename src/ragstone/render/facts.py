@@ -279,10 +279,14 @@ def judges_of(spec: Mapping[str, Any]) -> list[str]:
 def judged_by(spec: Mapping[str, Any]) -> list[str]:
     """The judges by name; a step that has its own is named, and so is how a panel is put together."""
     steps = spec["steps"]
-    parts = [f"{step}: {_route(route)}" for step, route in steps.items()]
     known = metrics.catalogue()
     chosen = [known.get(name) for name in spec.get("chosen", ())]
     asked = {task for metric in chosen if metric for task in metric.asks} if all(chosen) else set(steps)
+    alike: dict[str, list[str]] = {}
+    for step, route in steps.items():
+        if step in asked or not asked:
+            alike.setdefault(_route(route), []).append(step)
+    parts = [f"{', '.join(own)}: {route}" for route, own in alike.items()]
     if asked - set(steps) or not steps:
         parts.insert(0, _route(spec["default"]))
     return parts
@@ -297,7 +301,7 @@ def _route(route: Mapping[str, Any]) -> str:
 
 def _quotes_said(run: Run, summary: Mapping[str, Any]) -> str:
     """The share of a language model's quotes that were found; empty if none was asked or named a quote."""
-    if {judge["provider"] for judge in run.spec.get("judges", {}).values()} <= {"embedded", "human"}:
+    if {judge["provider"] for judge in run.spec.get("judges", {}).values()} <= {"embedded", "human", "nli"}:
         return ""
     quotes = run.quotes()
     if not quotes["named"]:

@@ -134,6 +134,12 @@ def spread(values: Sequence[float]) -> float | None:
     return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1))
 
 
+def student_half(values: Sequence[float]) -> float | None:
+    """Half of the 95 % interval of a mean by Student's t; None for fewer than two values."""
+    apart = spread(values)
+    return None if apart is None else t_quantile(0.975, len(values) - 1) * apart / math.sqrt(len(values))
+
+
 def agreement(raws: Sequence[float]) -> tuple[float | None, float | None]:
     """Share of pairs of raters with equal raw scores, and the spread (largest less smallest).
 

@@ -13,10 +13,10 @@ import orjson
 
 from ragstone.judges.embedded.claims import write
 from ragstone.judges.embedded.library import Library
-from ragstone.judges.embedded.model import Level, is_vital
+from ragstone.judges.embedded.model import Level, is_vital, model
 from ragstone.judges.embedded.nuggets import of_answer, of_passages
 from ragstone.judges.embedded.relevance import question_words, relevance
-from ragstone.judges.embedded.support import Window, assigned, judged, named, response
+from ragstone.judges.embedded.support import SupportOutcome, Window, assigned, judged, named, response
 from ragstone.judges.embedded.tracing import trace
 from ragstone.segment import language_of
 
@@ -54,9 +54,13 @@ def _support(task: str, asked: Mapping[str, Any], question: str) -> list[dict[st
     def outcome(text: str) -> dict[str, Any]:
         if task == "assign":
             return assigned(text, library, question).row()
+
+        def read(text: str, *, trivial: bool = True) -> SupportOutcome:
+            return judged(text, library, name, trivial=trivial, question=question)
+
         if task == "response_support":
-            return response(text, library, name, question).row()
-        return judged(text, library, name, trivial=asked["trivial"], question=question).row()
+            return response(text, library.language, read, model().support.yes).row()
+        return read(text, trivial=asked["trivial"]).row()
 
     return [outcome(text) for text in asked["units"]]
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 import orjson
 
 from ragstone.errors import ConfigError
-from ragstone.judges.base import Call, Dialogue, Failed, Replies, Reply
+from ragstone.judges.base import Call, Cuts, Dialogue, Failed, Replies, Reply
 from ragstone.judges.cascade import SureBand
 from ragstone.judges.embedded.measured import band_of
 from ragstone.judges.embedded.model import assignment_cuts, digest, label_of, level_of, model, relevance_label
@@ -47,8 +47,9 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class EmbeddedBackend:
-    """Runs the computation in one thread of its own, so that the event loop stays free."""
+    """Runs the computation in threads of its own, so that the event loop stays free."""
 
+    threads: int = 1
     concurrency: int = 2
     free: bool = True
     inside: bool = True
@@ -59,12 +60,12 @@ class EmbeddedBackend:
         self._thread: ThreadPoolExecutor | None = None
 
     async def open(self) -> None:
-        """Do nothing: the thread starts with the first call."""
+        """Do nothing: threads start with the first call."""
 
     async def send(self, call: Call) -> Reply:
         """The reply to one call."""
         if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix="ragstone-embedded")
+            self._thread = ThreadPoolExecutor(self.threads, thread_name_prefix="ragstone-judge")
         return await asyncio.get_running_loop().run_in_executor(self._thread, self.reply, call)
 
     def reply(self, call: Call) -> Reply:
@@ -74,54 +75,51 @@ class EmbeddedBackend:
         return Reply(reply_to(call.body))
 
     async def close(self) -> None:
-        """End the thread."""
+        """End the threads."""
         if self._thread is not None:
             self._thread.shutdown(wait=False, cancel_futures=True)
             self._thread = None
 
 
-class EmbeddedJudge:
-    """Answers every task from the words alone; see the module."""
+class ComputedJudge:
+    """Answers from what its backend computes in this process: one call, whose reply holds probabilities and places.
 
-    id: str = "embedded"
-    model: str = VERSION
-    provider: str = ""
+    What it makes of them is for all such judges the same, but for ``own_cuts``. ``threshold`` is the probability where
+    the best label begins, in the place of the judge's own; a reply serves every threshold.
+    """
 
-    def __init__(self, name: str = "embedded", threshold: float | None = None) -> None:
-        """``threshold``: the probability where the best label begins, in the place of the fitted one.
+    id: str
+    backend: EmbeddedBackend
 
-        ConfigError for one at which a statement with a fact that the evidence contradicts could be accepted.
-        """
+    def __init__(self, name: str, threshold: float | None) -> None:
+        """ConfigError for a ``threshold`` beyond what the judge takes for support."""
         self.name, self.threshold = name, threshold
-        if threshold is not None and threshold < (least := model().support.maybe or 0):
+        if threshold is None or (own := self.own_cuts("support")) is None:
+            return
+        if not own.least <= threshold <= own.most:
             raise ConfigError(
-                f"judges.{name}.threshold {threshold:g}; expected a number from {least:g} to 1 "
-                "(contradicted statements lie below)"
+                f"judges.{name}.threshold {threshold:g}; expected a number from {own.least:g} to {own.most:g}"
             )
-        self.backend = EmbeddedBackend()
 
-    def can(self, task: Task) -> bool:
-        """Every task there is."""
-        return task in TASKS
+    def version(self) -> str:
+        """Name what computes the replies, with all that shapes its numbers."""
+        raise NotImplementedError
 
-    def band(self, task: Task, error: float) -> SureBand | None:
-        """The probabilities at which it is sure of support and assignment; other tasks have none."""
-        return band_of(task, error)
+    def own_cuts(self, task: Task) -> Cuts | None:
+        """Where the labels of a task begin without a threshold; None for a task without a probability."""
+        raise NotImplementedError
 
-    def cuts(self, task: Task) -> tuple[float, float] | None:
-        """The lowest threshold of a task and the one in use; None where it has no probability."""
-        found, cut = _cuts(task), self._cut(task)
-        return found if found is None or cut is None else (found[0], cut)
+    def cuts(self, task: Task) -> Cuts | None:
+        """Where the labels of a task begin; None for a task without a probability."""
+        own = self.own_cuts(task)
+        if own is None or self.threshold is None:
+            return own
+        return own._replace(best=max(self.threshold, own.least))
 
     def maker(self, question: Question[Any]) -> str:
-        """The version, the hash of the numbers and word lists, what divides texts, and the threshold if it is set."""
-        cut = self._cut(question.task)
-        return _made_by() if cut is None else f"{_made_by()},cut={cut:g}"
-
-    def _cut(self, task: Task) -> float | None:
-        """The threshold for a task, if one is set and the task has a probability."""
-        found = _cuts(task)
-        return None if self.threshold is None or found is None else max(self.threshold, found[0])
+        """The version, and the threshold if it is set and the task has a probability."""
+        cuts = self.cuts(question.task)
+        return self.version() if cuts is None or self.threshold is None else f"{self.version()},cut={cuts.best:g}"
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
         """One call, then the answer."""
@@ -134,7 +132,7 @@ class EmbeddedJudge:
 
     def _call(self, question: Question[Any], body: dict[str, Any], repeat: int, units: int = 1) -> Call:
         packed = orjson.dumps(_encodable({"task": question.task, **body}), option=orjson.OPT_SORT_KEYS)
-        return Call(self.id, question.task, _made_by(), packed, units, repeat)  # a reply serves every threshold
+        return Call(self.id, question.task, self.version(), packed, units, repeat)
 
     def _rate(self, question: Rate, repeat: int) -> Dialogue:
         units = question.units
@@ -157,21 +155,20 @@ class EmbeddedJudge:
             return Verdict(unit, TRIVIAL, None, self.id, reason=row["reason"])
         if "chance" not in row:
             return Verdict(unit, None, None, self.id, failure=row["reason"])
-        label, passages = self._label(question, row), question.passages
+        passages = question.passages
         if question.task == "relevance":
             passages = (Passage(unit.parent or unit.id, unit.text, 1),)
         evidence = [_quote(passages[number], Span(start, end)) for number, start, end in row["windows"]]
-        return self._labelled(unit, question.scale, label, row, evidence)
-
-    def _label(self, question: Rate, row: dict[str, Any]) -> tuple[str, str]:
-        """The label of a row, and what the threshold has changed about it."""
-        own, cut = _label(question, row), self._cut(question.task)
-        return _by_threshold(own, own if cut is None else _label(question, row, cut), row, cut)
+        return self._labelled(question.task, unit, question.scale, row, evidence)
 
     def _labelled(
-        self, unit: Unit, scale: Scale, labelled: tuple[str, str], row: dict[str, Any], evidence: Sequence[Quote]
+        self, task: Task, unit: Unit, scale: Scale, row: dict[str, Any], evidence: Sequence[Quote]
     ) -> Verdict:
-        label, changed = labelled
+        """The verdict of a row. Where the threshold has changed the label, the reason says so."""
+        cuts, changed = self.cuts(task), ""
+        label = _label(task, scale, row, cuts)
+        if cuts is not None and label != _label(task, scale, row, self.own_cuts(task)):
+            changed = f"; {'reaches' if row['chance'] >= cuts.best else 'below'} the threshold of {cuts.best:g}"
         return Verdict(
             unit,
             label,
@@ -250,13 +247,49 @@ class EmbeddedJudge:
             return Verdict(unit, "yes", 1.0, self.id, raw=YES_NO.raw("yes"), reason=row["reason"]), (GENERAL,)
         if "chance" not in row:
             return Verdict(unit, None, None, self.id, failure=row["reason"]), ()
-        cut, own = self._cut("trace"), model().support.yes
-        labels = ["yes" if row["chance"] >= at else "no" for at in (own, own if cut is None else cut)]
-        label = labels[-1]
         units = [sentences[i] for i in row["windows"]]
         quotes = [Quote(one.parent or "", one.span, one.text, verbatim=True) for one in units if one.span is not None]
-        keys = (tuple(map(key_of, units)) or (GENERAL,)) if label == "yes" else ()
-        return self._labelled(unit, YES_NO, _by_threshold(labels[0], label, row, cut), row, quotes), keys
+        verdict = self._labelled("trace", unit, YES_NO, row, quotes)
+        return verdict, (tuple(map(key_of, units)) or (GENERAL,)) if verdict.label == "yes" else ()
+
+
+class EmbeddedJudge(ComputedJudge):
+    """Answers every task from the words alone; see the module."""
+
+    id: str = "embedded"
+    model: str = VERSION
+    provider: str = ""
+
+    def __init__(self, name: str = "embedded", threshold: float | None = None) -> None:
+        super().__init__(name, threshold)
+        self.backend = EmbeddedBackend()
+
+    def can(self, task: Task) -> bool:
+        """Every task there is."""
+        return task in TASKS
+
+    def band(self, task: Task, error: float) -> SureBand | None:
+        """The probabilities at which it is sure of support and assignment; other tasks have none."""
+        return band_of(task, error)
+
+    def version(self) -> str:
+        """The version, the hash of the numbers and word lists, and what divides texts."""
+        return f"{VERSION}#{digest()}.{divided_by()}"
+
+    def own_cuts(self, task: Task) -> Cuts | None:
+        """The fitted cuts.
+
+        Below the lowest threshold lie statements with a fact that the evidence contradicts; of whole responses also
+        those with a sentence that is not supported, so that their threshold can only be raised.
+        """
+        yes, maybe = model().support.yes, model().support.maybe or 0.0
+        partial, full = assignment_cuts()
+        fitted: dict[Task, Cuts] = {
+            "support": Cuts(maybe, yes, maybe), "trace": Cuts(maybe, yes, maybe),
+            "response_support": Cuts(yes, yes, maybe), "assign": Cuts(maybe, full, partial),
+            "relevance": Cuts(0.0, 0.5, 0.0),
+        }  # fmt: skip
+        return fitted.get(task)
 
 
 def _read(replies: Replies, **lists: int | None) -> dict[str, Any] | str:
@@ -274,51 +307,20 @@ def _read(replies: Replies, **lists: int | None) -> dict[str, Any] | str:
     return found
 
 
-def _cuts(task: Task) -> tuple[float, float] | None:
-    """The lowest threshold that a task takes and the fitted one; None for a task without a probability.
-
-    Below the lowest lie statements with a fact that the evidence contradicts; of whole responses also those with a
-    sentence that is not supported, so that their threshold can only be raised.
-    """
-    support = model().support
-    least = support.maybe or 0.0
-    cuts = {
-        "support": (least, support.yes), "trace": (least, support.yes), "response_support": (support.yes, support.yes),
-        "assign": (least, assignment_cuts()[1]), "relevance": (0.0, 0.5),
-    }  # fmt: skip
-    return cuts.get(task)
-
-
-def _by_threshold(own: str, label: str, row: dict[str, Any], cut: float | None) -> tuple[str, str]:
-    """A label with the words that a reason gets where a threshold has changed it from the judge's ``own``."""
-    if cut is None or label == own:
-        return label, ""
-    return label, f"; {'reaches' if row['chance'] >= cut else 'below'} the threshold of {cut:g}"
-
-
-def _label(question: Rate, row: dict[str, Any], cut: float | None = None) -> str:
-    scale, chance = question.scale, row["chance"]
-    if question.task == "relevance":
-        return relevance_label(scale, chance, strong=row["strong"], related=row["related"], cut=cut)
-    if question.task == "importance":
+def _label(task: Task, scale: Scale, row: dict[str, Any], cuts: Cuts | None) -> str:
+    if cuts is None:
         return scale.labels[-1 if row["vital"] else 0]
-    if question.task == "assign":
-        partial, full = assignment_cuts()
-        return label_of(scale, chance, full if cut is None else cut, partial)
-    return label_of(scale, chance, model().support.yes if cut is None else cut, model().support.maybe)
+    if task == "relevance":
+        return relevance_label(scale, row["chance"], strong=row["strong"], related=row["related"], cut=cuts.best)
+    return label_of(scale, row["chance"], cuts.best, cuts.worst)
 
 
 def _quote(passage: Passage, span: Span) -> Quote:
     return Quote(passage.id, span, passage.text[span.start : span.end], verbatim=True)
 
 
-def _made_by() -> str:
-    """The version, the hash of the numbers and word lists, and what divides texts."""
-    return f"{VERSION}#{digest()}.{_divided_by()}"
-
-
 @lru_cache(maxsize=1)
-def _divided_by() -> str:
+def divided_by() -> str:
     """Four hex digits for the libraries that divide texts, so that a store gives no answers of other versions."""
     return hashlib.sha256(text_libraries().encode()).hexdigest()[:4]
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nsmallest
 from itertools import accumulate, chain
+from threading import Lock
 from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.figures import number_of
@@ -80,26 +81,29 @@ class Analysed:
 
 
 class _Cache:
-    """The latest analysed texts, bounded by their characters."""
+    """The latest analysed texts, bounded by their characters; for several threads."""
 
     def __init__(self, characters: int) -> None:
+        self._lock = Lock()
         self._room = characters
         self._held = 0
         self._kept: OrderedDict[tuple[str, str], Analysed] = OrderedDict()
 
     def get(self, text: str, language: str) -> Analysed:
         key = (text, language)
-        known = self._kept.get(key)
-        if known is not None:
-            self._kept.move_to_end(key)
-            return known
+        with self._lock:
+            known = self._kept.get(key)
+            if known is not None:
+                self._kept.move_to_end(key)
+                return known
         made = analyse(text, language)
-        if len(text) <= self._room:
-            self._kept[key] = made
-            self._held += len(text)
-        while self._held > self._room:
-            _, dropped = self._kept.popitem(last=False)
-            self._held -= len(dropped.text)
+        with self._lock:
+            if len(text) <= self._room and key not in self._kept:
+                self._kept[key] = made
+                self._held += len(text)
+            while self._held > self._room:
+                _, dropped = self._kept.popitem(last=False)
+                self._held -= len(dropped.text)
         return made
 
 

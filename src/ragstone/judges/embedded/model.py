@@ -166,14 +166,13 @@ def level_of(levels: Sequence[str]) -> Level:
     return "response" if all(level == "response" for level in levels) else "statement"
 
 
-def relevance_label(scale: Scale, chance: float, *, strong: bool, related: bool, cut: float | None = None) -> str:
+def relevance_label(scale: Scale, chance: float, *, strong: bool, related: bool, cut: float = 0.5) -> str:
     """The label whose place on the scale is nearest; of more than two the best only where ``strong``.
 
-    The worst of more than two only where not ``related``. A ``cut`` is where the upper half of the scale begins,
-    which is 0.5 without it; the labels of each half keep their shares of it.
+    The worst of more than two only where not ``related``. ``cut`` is where the upper half of the scale begins; the
+    labels of each half keep their shares of it.
     """
-    if cut is not None:
-        chance = 0.5 * chance / cut if chance < cut else 0.5 + 0.5 * (chance - cut) / max(1 - cut, 1e-9)
+    chance = 0.5 * chance / cut if chance < cut else 0.5 + 0.5 * (chance - cut) / max(1 - cut, 1e-9)
     best = len(scale.labels) - 1
     near = int(best * chance + 0.5)
     if best > 1:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
 from ragstone.judges.embedded.abstaining import Abstention, abstention, frames, names
+from ragstone.judges.embedded.alignment import Clash
 from ragstone.judges.embedded.evidence import WORDS_NAMED, Finding, find
 from ragstone.judges.embedded.library import Library, Stretch
 from ragstone.judges.embedded.model import assignment_cuts, model, probability
@@ -72,21 +73,20 @@ def judged(text: str, library: Library, name: Name, *, trivial: bool = False, qu
         return found
     if names(parts.besides, library.language):
         return supported(parts.besides, library, name, question=question)
-    return SupportOutcome(None, (), NO_ANSWER, trivial=True) if trivial else _wordless(text)
+    return SupportOutcome(None, (), NO_ANSWER, trivial=True) if trivial else wordless(text)
 
 
-def response(text: str, library: Library, name: Name, question: str) -> SupportOutcome:
-    """Judge a response: the mean over its sentences, the worst one in the reason, the quotes of the best ones."""
-    spans = sentences(text, library.language)
-    every = [
-        (judged(text[span.start : span.end], library, name, trivial=True, question=question), span) for span in spans
-    ]
+def response(text: str, language: str, read: Callable[[str], SupportOutcome], yes: float) -> SupportOutcome:
+    """Judge a response: the mean over its sentences, the worst one in the reason, the quotes of the best ones.
+
+    ``read`` judges a sentence, which may be trivial; ``yes`` is the probability from which it is supported.
+    """
+    every = [(read(text[span.start : span.end]), span) for span in sentences(text, language)]
     rated = [(found.chance, found, span) for found, span in every if found.chance is not None]
     if not rated and any(found.trivial for found, _ in every):
         return SupportOutcome(None, (), "no sentence states anything", trivial=True)
     if not rated:
-        return _wordless(text)
-    yes = model().support.yes
+        return wordless(text)
     chance = math.fsum(one for one, *_ in rated) / len(rated)
     least, worst, at = min(rated, key=lambda one: one[0])
     if least < yes:  # all of it is there only if each of its sentences is
@@ -103,9 +103,9 @@ def response(text: str, library: Library, name: Name, question: str) -> SupportO
 
 def assigned(text: str, library: Library, question: str) -> SupportOutcome:
     """Judge whether a response, the one passage, has a nugget: as support, with cuts of its own."""
-    finding = _look_up(text, library, question)
+    finding = look_up(text, library, question)
     if not finding.words:
-        return _wordless(text)
+        return wordless(text)
     chance = _chance(finding)
     partial, full = assignment_cuts()
     missing = f"; missing: {', '.join(named(finding.missing))}" if finding.missing and chance < full else ""
@@ -119,8 +119,8 @@ def supported(text: str, library: Library, name: Name, *, trivial: bool = False,
     kind = triviality(unmarked(text), language_of(text)) if trivial else ""
     if kind:
         return SupportOutcome(None, (), kind, trivial=True)
-    finding = _look_up(text, library, question)
-    return _found(finding, library, name) if finding.words else _wordless(text)
+    finding = look_up(text, library, question)
+    return _found(finding, library, name) if finding.words else wordless(text)
 
 
 def named(words: Sequence[str]) -> list[str]:
@@ -128,11 +128,13 @@ def named(words: Sequence[str]) -> list[str]:
     return [word[:40] for word in words[:WORDS_NAMED]]
 
 
-def _wordless(text: str) -> SupportOutcome:
+def wordless(text: str) -> SupportOutcome:
+    """Return the outcome of a text without words."""
     return SupportOutcome(None, (), "no words to look for" if text.strip() else "the text is blank")
 
 
-def _look_up(text: str, library: Library, question: str) -> Finding:
+def look_up(text: str, library: Library, question: str) -> Finding:
+    """Look a statement up in the passages, completed from the question if it is too short."""
     said = restated(question, stated(text, library.language), library.language)
     return find(said, library, asked=_stems_asked(question, library.language))
 
@@ -158,15 +160,9 @@ def _windows(finding: Finding, library: Library) -> list[Window]:
 def _found(finding: Finding, library: Library, name: Name) -> SupportOutcome:
     chance, clash, found = _chance(finding), finding.clash, _windows(finding, library)
     windows, missing = found if chance > 0 else [], ", ".join(named(finding.missing))
-    if clash and clash.has:
-        at = library.window(Stretch(clash.passage, clash.sentence, clash.sentence))
-        windows = [at, *(window for window in windows if window != at)]
-        where = f"{name(at)} says {clash.has} ({chance:.2f})"
-        same = f"contradicted: says {clash.says}; {where}"
-        reason = same if clash.same else f"not found: {clash.says}; nearest: {where}"
-    elif clash:
-        reason = f"not found: {clash.says} ({chance:.2f}; nearest: {name(windows[0])})"
-    elif not found:
+    if clash:
+        return replace(differing(clash, windows, chance, library, name), found=found)
+    if not found:
         reason = f"not found: {missing}" if missing else "not found"
     elif chance >= model().support.yes:
         places = " and ".join(dict.fromkeys(map(name, windows)))
@@ -177,6 +173,17 @@ def _found(finding: Finding, library: Library, name: Name) -> SupportOutcome:
     else:
         reason = f"same words, different statement, in {name(windows[0])} ({chance:.2f})"
     return SupportOutcome(chance, windows, reason, found=found)
+
+
+def differing(clash: Clash, windows: Sequence[Window], chance: float, library: Library, name: Name) -> SupportOutcome:
+    """Return the outcome of a statement with a fact that the evidence states differently, or that no passage has."""
+    if not clash.has:
+        return SupportOutcome(chance, windows, f"not found: {clash.says} ({chance:.2f}; nearest: {name(windows[0])})")
+    at = library.window(Stretch(clash.passage, clash.sentence, clash.sentence))
+    where = f"{name(at)} says {clash.has} ({chance:.2f})"
+    same = f"contradicted: says {clash.says}; {where}"
+    reason = same if clash.same else f"not found: {clash.says}; nearest: {where}"
+    return SupportOutcome(chance, [at, *(window for window in windows if window != at)], reason)
 
 
 def _missing(parts: Abstention, library: Library, name: Name) -> SupportOutcome | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from threading import Lock
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -252,10 +253,11 @@ def _stemmer(code: str) -> Callable[[str], str]:
         return lru_cache(maxsize=REMEMBERED)(_fold)
     from snowballstemmer import stemmer  # noqa: PLC0415 - 30 ms that not every run needs
 
-    algorithm = stemmer(name)
+    algorithm, one_at_a_time = stemmer(name), Lock()
 
     def stem(word: str) -> str:
-        return _fold(algorithm.stemWord(word))
+        with one_at_a_time:  # it keeps the word that it works on in itself, and judges have threads of their own
+            return _fold(algorithm.stemWord(word))
 
     return lru_cache(maxsize=REMEMBERED)(stem)
 

@@ -1,4 +1,4 @@
-"""Plain tables, and the scores of a metric of several columns as rows of two."""
+"""The scores of a metric of several columns, as rows of two."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import fields
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ragstone.metrics import column_of, of_score
@@ -15,7 +14,8 @@ from ragstone.metrics.base import Metric
 from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.metrics.words import ScoreTable
 from ragstone.render.terminal.screen import Look, prose
-from ragstone.render.text import NBSP, between, flat, number, percent
+from ragstone.render.terminal.tables import Column, fitting, table
+from ragstone.render.text import between, flat, number, percent
 from ragstone.stats.points import points
 
 RECALL: Final = NuggetRecall
@@ -53,54 +53,33 @@ def _found(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]]) -> di
 def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
     """Means with their intervals, how many records have one; intervals and possible means where there is room."""
     rows, drawn = _found(metric, entries), _table_of(metric)
-    table: dict[str, list[str]] = {metric.name: [f"  {row}" for row in rows]}
-    intervals = []
+    columns = [Column(Text(metric.name), [f"  {row}" for row in rows])]
     for side, title in enumerate(drawn.titles):
         sides = [found[side] if side < len(found) else None for found in rows.values()]
-        table[title] = [_mean(entry) if entry else "" for entry in sides]
-        intervals.append(f"95 %{NBSP * side}")  # two columns of one name
-        table[intervals[-1]] = [_interval(entry, look) if entry else "" for entry in sides]
-    table["scored"] = [_scored(found) for found in rows.values()]
-    possible = {row: _possible_means(found, look) for row, found in rows.items()}
-    table["could be"] = list(possible.values())
-    if not any(possible.values()):
-        del table["could be"]
+        means = [percent(entry["mean"], entry["scored"]) if entry else "" for entry in sides]
+        columns.append(Column(title, means, right=True))
+        columns.append(Column("95 %", [interval(entry, look) if entry else "" for entry in sides], right=True, drop=2))
+    scored = [_scored(found) for found in rows.values()]
+    possible = [_possible_means(found, look) for found in rows.values()]
+    columns += [Column("scored", scored, right=True, drop=3), Column("could be", possible, right=True, drop=1)]
+    columns = fitting([column for column in columns if any(column.cells)], look.width - 2, look)
+    titles = {str(column.title) for column in columns}
     below: list[str] = []
-    if width_of(table) > look.width and "could be" in table:
-        del table["could be"]
-        below += [f"{row} could be {ends} % counting unjudged units" for row, ends in possible.items() if ends]
-    if width_of(table) > look.width or not any(any(table[title]) for title in intervals):
-        for title in intervals:
-            del table[title]
-    if width_of(table) > look.width:
-        scored = table.pop("scored")
+    if "could be" not in titles:
+        told = zip(rows, possible, strict=True)
+        below += [f"{row} could be {ends} % counting unjudged units" for row, ends in told if ends]
+    if "scored" not in titles:
         below += [f"{', '.join(names)}: {told} scored" for told, names in _alike(rows, scored).items()]
     below += [
-        f"{metric.name}.{name}: {_passed(entry)} passed"
+        f"{metric.name}.{name}: {passed(entry)} passed"
         for row, found in rows.items()
         for name, entry in zip(drawn.rows[row], found, strict=True)
         if entry["outcomes"]
     ]
     signature = next((found[-1]["signature"] for found in rows.values()), "")
     notes = [prose(line, look, "quiet") for line in [*below, _legend(metric, signature)]]
-    styles = ["quiet" if mean == "-" else "" for mean in table[drawn.titles[0]]]
-    return Group(table_of(table, styles), *notes)
-
-
-def table_of(cells: Mapping[str, Sequence[str | Text]], styles: Sequence[str] = ()) -> Table:
-    """Cells under their titles, the first column to the left; blanks that do not break tell equal titles apart."""
-    drawn = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
-    for at, title in enumerate(cells):
-        plain = Text(title.rstrip(NBSP), style="" if title and not at else "quiet")
-        drawn.add_column(plain, no_wrap=True, justify="right" if at else "left")
-    for at, row in enumerate(zip(*cells.values(), strict=True)):
-        drawn.add_row(*row, style=styles[at] if styles else "")
-    return drawn
-
-
-def width_of(cells: Mapping[str, Sequence[str | Text]]) -> int:
-    """Terminal columns of a table, with the gap after each of its own."""
-    return sum(max(len(cell) for cell in (title.rstrip(NBSP), *column)) + 2 for title, column in cells.items())
+    styles = ["quiet" if found[0]["mean"] is None else "" for found in rows.values()]
+    return Group(table(columns, styles), *notes)
 
 
 def _alike(rows: Iterable[str], told: Iterable[str]) -> dict[str, list[str]]:
@@ -111,15 +90,10 @@ def _alike(rows: Iterable[str], told: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def _mean(entry: Mapping[str, Any]) -> str:
-    return percent(entry["mean"], entry["scored"]).replace(NBSP, " ")
-
-
-def _interval(entry: Mapping[str, Any], look: Look) -> str:
-    if not entry["interval"]:
-        return ""
-    low, high = entry["interval"]
-    return between(low, high, entry["scored"], look.dash)
+def interval(entry: Mapping[str, Any], look: Look) -> str:
+    """The ends of a mean's interval; empty without one."""
+    ends = entry["interval"]
+    return between(ends[0], ends[1], entry["scored"], look.dash) if ends else ""
 
 
 def _scored(found: Sequence[Mapping[str, Any]]) -> str:
@@ -127,8 +101,10 @@ def _scored(found: Sequence[Mapping[str, Any]]) -> str:
     return f"{counts} of {number(found[0]['total'])}"
 
 
-def _passed(entry: Mapping[str, Any]) -> str:
-    return f"{number(entry['outcomes'].get('PASSED', 0))} of {number(sum(entry['outcomes'].values()))}"
+def passed(entry: Mapping[str, Any]) -> str:
+    """How many records met a threshold; empty without one."""
+    outcomes = entry["outcomes"] or {}
+    return f"{number(outcomes.get('PASSED', 0))} of {number(sum(outcomes.values()))}" if outcomes else ""
 
 
 def _possible_means(found: Sequence[Mapping[str, Any]], look: Look) -> str:
@@ -153,19 +129,18 @@ def columns_of_record(metric: type[Metric], scores: Mapping[str, Mapping[str, An
     told = [_told(found, drawn.rows[row], look) for row, found in rows.items()]
     wide = max(map(len, rows), default=0) + sum(len(title) + 2 for title in drawn.titles) + 2
     beside = all(4 + wide + len(text) <= look.width - 2 for text in told)
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="quiet")
-    table.add_column("", no_wrap=True)
-    for title in drawn.titles:
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("", overflow="fold")
-    for (row, found), text in zip(rows.items(), told, strict=True):
-        values = [percent(score["value"]).replace(NBSP, " ") for score in found]
-        values += [""] * (len(drawn.titles) - len(values))
-        table.add_row(row, *values, Text(text if beside else "", style="quiet"))
+    columns = [Column("", list(rows))]
+    for side, title in enumerate(drawn.titles):
+        values = [percent(found[side]["value"]) if side < len(found) else "" for found in rows.values()]
+        columns.append(Column(title, values, right=True))
+    if beside:
+        columns.append(Column("", told, style="quiet"))
     notes = [] if beside else [f"{row}: {text}" for row, text in zip(rows, told, strict=True) if text]
     notes += [f"{', '.join(names)}: {flat(why)}" for why, names in _reasons(drawn, rows).items()]
     signature = next((found[-1]["signature"] for found in rows.values()), "")
-    return Group(table, *(prose(line, look, "quiet", indent=4) for line in [*notes, _legend(metric, signature)]))
+    return Group(
+        table(columns), *(prose(line, look, "quiet", indent=4) for line in [*notes, _legend(metric, signature)])
+    )
 
 
 def _told(found: Sequence[Mapping[str, Any]], names: Sequence[str], look: Look) -> str:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, Final
 
-from rich.console import RenderableType
 from rich.table import Table
 
 from ragstone.analysis.run import part_said
 from ragstone.forecast.figures import Range, Sum, added
 from ragstone.forecast.summary import Estimate, price_said
 from ragstone.render.facts import called
-from ragstone.render.terminal.screen import LEFT, Look, Page, facts, heading, page, prose, to_paste
+from ragstone.render.terminal.screen import Look, Page, facts, heading, page, prose, to_paste, told_rows
 from ragstone.render.terminal.tables import Column, fitting, table
 from ragstone.render.text import NBSP, dollars, duration, flat, number, plural, tokens
 
@@ -96,25 +94,22 @@ def _cells(found: Sum) -> tuple[str, ...]:
 
 
 def _facts(estimate: Estimate, following: str, look: Look) -> Table:
-    rows: list[tuple[str, RenderableType]] = []
-
-    def told(label: str, lines: Sequence[str]) -> None:
-        for number_, line in enumerate(lines):
-            rows.append(("" if number_ else label, prose(line, look, "quiet", LEFT)))
-
-    if any(not row.free for row in estimate.rows):
-        told("Basis", [f"{flat(what)}: {how}" for what, how in estimate.assumed.items()])
-    alone = estimate.alone.items()
-    told("Alone", [f"{called(one.judge)} asked all of {step}: {plural(one.calls, 'call')}, {dollars(one.dollars)}"
-                   for step, one in alone])  # fmt: skip
-    told("Tokens", [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in estimate.counted.items()])
-    told("Price", [flat(price_said(price)) for price in estimate.prices])
-    told("Budget", _budget(estimate))
-    told("Left out", [f"{name}: {flat(why)}" for name, why in estimate.left_out.items()])
-    if estimate.set_aside:
-        told("Set aside", [f"{plural(estimate.set_aside, 'record')} that cannot be read"])
-    rows.append(("Next", to_paste(following, look)))
-    return facts(rows)
+    alone = [
+        f"{called(one.judge)} asked all of {step}: {plural(one.calls, 'call')}, {dollars(one.dollars)}"
+        for step, one in estimate.alone.items()
+    ]
+    asks = any(not row.free for row in estimate.rows)
+    told = {
+        "Basis": [f"{flat(what)}: {how}" for what, how in estimate.assumed.items()] if asks else [],
+        "Alone": alone,
+        "Tokens": [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in estimate.counted.items()],
+        "Price": [flat(price_said(price)) for price in estimate.prices],
+        "Budget": _budget(estimate),
+        "Left out": [f"{name}: {flat(why)}" for name, why in estimate.left_out.items()],
+        "Set aside": [f"{plural(estimate.set_aside, 'record')} that cannot be read"] if estimate.set_aside else [],
+    }
+    rows = [row for label, lines in told.items() for row in told_rows(label, lines, look, "quiet")]
+    return facts([*rows, ("Next", to_paste(following, look))])
 
 
 def _budget(estimate: Estimate) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -13,7 +14,18 @@ from rich.text import Text
 from ragstone.analysis.reply_formats import WRITES_NOTHING
 from ragstone.analysis.run import Run
 from ragstone.render.terminal.outcome import Place
-from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
+from ragstone.render.terminal.screen import (
+    Look,
+    Page,
+    facts,
+    heading,
+    indented,
+    labelled,
+    page,
+    prose,
+    section,
+    to_paste,
+)
 from ragstone.render.terminal.tables import GAP, Column, fitting, grid, table, used
 from ragstone.render.text import dollars, flat, middle, number, percent, plural, shorten, tokens
 
@@ -167,8 +179,8 @@ def _sample(sample: Mapping[str, Any], look: Look) -> Iterable[RenderableType]:
 def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
     """Explain calls that are not in the table."""
     for judge, calls in told["untold"].items():
-        if judge.partition("#")[0] in WRITES_NOTHING:  # their calls come back as data
-            yield f"{judge} writes no replies to parse ({plural(calls, 'call')})."
+        if re.split("[/#]", judge)[0] in WRITES_NOTHING:  # their calls come back as data
+            yield f"{flat(judge)} writes no replies to parse ({plural(calls, 'call')})."
         else:
             yield (
                 f"{flat(judge)}: {plural(calls, 'call')} with no record of how the replies were parsed: made by an "
@@ -195,4 +207,4 @@ def _next(run: Run, groups: Sequence[Mapping[str, Any]], place: Place, look: Loo
     if not advised:
         return [("Next", to_paste(shlex.join(["ragstone", "show", str(run.id), *place.options]), look, 9))]
     lines = [prose(f"try {advice}, for {', '.join(steps)}", look, indent=9) for advice, steps in advised.items()]
-    return [("" if n else "Next", line) for n, line in enumerate(lines)]
+    return labelled("Next", lines)

@@ -23,15 +23,28 @@ from ragstone.render.facts import (
     differs,
     retries_said,
 )
-from ragstone.render.terminal.columns import columns_of, columns_of_run, table_of, width_of
+from ragstone.render.terminal.columns import columns_of, columns_of_run, interval, passed
 from ragstone.render.terminal.methods import methods_block, repeats_block
-from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, page, prose, section, to_paste
-from ragstone.render.terminal.tables import beside, unit_lines
-from ragstone.render.text import NBSP, between, flat, middle, number, percent, plural, shorten
+from ragstone.render.terminal.screen import (
+    LEFT,
+    Look,
+    Page,
+    Row,
+    facts,
+    heading,
+    indented,
+    labelled,
+    page,
+    prose,
+    section,
+    to_paste,
+    told_rows,
+)
+from ragstone.render.terminal.tables import Column, beside, fitting, grid, table, unit_lines, used
+from ragstone.render.text import NBSP, between, flat, number, percent, plural, shorten
 from ragstone.render.wording import kind_of
 
 MOST_CAUSES: Final = 8
-Row = tuple[str, RenderableType]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +82,11 @@ def outcome(run: Run, look: Look, place: Place | None = None) -> Page:
 def title_line(told: RunFacts, look: Look) -> Text:
     """The run's name, its number, how many records it has, and how it ended if it did not end well."""
     run = told.run
-    parts = [f"run {run.id}", plural(told.summary["records"], "record").replace(NBSP, " ")]
+    parts = [f"run {run.id}", plural(told.summary["records"], "record")]
     parts += [told.part] if told.part else []
     if run.status != "done":
         parts.append(run.status)
-    right = f" {look.dot} ".join(parts)
-    name = middle(flat(run.name), max(12, look.width - 6 - len(right)), look.ellipsis)
-    return Text.assemble((name, "head"), "  ", (right, "quiet"))
+    return heading(run.name, look, *parts)
 
 
 # ---- the metrics
@@ -104,63 +115,37 @@ def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Render
     What a narrow terminal has no room for is said below the table.
     """
     told = entries.values()
-    cells: dict[str, Sequence[str | Text]] = {
-        "": list(entries),
-        "mean": [_plain(percent(entry["mean"], entry["scored"])) for entry in told],
-        "95 %": [_interval(entry, look) for entry in told],
-        "scored": [_scored(entry) for entry in told],
-    }
-    extra = {"could be": [_possible(entry, look) for entry in told], "passed": [_passed(entry) for entry in told]}
-    below: list[Text] = []
-    for title, column in extra.items():
-        if any(column) and width_of({**cells, title: column}) + 2 <= look.width:
-            cells[title] = column
-        else:
-            below += [_said(title, name, cell) for name, cell in zip(entries, column, strict=True) if cell]
-    room = min(25, look.width - width_of(cells) - 4) // 2 * 2 + 1
+    possible = [between(one["low"], one["high"], one["scored"], look.dash) if differs(one) else "" for one in told]
+    columns = [
+        Column("", list(entries)),
+        Column("mean", [percent(entry["mean"], entry["scored"]) for entry in told], right=True),
+        Column("95 %", [interval(entry, look) for entry in told], right=True),
+        Column("scored", [f"{number(entry['scored'])} of {number(entry['total'])}" for entry in told], right=True),
+        Column("could be", possible, right=True, drop=2),
+        Column("passed", [passed(entry) for entry in told], right=True, drop=1),
+    ]
+    shown = fitting([column for column in columns if any(column.cells) or not column.drop], look.width - 4, look)
+    below = [
+        Text(
+            f"{name} could be {cell} % counting unjudged units" if column.drop == 2 else f"{name}: {cell} passed",
+            "quiet",
+        )
+        for column in columns
+        if column not in shown
+        for name, cell in zip(entries, column.cells, strict=True)
+        if cell
+    ]
+    room = min(25, look.width - used(shown) - 6) // 2 * 2 + 1
     if room >= 11:
-        before = {title: cells[title] for title in ("", "mean", "95 %")}
-        cells = {**before, NBSP: [_whisker(entry, look, room) for entry in told], **cells}
-    table = table_of(cells, ["quiet" if entry["mean"] is None else "" for entry in told])
-    return Group(table, *below) if below else table
+        shown.insert(3, Column("", [_whisker(entry, look, room) for entry in told], right=True))
+    drawn = table(shown, ["quiet" if entry["mean"] is None else "" for entry in told])
+    return Group(drawn, *below) if below else drawn
 
 
 def _whisker(entry: Mapping[str, Any], look: Look, cells: int) -> Text:
     if entry["mean"] is None:
         return Text("")
     return look.whisker(entry["mean"], tuple(entry["interval"]) if entry["interval"] else None, cells)
-
-
-def _interval(entry: Mapping[str, Any], look: Look) -> str:
-    return _ends(entry, look) if entry["interval"] else ""
-
-
-def _ends(entry: Mapping[str, Any], look: Look) -> str:
-    low, high = entry["interval"]
-    return between(low, high, entry["scored"], look.dash)
-
-
-def _scored(entry: Mapping[str, Any]) -> str:
-    return f"{number(entry['scored'])} of {number(entry['total'])}"
-
-
-def _possible(entry: Mapping[str, Any], look: Look) -> str:
-    return between(entry["low"], entry["high"], entry["scored"], look.dash) if differs(entry) else ""
-
-
-def _passed(entry: Mapping[str, Any]) -> str:
-    outcomes = entry["outcomes"] or {}
-    count = sum(outcomes.values())
-    return f"{number(outcomes.get('PASSED', 0))} of {number(count)}" if count else ""
-
-
-def _said(title: str, name: str, cell: str) -> Text:
-    words = f"{name} could be {cell} % counting unjudged units" if title == "could be" else f"{name}: {cell} passed"
-    return Text(words, style="quiet")
-
-
-def _plain(text: str) -> str:
-    return text.replace(NBSP, " ")
 
 
 # ---- missing scores, lowest records
@@ -170,26 +155,19 @@ def missing_block(told: RunFacts, look: Look) -> RenderableType | None:
     """List missing scores with reasons; None if there are none."""
     if not told.missing:
         return None
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold")
+    rows: list[tuple[str, Text]] = []
     for cause in told.missing[:MOST_CAUSES]:
         reason = f": {shorten(cause.reason, 2 * look.width, look.ellipsis)}" if cause.reason else ""
-        line = Text(f"{cause.status}{reason}")
-        line.append(f"  {', '.join(cause.metrics)}", style="quiet")
-        table.add_row(number(cause.count), line)
+        line = Text(f"{cause.status}{reason}").append(f"  {', '.join(cause.metrics)}", style="quiet")
+        rows.append((number(cause.count), line))
     if len(told.missing) > MOST_CAUSES:
-        table.add_row("", Text(f"and {plural(len(told.missing) - MOST_CAUSES, 'more cause')}", style="quiet"))
-    return section("Without a score, or only partly judged", indented(table))
+        rows.append(("", Text(f"and {plural(len(told.missing) - MOST_CAUSES, 'more cause')}", style="quiet")))
+    return section("Without a score, or only partly judged", indented(grid(rows, ">~")))
 
 
 def _worst(told: RunFacts, look: Look, count: int = 5) -> RenderableType | None:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
-    for low in told.lowest(count):
-        table.add_row(_plain(percent(low.score["value"])), _worst_record(low, look, look.width - 4 - 7))
-    return section(f"Lowest {told.ranked}", indented(table)) if table.row_count else None
+    rows = [(percent(low.score["value"]), _worst_record(low, look, look.width - 4 - 7)) for low in told.lowest(count)]
+    return section(f"Lowest {told.ranked}", indented(grid(rows, "><"))) if rows else None
 
 
 def _worst_record(low: Low, look: Look, room: int) -> Group:
@@ -206,55 +184,46 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str], look: Lo
     """The judges, the calls, the cost, what was left out, where everything lies, and the commands to go on with."""
     run, summary = told.run, told.summary
     rows = judge_rows(told.judged_by, told.judges, told.embedded, look)
-    rows += _rows("Agreement", [line for one in told.agreement for line in one.lines], look)
-    rows += _rows("", told.notes, look, "quiet")
+    rows += told_rows("Agreement", [line for one in told.agreement for line in one.lines], look)
+    rows += told_rows("", told.notes, look, "quiet")
     for answered, sureness, saved in told.cascades:
-        rows += [*_rows("Cascade", [answered], look), *_rows("", [sureness], look, "quiet")]
-        rows += _rows("Saved", [saved], look)
-    rows += _rows("Quotes", [told.quotes] if told.quotes else [], look, "quiet")
+        rows += [*told_rows("Cascade", [answered], look), *told_rows("", [sureness], look, "quiet")]
+        rows += told_rows("Saved", [saved], look)
+    rows += told_rows("Quotes", [told.quotes] if told.quotes else [], look, "quiet")
     if summary.get("bill"):
         rows += bill_rows(summary["bill"], look)
     if summary.get("taken_over"):
         words = f"{plural(summary['taken_over'], 'result')} of run {run.spec['only_failed']}, as they were"
-        rows += _rows("Taken over", [words], look)
-    rows += _rows("Estimated", [told.estimated] if told.estimated else [], look, "quiet")
-    rows += _rows("Time", [told.time] if told.time else [], look)
-    rows += _rows("Left out", [f"{names}: {why}" for names, why in told.left_out], look, "quiet")
+        rows += told_rows("Taken over", [words], look)
+    rows += told_rows("Estimated", [told.estimated] if told.estimated else [], look, "quiet")
+    rows += told_rows("Time", [told.time] if told.time else [], look)
+    rows += told_rows("Left out", [f"{names}: {why}" for names, why in told.left_out], look, "quiet")
     if place.folder:
         rows += _files(run, place, look)
     if place.lines:
         rows.append(("File", Text(flat(place.lines), overflow="fold")))
     rows.append(("Store", Text(f"{flat(run.store.path)}, run {run.id}", overflow="fold")))
-    rows += _labelled("Next", [to_paste(command, look) for command in following])
+    rows += labelled("Next", [to_paste(command, look) for command in following])
     return facts(rows)
-
-
-def _rows(label: str, lines: Iterable[str], look: Look, style: str = "") -> list[Row]:
-    return _labelled(label, [prose(line, look, style, LEFT) for line in lines])
-
-
-def _labelled(label: str, values: Sequence[RenderableType]) -> list[Row]:
-    """The label stands beside the first."""
-    return [("" if at else label, value) for at, value in enumerate(values)]
 
 
 def judge_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: str, look: Look) -> list[Row]:
     """The judges, and the reliability of the embedded judge if it is one."""
-    rows = _labelled("Judge", [Text(flat(who), overflow="fold") for who in judged_by])
+    rows = labelled("Judge", [Text(flat(who), overflow="fold") for who in judged_by])
     if embedded:
         models = f"--judge{NBSP}openai:gpt-4o-mini, or{NBSP}ollama:qwen3 on your machine"
         others = f". To ask a language model: {models}" if list(judges) == ["embedded"] else ""
-        rows += _rows("", [f"{embedded}{others}"], look, "quiet")
+        rows += told_rows("", [f"{embedded}{others}"], look, "quiet")
     return rows
 
 
 def bill_rows(bill: Mapping[str, Any], look: Look) -> list[Row]:
     """The calls and what they cost."""
     return [
-        *_rows("Calls", [calls_said(bill)], look),
-        *_rows("Retries", [retries_said(bill)] if bill["retried"] else [], look),
-        *_rows("", bill_notes(bill), look, "quiet"),
-        *_rows("Cost", [cost_said(bill)], look),
+        *told_rows("Calls", [calls_said(bill)], look),
+        *told_rows("Retries", [retries_said(bill)] if bill["retried"] else [], look),
+        *told_rows("", bill_notes(bill), look, "quiet"),
+        *told_rows("Cost", [cost_said(bill)], look),
     ]
 
 

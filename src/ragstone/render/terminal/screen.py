@@ -12,7 +12,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Final, NoReturn
+from typing import IO, Final, NoReturn, TypeAlias
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -220,7 +220,11 @@ def _printable(segment: Segment) -> Segment:
     return segment._replace(text=line or segment.text.replace(NBSP, " "))
 
 
-def facts(rows: Iterable[tuple[str, RenderableType]], label_width: int = LEFT - 2) -> Table:
+Row: TypeAlias = tuple[str, RenderableType]
+"""A label, and what stands beside it."""
+
+
+def facts(rows: Iterable[Row], label_width: int = LEFT - 2) -> Table:
     """Quiet labels in a column, each with its value; a string is foreign text and is made harmless."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="quiet", width=label_width, no_wrap=True)
@@ -228,6 +232,16 @@ def facts(rows: Iterable[tuple[str, RenderableType]], label_width: int = LEFT - 
     for label, value in rows:
         table.add_row(label, Text(flat(value)) if isinstance(value, str) else value)
     return table
+
+
+def labelled(label: str, values: Sequence[RenderableType]) -> list[Row]:
+    """Rows of ``facts``: the label stands beside the first."""
+    return [("" if at else label, value) for at, value in enumerate(values)]
+
+
+def told_rows(label: str, lines: Iterable[str], look: Look, style: str = "") -> list[Row]:
+    """Rows of ``facts`` with our own words."""
+    return labelled(label, [prose(line, look, style, LEFT) for line in lines])
 
 
 def indented(block: RenderableType, by: int = 2) -> Padding:

@@ -30,8 +30,8 @@ SHORTEST_ID = 16
 class Column:
     """A title over cells.
 
-    ``drop`` orders the columns that a narrow screen leaves out, the lowest first; one with 0 always stays. ``least`` is
-    the number of terminal cells to which its texts may be shortened, 0 if they are shown whole.
+    ``drop`` orders the columns that a narrow screen leaves out, the lowest first and equal ones together; one with 0
+    stays. ``least`` is the number of terminal cells to which its texts may be shortened, 0 if they are shown whole.
     """
 
     title: str | Text
@@ -50,9 +50,9 @@ class Column:
 def fitting(columns: Sequence[Column], room: int, look: Look) -> list[Column]:
     """The columns that so many terminal cells have room for: some are left out, then the shortenable shortened."""
     kept = list(columns)
-    for column in sorted((column for column in columns if column.drop), key=lambda column: column.drop):
+    for level in sorted({column.drop for column in columns} - {0}):
         if used(kept) > room:
-            kept.remove(column)
+            kept = [column for column in kept if column.drop != level]
     spare = room - used(kept)
     for at, column in enumerate(kept):
         if column.least and column.width > column.least:

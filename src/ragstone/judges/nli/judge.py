@@ -1,0 +1,83 @@
+"""Judge statements by a local model of natural-language inference."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from functools import cached_property
+from typing import Final
+
+from ragstone.judges.base import Call, Cuts, Reply
+from ragstone.judges.embedded.judge import VERSION as EMBEDDED
+from ragstone.judges.embedded.judge import ComputedJudge, EmbeddedBackend, divided_by
+from ragstone.judges.embedded.model import digest
+from ragstone.judges.nli.files import ModelFiles, locate, short_name
+from ragstone.judges.nli.reader import Reader
+from ragstone.judges.nli.statements import LEAST, MOST, YES, reply_to
+from ragstone.judges.spec import NLI_ANSWERS
+from ragstone.questions import Task
+from ragstone.signature import version_of
+
+VERSION: Final = "nli-1"
+
+
+class NliBackend(EmbeddedBackend):
+    """Runs the model: a call in each of as many threads as there are processors."""
+
+    seconds: float = 0.5
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+        self.threads = self.concurrency = _processors()
+
+    @cached_property
+    def files(self) -> ModelFiles:
+        """The model's files, downloaded when first wanted; ConfigError or BackendError without them."""
+        return locate(self._name)
+
+    @cached_property
+    def reader(self) -> Reader:
+        """The loaded model."""
+        return Reader(self.files)
+
+    async def open(self) -> None:
+        """Load the model."""
+        await asyncio.get_running_loop().run_in_executor(None, lambda: self.reader)
+
+    def reply(self, call: Call) -> Reply:
+        """The reply to one call, in the thread of the caller."""
+        return Reply(reply_to(call.body, self.reader))
+
+
+class NliJudge(ComputedJudge):
+    """Answers what a model of inference can: whether texts support statements."""
+
+    provider: str = ""
+
+    def __init__(self, name: str, model: str, threshold: float | None = None) -> None:
+        super().__init__(name, threshold)
+        self.model = short_name(model)
+        self.id = f"nli/{self.model}"
+        self.backend: NliBackend = NliBackend(model)
+
+    def can(self, task: Task) -> bool:
+        """Return whether it answers such questions."""
+        return task in NLI_ANSWERS
+
+    def version(self) -> str:
+        """The version, the model's commit and the hash of its files, what runs it, and the embedded judge's version."""
+        files = self.backend.files
+        model = ".".join(filter(None, (VERSION, files.revision[:7])))
+        runtime = f"onnxruntime-{version_of('onnxruntime')}"
+        rules = f"{EMBEDDED.replace('embedded', 'rules')}#{digest()}.{divided_by()}"
+        return f"{model}#{files.digest}.{runtime}.{rules}"
+
+    def own_cuts(self, task: Task) -> Cuts | None:
+        """The same for all models; of whole responses the threshold can only be raised, as with the embedded judge."""
+        return Cuts(YES if task == "response_support" else LEAST, YES, YES / 2, MOST)
+
+
+def _processors() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
