@@ -11,6 +11,7 @@ The tree::
     ├── JudgeError            a judge failed
     │   ├── BackendError      no answer came; ``retryable`` and ``hint`` say what to do
     │   └── ParseError        an answer cannot be parsed; ``reply`` holds it
+    ├── ServiceError          a server of traces cannot be reached or refuses; ``hint`` says what to do
     ├── BudgetReached         a limit on money, calls or tokens; the command line exits with 4
     └── StoreError            the store cannot be read or written
 
@@ -122,6 +123,14 @@ class ParseError(JudgeError):
     def __init__(self, message: str, *, reply: str = "", judge: str = "") -> None:
         self.reply = reply
         super().__init__(message, judge=judge)
+
+
+class ServiceError(RagstoneError):
+    """A server of traces cannot be reached, or refuses; ``hint`` is what the user can do."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        self.hint = hint
+        super().__init__(message)
 
 
 class BudgetReached(RagstoneError):  # noqa: N818 - not a fault: the limit worked
