@@ -243,17 +243,14 @@ def _disagreements(every: Sequence[Disagreement], look: Look) -> RenderableType 
     for one in every:
         mark = look.mark("no" if abs(one.gap) >= 1 else "partly")
         blocks += beside(flat(one.record), one.metric, look, room)
-        blocks += unit_lines(mark, one.text, f"people {_votes(one)}; judge {one.judge}{_because(one)}", look, room)
+        because = f": {flat(one.reason)}" if one.reason else ""
+        blocks += unit_lines(mark, one.text, f"people {_votes(one)}; judge {one.judge}{because}", look, room)
     return section("Largest disagreements", indented(Group(*blocks))) if blocks else None
 
 
 def _votes(one: Disagreement) -> str:
     others = sum(one.votes.values()) - one.votes.get(one.people, 0)
     return f"{one.people} ({one.votes[one.people]} of {one.votes[one.people] + others})" if others else one.people
-
-
-def _because(one: Disagreement) -> str:
-    return f": {flat(one.reason)}" if one.reason else ""
 
 
 # ---- what did not join, what was parsed, what to do next
