@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_tools import ANSWER, PASSAGE, PROJECT, FakeLangfuse, FakeMLflow, FakePhoenix, began, question
 from real_servers import RealMLflow, RealPhoenix
 from typer.testing import CliRunner
 
 import ragstone
+from fake_tools import ANSWER, PASSAGE, PROJECT, FakeLangfuse, FakeMLflow, FakePhoenix, began, question
 from ragstone.api import validate
 from ragstone.cli import app
 from ragstone.errors import ConfigError, InputError, ServiceError
