@@ -124,8 +124,8 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
     assert (came.code, came.err) == (0, "")
     assert came.widest <= width
     for part in (
-        "unjudged no yes", "By meta.team", "Systems by grounding 2 systems", "rank correlation needs at least 3",
-        "grounding blue",
+        "unjudged no yes", "By meta.team", "grounding blue",
+        "Systems by grounding 2 systems", "rank correlation needs at least 3",
         "not used: scored with settings other than the run's",
         "Replies parsed in full one support short_cot keyed 0 of 1",
         "grounding: 5 claims without a verdict; counted as errors, accuracy is",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from heapq import nsmallest
 from itertools import combinations
@@ -35,7 +35,7 @@ from ragstone.analysis.scored import scores_of
 from ragstone.errors import InputError
 from ragstone.labels import LabelRow
 from ragstone.stats.agreement import Matrix
-from ragstone.stats.means import rounded
+from ragstone.stats.means import rounded, rounded_in
 from ragstone.types import TRIVIAL, Scale
 
 if TYPE_CHECKING:
@@ -147,13 +147,12 @@ class MetricAgreement:
             **self.items.as_json(),
             "with_unjudged": self.with_unjudged.as_json(),
             "wholes": self.wholes and self.wholes.as_json(),
-            "people_alpha": self.people_alphas and self.people_alphas.as_json(),
-            "means": [one.as_json() for one in self.means],
+            "people_alpha": rounded_in(self.people_alphas),
             "groups": [{"group": one.group, **one.items.as_json()} for one in self.groups],
             "unjudged": self.unjudged, "accuracy_lost": rounded(self.accuracy_lost),
             "ties": self.ties, "worst": self.worst, "trivial": self.trivial,
             "labelled_in_part": self.labelled_in_part, "unlike": self.unlike,
-            **{name: [asdict(one) for one in getattr(self, name)] for name in ("systems", "repeats", "at_k")},
+            **{name: rounded_in(getattr(self, name)) for name in ("means", "systems", "repeats", "at_k")},
         }  # fmt: skip
 
 
@@ -206,7 +205,7 @@ class Agreement:
         return {
             "run": self.run, "name": self.name, "gold": list(self.gold), "rows": self.rows, "joined": self.joined,
             "metrics": [one.as_json() for one in self.metrics],
-            **{name: [asdict(one) for one in getattr(self, name)] for name in plain},
+            **{name: rounded_in(getattr(self, name)) for name in plain},
             "refused": [one.as_json() for one in self.refused], "notes": list(self.notes), "by": self.by,
             "others": list(self.others), "labelled_by": self.labelled_by,
         }  # fmt: skip

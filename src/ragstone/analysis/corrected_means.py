@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 from ragstone.analysis.gold_join import Joined, RecordValues
@@ -49,10 +49,6 @@ class CorrectedMean:
     more: int | None = None
     reason: str = ""
     withheld: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {name: rounded(value) if isinstance(value, float) else value for name, value in asdict(self).items()}
 
     def attached(self) -> CorrectedDict | None:
         """What is kept with a run; None where the correction is withheld."""

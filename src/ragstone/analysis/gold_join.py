@@ -138,7 +138,7 @@ class Joined:
         return [unit for unit in self.units if unit.random] or self.units
 
 
-class UnitPlace(NamedTuple):
+class RecordPlace(NamedTuple):
     """The system that a record names, empty for none, its topic, and the hash of its response."""
 
     system: str
@@ -159,7 +159,7 @@ class Gathered:
     formats: Formats = field(default_factory=Formats)
     names: dict[str, None] = field(default_factory=dict)
     joined: set[int] = field(default_factory=set)
-    places: dict[str, UnitPlace] = field(default_factory=dict)
+    places: dict[str, RecordPlace] = field(default_factory=dict)
     example: str = ""
 
     def refuse(self, problem: Problem, *rows: LabelRow) -> None:
@@ -193,7 +193,7 @@ def join(
         try:
             if labelled:
                 response = text_hash(result["response"] or "")
-                gathered.places[result["id"]] = UnitPlace(run_of(result["meta"]), result["topic"], response)
+                gathered.places[result["id"]] = RecordPlace(run_of(result["meta"]), result["topic"], response)
             held = judged_units(result, tasks)
             own = _sorted(labelled, held, result, gathered)
             gathered.names.update(dict.fromkeys(held))

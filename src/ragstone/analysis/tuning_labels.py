@@ -72,7 +72,7 @@ def check_labels(rows: Sequence[LabelRow], path: str, *, threshold: bool) -> Non
 
 
 def check_texts(rows: Sequence[LabelRow], path: str, written: Collection[str]) -> None:
-    """InputError for units that a judge wrote and whose texts no row has; ``written`` are steps that write them."""
+    """InputError for units that a judge wrote whose texts the rows lack; ``written`` are steps that write them."""
     step = {"claim": "claims", "nugget": "nuggetize"}.get(rows[0].unit.rpartition("/")[0].rpartition("/")[2])
     if step and step not in written and not any(row.text for row in rows):
         raise InputError(

@@ -226,11 +226,12 @@ def _correlation(one: Correlation | None) -> str:
 
 def _repeats(one: MetricAgreement) -> FiguresTable:
     """Each score's mean over repeats, and pass@k, avg@k and maj@k where their labels are known."""
-    lines = []
+    lines, counts = [], {mean.score: mean.records for mean in one.means}
     for score in one.repeats:
-        ends = f", 95 % {between(*score.interval, dash=_DASH)}" if score.interval else ""
-        apart = "" if score.deviation is None else f", standard deviation {percent(score.deviation)}"
-        lines.append(f"{score.score}: mean {percent(score.mean)}{ends}{apart}")
+        count = counts.get(score.score, 0)
+        ends = f", 95 % {between(*score.interval, count, _DASH)}" if score.interval else ""
+        apart = "" if score.deviation is None else f", standard deviation {percent(score.deviation, count)}"
+        lines.append(f"{score.score}: mean {percent(score.mean, count)}{ends}{apart}")
     if not one.at_k:
         lines.append("No pass@k: a run made with --repeat keeps no labels of its repeats; pass separate runs by --with")
     return FiguresTable(
