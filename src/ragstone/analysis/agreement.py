@@ -261,8 +261,7 @@ def attached(found: Agreement) -> AgreementDict:
 def _agreement(name: str, joined: Joined, correction: Method) -> MetricAgreement:
     scale = joined.scale
     assert scale is not None, "labels have joined"
-    worst_only = not any(unit.random for unit in joined.units)
-    kept = [unit for unit in joined.units if unit.random or worst_only]
+    kept, wholes = ([unit for unit in every if unit.random] or every for every in (joined.units, joined.wholes))
     called = [unit for unit in kept if TRIVIAL in (unit.gold, unit.judged)]
     by_group: dict[str, list[LabelledUnit]] = defaultdict(list)
     for unit in kept:
@@ -272,7 +271,7 @@ def _agreement(name: str, joined: Joined, correction: Method) -> MetricAgreement
     return MetricAgreement(
         name, joined.task, joined.unit, ", ".join(judges),
         label_agreement(kept, scale), label_agreement(kept, scale, unjudged=True),
-        label_agreement(joined.wholes, scale) if joined.wholes else None,
+        label_agreement(wholes, scale) if wholes else None,
         people_alphas(kept, scale),
         corrected_means(joined, correction),
         tuple(GroupAgreement(group, label_agreement(units, scale)) for group, units in sorted(by_group.items())),

@@ -88,12 +88,14 @@ def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
     corrects = len(values) >= FEWEST and len(others) > 0
     if method == "rogan_gladen" and corrects:
         return _by_error_rates(found, joined, values, whole)
-    if not spread([one.people for one in values]):
+    human, ours = [one.people for one in values], [one.judge for one in values]
+    apart = spread(human)
+    if not apart:
         return CorrectedMean(**found, withheld="people's values are all the same, so there is no interval")
     if not corrects:
         why = f"{len(values)} records are labelled in full; {FEWEST} are needed to correct the judge's mean"
-        return _of_labels(found, values, why if others else "all records are labelled", whole)
-    human, ours = [one.people for one in values], [one.judge for one in values]
+        half = t_quantile(0.975, len(human) - 1) * apart / math.sqrt(len(human))
+        return _of_labels(found, half, why if others else "all records are labelled", whole)
     clusters = (range(len(human)), range(len(human), len(judged)))
     one = prediction_powered(human, ours, others, clusters=clusters)
     return CorrectedMean(**found, method="ppi", more=labels_to_halve(human, ours, others), **whole.of(one))
@@ -120,10 +122,9 @@ def _too_few(count: int, joined: Joined) -> str:
     return f"{said}; {joined.part} in part" if joined.part else said
 
 
-def _of_labels(found: dict[str, Any], values: Sequence[RecordValues], why: str, whole: _Whole) -> CorrectedMean:
-    """People's own mean with Student's interval."""
-    count, people = len(values), found["people"]
-    half = t_quantile(0.975, count - 1) * spread([one.people for one in values]) / math.sqrt(count)
+def _of_labels(found: dict[str, Any], half: float, why: str, whole: _Whole) -> CorrectedMean:
+    """People's own mean; ``half`` is half of its interval, Student's."""
+    count, people = found["labelled"], found["people"]
     return CorrectedMean(
         **found, method="labels", reason=why, more=3 * count if 4 * count <= whole.share * found["records"] else None,
         **whole.of(Corrected(people, people - half, people + half, found["raw"])),
