@@ -279,6 +279,8 @@ def test_a_record_has_its_best_passage_and_its_worst_sentence(compare: Any) -> N
     one_metric = found["grounding"]
     assert one_metric.items.matrix.n == 0
     assert one_metric.leading.matrix == Matrix(((1, 0), (0, 1))), "of b no claim is known to be the worst"
+    drawn = [row("a/response/1", "yes", draw=WORST), row("c/response/1", "yes")]
+    assert compare(claims, drawn)["grounding"].leading.matrix == Matrix(((0, 0), (0, 1))), "a is of a worst-first draw"
 
 
 def test_agreement_by_a_field(compare: Any) -> None:

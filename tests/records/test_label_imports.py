@@ -118,3 +118,5 @@ def test_a_table_becomes_label_rows(tmp_path: Path) -> None:
 def test_what_is_no_label_is_refused(tmp_path: Path, rows: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         import_labels(saved(tmp_path, rows))
+    with pytest.raises(InputError, match=r"--task weigh: no such step; expected one of claims, "):
+        import_labels(saved(tmp_path, rows), "weigh")

@@ -325,7 +325,7 @@ def _agreement(
 ) -> MetricAgreement:
     scale = joined.scale
     assert scale is not None, "labels have joined"
-    kept = joined.fair_units
+    kept, wholes = ([unit for unit in every if unit.random] or every for every in (joined.units, joined.wholes))
     repeats = [one.gathered.metrics[name] for one in systems[0] if name in one.gathered.metrics]
     called = [unit for unit in kept if TRIVIAL in (unit.gold, unit.judged)]
     by_group: dict[str, list[LabelledUnit]] = defaultdict(list)
@@ -336,7 +336,7 @@ def _agreement(
     return MetricAgreement(
         name, joined.task, joined.unit, ", ".join(judges),
         label_agreement(kept, scale), label_agreement(kept, scale, unjudged=True),
-        label_agreement(joined.wholes, scale) if joined.wholes else None,
+        label_agreement(wholes, scale) if wholes else None,
         people_alphas(kept, scale),
         corrected_means(joined, correction),
         tuple(GroupAgreement(group, label_agreement(units, scale)) for group, units in sorted(by_group.items())),

@@ -21,7 +21,7 @@ from ragstone.api.estimating import forecast
 from ragstone.api.plan import check_overrides, open_source
 from ragstone.api.running import run
 from ragstone.config import Judging, Step, as_list, file_settings, objects, resolve
-from ragstone.errors import ConfigError, InputError, TemplateError
+from ragstone.errors import BudgetReached, ConfigError, InputError, TemplateError
 from ragstone.forecast.figures import Sum
 from ragstone.forecast.summary import Estimate
 from ragstone.judges.base import Cuts, Judge, Thresholded
@@ -108,7 +108,11 @@ class Tuner:
 
     def ask(self, combination: Combination, on_start: Callable[[Progress], None] | None = None) -> None:
         """Run one combination, and keep what it says of the labelled units."""
-        finished = run(list(self.records), replace(self.options_of(combination), on_start=on_start))
+        try:
+            finished = run(list(self.records), replace(self.options_of(combination), on_start=on_start))
+        except BudgetReached as error:
+            left = f" (what {len(self.bills)} of {len(self.combinations)} combinations left)" if self.bills else ""
+            raise BudgetReached(f"{error}{left}", hint=error.hint, run=error.run) from error
         with closing(finished.store):
             self.bills.append(finished.summary()["bill"])
             self._answers.append(_answers(finished, combination, self.rows, self.metric))

@@ -46,6 +46,8 @@ def import_labels(path: Path | str, task: str = "") -> Imported:
     InputError, with file and line, for what is no label, a row without a task, and two labels of one annotator for one
     unit; RecordError for an unreadable file.
     """
+    if task and task.partition(".")[0] not in TASKS:
+        raise InputError(f"--task {task}: no such step; expected one of {', '.join(TASKS)}")
     found = Imported()
     found.rows = list(each_once(_finished(label_drafts(path, found.skipped), task)))
     return found
