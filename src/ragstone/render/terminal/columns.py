@@ -92,8 +92,10 @@ def _alike(rows: Iterable[str], told: Iterable[str]) -> dict[str, list[str]]:
 
 def interval(entry: Mapping[str, Any], look: Look) -> str:
     """The ends of a mean's interval; empty without one."""
-    low, high = entry["interval"] or (None, None)
-    return "" if low is None else between(low, high, entry["scored"], look.dash)
+    if not entry["interval"]:
+        return ""
+    low, high = entry["interval"]
+    return between(low, high, entry["scored"], look.dash)
 
 
 def _scored(found: Sequence[Mapping[str, Any]]) -> str:
