@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from terminal import WIDTHS, pasted, ragstone, row, write
 
-from ragstone.cli.progress_bar import Watch
+from ragstone.cli.progress import Watch
 from ragstone.engine import Tally
 from ragstone.judges.base import Usage
 from ragstone.testing import FakeServer

@@ -188,18 +188,12 @@ def test_the_second_run_sends_nothing() -> None:
     assert [weighed.document for weighed in second.weighed] == [weighed.document for weighed in first.weighed]
 
 
-def test_a_changed_model_is_asked_anew() -> None:
+def test_a_changed_model_or_temperature_is_asked_anew() -> None:
+    warmer = [WHOLE[0].with_parameters({"temperature": 0.5})]
     with FakeServer() as server, Store(":memory:") as store:
-        weigh(records(3), WHOLE, prompted(server, "one"), store=store)
-        weigh(records(3), WHOLE, prompted(server, "two"), store=store)
-        assert server.count == 6
-
-
-def test_a_changed_temperature_is_asked_anew() -> None:
-    with FakeServer() as server, Store(":memory:") as store:
-        weigh(records(3), WHOLE, prompted(server), store=store)
-        weigh(records(3), [WHOLE[0].with_parameters({"temperature": 0.5})], prompted(server), store=store)
-        assert server.count == 6
+        for metrics, model, sent in ((WHOLE, "one", 3), (WHOLE, "two", 6), (warmer, "two", 9)):
+            weigh(records(3), metrics, prompted(server, model), store=store)
+            assert server.count == sent
 
 
 def test_a_changed_prompt_is_asked_anew() -> None:

@@ -383,7 +383,7 @@ def test_no_minute_sees_more_tokens_than_the_limit(plan: list[Planned], tpm: int
     assert fullest(seen.requests) <= rpm
 
 
-@pytest.mark.parametrize("latency", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("latency", [0.1, 5.0])
 @pytest.mark.parametrize(
     ("request_size", "reply", "count"), [(60, 40, 6600), (300, 60, 6600), (3000, 40, 1300), (1600, 400, 1500),
                                          (400, 800, 1300)]

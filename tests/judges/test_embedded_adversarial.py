@@ -276,24 +276,12 @@ def test_one_change_is_noticed(kind: str) -> None:
     assert told(f"{kind}: refused", [chance(w, f.context) < model().support.yes for f, w in cases]) >= refused
 
 
-def test_a_question_in_the_context_is_no_support() -> None:
-    """A passage that only asks what the claim says is weighed below one that says it."""
-    asked = [f"Is it true that {fact.right[:-1]}?" for fact in FACTS]
-    pairs = [
-        (chance(fact.right, text), chance(fact.right, fact.context)) for fact, text in zip(FACTS, asked, strict=True)
-    ]
-    assert told("context asks: lower", [one < other for one, other in pairs]) >= 0.8
-    assert told("context asks: refused", [one < model().support.yes for one, _ in pairs]) >= 0.9
-
-
-def test_a_denial_in_the_context_is_no_support() -> None:
-    """A passage that calls the claim false is weighed below one that says it."""
-    denied = [f"It is a myth that {fact.right}" for fact in FACTS]
-    pairs = [
-        (chance(fact.right, text), chance(fact.right, fact.context)) for fact, text in zip(FACTS, denied, strict=True)
-    ]
-    assert told("context denies: lower", [one < other for one, other in pairs]) >= 0.8
-    assert told("context denies: refused", [one < model().support.yes for one, _ in pairs]) >= 0.9
+@pytest.mark.parametrize(("kind", "text"), [("asks", "Is it true that {0}?"), ("denies", "It is a myth that {0}.")])
+def test_a_context_that_asks_or_denies_is_no_support(kind: str, text: str) -> None:
+    """A passage that only asks what the claim says, or calls it false, is weighed below one that says it."""
+    pairs = [(chance(fact.right, text.format(fact.right[:-1])), chance(fact.right, fact.context)) for fact in FACTS]
+    assert told(f"context {kind}: lower", [one < other for one, other in pairs]) >= 0.8
+    assert told(f"context {kind}: refused", [one < model().support.yes for one, _ in pairs]) >= 0.9
 
 
 def test_a_claim_that_is_the_question_is_weighed_below_its_answer() -> None:

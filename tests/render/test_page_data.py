@@ -28,9 +28,8 @@ from ragstone.render.facts import Headline, doubts
 from ragstone.render.html import build, document
 from ragstone.render.html.build import report
 from ragstone.render.html.document import SCRIPTS, in_markup, page
-from ragstone.render.html.overview import overview_of
+from ragstone.render.html.overview import FEWEST, overview_of, sentence, worst_group
 from ragstone.render.html.rows import BEGINNING, MOST_GROUPS, GroupFields, PageRow, block_of, row_of, text_of
-from ragstone.render.html.sentence import FEWEST, sentence, worst_group
 from ragstone.render.wording import about_embedded
 from ragstone.store.database import ResultRow, Store
 from ragstone.testing import ScriptedJudge

@@ -16,7 +16,6 @@ from ragstone.cli import (
     cache_commands,
     compare_commands,
     label_commands,
-    label_import,
     nugget_commands,
     page_commands,
     prompt_commands,
@@ -52,7 +51,6 @@ app = typer.Typer(
 app.add_typer(nugget_commands.nuggets, name="nuggets")
 app.add_typer(prompt_commands.prompts, name="prompts")
 app.add_typer(cache_commands.cache, name="cache")
-label_import.add_to(label_commands.label)
 app.add_typer(label_commands.label, name="label")
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
 
 from ragstone import api
-from ragstone.cli.options import HELP, AsJson, StorePath, examples
+from ragstone.cli.options import HELP, AsJson, OutFile, StorePath, examples
 from ragstone.cli.output import answer, html_file
+
+if TYPE_CHECKING:
+    from ragstone.records.label_imports import Imported
 
 PAGE: Final = "page"
 """The command that is meant where none is named: ``label RUN`` is ``label page RUN``."""
@@ -111,3 +114,51 @@ def label_page(
             "next": agree_command(run),
         }
     answer(told, lambda look: label_page_written(told, n, drawn.unit, look), as_json=as_json)
+
+
+@label.command(
+    name="import",
+    epilog=examples(
+        "ragstone label import labels.csv --task support -o labels.jsonl",
+        "ragstone label import label-studio.json -o labels.jsonl",
+    ),
+)
+def label_import(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Label Studio JSON, Argilla records, CSV or label rows.")],
+    *,
+    out: OutFile = None,
+    task: Annotated[str, typer.Option("--task", metavar="STEP", help="Step of labels that name none.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Convert labels of another tool to label rows.
+
+    Skips cancelled annotations, responses that were not submitted and units without a label.
+    """
+    import orjson
+
+    from ragstone.cli.exit_codes import say
+    from ragstone.cli.output import lines, show_json
+    from ragstone.errors import InputError
+    from ragstone.records.label_imports import import_labels
+
+    found = import_labels(file, task)
+    if not found.rows:
+        raise InputError(f"{file}: no labels in it{_skipped(found)}")
+    with lines(out, [file], as_json=as_json) as write:
+        for row in found.rows:
+            write(orjson.dumps(row.as_json()))
+    told = {
+        "labels": len(found.rows),
+        "units": len({(row.record, row.unit) for row in found.rows}),
+        "annotators": len({row.annotator for row in found.rows if row.annotator}),
+    }
+    if as_json:
+        show_json({"written": out, **told, "skipped": found.skipped})
+    else:
+        counts = ", ".join(f"{count:,} {name[:-1] if count == 1 else name}" for name, count in told.items())
+        say("imported", counts + _skipped(found))
+
+
+def _skipped(found: Imported) -> str:
+    parts = ", ".join(f"{count:,} {why}" for why, count in found.skipped.items() if count)
+    return f"; skipped: {parts}" if parts else ""

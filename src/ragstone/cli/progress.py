@@ -1,23 +1,26 @@
-"""Progress of a run on standard error: a live bar on a terminal, else a line every ten seconds."""
+"""Progress of a run on standard error: two lines that are redrawn on a terminal, else a line every ten seconds."""
 
 from __future__ import annotations
 
 import sys
 import threading
+import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Final
 
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
 from ragstone import api
 from ragstone.cli.exit_codes import say
-from ragstone.cli.progress_bar import Bar, Watch
+from ragstone.engine import Tally
 from ragstone.render.terminal.lists import messages, warnings
-from ragstone.render.terminal.screen import Screen, screen
-from ragstone.render.text import NBSP, flat, plural
+from ragstone.render.terminal.screen import Look, Screen, screen
+from ragstone.render.text import NBSP, dollars, duration, flat, middle, number, plural, tokens
 
 EVERY: Final = 10.0
 """Seconds between two lines where no bar can be drawn."""
@@ -110,3 +113,104 @@ class RunDisplay:
 
     def _print(self, line: str) -> None:
         self.console.print(Text(flat(line), style="quiet"), soft_wrap=True)
+
+
+WINDOW: Final = 20.0
+"""Seconds that speed and time left are estimated from."""
+SURE: Final = 2.0
+"""Seconds before any speed or time left is shown."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """Reads a tally now and then and computes how fast it grows."""
+
+    tally: Tally
+    total: int
+    name: str
+    started: float = field(default_factory=time.monotonic)
+    _seen: deque[tuple[float, int, int]] = field(default_factory=deque)
+
+    def look(self) -> tuple[float, float | None]:
+        """Calls a second, and the seconds that are left (None while that is unknown)."""
+        now = time.monotonic()
+        self._seen.append((now, self.tally.records, self.tally.answered + self.tally.replayed))
+        while len(self._seen) > 2 and self._seen[1][0] < now - WINDOW:
+            self._seen.popleft()
+        then, records, calls = self._seen[0]
+        passed = now - then
+        if passed < SURE:
+            return 0.0, None
+        done = self.tally.records - records
+        left = (self.total - self.tally.records) * passed / done if done else None
+        return (self.tally.answered + self.tally.replayed - calls) / passed, left
+
+    def counts(self) -> list[str]:
+        """Return the progress counts, most important first."""
+        tally = self.tally
+        speed, _ = self.look()
+        of_calls = tally.most_calls is not None
+        parts = [f"{number(tally.charged)} of at most {number(tally.most_calls or 0)} calls" if of_calls
+                 else f"{number(tally.answered)} calls"]  # fmt: skip
+        rest = {"replayed": tally.replayed, "retried": tally.retried, "failed": tally.failed}
+        parts += [f"{number(count)} {what}" for what, count in rest.items() if count]
+        if speed >= 0.05:
+            parts.append(f"{speed:.0f}/s" if speed >= 10 else f"{speed:.1f}/s")
+        if tally.paid.input_tokens or tally.paid.output_tokens:
+            most = "" if tally.most_tokens is None else f" of at most {tokens(tally.most_tokens)} tokens"
+            parts.append(f"{tokens(tally.paid.input_tokens)} in, {tokens(tally.paid.output_tokens)} out{most}")
+        if tally.replied and tally.paid.dollars != 0:
+            budget = f" of at most {dollars(tally.budget)}" if tally.budget is not None else ""
+            about = f" of about {dollars(tally.expected)}" if tally.expected and not budget else ""
+            parts.append(f"{dollars(tally.paid.dollars)}{budget}{about}")
+        return parts
+
+    def limit(self) -> str:
+        """Return what limits the run's speed now; empty if nothing does."""
+        limit = self.tally.limit()
+        return f"limit: {flat(limit)}" if limit else ""
+
+    def line(self) -> str:
+        """One line of text for a log."""
+        _, left = self.look()
+        parts = [f"{number(self.tally.records)} of {plural(self.total, 'record')}", *self.counts()]
+        if left is not None:
+            parts.append(f"{duration(left)} left")
+        if limit := self.limit():
+            parts.append(limit)
+        return ", ".join(parts).replace(NBSP, " ")
+
+
+@dataclass(slots=True)
+class Bar:
+    """The live view of a watch."""
+
+    watch: Watch
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        look = Look(options.max_width, not console.encoding.casefold().startswith("utf"))
+        yield from drawn(self.watch, look)
+
+
+def drawn(watch: Watch, look: Look) -> tuple[Text, ...]:
+    """The bar, the counts below it, and what limits the run: behind the counts, or below them if they leave no room."""
+    counts = watch.counts()
+    _, left = watch.look()
+    done, total = watch.tally.records, max(1, watch.total)
+    right = f"{number(done)} of {number(watch.total)}"
+    if left is not None:
+        right += f"  {duration(left)} left".replace(NBSP, " ")
+    name = middle(flat(watch.name), max(10, look.width // 4), look.ellipsis)
+    cells = max(8, min(40, look.width - len(name) - len(right) - 8))
+    full = min(cells, done * cells // total)
+    filled, empty = ("=", "-") if look.ascii else ("━", "─")
+    bar = Text.assemble("  ", (name, "head"), "  ", filled * full, (empty * (cells - full), "quiet"), "  ", right)
+    below = counts[0]
+    for part in counts[1:]:
+        if len(longer := f"{below} {look.dot} {part}") > look.width - 2:
+            break
+        below = longer
+    limit = watch.limit()
+    beside = f"{below} {look.dot} {limit}" if limit else below
+    lines = [beside] if len(beside) <= look.width - 2 else [below, middle(limit, look.width - 2, look.ellipsis)]
+    return bar, *(Text(f"  {line}", style="quiet") for line in lines)

@@ -12,8 +12,7 @@ from rich.console import RenderableType
 from ragstone.analysis.run import Run
 from ragstone.metrics.words import Labels
 from ragstone.render.facts import RunFacts
-from ragstone.render.terminal.columns import RECALL, columns_of, columns_of_run
-from ragstone.render.terminal.methods import repeats_block
+from ragstone.render.terminal.columns import RECALL, columns_of, columns_of_run, repeats_block
 from ragstone.render.terminal.outcome import Place, bill_rows, facts_block, judge_rows, missing_block, title_line
 from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import grid

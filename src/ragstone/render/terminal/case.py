@@ -13,9 +13,8 @@ from ragstone.analysis.run import unit_text
 from ragstone.metrics import of_score
 from ragstone.render.excerpt import merged
 from ragstone.render.facts import answered, comparable, rate, repeats_said
-from ragstone.render.terminal.columns import columns_of, columns_of_record
+from ragstone.render.terminal.columns import columns_of, columns_of_record, methods_block
 from ragstone.render.terminal.evidence import QUOTES, Grounds
-from ragstone.render.terminal.methods import methods_block
 from ragstone.render.terminal.nuggets import GRADED, bank_nuggets, response_nuggets
 from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, section
 from ragstone.render.terminal.sentence_map import SentenceMap, TracedSentence

@@ -1,4 +1,4 @@
-"""The scores of a metric of several columns, as rows of two."""
+"""Tables of scores: metrics of several columns as rows of two, the plain triad beside the nuggetized one, repeats."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ragstone.metrics import column_of, of_score
 from ragstone.metrics.base import Metric
 from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.metrics.words import ScoreTable
-from ragstone.render.terminal.screen import Look, prose
+from ragstone.render.terminal.screen import Look, indented, prose, section
 from ragstone.render.terminal.tables import Column, fitting, table
 from ragstone.render.text import between, flat, number, percent
-from ragstone.stats.points import points
+from ragstone.stats.points import points, signed
 
 RECALL: Final = NuggetRecall
 
@@ -92,8 +92,15 @@ def _alike(rows: Iterable[str], told: Iterable[str]) -> dict[str, list[str]]:
 
 def interval(entry: Mapping[str, Any], look: Look) -> str:
     """The ends of a mean's interval; empty without one."""
+<<<<<<< HEAD
     ends = entry["interval"]
     return between(ends[0], ends[1], entry["scored"], look.dash) if ends else ""
+=======
+    if not entry["interval"]:
+        return ""
+    low, high = entry["interval"]
+    return between(low, high, entry["scored"], look.dash)
+>>>>>>> shrink
 
 
 def _scored(found: Sequence[Mapping[str, Any]]) -> str:
@@ -164,3 +171,65 @@ def _reasons(drawn: ScoreTable, rows: Mapping[str, Sequence[Mapping[str, Any]]])
             if reason is not None:
                 found.setdefault(reason, []).append(name)
     return found
+
+
+def methods_block(methods: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
+    """Both values in percent, the difference in points with its interval, and what the difference means."""
+    intervals = [
+        " to ".join(map(signed, found["interval"])) if found.get("interval") else "" for found in methods.values()
+    ]
+    titled = {
+        "plain": [percent(found["plain"], found.get("records", 1)) for found in methods.values()],
+        "nuggets": [percent(found["nuggetized"], found.get("records", 1)) for found in methods.values()],
+        "points": [signed(found["difference"]) for found in methods.values()],
+        "95 %": intervals,
+        "records": [number(found["records"]) if "records" in found else "" for found in methods.values()],
+    }
+    columns = _fitting(methods, titled, ("95 %", "records"), look.width - 2, look)
+    said = []
+    for (aspect, found), interval in zip(methods.items(), intervals, strict=True):
+        between = f" (95 %: {interval})" if interval and all(column.title != "95 %" for column in columns) else ""
+        said.append(prose(f"{aspect}: {flat(found['interpretation'])}{between}", look))
+    return section("Plain, and nugget by nugget", table(columns), *said)
+
+
+def _fitting(
+    names: Iterable[str], titled: Mapping[str, Sequence[str]], drops: Sequence[str], room: int, look: Look
+) -> list[Column]:
+    """The columns beside the names, as many as there is room for; of ``drops`` the first goes first."""
+    columns = [
+        Column(title, cells, right=True, drop=drops.index(title) + 1 if title in drops else 0)
+        for title, cells in titled.items()
+        if any(cells)
+    ]
+    return fitting([Column("", list(names)), *columns], room, look)
+
+
+# ---- asked several times
+
+
+def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType | None:
+    """Show for each repeated metric the mean, its spread, that of a record, and the flips."""
+    found = {name: entry["repeats"] for name, entry in entries.items() if entry.get("repeats")}
+    if not found:
+        return None
+    titled = {
+        "mean": [percent(one["mean"], one["records"]) for one in found.values()],
+        "spread": [_points(one["spread"]) for one in found.values()],
+        "of a record": [_points(one["record_spread"]) for one in found.values()],
+        "flips": [_flips(one) for one in found.values()],
+    }
+    columns = _fitting(found, titled, ("of a record", "mean", "spread"), look.width - 4, look)
+    times = next(iter(found.values()))["times"]
+    said = "spread: standard deviation over the times, in points; flips: units whose label is not always the same"
+    return section(f"Asked {times} times", indented(table(columns)), indented(prose(said, look, "quiet", 2)))
+
+
+def _points(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f}"
+
+
+def _flips(one: Mapping[str, Any]) -> str:
+    if not one["units"]:
+        return "-"
+    return f"{number(one['flips'])} of {number(one['units'])} ({percent(one['flip_rate'], one['units'])})"

@@ -13,8 +13,8 @@ from rich.text import Text
 from ragstone.analysis.run import Run
 from ragstone.metrics.methods import PAIRS
 from ragstone.render.facts import RunFacts, comparable, handle
+from ragstone.render.terminal.columns import methods_block
 from ragstone.render.terminal.evidence import Grounds
-from ragstone.render.terminal.methods import methods_block
 from ragstone.render.terminal.nuggets import NuggetFact, facts_of, importance, nugget_table
 from ragstone.render.terminal.outcome import Place, facts_block, missing_block, title_line
 from ragstone.render.terminal.screen import Look, Page, indented, page, prose, section

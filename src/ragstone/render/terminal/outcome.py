@@ -23,8 +23,7 @@ from ragstone.render.facts import (
     differs,
     retries_said,
 )
-from ragstone.render.terminal.columns import columns_of, columns_of_run, interval, passed
-from ragstone.render.terminal.methods import methods_block, repeats_block
+from ragstone.render.terminal.columns import columns_of, columns_of_run, interval, methods_block, passed, repeats_block
 from ragstone.render.terminal.screen import (
     LEFT,
     Look,
