@@ -92,15 +92,10 @@ def _alike(rows: Iterable[str], told: Iterable[str]) -> dict[str, list[str]]:
 
 def interval(entry: Mapping[str, Any], look: Look) -> str:
     """The ends of a mean's interval; empty without one."""
-<<<<<<< HEAD
-    ends = entry["interval"]
-    return between(ends[0], ends[1], entry["scored"], look.dash) if ends else ""
-=======
     if not entry["interval"]:
         return ""
     low, high = entry["interval"]
     return between(low, high, entry["scored"], look.dash)
->>>>>>> shrink
 
 
 def _scored(found: Sequence[Mapping[str, Any]]) -> str:
