@@ -86,8 +86,8 @@ class BackendError(JudgeError):
     wrong key, an unknown model), so the run stops. ``retry_after``: seconds the endpoint asked to wait.
     ``hint``: what the user can do. ``too_long``: the request exceeds the model's context. ``spent``: the tokens that
     the endpoint counted (input, output, cached, reasoning), if it did. ``lost``: the request was sent and no reply
-    came; it may have been charged. ``status``: the HTTP status, 0 if there was none. ``allowance``: what is left of the
-    endpoint's limits, as it said.
+    came; it may have been charged. ``status``: the HTTP status, 0 if there was none. ``loading``: the server reads
+    its model. ``allowance``: what is left of the endpoint's limits, as it said.
     """
 
     def __init__(
@@ -103,6 +103,7 @@ class BackendError(JudgeError):
         spent: tuple[int | None, int | None, int | None, int | None] | None = None,
         lost: bool = False,
         status: int = 0,
+        loading: bool = False,
         allowance: object = None,
     ) -> None:
         self.retryable = retryable
@@ -113,8 +114,14 @@ class BackendError(JudgeError):
         self.spent = spent
         self.lost = lost
         self.status = status
+        self.loading = loading
         self.allowance = allowance
         super().__init__(message, judge=judge)
+
+    @property
+    def busy(self) -> bool:
+        """Whether the endpoint is well and takes no call now: that is no failed try, and no sign of its death."""
+        return self.loading or self.status == 429
 
 
 class ParseError(JudgeError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from codecs import BOM_UTF8
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -70,6 +71,11 @@ class LabelRow:
         return {name: value for name, value in every.items() if name == "label" or value not in (None, "")}
 
 
+def worst(row: LabelRow) -> bool:
+    """Whether the row is of a worst-first draw."""
+    return row.draw is not None and row.draw.mode == "worst"
+
+
 def text_hash(text: str) -> str:
     """The hash of a unit's text, blank space at its ends aside: 16 hex digits."""
     return hashlib.blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
@@ -117,22 +123,26 @@ def read_labels(path: Path | str) -> Iterator[LabelRow]:
 
     The same label twice is one; two different ones of one annotator for a unit and task are refused.
     """
-    return each_once(_rows(path))
+    return each_once((f"{where}: ", row) for where, row in _rows(path))
 
 
 def each_once(rows: Iterable[tuple[str, LabelRow]]) -> Iterator[LabelRow]:
-    """Rows with their places, each label once; InputError for two of one annotator for a unit and task."""
-    seen: dict[tuple[str, str, str, str], str | None] = {}
+    """Rows, each after its place, each label once; InputError for two of one annotator for a unit, its text and a task.
+
+    Rows with the hashes of two texts are of two units that have one id.
+    """
+    seen: dict[tuple[str, str, str, str], dict[str, str | None]] = defaultdict(dict)
     for where, row in rows:
-        key = (row.record, row.unit, row.task, row.annotator)
-        if key not in seen:
-            seen[key] = row.label
+        given = seen[row.record, row.unit, row.task, row.annotator]
+        before = [label for text, label in given.items() if text == row.hash or not (text and row.hash)]
+        if not before:
+            given[row.hash] = row.label
             yield row
-        elif seen[key] != row.label:
-            who = f" by {row.annotator}" if row.annotator else ""
+        elif before[0] != row.label:
+            who = f"by {row.annotator}" if row.annotator else "without an annotator"
             raise InputError(
-                f"{where}: {row.unit} ({row.task}) is labelled {row.label}{who}, and {seen[key]} before; "
-                "keep one of the two lines"
+                f"{where}{row.unit} ({row.task}) is labelled {before[0]} and {row.label} {who}; keep one of them, or "
+                "name the annotators"
             )
 
 

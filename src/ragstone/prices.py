@@ -72,7 +72,7 @@ class PriceBook:
         from genai_prices import Usage, calc_price  # noqa: PLC0415 - 120 ms to import, and only where money is spent
 
         def dollars(**usage: int) -> Any:
-            return calc_price(Usage(**usage), model_ref=model, provider_id=_provider(provider))
+            return calc_price(Usage(**usage), model_ref=model, provider_id={"gemini": "google"}.get(provider, provider))
 
         def band(above: int) -> Price:
             length = above + 1 if above else 1000
@@ -87,7 +87,3 @@ class PriceBook:
             return tuple(band(start) for start in sorted({0, *starts}))
         except (LookupError, ValueError):
             return ()
-
-
-def _provider(provider: str) -> str:
-    return {"gemini": "google"}.get(provider, provider)

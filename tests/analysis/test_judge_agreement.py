@@ -176,6 +176,10 @@ def test_one_annotator_cannot_give_two_labels(compare: Any) -> None:
     assert compare(run, rows("a", ["yes"]), rows("a", ["yes"])).rows == 1
     with pytest.raises(InputError, match=r"a/claim/1 \(support\) is labelled yes and no without an annotator"):
         compare(run, rows("a", ["yes"]), rows("a", ["no"]))
+    ours, old = (rows("a", ["yes"], hash=text_hash(text)) for text in ("One.", "Another text."))
+    for label in ("yes", "no"):
+        found = compare(run, [replace(old[0], label=label)], ours)
+        assert (found.joined, found.refused[0].problem) == (1, "changed_text"), "the other label is of another text"
 
 
 def test_a_result_that_ragstone_did_not_write_is_named(compare: Any) -> None:
@@ -365,6 +369,9 @@ def test_labels_without_a_draw_are_taken_for_a_random_sample_and_that_is_said(co
         "the labels do not say how their records were drawn; intervals and corrections assume a random sample",
     )
     assert compare(*many(60, 40)).notes == ()
+    assert compare(*many(60, 40, draw=replace(RANDOM, of=59))).notes == (
+        "records were drawn from 59, and the run has 60; intervals and corrections assume all",
+    )
     by_topic = compare(*many(60, 40, draw=replace(RANDOM, by="topic")))
     assert by_topic.notes == ("records were drawn by topic; corrections assume that each group has its share",)
 

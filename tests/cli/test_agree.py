@@ -111,7 +111,10 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
             verdict.update(label=None, value=None, failure="cut off")
         changed = {
             "calls": [{**call, "reading": reading}],
-            "meta": {"team": "red" if result["position"] % 2 else "blue"},
+            "meta": {
+                "team": "red" if result["position"] % 2 else "blue",
+                "run_id": f"{HOSTILE} {result['position'] % 2}",
+            },
         }
         lines.append(orjson.dumps({**result, **changed}))
     run.store.close()
@@ -121,7 +124,8 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
     assert (came.code, came.err) == (0, "")
     assert came.widest <= width
     for part in (
-        "unjudged no yes", "By meta.team", "grounding blue",
+        "unjudged no yes", "By meta.team", "Systems by grounding 2 systems", "rank correlation needs at least 3",
+        "grounding blue",
         "not used: scored with settings other than the run's",
         "Replies parsed in full one support short_cot keyed 0 of 1",
         "grounding: 5 claims without a verdict; counted as errors, accuracy is",

@@ -108,7 +108,10 @@ def test_a_table_becomes_label_rows(tmp_path: Path) -> None:
         ([{"data": {"record": "r1"}, "annotations": [{"result": [choice("yes", name="support")]}]}], "no unit"),
         ([{"data": UNIT, "annotations": ["x"]}], "unreadable labels"),
         ([{"metadata": UNIT, "responses": [{"user_id": "ann", "values": {"q": {"value": ["a"]}}}]}], "no single label"),
-        ([{**UNIT, "label": "yes"}, {**UNIT, "label": "no"}], r"item 2: .* is labelled no, and yes before"),
+        (
+            [{**UNIT, "label": "yes"}, {**UNIT, "label": "no"}],
+            r"item 2: .* is labelled yes and no without an annotator",
+        ),
         ([{**UNIT, "label": "yes", "seconds": "long"}], "could not convert"),
     ],
 )

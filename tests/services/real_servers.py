@@ -14,6 +14,7 @@ from urllib.error import URLError
 from urllib.parse import quote, urlencode
 
 import pytest
+
 from fake_tools import ANSWER, PASSAGE, PROJECT, Stored, began, phoenix_spans, question
 
 PATIENCE = 120

@@ -259,7 +259,7 @@ def agree(
             ParsedCalls(one.judge, one.step, one.style, one.format, one.calls, one.whole)
             for _, one in sorted(gathered.formats.groups.items())
         ),
-        tuple(_notes(rows)),
+        tuple(_notes(rows, min(map(_scored, met.values())))),
         by, tuple(other.name for other, _ in others), labelled_by,
     )  # fmt: skip
 
@@ -403,9 +403,16 @@ def _pairs(name: str, joined: Joined) -> Iterator[AnnotatorPair]:
 # ---- what limits the numbers
 
 
-def _notes(rows: Sequence[LabelRow]) -> Iterator[str]:
+def _scored(joined: Joined) -> int:
+    """The records that can be drawn to label a metric's units."""
+    return max((len(joined.values[name]) + len(joined.others[name]) for name in joined.metric.score_names()), default=0)
+
+
+def _notes(rows: Sequence[LabelRow], scored: int) -> Iterator[str]:
     if any(row.draw is None for row in rows):
         yield "the labels do not say how their records were drawn; intervals and corrections assume a random sample"
+    if (drawn := min((row.draw.of for row in rows if row.draw), default=scored)) < scored:
+        yield f"records were drawn from {drawn:,}, and the run has {scored:,}; intervals and corrections assume all"
     if fields := dict.fromkeys(row.draw.by for row in rows if row.draw and row.draw.by):
         yield f"records were drawn by {', '.join(fields)}; corrections assume that each group has its share"
 

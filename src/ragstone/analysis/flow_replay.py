@@ -38,7 +38,7 @@ class Replayed:
     @property
     def scale(self) -> Scale | None:
         """That of the question."""
-        return self.question and (self.question.scale if isinstance(self.question, Rate) else YES_NO)
+        return YES_NO if isinstance(self.question, Trace) else self.question.scale if self.question else None
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from ragstone.analysis.reply_formats import Formats
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import grouping
 from ragstone.errors import InputError
-from ragstone.labels import LabelRow, text_hash
+from ragstone.labels import LabelRow, each_once, text_hash, worst
 from ragstone.metrics.base import Metric
 from ragstone.questions import YES_NO, Traced
 from ragstone.stats.rankings import majority
@@ -138,7 +138,7 @@ class Joined:
         return [unit for unit in self.units if unit.random] or self.units
 
 
-class Place(NamedTuple):
+class UnitPlace(NamedTuple):
     """The system that a record names, empty for none, its topic, and the hash of its response."""
 
     system: str
@@ -159,7 +159,7 @@ class Gathered:
     formats: Formats = field(default_factory=Formats)
     names: dict[str, None] = field(default_factory=dict)
     joined: set[int] = field(default_factory=set)
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, UnitPlace] = field(default_factory=dict)
     example: str = ""
 
     def refuse(self, problem: Problem, *rows: LabelRow) -> None:
@@ -193,7 +193,7 @@ def join(
         try:
             if labelled:
                 response = text_hash(result["response"] or "")
-                gathered.places[result["id"]] = Place(run_of(result["meta"]), result["topic"], response)
+                gathered.places[result["id"]] = UnitPlace(run_of(result["meta"]), result["topic"], response)
             held = judged_units(result, tasks)
             own = _sorted(labelled, held, result, gathered)
             gathered.names.update(dict.fromkeys(held))
@@ -224,19 +224,8 @@ def called(run: AnyRun) -> str:
 
 
 def distinct(rows: Iterable[LabelRow]) -> Iterator[LabelRow]:
-    """The rows, each label once and of random draws first; InputError where an annotator gives a unit two labels."""
-    seen: dict[tuple[str, str, str, str], str | None] = {}
-    for row in sorted(rows, key=lambda row: row.draw is not None and row.draw.mode == "worst"):
-        key = (row.record, row.unit, row.task, row.annotator)
-        if key not in seen:
-            seen[key] = row.label
-            yield row
-        elif seen[key] != row.label:
-            who = f"by {row.annotator}" if row.annotator else "without an annotator"
-            raise InputError(
-                f"{row.unit} ({row.task}) is labelled {seen[key]} and {row.label} {who}; keep one of them, or name the "
-                "annotators"
-            )
+    """The rows, those of random draws first, each label once; InputError where an annotator gives a unit two labels."""
+    return each_once(("", row) for row in sorted(rows, key=worst))
 
 
 @dataclass(slots=True)
@@ -327,7 +316,7 @@ def _labelled(
         kept = [row for row in rows if row.label in allowed]
         gathered.refuse("unknown_label", *(row for row in rows if row not in kept))
         gathered.joined.update(map(id, kept))
-        even = [row for row in kept if row.draw is None or row.draw.mode == "random"]
+        even = [row for row in kept if not worst(row)]
         votes = {row.annotator: row.label or "" for row in even or kept}
         if not votes:
             continue

@@ -96,7 +96,11 @@ def rank_systems(score: str, values: Iterable[SystemValue]) -> RankingAgreement:
             judged, gold, counts = _means(sums)
             return correlate(judged, gold) if len(counts) == len(names) else None
 
-        return Correlation(correlate(judged, gold), cluster_interval(parts, measure))
+        value, ends = correlate(judged, gold), cluster_interval(parts, measure)
+        if value is None or ends is None:
+            return Correlation(value, None)
+        # Drawn topics are noisier than the sample, and their rankings agree less: the value can be above all of them.
+        return Correlation(value, (min(ends[0], value), max(ends[1], value)))
 
     within = [kendall_tau(*zip(*found, strict=True)) for topic in topics
               if len(found := [cells[topic, name] for name in names if (topic, name) in cells]) > 1]  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 from ragstone import metrics
 from ragstone.analysis.tuning import LEAST_UNITS, split
 from ragstone.errors import InputError
-from ragstone.labels import LabelRow, read_labels
+from ragstone.labels import LabelRow, read_labels, worst
 from ragstone.metrics.base import Metric
 from ragstone.types import TRIVIAL
 
@@ -21,7 +21,7 @@ def usable_labels(path: Path | str) -> tuple[list[LabelRow], list[str]]:
     tells of other records.
     """
     every = [row for row in read_labels(path) if row.label is not None]
-    rows = [row for row in every if not (row.draw and row.draw.mode == "worst")]
+    rows = [row for row in every if not worst(row)]
     if not rows:
         what = "all labels are of a worst-first draw; label a random one" if every else "no labels found"
         raise InputError(f"{path}: {what}, with: ragstone label RUN")
@@ -72,7 +72,7 @@ def check_labels(rows: Sequence[LabelRow], path: str, *, threshold: bool) -> Non
 
 
 def check_texts(rows: Sequence[LabelRow], path: str, written: Collection[str]) -> None:
-    """InputError for units that a judge wrote whose texts are not in the rows; ``written`` are steps that write them."""
+    """InputError for units that a judge wrote and whose texts no row has; ``written`` are steps that write them."""
     step = {"claim": "claims", "nugget": "nuggetize"}.get(rows[0].unit.rpartition("/")[0].rpartition("/")[2])
     if step and step not in written and not any(row.text for row in rows):
         raise InputError(

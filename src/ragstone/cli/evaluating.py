@@ -138,16 +138,13 @@ def exit_if_unjudged(finished: Run) -> None:
     So also if the last judge of a cascade answered nothing of what was left to it.
     """
     summary = finished.summary()
-    if unseen := summary["bill"].get("unseen"):
+    bill = summary["bill"]
+    if unseen := bill.get("unseen"):
         say_unseen(unseen)
         raise typer.Exit(UNJUDGED)
-    if not lead(summary) or _unanswered(summary["bill"]) or silent(summary.get("cascade", {})):
+    unanswered = bill["failed"] and not answered_now(bill) and not bill["replayed"]  # any score came without the judge
+    if not lead(summary) or unanswered or silent(summary.get("cascade", {})):
         raise typer.Exit(UNJUDGED)
-
-
-def _unanswered(bill: Mapping[str, Any]) -> bool:
-    """Return whether calls were made and none was answered: any score came without the judge."""
-    return bool(bill["failed"]) and not answered_now(bill) and not bill["replayed"]
 
 
 # ---- estimates

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -46,20 +46,16 @@ def label_import(
     with lines(out, [file], as_json=as_json) as write:
         for row in found.rows:
             write(orjson.dumps(row.as_json()))
-    told = _counts(found)
+    told = {
+        "labels": len(found.rows),
+        "units": len({(row.record, row.unit) for row in found.rows}),
+        "annotators": len({row.annotator for row in found.rows if row.annotator}),
+    }
     if as_json:
         show_json({"written": out, **told, "skipped": found.skipped})
     else:
         counts = ", ".join(f"{count:,} {name[:-1] if count == 1 else name}" for name, count in told.items())
         say("imported", counts + _skipped(found))
-
-
-def _counts(found: Imported) -> dict[str, Any]:
-    return {
-        "labels": len(found.rows),
-        "units": len({(row.record, row.unit) for row in found.rows}),
-        "annotators": len({row.annotator for row in found.rows if row.annotator}),
-    }
 
 
 def _skipped(found: Imported) -> str:

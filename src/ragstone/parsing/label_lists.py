@@ -67,9 +67,9 @@ def _literal_lists(text: str, words: Words) -> Iterator[Found]:
             loose.clear()
 
     for literal in literals(text):
-        entry = isinstance(literal.value, Pairs) and (
-            _entry(literal.value, words) is not None or _single(literal.value)
-        )
+        value = literal.value
+        single = isinstance(value, Pairs) and len(value.items) == 1 and _number(value.items[0][0]) is not None
+        entry = single or (isinstance(value, Pairs) and _entry(value, words) is not None)
         if re.match(r"\s*[*+]\s*[0-9\[]", text[literal.end : literal.end + 12]):
             continue  # an expression that would make a list, and no list
         if loose and not (entry and not text[loose[-1].end : literal.start].strip(" \t\r\n,;")):
@@ -166,11 +166,6 @@ def _label_of(value: Any, words: Words) -> Any:
         return value
     entry = _entry(value, words)
     return entry[1] if entry else None
-
-
-def _single(value: Pairs) -> bool:
-    """Return whether an object has one number and what stands under it, as one of a line each."""
-    return len(value.items) == 1 and _number(value.items[0][0]) is not None
 
 
 def _all_numbers(item: object) -> bool:

@@ -97,7 +97,7 @@ def _table(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: Form
             return [Found(kind, start, end, [cells[1]], [labels[1]], [number])]
         known = sum(label is not None for label in labels)
         if known and all(
-            label is not None or _word(cell) or (not cell and known > 1)
+            label is not None or (len(cell) <= 30 and len(cell.split()) == 1) or (not cell and known > 1)
             for label, cell in zip(labels, cells, strict=True)
         ):
             return [Found(kind, start, end, [*cells], labels)]
@@ -179,7 +179,3 @@ def _header(table: Sequence[tuple[int, int, list[str]]], words: Words) -> tuple[
 def _number(cell: str) -> int | None:
     match = re.fullmatch(r"[*_`\"'(\[#№]*" + NOUN + r"([0-9]{1,4})[*_`\"')\].:]*", cell.strip())
     return int(match[1]) if match else None
-
-
-def _word(cell: str) -> bool:
-    return bool(cell) and len(cell) <= 30 and len(cell.split()) == 1

@@ -98,11 +98,7 @@ def _record(fields: dict[str, Any]) -> Record:
     changed: dict[str, Any] = {
         "contexts": None if contexts is None else tuple(Passage(**passage) for passage in contexts),
         "nuggets": None if nuggets is None else tuple(Nugget(**nugget) for nugget in nuggets),
-        "citations": tuple(_citation(citation) for citation in fields["citations"]),
+        "citations": tuple(Citation(Span(**c["span"]), tuple(c["passages"])) for c in fields["citations"]),
         "notes": tuple(fields["notes"]),
     }
     return Record(**cast("dict[str, Any]", fields | changed))
-
-
-def _citation(fields: dict[str, Any]) -> Citation:
-    return Citation(Span(**fields["span"]), tuple(fields["passages"]))

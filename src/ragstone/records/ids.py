@@ -44,10 +44,7 @@ class Names:
             number += 1
         self._seen.add(hash(name))
         self._next[key] = number + 1
-        self._count(wanted)
-        return name
-
-    def _count(self, wanted: str) -> None:
         self.renamed += 1
         if wanted in self.repeats or len(self.repeats) < EXAMPLES:
             self.repeats[wanted] = self.repeats.get(wanted, 1) + 1
+        return name

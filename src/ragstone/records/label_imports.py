@@ -56,7 +56,7 @@ def _finished(drafts: Iterator[tuple[str, Row]], task: str) -> Iterator[tuple[st
         named = {**draft, "task": draft.get("task") or task}
         if not named["task"]:
             raise InputError(f"{where}: the label names no task; say which with --task ({', '.join(TASKS)})")
-        yield where, row_from_json(named, where)
+        yield f"{where}: ", row_from_json(named, where)
 
 
 def rows_of(path: Path | str) -> Generator[tuple[str, Row], None, None]:

@@ -16,7 +16,7 @@ from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run, unit_text
 from ragstone.metrics import of_score
 from ragstone.render.excerpt import merged, pieces
-from ragstone.render.facts import Low, RunFacts, cost_said
+from ragstone.render.facts import RunFacts, cost_said
 from ragstone.render.text import between, clean, flat, percent, plural, shorten
 from ragstone.render.wording import ORDER, about_embedded, in_response, kind_of, place, why, word
 
@@ -61,7 +61,11 @@ def run_page(run: Run) -> str:
     ]
     if causes:
         parts.append(_section("Without a score, or only partly judged", _table((), causes)))
-    if shown := [_lowest(low) for low in told.lowest(WORST)]:
+    shown = [
+        (_right(percent(low.score["value"])), shorten(flat(low.result["id"]), 60), _quiet(low.shortfall))
+        for low in told.lowest(WORST)
+    ]
+    if shown:
         parts.append(_section(f"Lowest {told.ranked}", _table((), shown)))
     ending = [f"judged by {', '.join(map(flat, told.judged_by))}"]
     if told.embedded:
@@ -116,10 +120,6 @@ def _bar(mean: float | None) -> Markup:
         '<div aria-hidden="true" style="width:8em;height:.6em;margin-top:.45em;background:rgba(128,128,128,.25)">'
         '<div style="width:{}%;height:100%;background:#4a86c5"></div></div>'
     ).format(f"{100 * mean:.1f}")
-
-
-def _lowest(low: Low) -> Sequence[Markup | str]:
-    return _right(percent(low.score["value"])), shorten(flat(low.result["id"]), 60), _quiet(low.shortfall)
 
 
 # ---- a record

@@ -60,7 +60,9 @@ def overview_of(run: Run, rows: Sequence[PageRow], fields: Sequence[str], readin
     """
     told = RunFacts.of(run)
     summary, leading = told.summary, told.lead
-    scores = _by_metric(run)
+    scores: dict[str, list[ScoreRow]] = {}
+    for row in run.store.scores(run.id):
+        scores.setdefault(row.metric, []).append(row)
     names = sorted(summary["metrics"], key=lambda name: (not summary["metrics"][name]["scored"], card_order(name)))
     whole = len(rows) == summary["records"]
     mean = summary["metrics"][leading]["mean"] if leading else None
@@ -91,13 +93,6 @@ def overview_of(run: Run, rows: Sequence[PageRow], fields: Sequence[str], readin
         "statuses": list(STATUSES),
         "worst": [_worst(low) for low in told.lowest(WORST)],
     }
-
-
-def _by_metric(run: Run) -> dict[str, list[ScoreRow]]:
-    found: dict[str, list[ScoreRow]] = {}
-    for row in run.store.scores(run.id):
-        found.setdefault(row.metric, []).append(row)
-    return found
 
 
 def _metric(name: str, entry: Mapping[str, Any], scores: Sequence[ScoreRow]) -> dict[str, Any]:

@@ -255,7 +255,8 @@ def _disagreements(found: Agreement, look: Look) -> RenderableType | None:
     for one in found.disagreements:
         mark = look.mark("no" if abs(one.gap) >= 1 else "partly")
         blocks += beside(flat(one.record), one.metric, look, room)
-        said = f"{flat(found.labelled_by)} {_votes(one)}; judge {one.judge}{_because(one)}"
+        because = f": {flat(one.reason)}" if one.reason else ""
+        said = f"{flat(found.labelled_by)} {_votes(one)}; judge {one.judge}{because}"
         blocks += unit_lines(mark, one.text, said, look, room)
     return section("Largest disagreements", indented(Group(*blocks))) if blocks else None
 
@@ -263,10 +264,6 @@ def _disagreements(found: Agreement, look: Look) -> RenderableType | None:
 def _votes(one: Disagreement) -> str:
     others = sum(one.votes.values()) - one.votes.get(one.people, 0)
     return f"{one.people} ({one.votes[one.people]} of {one.votes[one.people] + others})" if others else one.people
-
-
-def _because(one: Disagreement) -> str:
-    return f": {flat(one.reason)}" if one.reason else ""
 
 
 # ---- what did not join, what was parsed, what to do next

@@ -140,7 +140,7 @@ class _Drawing:
         for resting in self.map.response if self.map else ():
             place = (resting.start, resting.end)
             if place not in found:  # divided in another way: it goes with the last that it has a part in
-                place = max((other for other in found if _overlap(other, place)), default=place)
+                place = max((other for other in found if other[0] < place[1] and place[0] < other[1]), default=place)
             found.setdefault(place, Marked(*place, self.names)).traced.append(resting)
         return [found[place] for place in sorted(found)]
 
@@ -372,10 +372,6 @@ class _Drawing:
     def _verdicts(self, place: str) -> Sequence[Mapping[str, Any]]:
         score = self.by_metric.get(self.names.get(place, ""))
         return score["verdicts"] if score else ()
-
-
-def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
 
 
 def _folded(text: str) -> str:

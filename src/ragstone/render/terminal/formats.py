@@ -86,8 +86,8 @@ def _table(judge: str, groups: Sequence[Mapping[str, Any]], look: Look) -> Rende
     readers = Column("by", [_readers(group) for group in groups], drop=1, least=READERS, style="quiet")
     counts = [
         Column("calls", [number(group["calls"]) for group in groups], right=True, drop=2),
-        Column("whole", [_percent(group["whole_share"], group["calls"]) for group in groups], right=True),
-        Column("entries", [_percent(group["read_share"], group["asked"]) for group in groups], right=True),
+        Column("whole", [percent(group["whole_share"], group["calls"]) for group in groups], right=True),
+        Column("entries", [percent(group["read_share"], group["asked"]) for group in groups], right=True),
         Column("left", [Text(number(left := group["unjudged"]), style="partly" if left else "quiet")
                         for group in groups], right=True),
     ]  # fmt: skip
@@ -101,10 +101,6 @@ def _table(judge: str, groups: Sequence[Mapping[str, Any]], look: Look) -> Rende
         indented(prose(f"{group['step']}: by {by}", look, "quiet", 2)) for group in without if (by := _readers(group))
     ]
     return section(middle(flat(judge), wide, look.ellipsis), indented(table(columns)), *below)
-
-
-def _percent(share: float | None, count: int) -> str:
-    return percent(share, count)
 
 
 def _readers(group: Mapping[str, Any]) -> str:
@@ -202,7 +198,7 @@ def _next(run: Run, groups: Sequence[Mapping[str, Any]], place: Place, look: Loo
     advised: dict[str, list[str]] = {}
     for group in groups:
         if group["advice"]:
-            whole = _percent(group["whole_share"], group["calls"])
+            whole = percent(group["whole_share"], group["calls"])
             advised.setdefault(flat(group["advice"]), []).append(f"{group['step']} ({whole} read whole)")
     if not advised:
         return [("Next", to_paste(shlex.join(["ragstone", "show", str(run.id), *place.options]), look, 9))]
