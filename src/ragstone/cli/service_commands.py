@@ -39,7 +39,7 @@ def pull(
     service: ServiceName,
     *,
     project: Annotated[
-        str, typer.Option("--project", "-p", metavar="NAME", help="Project; in MLflow, the experiment.")
+        str, typer.Option("--project", metavar="NAME", help="Project; in MLflow, the experiment.")
     ] = "",
     since: Annotated[
         str | None,
