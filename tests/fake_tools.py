@@ -314,7 +314,8 @@ class FakeMLflow(FakeTool):
             numbers = [by_name[name] for _, name in reversed(params)]
             if not self.filed.isdisjoint(numbers):
                 raise Refused(400, {"message": "Trace data not stored in tracking store"})
-            return {"traces": [self._whole(number) for number in numbers if number not in self.running]}
+            found_traces = [self._whole(number) for number in numbers if number not in self.running]
+            return {"traces": found_traces} if found_traces else {}
         if (method, path) == ("GET", "/ajax-api/3.0/mlflow/get-trace-artifact"):
             return {"spans": self._whole(by_name[only(params, "request_id")["request_id"]])["spans"]}
         found = re.fullmatch(rf"{api}/([^/]+)(?:/assessments(?:/([^/]+))?)?", path)

@@ -24,6 +24,7 @@ from ragstone.cli import app
 from ragstone.errors import ConfigError, InputError, ServiceError
 from ragstone.records import open_records
 from ragstone.services import connection, service_named
+from ragstone.testing import ScriptedJudge
 from ragstone.types import ORIGIN, Record
 
 FAKES = {"phoenix": FakePhoenix, "mlflow": FakeMLflow, "langfuse": FakeLangfuse}
@@ -152,6 +153,34 @@ def test_traces_that_are_gone_are_counted(fake: Any) -> None:
     assert (set(told.missing), told.sent) == (set(gone), 5 - len(gone))
 
 
+def test_a_score_says_who_judged_and_what_lowers_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A language model, people, ours; a folder of results; what is unjudged is said, a bare share explained."""
+    with FakePhoenix() as tool:
+        set_keys(tool, monkeypatch)
+        tool.seed(1)
+        pulled(tool)
+        labels = {"id": tool.trace(0), "relevant": ["doc_0_s0"], "utilized": [], "supported": False}
+        support: dict[str, list[str]] = {"resp_s0": ["doc_0_s0"], "resp_s1": []}
+        Path("labels.jsonl").write_text(json.dumps({**labels, "support": support}) + "\n", "utf-8")
+        scripted = ScriptedJudge({"claims": ["Tea is hot.", "Mars.", "Sun."], "support": ["yes", "no", None]})
+
+        def said(metric: str, judge: Any, **more: Any) -> dict[str, tuple[str, float, str, str]]:
+            found: list[Any] = []
+            run = ragstone.evaluate("traces.jsonl", metric, judge, store="s.db", out="out", **more)
+            ragstone.push("out/" if more else run, "phoenix", url=tool.url, dry_run=True, show=found.append)
+            return {one.name: (one.judged_by, one.value, one.label, one.explanation) for one in found}
+
+        model = said("grounding", scripted)
+        assert model["ragstone.grounding"] == (
+            "LLM", 0.5, "partly supported", '1 of 3 claims not supported: "Mars."; 1 of 3 unjudged',
+        )  # fmt: skip
+        people = said("trace", "human:labels.jsonl", name="by people")
+        assert people["ragstone.trace.adherence"][:3] == ("HUMAN", 0.0, "not fully supported")
+        share = people["ragstone.trace.utilization"]
+        assert (share[0], *share[2:]) == ("HUMAN", "", "used sentences, against the relevant ones")
+        assert {judged_by for judged_by, *_ in said("context_relevance,trace", "embedded").values()} == {"CODE"}
+
+
 # ---- what goes wrong
 
 
@@ -239,6 +268,8 @@ def test_spans_of_mlflow_in_files_and_of_running_traces(monkeypatch: pytest.Monk
         tool.filed, tool.running = {1}, {3}
         told = ragstone.pull("mlflow", project=PROJECT, url=tool.url, out="t.jsonl")
         assert (told.traces, told.rows, told.without_spans) == (4, 4, 1)
+        tool.running = {0, 2, 3}
+        assert ragstone.pull("mlflow", project=PROJECT, url=tool.url, out="none.jsonl").without_spans == 3
     found, _ = validate("t.jsonl", on_error="skip")
     assert found.recognised == ("MLflow traces: 4 traces, 3 records; 1 without a retriever span: set aside",)
 

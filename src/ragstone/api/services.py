@@ -21,14 +21,15 @@ from ragstone.errors import ConfigError, InputError
 from ragstone.metrics import of_score
 from ragstone.output.target import whole
 from ragstone.render.explanation import explanation, label_of
-from ragstone.render.wording import by_embedded
 from ragstone.services import service_named
-from ragstone.services.base import PREFIX, Flow, Pushed, Service, TraceQuery, TraceScore
+from ragstone.services.base import PREFIX, Pushed, Service, TraceQuery, TraceScore
 from ragstone.services.connection import Connection
 from ragstone.types import ORIGIN
 
 _AGO: Final = re.compile(r"([0-9]{1,6})([mhdw])")
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_ALONE: Final = r"\|{}:(embedded|human)\+[^|>@\[\],]+(?:,cut=[\d.]+)?(?:\||$)"
+"""In a signature: the step that gives the verdicts, where one judge that is no language model takes it alone."""
 AT_ONCE: Final = 100
 """Scores that a service is given at once."""
 
@@ -173,49 +174,37 @@ def push(
     """
     found = service_named(service)
     chosen = [metrics] if isinstance(metrics, str) else metrics
+    connection = None if dry_run else Connection(found, url)
     left_out: Counter[str] = Counter()
+    count, pushed = 0, Pushed()
     with opened(run, store) as one:
+        _check(one, chosen)
         scores = _scores(one, found, chosen, left_out)
-        count = 0
-
-        def counted() -> Iterator[TraceScore]:
-            nonlocal count
-            for score in scores:
-                count += 1
-                if show:
+        while some := list(islice(scores, AT_ONCE)):
+            count += len(some)
+            if show:
+                for score in some:
                     show(score)
-                yield score
-
-        if dry_run:
-            pushed = Pushed(sum(0 for _ in counted()))
-        else:
-            pushed = wait_for(Connection(found, url).run(_pushing(found, counted())))
-        if not count and not left_out.total() - left_out[_other(found)]:
-            _refuse(one, found, chosen)
+            if connection:
+                pushed = pushed.plus(wait_for(connection.run(found.push(some))))
+        if not count and left_out.total() == left_out[_other(found)]:
+            raise InputError(
+                f"{one.name}: no record was read from a trace of {found.title}; "
+                f"pull its traces and evaluate them: ragstone pull {service} -o traces.jsonl"
+            )
     return PushResult(count, *pushed, left_out=left_out)
-
-
-def _pushing(service: Service, scores: Iterator[TraceScore]) -> Flow[Pushed]:
-    pushed = Pushed()
-    while some := list(islice(scores, AT_ONCE)):
-        part = yield from service.push(some)
-        pushed = pushed.plus(part)
-    return pushed
 
 
 def _other(service: Service) -> str:
     return f"not from {service.title}"
 
 
-def _refuse(run: AnyRun, service: Service, chosen: Sequence[str] | None) -> None:
-    names = {score["metric"] for result in run.results() for score in result.get("scores", ())}
+def _check(run: AnyRun, chosen: Sequence[str] | None) -> None:
+    """InputError for a metric that the run does not have; each result has a score of every metric."""
+    names = next(([one["metric"] for one in result["scores"]] for result in run.results() if "scores" in result), [])
     for name in chosen or ():
         if not any(_is_of(each, name) for each in names):
-            raise InputError(f"{run.name}: no metric '{name}'; there are: {', '.join(sorted(names)) or 'none'}")
-    raise InputError(
-        f"{run.name}: no record was read from a trace of {service.title}; "
-        f"pull its traces and evaluate them: ragstone pull {service.name} -o traces.jsonl"
-    )
+            raise InputError(f"{run.name}: no metric '{name}'; there are: {', '.join(names) or 'none'}")
 
 
 def _is_of(score: str, metric: str) -> bool:
@@ -226,7 +215,7 @@ def _scores(
     run: AnyRun, service: Service, chosen: Sequence[str] | None, left_out: Counter[str]
 ) -> Iterator[TraceScore]:
     """The scores to send, record by record; why others are not is counted."""
-    about = {"run": str(run.id), "run_name": run.name}
+    about = {"run": str(run.id), "run_name": Path(run.name).name}
     for result in run.results():
         if "scores" not in result:
             left_out["could not be read"] += 1
@@ -246,8 +235,7 @@ def _scores(
 def _trace_score(
     result: Mapping[str, Any], score: Mapping[str, Any], origin: Mapping[str, Any], about: Mapping[str, str]
 ) -> TraceScore:
-    judges = {verdict["judge"] for verdict in score["verdicts"]}
-    people = bool(judges) and all(judge.startswith("human:") for judge in judges)
+    alone = re.search(_ALONE.format(of_score(score["metric"]).task()), score["signature"])
     return TraceScore(
         str(origin["trace"]),
         str(origin["span"]),
@@ -255,6 +243,6 @@ def _trace_score(
         score["value"],
         label_of(result, score),
         explanation(result, score),
-        "HUMAN" if people else "CODE" if by_embedded(score["signature"]) else "LLM",
+        "LLM" if alone is None else "HUMAN" if alone[1] == "human" else "CODE",
         {**about, "record": result["id"], "signature": score["signature"]},
     )

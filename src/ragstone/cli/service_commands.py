@@ -38,9 +38,7 @@ def add_to(app: typer.Typer) -> None:
 def pull(
     service: ServiceName,
     *,
-    project: Annotated[
-        str, typer.Option("--project", "-p", metavar="NAME", help="Project; in MLflow, the experiment.")
-    ] = "",
+    project: Annotated[str, typer.Option("--project", metavar="NAME", help="Project; in MLflow, the experiment.")] = "",
     since: Annotated[
         str | None,
         typer.Option("--since", metavar="TIME", help="Only traces since then: 12h, 1d, 2w, or an ISO date or time."),

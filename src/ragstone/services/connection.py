@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 
-from ragstone.errors import ServiceError
+from ragstone.errors import ConfigError, ServiceError
 from ragstone.judges.http import RETRYABLE, said_by
 from ragstone.judges.limits import retry_after
 from ragstone.judges.spec import check_address
@@ -49,9 +49,12 @@ class Connection:
         named = ((name, os.environ.get(name, "").strip()) for name in service.addresses)
         where, found = ("--url", url) if url else next((one for one in named if one[1]), ("", service.address))
         check_address(found, where or service.title)
-        self.url = found.rstrip("/")
+        self.url = found.rstrip("/").removesuffix("/v1/traces")  # where an exporter of spans sends them
         self._service = service
         keys = {name: os.environ.get(name, "").strip() for name in service.keys}
+        for name, key in keys.items():
+            if not key.isprintable():  # it would break the header's line
+                raise ConfigError(f"the key in the variable {name} contains a line break or control character")
         said = service.authorization(keys)
         self._headers = {"Accept": "application/json", **({"Authorization": said} if said else {})}
         self._secrets = [key for key in (*keys.values(), said.partition(" ")[2]) if key]
@@ -115,9 +118,8 @@ class Connection:
             late = self._error(f"no reply from {self.url} within {PATIENCE:g} s", "try again, or later")
             raise _Passing(late, arrived=True) from error
         except aiohttp.ClientConnectorError as error:
-            said = self._plain(error.os_error.strerror or str(error.os_error))
             raise self._error(
-                f"cannot reach {self.url} ({said})",
+                f"cannot reach {self.url} ({self._plain(str(error))})",
                 f"is it running? --url or {self._service.addresses[0]} names another address",
             ) from error
         except aiohttp.ClientError as error:

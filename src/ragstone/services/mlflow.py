@@ -83,7 +83,7 @@ class MLflow:
             requests.append(Request(f"{API}/batchGet", [("trace_ids", name) for name in kept]))
         answers = (yield requests) if requests else []
         found = {name: answer or {} for name, answer in zip(filed, answers, strict=False)}
-        for trace in answers[-1]["traces"] if kept else ():  # without those that still run
+        for trace in answers[-1].get("traces", ()) if kept else ():  # without those that still run
             found[trace["trace_info"]["trace_id"]] = trace
         for info in infos:
             # A push must not change what is pulled next.
