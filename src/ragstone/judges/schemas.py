@@ -26,16 +26,21 @@ def verdict_tokens(question: Rate) -> int:
     return LABEL + evidence + (REASON if question.reasons else 0)
 
 
-TEXT: Final = 240
+TEXT: Final = 160
 """Characters of a quote or a reason in a bounded schema."""
+LISTED: Final = 2
+"""Quotes of a verdict there, as many as the prompts ask for."""
 WRITTEN: Final = 600
 """Characters of a claim or nugget there: longer than any that is one fact, because a cut one would be judged."""
 CLAIMS: Final = 20
 """Claims or nuggets of a sentence there; of all passages together."""
-FILLED: Final = 3
-"""How many times the usual length a verdict takes whose texts are all that long."""
 THINKING: Final = 1024
 """Tokens of reasoning that a first reply has room for."""
+
+
+def filled_tokens(question: Rate) -> int:
+    """Return the output tokens of a verdict that fills a bounded schema, each character a token, as in ``1.1.1.1``."""
+    return 3 * LABEL + TEXT * (LISTED * question.evidence + question.reasons)
 
 
 @lru_cache(maxsize=512)
@@ -104,7 +109,7 @@ def bounded(schema: Schema, question: Question[Any]) -> Schema:
         return _bounded(
             schema, WRITTEN, question.most or len(question.known) + CLAIMS * max(1, len(question.sentences))
         )
-    return _bounded(schema, TEXT, len(question.sentences) if isinstance(question, Trace) else 2)
+    return _bounded(schema, TEXT, len(question.sentences) if isinstance(question, Trace) else LISTED)
 
 
 @lru_cache(maxsize=512)
@@ -115,6 +120,8 @@ def _bounded(schema: Schema, text: int, items: int) -> Schema:
         added: dict[str, Any] = {"maxItems": node.get("maxItems", items)} if node.get("type") == "array" else {}
         if node.get("type") == "string" and "enum" not in node:
             added["maxLength"] = text
+        if node.get("type") == "integer" and "enum" not in node:
+            added["maximum"] = 999
         return {name: limited(value) for name, value in node.items()} | added
 
     return _schema(schema.name, limited(orjson.loads(schema.json)))
