@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Generic, Literal, TypeVar, get_args
+from typing import Any, Final, Generic, Literal, TypeVar, get_args
 
 from ragstone.types import Passage, Scale, Unit, Verdict
 
@@ -52,6 +52,43 @@ SPECIAL: Final[tuple[Special, ...]] = get_args(Special)
 def key_of(unit: Unit) -> str:
     """The key of a traced sentence: ``doc_0_s3`` or ``resp_s1``, the last part of its id."""
     return unit.id.rpartition("/")[2]
+
+
+HISTORY: Final = 4000
+"""Characters of earlier turns that a judge reads."""
+TURN: Final = 1000
+"""Characters of one of them."""
+EARLIER: Final = "Earlier in the conversation"
+
+
+def history_of(meta: Mapping[str, Any], most: int = HISTORY, longest: int = TURN) -> str:
+    """The turns of ``meta.history`` in order, each on one line after its role; the last ones where they are long.
+
+    A line for each turn, so that none can look like another's. What is left out is said.
+    """
+    given = meta.get("history")
+    turns = [turn for turn in given if isinstance(turn, Mapping)] if isinstance(given, list | tuple) else []
+    texts = [(turn.get("role"), turn.get("content")) for turn in turns]
+    said = [
+        (who, text) for who, text in texts if who in ("user", "assistant") and isinstance(text, str) and text.strip()
+    ]
+    lines: list[str] = []
+    for who, text in reversed(said):
+        flat = " ".join(text.split())
+        line = f"{who}: {flat[:longest]}"
+        if len(flat) > longest:
+            line += f" [{len(flat) - longest:,} more characters left out]"
+        most -= len(line)
+        if lines and most < 0:
+            break
+        lines.append(line)
+    left = len(said) - len(lines)
+    return "\n".join([*([f"[earlier turns left out: {left:,}]"] if left else []), *reversed(lines)])
+
+
+def in_conversation(question: str, history: str) -> str:
+    """The question as a reader needs it: after what was said before, if there is anything; a blank one stays so."""
+    return f"{EARLIER}:\n{history}\n\nQuestion: {question}" if history and question.strip() else question
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +159,13 @@ A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[A_co]):
-    """Any question; its ``task`` chooses the judge."""
+    """Any question; its ``task`` chooses the judge.
+
+    ``history`` is what was said before the record's question (see ``history_of``), for judges that read meaning.
+    """
 
     task: Task
+    history: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,16 @@ def test_full_leaves_nothing_out(weighed: Path) -> None:
     assert "…" not in full.out.partition("Contexts")[2]
 
 
+def test_the_turns_before_a_question_stand_above_it_and_long_ones_are_folded() -> None:
+    turns = [{"role": "user", "content": f"Turn {n} " + "x" * 300} for n in range(9)]
+    write("in.jsonl", row(1, history=turns))
+    assert ragstone("run", "in.jsonl", "-m", "groundedness").code == 0
+    came, full = ragstone("show", "1", "r1"), ragstone("show", "1", "r1", "--full")
+    assert came.out.index("[earlier turns left out: 6]") < came.out.index("user: Turn 8") < came.out.index("Question")
+    assert all(f"user: Turn {n}" in full.out for n in range(9))
+    assert "left out" not in full.flat.partition("Question")[0]
+
+
 def test_a_record_is_found_by_place_and_misspelt_ids_by_likeness(weighed: Path) -> None:
     """And what is not there is an error of the user's."""
     assert "kettle-descale" in ragstone("show", "1", "#1", "--store", str(weighed)).out

@@ -184,6 +184,7 @@ def test_no_text_leaves_its_place(texts: list[str]) -> None:
     document = {
         "id": name, "position": 1, "question": question, "response": response, "units": [unit], "scores": [score],
         "contexts": [{"id": "p", "rank": 1, "text": quote}],
+        "meta": {"history": [{"role": "user", "content": quote}]},
     }  # fmt: skip
     read(result_page(Result(document, 1)))
 

@@ -22,7 +22,7 @@ from ragstone.labels import LabelDraw, text_hash
 from ragstone.metrics import find
 from ragstone.prompts.choice import Choice
 from ragstone.prompts.rubric import Rubric, rubric_of
-from ragstone.questions import Rate, Trace, Traced
+from ragstone.questions import Rate, Trace, Traced, history_of, in_conversation
 from ragstone.stats.means import mean
 from ragstone.types import RESPONSE, TRIVIAL, Passage, Verdict
 
@@ -237,7 +237,7 @@ def _record(result: Result, metric: str, evidence: Evidence) -> LabelRecord:
     # A list that a judge wrote, most important first, would tell what it thought of them.
     units.sort(key=lambda unit: (unit.span or (0, 0), "" if unit.span or unit.passage else _hash(unit.id)))
     return LabelRecord(
-        result["id"], result["question"] or "", result["response"] or "",
+        result["id"], in_conversation(result["question"] or "", history_of(result["meta"])), result["response"] or "",
         _passages(result) if shown else (), tuple(units),
     )  # fmt: skip
 

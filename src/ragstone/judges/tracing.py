@@ -16,7 +16,7 @@ from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
 from ragstone.judges.readings import ReplyReading
 from ragstone.parsing import Wording, is_placeholder, read_object
-from ragstone.prompts.material import texts_of
+from ragstone.prompts.material import asked, texts_of
 from ragstone.questions import SPECIAL, YES_NO, Trace, Traced, key_of
 from ragstone.types import Quote, Unit, Verdict
 
@@ -232,7 +232,7 @@ def halved(question: Trace) -> tuple[Trace, Trace] | None:
 
 def _tokens(question: Trace) -> int:
     texts = (unit.text for unit in (*question.sentences, *question.response))
-    size = sum(len(text.encode("utf-8", "replace")) + 12 for text in texts) + len(question.question)
+    size = sum(len(text.encode("utf-8", "replace")) + 12 for text in texts) + len(asked(question))
     return PROMPT_TOKENS + size // BYTES_PER_TOKEN
 
 

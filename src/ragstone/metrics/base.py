@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 from ragstone.errors import ConfigError
 from ragstone.metrics.words import SUPPORTED, Band, MetricWords, ScoreTable
-from ragstone.questions import A_co, Answer, Question, Task
+from ragstone.questions import A_co, Answer, Question, Task, history_of
 from ragstone.stats.means import agreement, mean, reaches
 from ragstone.types import NOTHING, Outcome, Record, Score, Status, Verdict
 
@@ -128,7 +128,8 @@ class Metric:
         blank = [field for field in self.needs if field != "contexts" and not str(getattr(record, field)).strip()]
         if blank:
             return self.nothing(record, "empty", f"blank {' and blank '.join(blank)}")
-        return (yield from self.judged(record))
+        history = history_of(record.meta)
+        return (yield from _after(history, self.judged(record)) if history else self.judged(record))
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Ask the questions about a record that has all needed fields, then return the scores."""
@@ -272,6 +273,16 @@ class Metric:
         if value is None or self.threshold is None:
             return None
         return "PASSED" if reaches(value, self.threshold) else "FAILED"
+
+
+def _after(history: str, flow: Flow[R]) -> Flow[R]:
+    """The same flow, each of its questions with what was said before the record's."""
+    try:
+        questions = next(flow)
+        while True:
+            questions = flow.send((yield [replace(question, history=history) for question in questions]))
+    except StopIteration as stop:
+        return cast("R", stop.value)
 
 
 def best(gained: float, known: float, total: float) -> float:

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
 from ragstone.prompts import shape
-from ragstone.questions import Rate, Trace, Write, key_of
+from ragstone.questions import Rate, Trace, Write, in_conversation, key_of
 from ragstone.types import TRIVIAL, Passage, Unit
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language:
     Support is judged on the passages alone: its prompts, and so its calls, do not depend on the record's question.
     """
     if question.task in {"support", "response_support"}:
-        question = replace(question, question="")
+        question = replace(question, question="", history="")
     labels = (*question.scale.labels, TRIVIAL) if question.skippable else question.scale.labels
     return {
-        "units": numbered(units), "passages": numbered(question.passages), "question": question.question,
+        "units": numbered(units), "passages": numbered(question.passages), "question": asked(question),
         "scale": question.scale, "labels": labels, "reasons": question.reasons, "evidence": question.evidence,
         "skippable": question.skippable, "level": question.units[0].level if question.units else "claim",
         "nonce": nonce_of(question), "n": len(units),
@@ -37,10 +37,15 @@ def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language:
     }  # fmt: skip
 
 
+def asked(question: Rate | Write | Trace) -> str:
+    """The record's question with what was said before it."""
+    return in_conversation(question.question, question.history)
+
+
 def write_variables(question: Write) -> dict[str, Any]:
     """For a ``Write``."""
     return {
-        "question": question.question, "sentences": numbered(question.sentences), "before": question.before,
+        "question": asked(question), "sentences": numbered(question.sentences), "before": question.before,
         "passages": numbered(question.passages), "known": question.known, "most": question.most,
         "nonce": nonce_of(question), "n": len(question.sentences),
     }  # fmt: skip
@@ -53,7 +58,7 @@ def trace_variables(question: Trace) -> dict[str, Any]:
         for number, units in groupby(question.sentences, key=lambda unit: key_of(unit).split("_")[1])
     ]
     response = [(key_of(unit), " ".join(unit.text.split())) for unit in question.response]
-    return {"question": question.question, "documents": documents, "response": response, "nonce": nonce_of(question)}
+    return {"question": asked(question), "documents": documents, "response": response, "nonce": nonce_of(question)}
 
 
 def variables_of(question: Rate | Write | Trace, fmt: Format, language: str) -> dict[str, Any]:
@@ -91,7 +96,8 @@ def named_texts(question: Rate | Write | Trace) -> list[tuple[str, list[str]]]:
             ("a known nugget (known)", list(question.known)),
             ("the text before (before)", [question.before]),
         ]
-    return [*found, ("the question (question)", [question.question])]
+    turns = (line.partition(": ")[2] for line in question.history.split("\n") if line[:1] != "[")
+    return [*found, ("the question (question)", [question.question, *turns])]
 
 
 def texts_of(question: Rate | Write | Trace) -> list[str]:

@@ -116,6 +116,15 @@ def _as_history(found: Sequence[ChatTurn]) -> tuple[Mapping[str, str], ...]:
     return tuple({"role": turn.role, "content": turn.text} for turn in said)
 
 
+def turns_before(row: dict[str, Any], question: str, response: str) -> tuple[Mapping[str, str], ...]:
+    """The earlier turns of a record that brings its chat beside its question, without that exchange itself."""
+    found = next((chat for one in _values(row, (*EARLIER, "messages")) if (chat := turns(one))), [])
+    last = max((at for at, turn in enumerate(found) if turn.role == "user"), default=-1)
+    replies = {turn.text.strip() for turn in found[last + 1 :] if turn.role == "assistant" and turn.text.strip()}
+    current = last >= 0 and found[last].text.strip() == question.strip() and replies <= {response.strip()}
+    return _as_history(found[:last] if current else found)
+
+
 def answered(value: Any, depth: int = 0) -> str | None:
     """The answer of a step's output; None where there is no text in it."""
     value = opened(value)

@@ -33,6 +33,7 @@ from ragstone.records.fields import (
     places_of,
 )
 from ragstone.records.jsontext import kind
+from ragstone.records.logged_texts import turns_before
 from ragstone.records.paths import MISSING, find, root, without
 from ragstone.records.values import UnfitError
 from ragstone.types import DETAILS, NOTHING, Citation, Nugget, Passage, Record
@@ -97,6 +98,10 @@ class Mapper:
         overrides = self._overrides(reading)
         name = reading.take("id", values.identifier) or ""
         meta = _unfolded(reading.rest())
+        if earlier := turns_before(meta, question or "", response or ""):
+            if "history" in meta and meta["history"] != list(earlier):
+                meta["given_history"] = meta["history"]
+            meta["history"] = list(earlier)
         if details:
             meta.setdefault(DETAILS, details)
         if not name.strip():

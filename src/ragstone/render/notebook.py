@@ -15,6 +15,7 @@ from markupsafe import Markup  # comes with jinja2, whose autoescaping it is
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run, unit_text
 from ragstone.metrics import of_score
+from ragstone.questions import EARLIER, history_of
 from ragstone.render.excerpt import merged, pieces
 from ragstone.render.facts import RunFacts, cost_said
 from ragstone.render.text import between, clean, flat, percent, plural, shorten
@@ -83,6 +84,7 @@ def result_page(result: Result) -> str:
         return _page([_title(result["id"], f"run {result.run}"), _section("Could not be read", result["set_aside"])])
     parts = [
         _title(result["id"], f"record {result['position']} \u00b7 run {result.run}"),
+        *([_section(EARLIER, _prose(history))] if (history := history_of(result["meta"])) else []),
         _section("Question", _prose(result["question"])),
         _section("Response", _response(result)),
         _wanting(result),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ragstone.analysis.run import unit_text
 from ragstone.metrics import of_score
+from ragstone.questions import EARLIER, history_of
 from ragstone.render.excerpt import merged
 from ragstone.render.facts import answered, comparable, rate, repeats_said
 from ragstone.render.terminal.columns import columns_of, columns_of_record, methods_block
@@ -21,6 +23,9 @@ from ragstone.render.terminal.sentence_map import SentenceMap, TracedSentence
 from ragstone.render.terminal.tables import grid, marked
 from ragstone.render.text import between, clean, dollars, flat, middle, number, percent, plural, shorten, tokens
 from ragstone.render.wording import ORDER, drawn_at, kind_of, word, words_of
+
+SHOWN: Final = 800
+"""Characters of earlier turns that are shown unless all is."""
 
 
 @dataclass(slots=True)
@@ -62,6 +67,7 @@ def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: b
     drawing = _Drawing(result, look, full)
     return page(
         title,
+        drawing.history(),
         drawing.text("Question", result["question"]),
         drawing.response(),
         *(drawing.map.standing_out() if drawing.map else ()),
@@ -98,6 +104,12 @@ class _Drawing:
         if text is None or not text.strip():
             return section(title, indented(self.grounds.aside("none" if text is None else "blank")))
         return section(title, indented(Text(clean(text).strip("\n"), overflow="fold")))
+
+    def history(self) -> RenderableType | None:
+        """What was said before the question; in full all of it."""
+        most, longest = (sys.maxsize, sys.maxsize) if self.full else (SHOWN, SHOWN // 4)
+        found = history_of(self.result["meta"], most, longest)
+        return self.text(EARLIER, found) if found else None
 
     # ---- the response
 
