@@ -334,6 +334,8 @@ def test_a_panel_between_two_labels_is_never_stricter_than_it_is_lenient(tmp_pat
 def test_standard_input_is_one_thing(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="standard input can be used for the records or --nuggets, not both"):
         assigned(tmp_path, "-", nuggets="-")
+    with pytest.raises(ConfigError, match="standard input can be used for the records or --topics, not both"):
+        evaluate("-", topics="-", store=tmp_path / "s.db")
 
 
 def test_what_is_odd_in_a_bank_is_said(tmp_path: Path) -> None:

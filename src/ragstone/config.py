@@ -146,6 +146,7 @@ class RunSpec:
     on_error: OnError = "stop"
     store: Path = Path(STORE)
     nuggets: Path | str | None = None
+    topics: Path | str | None = None
     cut: Cut = field(default_factory=Cut)
     layout: Layout = field(default_factory=Layout)
     engine: Settings = ENGINE
@@ -163,6 +164,7 @@ class RunSpec:
             **({"layout": asdict(self.layout)} if self.layout != Layout() else {}),
             "store": str(self.store),
             "nuggets": None if self.nuggets is None else str(self.nuggets),
+            **({} if self.topics is None else {"topics": str(self.topics)}),
             "engine": asdict(self.engine),
         }
 
@@ -236,6 +238,7 @@ def resolve(given: RunOptions) -> RunSpec:
         fields=options.fields or {},
         on_error=cast("OnError", options.on_error),
         nuggets=options.nuggets,
+        topics=options.topics,
         cut=Cut(options.limit, options.sample, options.seed),
         layout=Layout(options.input_format or "", options.records_path or ""),
         store=Path(cast("str", options.store)),

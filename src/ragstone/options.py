@@ -240,6 +240,10 @@ class RunOptions:
         "--nuggets", metavar="FILE", help="Nuggets by topic; they replace the records' own.",
         commands="run estimate assign tune", setting="run.nuggets", example="bank.jsonl",
     )
+    topics: Path | str | None = option(
+        "--topics", metavar="FILE", help="Questions by topic, for records without their own.",
+        commands=f"{EVERY} validate", setting="run.topics", example="topics.jsonl",
+    )
     aggregate: Literal["mean", "median", "majority", "min", "max"] | None = option(
         "--panel", metavar="HOW", help="Combine a panel's verdicts: mean, median, majority, min or max",
         setting="panel.aggregate", default="mean",

@@ -24,6 +24,7 @@ from ragstone.records import (
     bank_line,
     open_records,
     read_bank,
+    read_topics,
     survey,
 )
 from ragstone.segment import folded
@@ -435,3 +436,45 @@ def test_a_mapped_path_may_be_in_any_of_the_runs(tmp_path: Path) -> None:
     assert survey(open_records(paths, fields={"question": "y"})).present["question"] == 1
     with pytest.raises(ConfigError, match="no record has it"):
         survey(open_records(paths, fields={"question": "z"}))
+
+
+# ---- questions by topic
+
+
+def test_a_run_that_names_topics_gets_its_questions_of_their_file() -> None:
+    """A record's own question stays; an unknown topic has a note; a bank's title is the same question."""
+    requests = [
+        {"request_id": 28, "title": "Tea", "limit": 200, "problem_statement": "How is it brewed?", "background": " "},
+        {"id": "29", "question": "Which teas are there?"},
+        {"topic_id": "29", "narrative": "Which teas are there?"},
+    ]
+    answers: list[dict[str, Any]] = [
+        {"metadata": {"run_id": "one", "topic_id": name}, "responses": [{"text": "Hot."}], "references": []}
+        for name in ("28", "29", "30")
+    ]
+    answers.append({"topic_id": "28", "question": "Why?", "response": "So."})
+    titles = [{"query_id": "28", "title_query": "tea", "claim_bank": [{"claim": "It takes hot water"}]}]
+    with open_records(answers, topics=read_topics(requests), bank=read_bank(titles)) as source:
+        records = [record for record in source if isinstance(record, Record)]
+    asked = ["Tea\nHow is it brewed?", "Which teas are there?", None, "Why?"]
+    assert [record.question for record in records] == asked
+    assert [[note for note in record.notes if "topic" in note and "no nuggets" not in note] for record in records] == [
+        [],
+        [],
+        ["question: the topics have no such topic"],
+        ["nuggets: the bank asks another question under this topic"],
+    ]
+    assert records[0].nuggets == (Nugget("It takes hot water"),)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"request_id": "1", "limit": 3}], "item 1: a topic without a question; expected {request_id, title}"),
+        ([{"title": "Tea"}], "item 1: a topic without an id"),
+        ([{"id": "1", "query": "a"}, {"qid": 1, "query": "b"}], "item 2: topic '1' comes again with another question"),
+    ],
+)
+def test_a_topic_that_asks_nothing_or_two_things_is_refused(rows: list[dict[str, Any]], said: str) -> None:
+    with pytest.raises(RecordError, match=re.escape(said)):
+        read_topics(rows)

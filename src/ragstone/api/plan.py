@@ -7,6 +7,7 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 from ragstone import __version__, metrics
@@ -21,7 +22,7 @@ from ragstone.metrics.base import Metric
 from ragstone.options import RunOptions, option_named
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
-from ragstone.records import Bank, Source, Survey, offered, open_records, read_bank, survey
+from ragstone.records import Bank, Source, Survey, offered, open_records, read_bank, read_topics, survey
 from ragstone.signature import TEXT_LIBRARIES, version_of
 from ragstone.types import NOTHING, Record
 
@@ -371,9 +372,11 @@ def uncascaded(plan: Plan, options: RunOptions) -> list[str]:
 
 def open_source(source: Any, spec: RunSpec, inspect: Callable[[Record], None], bank: Bank | None = None) -> Source:
     """Open the source; ``inspect`` checks each record in every reading. A tuple of paths is read as one."""
+    if spec.topics is not None:
+        _check_input(spec.topics, "--topics", source)
     more: dict[str, Any] = {
         "fields": spec.fields, "blocks": metrics.blocks(), "on_error": spec.on_error, "inspect": inspect, "bank": bank,
-        "cut": spec.cut, "layout": spec.layout,
+        "cut": spec.cut, "layout": spec.layout, "topics": None if spec.topics is None else read_topics(spec.topics),
     }  # fmt: skip
     return open_records(source, **more)
 
@@ -382,9 +385,14 @@ def bank_of(spec: RunSpec, source: Any) -> Bank | None:
     """Read the named bank of nuggets, if any; ConfigError if it and the records are both standard input."""
     if spec.nuggets is None:
         return None
-    if str(spec.nuggets) == "-" and "-" in (source if isinstance(source, tuple) else (source,)):
-        raise ConfigError("standard input can be used for the records or --nuggets, not both")
+    _check_input(spec.nuggets, "--nuggets", source)
     return read_bank(spec.nuggets)
+
+
+def _check_input(path: Path | str, flag: str, source: Any) -> None:
+    """Raise ConfigError if a file and the records are both standard input."""
+    if str(path) == "-" and "-" in (source if isinstance(source, tuple) else (source,)):
+        raise ConfigError(f"standard input can be used for the records or {flag}, not both")
 
 
 def check_overrides(record: Record) -> None:

@@ -121,7 +121,7 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     skips = resolve(options).on_error == "skip"
     found, able = api.validate(
         file, fields=options.fields, input_format=options.input_format, records_path=options.records_path,
-        on_error="skip", config=options.config,
+        on_error="skip", config=options.config, topics=options.topics,
     )  # fmt: skip
     following = ""
     if file != "-" and any(able.values()):  # a pipe is gone, and what no metric can use has to be mapped first

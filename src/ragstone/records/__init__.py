@@ -3,7 +3,8 @@
 `open_records` takes a path, several paths, standard input, a data set of the hub, a frame or any iterable of dicts,
 and gives a `Source`: it can be read any number of times, one record in memory at a time, and each reading gives
 the same records with the same ids. `survey` reads all of it once and says what is there. `read_bank` reads nuggets
-by topic, which a source can give to its records; `read_leaderboard` and `lines` read and write scores by run and topic.
+by topic and `read_topics` questions, which a source can give to its records; `read_leaderboard` and `lines` read and
+write scores by run and topic.
 
 Everything in a file is foreign: nothing is evaluated, sizes are bounded (`limits`), and what cannot be read
 is named with its file, line and field. A format is one file here and one line in `formats`.
@@ -21,6 +22,7 @@ from ragstone.records.leaderboards import FORMS, Form, LeaderboardRow, lines, re
 from ragstone.records.limits import MAX_RECORD_BYTES
 from ragstone.records.source import SetAside, Source, open_records
 from ragstone.records.survey import Note, Survey, has, survey
+from ragstone.records.topics import read_topics
 
 __all__ = [
     "ALIASES",
@@ -47,5 +49,6 @@ __all__ = [
     "open_records",
     "read_bank",
     "read_leaderboard",
+    "read_topics",
     "survey",
 ]

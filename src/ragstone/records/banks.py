@@ -69,7 +69,7 @@ class Bank:
         if found is not None and asked:
             if not (question or "").strip():
                 question = asked
-            elif folded(asked) != folded(question or ""):
+            elif not folded(question or "").startswith(folded(asked)):  # a title, of the whole request
                 notes.append(OTHER_QUESTION)
         return replace(record, question=question, nuggets=found, notes=tuple(notes))
 

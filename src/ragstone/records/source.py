@@ -38,11 +38,11 @@ SHOWN: Final = 3
 """Names of parts that a source's own name holds."""
 
 
-class TopicNuggets(Protocol):
-    """Nuggets by topic; `banks.Bank` is one."""
+class ByTopic(Protocol):
+    """What records get by their topic: `banks.Bank` gives nuggets, `topics.Topics` questions."""
 
     def given_to(self, record: Record) -> Record:
-        """The record with the nuggets of its topic."""
+        """The record with what its topic has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Source:
         *,
         on_error: OnError = "stop",
         inspect: Inspect | None = None,
-        bank: TopicNuggets | None = None,
+        joined: Sequence[ByTopic] = (),
         cut: Cut | None = None,
         layout: Layout | None = None,
     ) -> None:
@@ -99,7 +99,7 @@ class Source:
         self.on_error = on_error
         self._parts = tuple(parts)
         self._inspect = inspect
-        self._bank = bank
+        self._joined = joined
         self._cut = cut or Cut()
         self._layout = layout or Layout()
         self._tallies: dict[str, Recognised] = {}
@@ -198,8 +198,8 @@ class Source:
             record = _whole(value, where) if isinstance(value, Record) else self.mapper.record(where, value)
             if run:
                 record = _of_run(record, run)
-            if self._bank:
-                record = self._bank.given_to(record)
+            for one in self._joined:
+                record = one.given_to(record)
             for inspect in inspects:
                 _inspected(record, inspect)
         except RecordError as error:
@@ -262,7 +262,8 @@ def open_records(
     blocks: Mapping[str, str] = NOTHING,
     on_error: OnError = "stop",
     inspect: Inspect | None = None,
-    bank: TopicNuggets | None = None,
+    bank: ByTopic | None = None,
+    topics: ByTopic | None = None,
     cut: Cut | None = None,
     layout: Layout | None = None,
 ) -> Source:
@@ -279,6 +280,7 @@ def open_records(
         on_error: what a record that cannot be read does: ``stop`` raises, ``skip`` yields a SetAside.
         inspect: shown every record in every reading; the InputError it raises is that record's error.
         bank: nuggets by topic, which take the place of the records' own.
+        topics: questions by topic, for records without their own.
         cut: the part of the input that is read.
         layout: the export that the rows are of, else it is recognised, and where the list of rows stands.
 
@@ -287,9 +289,10 @@ def open_records(
         ConfigError: the mapping, ``on_error`` or the ``hf://`` address is not usable, or an input is given twice.
         InputError: the object is no source of records.
     """
+    joined = [one for one in (topics, bank) if one is not None]
     if isinstance(source, Source):
-        if bank is not None or cut:
-            given = "no bank" if bank is not None else "neither limit nor sample"
+        if joined or cut:
+            given = "no bank" if bank is not None else "no topics" if joined else "neither limit nor sample"
             raise InputError(f"a source that is open takes {given}: give it to open_records with what is to be read")
         return source
     if on_error not in ("stop", "skip"):
@@ -298,7 +301,7 @@ def open_records(
     listed = source if isinstance(source, list | tuple) else ()
     paths = [os.fspath(path) for path in listed if isinstance(path, str | os.PathLike)]
     parts = _several(paths, mapper) if paths and len(paths) == len(listed) else [_part(source, mapper)]
-    return Source(parts, mapper, on_error=on_error, inspect=inspect, bank=bank, cut=cut, layout=layout)
+    return Source(parts, mapper, on_error=on_error, inspect=inspect, joined=joined, cut=cut, layout=layout)
 
 
 def _several(names: Sequence[str], mapper: Mapper) -> list[InputPart]:
