@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: help demo test check format model evaluate-model benchmark lock clean
+.PHONY: help demo test check format model evaluate-model benchmark lock clean test-services
 
 help:
 	@echo "make demo    weigh the example traces and print the result"
 	@echo "make test    run the tests"
+	@echo "make test-services  pull from and push to real Phoenix and MLflow servers on this machine (installs 2 GB, once)"
 	@echo "make check   everything CI runs: format, lint, types, architecture, tests, wheel"
 	@echo "make benchmark  measure what the engine adds to a call, beside a bare client"
 	@echo "make model   refit the embedded judge (needs the training data, see training/README.md)"
@@ -33,6 +34,20 @@ demo: $(VENV)/.core
 
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -q -n auto --cov --cov-report=term:skip-covered
+
+$(VENV)/phoenix/.there:
+	@$(PYTHON) -m venv $(VENV)/phoenix
+	@$(VENV)/phoenix/bin/python -m pip --disable-pip-version-check -q install "arize-phoenix>=13"
+	@touch $@
+
+$(VENV)/mlflow/.there:
+	@$(PYTHON) -m venv $(VENV)/mlflow
+	@$(VENV)/mlflow/bin/python -m pip --disable-pip-version-check -q install "mlflow>=3.5"
+	@touch $@
+
+test-services: $(VENV)/.dev $(VENV)/phoenix/.there $(VENV)/mlflow/.there
+	@RAGSTONE_PHOENIX_PYTHON=$(CURDIR)/$(VENV)/phoenix/bin/python RAGSTONE_MLFLOW_PYTHON=$(CURDIR)/$(VENV)/mlflow/bin/python \
+	$(BIN)/python -m pytest -q -n0 --no-cov tests/services
 
 benchmark: $(VENV)/.core
 	@$(BIN)/python benchmarks/engine.py

@@ -322,7 +322,8 @@ def _option(parameter: Any) -> str:
 
 
 def _argument(parameter: Any) -> str:
-    return str(parameter.metavar if parameter.required else f"[{parameter.metavar}]")
+    name = parameter.metavar if parameter.required else f"[{parameter.metavar}]"
+    return f"{name}{'...' if parameter.nargs != 1 else ''}"
 
 
 def _cell(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Draw the README's picture: what ``ragstone run examples/traces.jsonl`` prints, as an SVG file.
+"""Draw what two commands print, as SVG files for the README and the docs.
 
 python docs/picture.py
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -49,25 +50,37 @@ FORM: Final = """\
 """
 
 
+PICTURES: Final = {
+    "run.svg": "ragstone run examples/traces.jsonl",
+    "agree.svg": "ragstone agree last examples/labels.jsonl",
+}
+"""The command that each picture shows. Each runs after those before it, in one folder."""
+
+
 def main() -> None:
-    """Run the example as in a terminal of 84 columns that wants colour, and keep what it shows."""
+    """Run the commands as in a terminal of 84 columns that wants colour, and keep what they show."""
     if sys.argv[1:]:
         raise SystemExit(f"it takes no arguments, and draws anew: {sys.argv[1:]}")
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "traces.jsonl").write_bytes((HERE.parent / "examples" / "traces.jsonl").read_bytes())
-        done = subprocess.run(
-            [sys.executable, "-m", "ragstone", "run", "traces.jsonl", "--quiet"],
-            cwd=folder,
-            env={**os.environ, "COLUMNS": str(WIDTH), "FORCE_COLOR": "1", "TERM": "xterm-256color"},
-            check=True,
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
-        )
+        shutil.copytree(HERE.parent / "examples", Path(folder, "examples"))
+        for name, command in PICTURES.items():
+            draw(command, HERE / "images" / name, folder)
+
+
+def draw(command: str, target: Path, folder: str) -> None:
+    """Write what a command prints in a folder as an SVG file."""
+    done = subprocess.run(
+        [sys.executable, "-m", *command.split()],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": str(WIDTH), "FORCE_COLOR": "1", "TERM": "xterm-256color"},
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+    )
     console = Console(width=WIDTH, record=True, file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    console.print(Text.from_ansi("$ ragstone run examples/traces.jsonl\n" + done.stdout.rstrip() + "\n"))
-    svg = console.export_svg(title="ragstone", theme=INK, code_format=FORM, unique_id="run")
-    target = HERE / "images" / "run.svg"
-    target.parent.mkdir(exist_ok=True)
+    console.print(Text.from_ansi(f"$ {command}\n{done.stdout.rstrip()}\n"))
+    svg = console.export_svg(title="ragstone", theme=INK, code_format=FORM, unique_id=target.stem)
     target.write_text(svg, encoding="utf-8")
     print(target)  # noqa: T201 - a script
 

@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from ragstone.errors import InputError
+from ragstone.judges.human import HumanJudge
 from ragstone.labels import LabelDraw, LabelRow, read_labels, text_hash
 
 ROW = LabelRow(
@@ -25,6 +26,9 @@ def test_a_row_is_read_as_it_was_written(tmp_path: Path) -> None:
     unsure = LabelRow("r1", "r1/claim/2", "support", None)
     assert unsure.as_json() == {"record": "r1", "unit": "r1/claim/2", "task": "support", "label": None}
     assert rows(tmp_path, ROW.as_json(), unsure.as_json(), ROW.as_json()) == [ROW, unsure]
+    marked = b"\xef\xbb\xbf" + orjson.dumps(ROW.as_json()) + b"\r"
+    assert rows(tmp_path, marked, unsure.as_json()) == [ROW, unsure], "as an editor on Windows saves it"
+    assert HumanJudge("human", str(tmp_path / "labels.jsonl")).can("support")
 
 
 def test_the_hash_is_of_the_text_without_blank_ends() -> None:
@@ -42,7 +46,7 @@ def test_the_hash_is_of_the_text_without_blank_ends() -> None:
         ({**ROW.as_json(), "text": ["Six."]}, r":2: 'text' is a list"),
         ({**ROW.as_json(), "draw": {"mode": "best"}}, r":2: 'draw' is"),
         ({**ROW.as_json(), "draw": {"mode": "random", "seed": 0, "n": "20", "of": 400}}, r":2: seed, n and of"),
-        ({**ROW.as_json(), "label": "no"}, r":2: r1/claim/1 \(support\) is labelled no by ana, and yes before"),
+        ({**ROW.as_json(), "label": "no"}, r":2: r1/claim/1 \(support\) is labelled yes and no by ana; keep one"),
     ],
 )
 def test_a_wrong_row_is_refused_with_its_place(tmp_path: Path, line: object, said: str) -> None:

@@ -85,7 +85,7 @@ def test_the_best_of_sixty_is_found_and_a_kill_is_paid_once(judged: FakeServer) 
     assert len(found.equals) == len(FORMATS) - 1
     assert found.cheapest is winner
     assert (found.units, found.records, found.halves) == (12, COUNT, (2, 2))
-    assert found.notes == ("2 records of records.jsonl without a label not read",)
+    assert found.notes == ("2 records of records.jsonl not read: no label",)
 
 
 def test_what_is_paid_is_what_was_estimated_and_nothing_the_second_time(judged: FakeServer) -> None:
@@ -131,7 +131,7 @@ def test_two_versions_of_a_prompt_are_compared(judged: FakeServer, tmp_path: Pat
 
 
 def test_a_budget_is_of_all_combinations_together(judged: FakeServer) -> None:
-    with pytest.raises(BudgetReached):
+    with pytest.raises(BudgetReached, match=r"--max-calls 1 is reached \(what 2 of 4 combinations left\)"):
         tune(judged, max_calls=2 * COUNT + 1)
     assert judged.count == 2 * COUNT + 1
     assert tune(judged).bill["calls"] == 2 * COUNT - 1
@@ -216,6 +216,14 @@ def test_records_without_labels_are_no_input() -> None:
     write("labels.jsonl", rows(COUNT))
     with pytest.raises(InputError, match=r"no labelled record is in it; the labels are of records like 'r0'"):
         ragstone.tune("labels.jsonl", [{"id": "x", "response": "R."}], "embedded")
+
+
+def test_claims_without_their_texts_need_a_judge_that_writes_them() -> None:
+    write("labels.jsonl", [replace(row, text="") for row in city_rows()])
+    with pytest.raises(InputError, match=r"labels.jsonl: no row has the text of its unit; .*: -j claims=NAME$"):
+        ragstone.tune("labels.jsonl", city_records(), "embedded")
+    found = ragstone.tune("labels.jsonl", city_records(), ["embedded", "claims=embedded"])
+    assert (found.units, found.winner.interval) == (40, None), "each record has the same matrix"
 
 
 def test_labels_of_two_metrics_need_a_name_and_worst_ones_are_not_used(judged: FakeServer) -> None:

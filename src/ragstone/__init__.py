@@ -13,13 +13,13 @@ __version__ = "0.1.0"
 
 _HOMES: Final = {
     "api": (
-        "aevaluate", "agree", "check", "compare", "estimate", "evaluate", "label", "open_run", "score", "tune",
-        "validate",
+        "aevaluate", "agree", "check", "compare", "estimate", "evaluate", "label", "open_run", "pull", "push",
+        "score", "tune", "validate",
     ),
     "options": ("Progress", "RunOptions"),
     "errors": (
         "BackendError", "BudgetReached", "ConfigError", "InputError", "JudgeError", "ParseError",
-        "RagstoneError", "RecordError", "StoreError", "TemplateError",
+        "RagstoneError", "RecordError", "ServiceError", "StoreError", "TemplateError",
     ),
     "analysis.agreement": ("Agreement",),
     "analysis.tuning": ("Tuning",),

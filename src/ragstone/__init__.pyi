@@ -13,6 +13,8 @@ from ragstone.api import estimate as estimate
 from ragstone.api import evaluate as evaluate
 from ragstone.api import label as label
 from ragstone.api import open_run as open_run
+from ragstone.api import pull as pull
+from ragstone.api import push as push
 from ragstone.api import score as score
 from ragstone.api import tune as tune
 from ragstone.api import validate as validate
@@ -24,6 +26,7 @@ from ragstone.errors import JudgeError as JudgeError
 from ragstone.errors import ParseError as ParseError
 from ragstone.errors import RagstoneError as RagstoneError
 from ragstone.errors import RecordError as RecordError
+from ragstone.errors import ServiceError as ServiceError
 from ragstone.errors import StoreError as StoreError
 from ragstone.errors import TemplateError as TemplateError
 from ragstone.forecast.summary import Estimate as Estimate

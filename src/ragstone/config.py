@@ -360,7 +360,7 @@ def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:
         judge_spec.check_address(address, f"judges.{name}.base_url")
     extra = dict(table.get("extra_body", {}))
     judge_spec.check_extra(extra, f"judges.{name}.extra_body")
-    made: dict[str, Any] = {
+    made: dict[str, Any] = judge_spec.usual(provider) | {
         key: float(value) if isinstance(value, float | int) and key in ("timeout", "temperature") else value
         for key, value in table.items()
         if key not in ("prompts", "seed", "extra_body", "price")

@@ -11,6 +11,7 @@ The tree::
     ├── JudgeError            a judge failed
     │   ├── BackendError      no answer came; ``retryable`` and ``hint`` say what to do
     │   └── ParseError        an answer cannot be parsed; ``reply`` holds it
+    ├── ServiceError          a server of traces cannot be reached or refuses; ``hint`` says what to do
     ├── BudgetReached         a limit on money, calls or tokens; the command line exits with 4
     └── StoreError            the store cannot be read or written
 
@@ -85,8 +86,8 @@ class BackendError(JudgeError):
     wrong key, an unknown model), so the run stops. ``retry_after``: seconds the endpoint asked to wait.
     ``hint``: what the user can do. ``too_long``: the request exceeds the model's context. ``spent``: the tokens that
     the endpoint counted (input, output, cached, reasoning), if it did. ``lost``: the request was sent and no reply
-    came; it may have been charged. ``status``: the HTTP status, 0 if there was none. ``allowance``: what is left of the
-    endpoint's limits, as it said.
+    came; it may have been charged. ``status``: the HTTP status, 0 if there was none. ``loading``: the server reads
+    its model. ``allowance``: what is left of the endpoint's limits, as it said.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class BackendError(JudgeError):
         spent: tuple[int | None, int | None, int | None, int | None] | None = None,
         lost: bool = False,
         status: int = 0,
+        loading: bool = False,
         allowance: object = None,
     ) -> None:
         self.retryable = retryable
@@ -112,8 +114,14 @@ class BackendError(JudgeError):
         self.spent = spent
         self.lost = lost
         self.status = status
+        self.loading = loading
         self.allowance = allowance
         super().__init__(message, judge=judge)
+
+    @property
+    def busy(self) -> bool:
+        """Whether the endpoint is well and takes no call now: that is no failed try, and no sign of its death."""
+        return self.loading or self.status == 429
 
 
 class ParseError(JudgeError):
@@ -122,6 +130,14 @@ class ParseError(JudgeError):
     def __init__(self, message: str, *, reply: str = "", judge: str = "") -> None:
         self.reply = reply
         super().__init__(message, judge=judge)
+
+
+class ServiceError(RagstoneError):
+    """A server of traces cannot be reached, or refuses; ``hint`` is what the user can do."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        self.hint = hint
+        super().__init__(message)
 
 
 class BudgetReached(RagstoneError):  # noqa: N818 - not a fault: the limit worked

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import math
+from codecs import BOM_UTF8
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -47,7 +49,8 @@ class LabelRow:
 
     ``label`` None means that the person could not tell. ``hash`` is ``text_hash`` of what the person read as the unit,
     empty where that is not known; ``text`` is the unit itself where a judge wrote it (claims, nuggets). ``rubric`` is a
-    hash of the scale's text. ``seconds`` is the time that the label took.
+    hash of the scale's text. ``seconds`` is the time that the label took. ``response`` is ``text_hash`` of the response
+    that the label is about, empty for any.
     """
 
     record: str
@@ -60,11 +63,17 @@ class LabelRow:
     rubric: str = ""
     hash: str = ""
     text: str = ""
+    response: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The row without its empty fields; ``label`` is always there."""
         every = asdict(self)
         return {name: value for name, value in every.items() if name == "label" or value not in (None, "")}
+
+
+def worst(row: LabelRow) -> bool:
+    """Whether the row is of a worst-first draw."""
+    return row.draw is not None and row.draw.mode == "worst"
 
 
 def text_hash(text: str) -> str:
@@ -86,7 +95,7 @@ def row_from_json(row: object, where: str) -> LabelRow:
     timed = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if seconds is not None and not (timed and math.isfinite(seconds) and seconds >= 0):
         raise InputError(f"{where}: seconds is {seconds!r}; expected a number of at least 0")
-    texts = {name: row.get(name) or "" for name in ("annotator", "rubric", "hash", "text")}
+    texts = {name: row.get(name) or "" for name in ("annotator", "rubric", "hash", "text", "response")}
     if wrong := next((name for name, value in texts.items() if not isinstance(value, str)), None):
         raise InputError(f"{where}: '{wrong}' is a {type(row[wrong]).__name__}, not a text")
     return LabelRow(row["record"], row["unit"], row["task"], label, seconds=seconds, draw=_draw(row, where), **texts)
@@ -114,22 +123,26 @@ def read_labels(path: Path | str) -> Iterator[LabelRow]:
 
     The same label twice is one; two different ones of one annotator for a unit and task are refused.
     """
-    return each_once(_rows(path))
+    return each_once((f"{where}: ", row) for where, row in _rows(path))
 
 
 def each_once(rows: Iterable[tuple[str, LabelRow]]) -> Iterator[LabelRow]:
-    """Rows with their places, each label once; InputError for two of one annotator for a unit and task."""
-    seen: dict[tuple[str, str, str, str], str | None] = {}
+    """Rows, each after its place, each label once; InputError for two of one annotator for a unit, its text and a task.
+
+    Rows with the hashes of two texts are of two units that have one id.
+    """
+    seen: dict[tuple[str, str, str, str], dict[str, str | None]] = defaultdict(dict)
     for where, row in rows:
-        key = (row.record, row.unit, row.task, row.annotator)
-        if key not in seen:
-            seen[key] = row.label
+        given = seen[row.record, row.unit, row.task, row.annotator]
+        before = [label for text, label in given.items() if text == row.hash or not (text and row.hash)]
+        if not before:
+            given[row.hash] = row.label
             yield row
-        elif seen[key] != row.label:
-            who = f" by {row.annotator}" if row.annotator else ""
+        elif before[0] != row.label:
+            who = f"by {row.annotator}" if row.annotator else "without an annotator"
             raise InputError(
-                f"{where}: {row.unit} ({row.task}) is labelled {row.label}{who}, and {seen[key]} before; "
-                "keep one of the two lines"
+                f"{where}{row.unit} ({row.task}) is labelled {before[0]} and {row.label} {who}; keep one of them, or "
+                "name the annotators"
             )
 
 
@@ -140,7 +153,7 @@ def _rows(path: Path | str) -> Iterator[tuple[str, LabelRow]]:
                 if line.strip():
                     where = f"{path}:{number}"
                     try:
-                        yield where, row_from_json(orjson.loads(line), where)
+                        yield where, row_from_json(orjson.loads(line.removeprefix(BOM_UTF8)), where)
                     except orjson.JSONDecodeError as error:
                         raise InputError(f"{where}: not JSON ({error}); {EXPECTED}") from error
     except OSError as error:

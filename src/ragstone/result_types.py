@@ -275,11 +275,14 @@ class MetricAgreementDict(TypedDict):
 class AgreementDict(TypedDict):
     """Agreement that ``agree --attach`` keeps with a run: the gold labels, who gave them, and each metric's.
 
+    ``labelled_by`` is ``people`` (also where it is not there), or ``run NAME`` for another judge's verdicts.
+
     ``results`` is the hash of the results file that it is of, in a folder's summary.json; a store needs none.
     """
 
     gold: list[str]
     annotators: list[str]
+    labelled_by: NotRequired[str]
     at: str
     metrics: dict[str, MetricAgreementDict]
     results: NotRequired[str]

@@ -37,6 +37,9 @@ RESPONSE: Final = "response"
 DETAILS: Final = "context_details"
 """The key of a record's ``meta`` for further fields of its passages, by passage id: score, judgment."""
 
+ORIGIN: Final = "origin"
+"""The key of a record's ``meta`` for the trace that it was read from: ``format``, ``trace`` and ``span``, the root."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:

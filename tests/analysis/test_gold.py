@@ -71,7 +71,7 @@ def traced(tmp_path: Path, labels: Mapping[str, Any], **more: Any) -> Run:
 
 def gold(given: object, run: AnyRun) -> list[LabelRow]:
     assert isinstance(run, Run)
-    return gold_rows(str(given), run, lambda which: find_run(run.store, which))
+    return gold_rows(str(given), run, lambda which: find_run(run.store, which)).rows
 
 
 def labels(rows: list[LabelRow]) -> dict[tuple[str, str], str | None]:

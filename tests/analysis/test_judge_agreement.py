@@ -176,6 +176,10 @@ def test_one_annotator_cannot_give_two_labels(compare: Any) -> None:
     assert compare(run, rows("a", ["yes"]), rows("a", ["yes"])).rows == 1
     with pytest.raises(InputError, match=r"a/claim/1 \(support\) is labelled yes and no without an annotator"):
         compare(run, rows("a", ["yes"]), rows("a", ["no"]))
+    ours, old = (rows("a", ["yes"], hash=text_hash(text)) for text in ("One.", "Another text."))
+    for label in ("yes", "no"):
+        found = compare(run, [replace(old[0], label=label)], ours)
+        assert (found.joined, found.refused[0].problem) == (1, "changed_text"), "the other label is of another text"
 
 
 def test_a_result_that_ragstone_did_not_write_is_named(compare: Any) -> None:
@@ -275,6 +279,8 @@ def test_a_record_has_its_best_passage_and_its_worst_sentence(compare: Any) -> N
     one_metric = found["grounding"]
     assert one_metric.items.matrix.n == 0
     assert one_metric.leading.matrix == Matrix(((1, 0), (0, 1))), "of b no claim is known to be the worst"
+    drawn = [row("a/response/1", "yes", draw=WORST), row("c/response/1", "yes")]
+    assert compare(claims, drawn)["grounding"].leading.matrix == Matrix(((0, 0), (0, 1))), "a is of a worst-first draw"
 
 
 def test_agreement_by_a_field(compare: Any) -> None:
@@ -324,8 +330,22 @@ def test_few_labels_stand_for_themselves(compare: Any) -> None:
     assert mean.more == 27
     (lone,) = compare(*many(60, 1))["grounding"].means
     assert (lone.value, lone.withheld) == (None, "only 1 record is labelled in full")
-    alike = compare([one("a", ["yes"]), one("b", ["yes"])], [*rows("a", ["yes"]), *rows("b", ["yes"])])
-    assert alike["grounding"].means[0].withheld.endswith("people's values are all the same, so there is no interval")
+    results, gold = many(60, 40)
+    for labelled in (9, 40):
+        (alike,) = compare(results, [replace(each, label="yes") for each in gold[: 2 * labelled]])["grounding"].means
+        assert (alike.value, alike.withheld) == (None, "people's values are all the same, so there is no interval")
+
+
+@pytest.mark.parametrize("method", ["ppi", "rogan_gladen"])
+def test_empty_records_keep_the_value_that_on_empty_gives(compare: Any, method: str) -> None:
+    """No label can change it: the mean of the others is corrected, and counts as much as there are of them."""
+    results = [one(f"r{n}", ["yes" if n % 4 else "no"], position=n + 1) for n in range(90)]
+    gold = [each for n in range(45) for each in rows(f"r{n}", ["yes" if n % 4 and n % 7 else "no"])]
+    empty = [one(f"e{n}", [], value=0.0, position=n + 91) for n in range(60)]
+    plain, whole = (compare(run, gold, correction=method)["grounding"].means[0] for run in (results, results + empty))
+    for name in ("raw", "value", "low", "high"):
+        assert getattr(whole, name) == pytest.approx(getattr(plain, name) * 90 / 150), name
+    assert (whole.method, whole.records, whole.people) == (method, 150, plain.people)
 
 
 def test_a_worst_first_draw_enters_no_interval(compare: Any) -> None:
@@ -340,6 +360,8 @@ def test_a_worst_first_draw_enters_no_interval(compare: Any) -> None:
     assert (mixed.items.matrix.n, mixed.worst) == (70, 10)
     assert mixed.items.interval is not None
     assert (mixed.means[0].method, mixed.means[0].labelled) == ("ppi", 35)
+    twice = compare(results, [*gold[:10], *fair])["grounding"]
+    assert (twice.worst, twice.means[0].labelled) == (0, 35), "what both drew is of the random one too"
 
 
 def test_labels_without_a_draw_are_taken_for_a_random_sample_and_that_is_said(compare: Any) -> None:
@@ -349,6 +371,9 @@ def test_labels_without_a_draw_are_taken_for_a_random_sample_and_that_is_said(co
         "the labels do not say how their records were drawn; intervals and corrections assume a random sample",
     )
     assert compare(*many(60, 40)).notes == ()
+    assert compare(*many(60, 40, draw=replace(RANDOM, of=59))).notes == (
+        "records were drawn from 59, and the run has 60; intervals and corrections assume all",
+    )
     by_topic = compare(*many(60, 40, draw=replace(RANDOM, by="topic")))
     assert by_topic.notes == ("records were drawn by topic; corrections assume that each group has its share",)
 

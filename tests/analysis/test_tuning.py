@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from ragstone.analysis.tuning import AskedCombination, Combination, TunedUnit, fitted, kappa_of, ranked, split
+from ragstone.analysis.tuning import AskedCombination, Combination, TunedUnit, fitted, ranked, split
 from ragstone.errors import InputError
 from ragstone.judges.base import Cuts
+from ragstone.stats.agreement import kappa_of
 from ragstone.stats.means import mean
 
 
@@ -27,12 +28,6 @@ def units(golds: list[int], judged: Sequence[int | None], size: int = 2) -> list
     """Units of records of so many each."""
     pairs = enumerate(zip(golds, judged, strict=True))
     return [TunedUnit(f"r{at // size}", gold, label) for at, (gold, label) in pairs]
-
-
-def test_kappa_is_cohens() -> None:
-    """The worked matrix, and none where only one label is used."""
-    assert kappa_of([20, 5, 1, 4, 15, 6, 2, 3, 44], 3) == pytest.approx(0.6640, abs=5e-5)
-    assert kappa_of([7, 0, 0, 0], 2) is None
 
 
 def test_halves_have_two_labels_each_and_come_from_the_seed() -> None:

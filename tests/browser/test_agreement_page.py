@@ -75,7 +75,7 @@ def test_the_page_shows_who_differs_where_and_executes_nothing(
     browser: Chromium, serious: Serious, tmp_path: Path
 ) -> None:
     """Every record, unit, reason, quote, annotator and refused label is a payload; the page asks for nothing."""
-    source = [row(n, text) for n, text in enumerate(PAYLOADS)]
+    source = [{**row(n, text), "run_id": f"{ALL} {n % 4}"} for n, text in enumerate(PAYLOADS)]
     run = evaluate(source, ["grounding"], ScriptedJudge(answer), store=tmp_path / "s.db", name=ALL)
     labels = []
     for result in run.results():
@@ -103,6 +103,8 @@ def test_the_page_shows_who_differs_where_and_executes_nothing(
     for part in ("people\nyes (2 of 3)", "judge\nno (more strict)", "<script>window.hit = 1</script>", "passage 1"):
         assert part in first
     assert browser.evaluate("document.querySelector('h1').textContent") == seen(run.name)
+    assert "tau_ap-b" in browser.text("section:has(#figures0)")
+    assert len(browser.all("section:has(#figures0) tbody tr")) == 4
     assert "label not on the scale" in browser.text("section:has(#refused)")
     assert len(browser.all("section:has(#annotators) tbody tr")) == 4
     browser.size(1280, 900)

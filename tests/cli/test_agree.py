@@ -57,7 +57,11 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
         "Judge is not shown to agree with people: kappa .26 (.00–.67) on 16 claims of 5 records; "
         "guessing 'yes' is right in 69 %. "
     )
-    for part in ("people in rows, judge in columns", "ana and ben: kappa 1.00", "to halve each interval: grounding 15"):
+    for part in (
+        "people in rows, judge in columns",
+        "ana and ben: kappa 1.00",
+        "to label to halve each interval: grounding 15",
+    ):
         assert part in came.flat, part
     (command,) = pasted(came.out)
     assert command[:2] == ["show", "1"]
@@ -107,7 +111,10 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
             verdict.update(label=None, value=None, failure="cut off")
         changed = {
             "calls": [{**call, "reading": reading}],
-            "meta": {"team": "red" if result["position"] % 2 else "blue"},
+            "meta": {
+                "team": "red" if result["position"] % 2 else "blue",
+                "run_id": f"{HOSTILE} {result['position'] % 2}",
+            },
         }
         lines.append(orjson.dumps({**result, **changed}))
     run.store.close()
@@ -118,10 +125,11 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
     assert came.widest <= width
     for part in (
         "unjudged no yes", "By meta.team", "grounding blue",
-        "not used: the score does not follow",
+        "Systems by grounding 2 systems", "rank correlation needs at least 3",
+        "not used: scored with settings other than the run's",
         "Replies parsed in full one support short_cot keyed 0 of 1",
         "grounding: 5 claims without a verdict; counted as errors, accuracy is",
-        "left out 1 tied between annotators, 5 without a verdict.",
+        "claims left out: 1 tied between annotators, 5 without a verdict.",
     ):  # fmt: skip
         assert part in came.flat, part
     assert "Next" not in came.out, "a run in a folder has no number to show it by"

@@ -179,9 +179,9 @@ def test_what_has_no_corrected_mean_is_an_error_and_never_a_pass() -> None:
     made()
     (error,) = decided(grounding=0).decisions
     assert (error.outcome, error.found) == ("error", "no corrected mean: no labels are attached")
-    assert error.notes == ("to attach one: ragstone agree 1 labels.jsonl --attach --store s.db",)
+    assert error.notes == ("attach labels: ragstone agree 1 labels.jsonl --attach --store s.db",)
     assert decided("out/", grounding=0).decisions[0].notes == (
-        "to attach one: ragstone agree out labels.jsonl --attach",
+        "attach labels: ragstone agree out labels.jsonl --attach",
     )
     attach_agreement(open_run("main", "s.db"), agreement())
     assert [one.outcome for one in decided(grounding=0, context_relevance=0, groundedness=0).decisions] == [

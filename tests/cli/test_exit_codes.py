@@ -121,11 +121,14 @@ def test_the_version() -> None:
     [
         (("show",), "ragstone show [OPTIONS] [RUN] [RECORD]"),
         (("prompts", "check"), "ragstone prompts check [OPTIONS] [FILE]..."),
+        (("agree",), "ragstone agree [OPTIONS] RUN GOLD..."),
     ],
 )
 def test_what_may_be_left_out_is_in_brackets_once(command: tuple[str, ...], usage: str) -> None:
-    """On the usage line of a command's help."""
-    assert ragstone(*command, "-h").out.splitlines()[0] == f"Usage: {usage}"
+    """On the usage line of a command's help, which has no other brackets; arguments are listed without a type."""
+    lines = ragstone(*command, "-h").out.splitlines()
+    assert lines[0] == f"Usage: {usage}"
+    assert not [line for line in lines if "<" in line]
 
 
 def test_every_error_has_its_code() -> None:

@@ -16,6 +16,7 @@ from typing import get_args
 import pytest
 from pages import ADDRESS, DOCS, ROOT, Reader, blocks, commands, labelled, matches, pages, run
 
+from fake_tools import FakePhoenix
 from ragstone.judges import spec
 from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.spec import STRUCTURED
@@ -53,9 +54,17 @@ def server() -> Iterator[FakeServer]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def phoenix() -> Iterator[FakePhoenix]:
+    with FakePhoenix() as running:
+        running.project = "assistant"
+        running.seed(2)
+        yield running
+
+
 @pytest.fixture
-def reader(server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
-    """A reader in a folder of their own, who has a key and the example traces. No page reaches a real endpoint."""
+def reader(server: FakeServer, phoenix: FakePhoenix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
+    """A reader in a folder of their own, who has keys and the example traces. No page reaches a real endpoint."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -65,7 +74,8 @@ def reader(server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for preset in spec.PRESETS.values():
         if preset.key:
             monkeypatch.delenv(preset.key, raising=False)
-    monkeypatch.setenv(KEY, "sk-of-the-docs")
+    for name, value in {KEY: "sk-of-the-docs", "PHOENIX_ENDPOINT": phoenix.url, **phoenix.environment}.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("COLUMNS", "100")
     for name in ("RAGSTONE_CONFIG", "RAGSTONE_STORE", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)

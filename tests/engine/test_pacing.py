@@ -192,6 +192,15 @@ def test_an_endpoint_that_refuses_all_for_as_long_as_a_call_may_take_ends_the_ru
     assert found.refused <= 40
 
 
+@pytest.mark.parametrize("count", [1, 40])
+def test_a_server_that_loads_its_model_is_waited_for(count: int) -> None:
+    """Two minutes of HTTP 503, as llama.cpp answers: more attempts than a call has, and no failed one."""
+    loading = BackendError("m: HTTP 503: Loading model", retryable=True, status=503, loading=True)
+    found = through(count, lambda seen: loading if seen.now < 120 else None)
+    assert (found.error, found.statuses) == (None, ["scored"] * count)
+    assert 120 < found.seconds < 180
+
+
 def test_a_call_alone_that_is_always_refused_ends_with_its_deadline() -> None:
     """There is nobody else to tell that the endpoint answers; the record says how to go on."""
     found = through(1, lambda seen: refusal())

@@ -133,6 +133,31 @@ def test_where_all_are_refused_all_wait_as_long_as_is_asked_and_one_tries() -> N
     within(work)
 
 
+def test_a_slow_reply_and_a_model_that_is_loading_are_told() -> None:
+    """Of the oldest call that is under way, whether others wait for its place or not."""
+
+    async def work() -> None:
+        door = queue(1)
+        turn = await door.enter(CALL)
+        await asyncio.sleep(9)
+        assert door.limit() == ""
+        await asyncio.sleep(3)
+        assert door.limit() == "waiting for a reply for 12 s"
+        waiting = asyncio.ensure_future(door.enter(CALL))
+        await asyncio.sleep(1)
+        assert door.limit() == "concurrency 1, waiting for a reply for 13 s"
+        waiting.cancel()
+        loading = BackendError("Loading model", retryable=True, status=503, loading=True)
+        for _ in range(12):
+            door.refused(turn, CALL, loading, half)
+            turn = await door.enter(CALL)
+        door.refused(turn, CALL, loading, half)
+        assert door.limit().startswith("model loading, one call at a time, the next in ")
+        assert not door.breaker.dead(now())
+
+    within(work)
+
+
 @pytest.mark.parametrize("status", [429, 503, 529])
 def test_places_fall_after_what_says_too_many_and_are_told(status: int) -> None:
     async def work() -> None:

@@ -72,7 +72,7 @@ def test_pacing_and_estimates_read_the_size_of_a_request(installed: Path) -> Non
         return Queues([(judge.backend, "m")], 5, 60.0).of(judge.backend).tokens.of(call)[0]
 
     tokens = asyncio.run(expected())
-    assert 4096 < tokens < 4096 + len(call.body)
+    assert 1054 < tokens < 1054 + len(call.body)
     assert b"longest" in call.body
 
 

@@ -27,6 +27,16 @@ def test_a_preset_is_a_provider_and_a_model(preset: str) -> None:
     assert bool(spec.preset.key) != spec.preset.local
 
 
+@pytest.mark.parametrize(("preset", "port"), [
+    ("llamacpp", 8080), ("lmstudio", 1234), ("ollama", 11434), ("sglang", 30000), ("tgi", 3000), ("vllm", 8000),
+])  # fmt: skip
+def test_a_server_here_has_its_own_port_and_time_to_answer(preset: str, port: int) -> None:
+    """Those that answer a few at a time are not sent 64 calls, which would wait there until they time out."""
+    spec = parse(f"{preset}:m")
+    assert (spec.preset.base_url, spec.timeout) == (f"http://127.0.0.1:{port}/v1", 600.0)
+    assert spec.concurrency == (4 if preset in ("llamacpp", "lmstudio", "ollama") else 64)
+
+
 @pytest.mark.parametrize(
     ("name", "model", "base_url"),
     [

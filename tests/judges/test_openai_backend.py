@@ -541,6 +541,34 @@ def test_only_a_refused_request_leaves_anything_out(status: int) -> None:
         assert server.seen == {status: 1}
 
 
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, "request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it"),
+        (400, "the request exceeds the available context size. try increasing the context size"),
+        (500, "Context size has been exceeded."),
+        (400, "The input (61709 tokens) is longer than the model's context length (40960 tokens)."),
+        (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 900 and 4096"),
+    ],
+    ids=["llamacpp", "llamacpp-older", "llamacpp-mid-reply", "sglang", "tgi"],
+)
+def test_what_local_servers_say_of_a_request_that_is_too_long(status: int, said: str) -> None:
+    """It is not tried again, not even after HTTP 500, and a trace is split."""
+    body = {"error": said, "error_type": "validation"} if status == 422 else said
+    with FakeServer(script=[Scripted(body, status=status)]) as server:
+        found = error(server)
+    assert (found.too_long, found.retryable, found.fatal) == (True, False, False)
+
+
+def test_a_server_that_loads_its_model_is_busy_and_not_dead() -> None:
+    loading = {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}
+    with FakeServer(script=[Scripted(loading, status=503), Scripted("no worker", status=503)]) as server:
+        found, other = error(server), error(server)
+    assert (found.loading, found.busy, found.retryable) == (True, True, True)
+    assert "deadline" in found.hint
+    assert (other.loading, other.busy) == (False, False)
+
+
 def test_a_context_that_is_too_small_does_not_cost_the_limit_of_the_answer() -> None:
     text = "'max_tokens' or 'max_completion_tokens' is too large: 4096. The maximum context length is 4096 tokens."
     for asked in (call(max_tokens=4096), call(max_completion_tokens=4096)):

@@ -21,12 +21,16 @@ from by_hand import (
     said,
     support,
     verdicts,
+    write,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.judges.base import Failed, Reply
-from ragstone.questions import GRADE_0_2, GRADE_0_3, LIKERT, YES_NO, Rate, Rated
+from ragstone.judges.base import Failed, Judge, Reply
+from ragstone.judges.catalogue import build
+from ragstone.judges.spec import Spec
+from ragstone.prompts.choice import Choice
+from ragstone.questions import GRADE_0_2, GRADE_0_3, LIKERT, YES_NO, Question, Rate, Rated
 from ragstone.types import TRIVIAL, Passage, Span, Unit
 
 NOTHING = '{"verdicts": {}}'
@@ -380,6 +384,65 @@ def test_the_request_is_model_messages_sampling_and_schema() -> None:
     assert list(body(call)) == ["model", "messages", "temperature", "max_tokens", "response_format"]
     assert (body(call)["model"], body(call)["temperature"], body(call)["max_tokens"]) == ("m", 0.0, 4096)
     assert (call.judge, call.task, call.units, call.repeat) == ("openai/m", "support", 1, 0)
+
+
+def local(**settings: Any) -> Judge:
+    return build(Spec("mine", provider="llamacpp", model="m", **settings))
+
+
+def sent_schema(by: Judge, asked: Question[Any]) -> str:
+    (call,) = next(by.dialogue(asked))
+    return json.dumps(body(call)["response_format"]["json_schema"]["schema"])
+
+
+def test_only_a_server_here_is_sent_limits_of_texts_and_lists() -> None:
+    """Small models say a quote again without end; OpenAI refuses a schema that has ``maxLength``."""
+    asked = support(2, evidence=True, reasons=True)
+    assert "max" not in sent_schema(judge(), asked)
+    told = sent_schema(local(), asked)
+    assert told.count('"maxItems": 2') == 2, "the quotes of each"
+    assert told.count('"maxLength": 240') == 2 + 2 + 1, "quotes, reasons, summary"
+    claims = json.loads(sent_schema(local(), write()))["properties"]["claims"]
+    assert (claims["maxItems"], claims["items"]["properties"]["claim"]["maxLength"]) == (40, 600)
+    assert "max" not in sent_schema(judge(), write())
+
+
+def test_a_list_of_labels_is_as_long_as_the_claims_where_a_schema_may_say_so() -> None:
+    """OpenAI's kind wants an object; a server here enforces a list too, so that no label is missing or shifted."""
+    listed = Choice("no_reasoning", format="json")
+    (call,) = next(judge(choice=listed).dialogue(support(3)))
+    assert "response_format" not in body(call)
+    told = json.loads(sent_schema(local(choice=listed), support(3)))
+    assert (told["type"], told["minItems"], told["maxItems"]) == ("array", 3, 3)
+    answer, rounds = drive(support(3), ['["yes"]'], ['["no", "yes"]'], by=local(choice=listed, structured="schema"))
+    assert body(rounds[1][0])["response_format"]["json_schema"]["schema"]["maxItems"] == 2
+    assert labels(answer) == ["yes", "no", "yes"]
+
+
+def test_a_reply_of_a_server_here_is_as_long_as_its_task_needs() -> None:
+    """Room to think and three times what is usual; what the user sets stays, and so does what is hosted."""
+
+    def limit(by: Judge, asked: Rate) -> int:
+        return int(body(next(by.dialogue(asked))[0])["max_tokens"])
+
+    labels = local(choice=Choice("no_reasoning"))
+    assert limit(labels, support(20)) == 1024 + 3 * 20 * 10
+    assert limit(local(), support(1, evidence=True, reasons=True)) == 1024 + 3 * 83
+    assert limit(local(choice=Choice("short_cot")), support(10)) == 1024 + 3 * 10 * 83
+    assert limit(local(), support(20, evidence=True, reasons=True)) == 4096, "sixteen to a call"
+    assert len(next(local().dialogue(support(20, evidence=True, reasons=True)))) == 2
+    assert limit(local(max_tokens=2000), support(1)) == 2000
+    assert limit(judge(), support(1)) == 4096
+
+
+@pytest.mark.parametrize(
+    ("cut", "room"),
+    [(CUT, 2 * 1054), (Reply("", "length", reasoning="Hm"), 8192), (Reply("<think>Hm", "length"), 8192)],
+    ids=["answer", "reasoning", "think"],
+)
+def test_a_reply_that_thought_until_its_limit_gets_the_whole_room(cut: Reply, room: int) -> None:
+    _, rounds = drive(support(1), [cut], all_of("no"), by=local())
+    assert body(rounds[1][0])["max_tokens"] == room
 
 
 def test_the_temperature_of_the_question_beats_the_judges() -> None:

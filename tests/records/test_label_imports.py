@@ -102,16 +102,21 @@ def test_a_table_becomes_label_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"id": 1, "text": "x"}], r"item 1: no label, but id, text; expected label rows"),
+        ([{"id": 1, "text": "x"}], r"item 1: not a label \(keys: id, text\); expected label rows"),
         ([{"record": "r1", "unit": "r1/claim/1", "label": "yes"}], r"names no task; say which with --task \(claims"),
         ([{"data": UNIT, "annotations": [{"result": [choice("yes", "no")]}]}], "unreadable labels .*too many"),
         ([{"data": {"record": "r1"}, "annotations": [{"result": [choice("yes", name="support")]}]}], "no unit"),
         ([{"data": UNIT, "annotations": ["x"]}], "unreadable labels"),
         ([{"metadata": UNIT, "responses": [{"user_id": "ann", "values": {"q": {"value": ["a"]}}}]}], "no single label"),
-        ([{**UNIT, "label": "yes"}, {**UNIT, "label": "no"}], r"item 2: .* is labelled no, and yes before"),
+        (
+            [{**UNIT, "label": "yes"}, {**UNIT, "label": "no"}],
+            r"item 2: .* is labelled yes and no without an annotator",
+        ),
         ([{**UNIT, "label": "yes", "seconds": "long"}], "could not convert"),
     ],
 )
 def test_what_is_no_label_is_refused(tmp_path: Path, rows: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         import_labels(saved(tmp_path, rows))
+    with pytest.raises(InputError, match=r"--task weigh: no such step; expected one of claims, "):
+        import_labels(saved(tmp_path, rows), "weigh")

@@ -118,6 +118,37 @@ def test_a_data_set_is_a_source() -> None:
         open_records({"train": Dataset(), "test": Dataset()})
 
 
+def test_the_real_library_reads_data_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Built of columns, saved and loaded, streamed, of one split, and by an address that a folder answers."""
+    datasets = pytest.importorskip("datasets", reason="the extra hf is not installed", exc_type=ImportError)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    table = datasets.Dataset.from_dict(
+        {"id": ["a", "b"], "question": ["Tea?", None], "response": ["Yes.", "No."], "contexts": [["p", "q"], []]}
+    )
+    table.save_to_disk("saved")
+    table.to_json("org/name/train.jsonl")
+    both = datasets.DatasetDict({"train": table, "test": table})
+    both.pop("test").to_json("org/two/test.jsonl")
+    both["train"].to_json("org/two/train.jsonl")
+    saved = datasets.load_from_disk("saved")
+    for source in (table, saved, table.to_iterable_dataset(), both, "hf://org/name", "hf://org/two@test"):
+        with open_records(source) as records:
+            first, second = records
+            assert [first, second] == list(records)
+        assert isinstance(first, Record)
+        assert isinstance(second, Record)
+        assert (first.id, first.question, first.response) == ("a", "Tea?", "Yes.")
+        assert [passage.text for passage in first.contexts or ()] == ["p", "q"]
+        assert (second.id, second.question, second.contexts) == ("b", None, ())
+    with pytest.raises(InputError, match="name a split: hf://org/two@train or hf://org/two@test"):
+        list(open_records("hf://org/two"))
+    with pytest.raises(InputError, match="hf://org/name@nope: cannot be opened: Bad split: nope"):
+        list(open_records("hf://org/name@nope"))
+    with pytest.raises(InputError, match="hf://org/name/conf: cannot be opened: BuilderConfig 'conf' not found"):
+        list(open_records("hf://org/name/conf"))
+
+
 def test_hostile_numbers_of_equal_names_take_linear_time() -> None:
     """Passages of one id, citations of many references, and a header of many columns."""
     many = 50_000

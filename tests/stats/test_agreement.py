@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from scipy import stats as scipy
 
-from ragstone.stats.agreement import Matrix, alpha, auroc, calibration_error, cluster_interval
+from ragstone.stats.agreement import Matrix, alpha, auroc, calibration_error, cluster_interval, kappa_interval, kappa_of
 from ragstone.stats.correction import Rates, labels_to_halve, prediction_powered, rogan_gladen
 from ragstone.stats.rankings import majority, pass_at, spearman, tau_ap
 
@@ -174,12 +174,26 @@ def test_intervals_draw_whole_records() -> None:
     parts = [(8, 1, 2, 9), (3, 3, 1, 5), (6, 0, 0, 4), (1, 2, 2, 1)] * 5
 
     def kappa(cells: Sequence[int]) -> float | None:
-        return Matrix((tuple(cells[:2]), tuple(cells[2:]))).kappa()
+        return kappa_of(cells, 2)
 
     found = cluster_interval(parts, kappa)
+    assert kappa_interval(parts, 2) == found
     assert found is not None
     low, high = found
     assert low < (kappa([sum(column) for column in zip(*parts, strict=True)]) or 0) < high
     assert cluster_interval([(1, 0, 0, 1)] * 3, kappa) == (1.0, 1.0)
     assert cluster_interval(parts[:1], kappa) is None
     assert cluster_interval([(1, 0, 0, 0)] * 2, kappa) is None
+
+
+def test_agreement_without_an_exception_is_no_certainty() -> None:
+    """With records alone that agree throughout: .025^(1/n) of records is how many may, over agreement by chance."""
+    for records, low in ((3, 1 - (1 - 0.025 ** (1 / 3)) * 2), (60, 1 - (1 - 0.025 ** (1 / 60)) * 2)):
+        assert kappa_interval([(1, 0, 0, 1)] * records, 2) == pytest.approx((low, 1.0))
+    assert kappa_interval([(4, 0, 2, 0)] * 40, 2) is None, "the judge gives one label only"
+
+
+def test_kappa_is_cohens() -> None:
+    """The worked matrix, and none where only one label is used."""
+    assert kappa_of([20, 5, 1, 4, 15, 6, 2, 3, 44], 3) == pytest.approx(0.6640, abs=5e-5)
+    assert kappa_of([7, 0, 0, 0], 2) is None

@@ -10,26 +10,39 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from heapq import nsmallest
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
 from ragstone.analysis.corrected_means import CorrectedMean, Method, corrected_means
-from ragstone.analysis.gold_join import Gathered, Joined, LabelledUnit, Problem, Refused, distinct, join
+from ragstone.analysis.gold_join import Gathered, Joined, LabelledUnit, Problem, Refused, called, distinct, join
 from ragstone.analysis.label_agreement import Alphas, LabelAgreement, label_agreement, people_alphas
+from ragstone.analysis.ranking_agreement import (
+    AtK,
+    JoinedRun,
+    RankingAgreement,
+    RepeatedMean,
+    at_k,
+    attempts_of,
+    rankings,
+    repeated,
+    systems_of,
+)
 from ragstone.analysis.saved import AnyRun
+from ragstone.analysis.scored import scores_of
 from ragstone.errors import InputError
 from ragstone.labels import LabelRow
 from ragstone.stats.agreement import Matrix
-from ragstone.stats.means import rounded
+from ragstone.stats.means import rounded, rounded_in
 from ragstone.types import TRIVIAL, Scale
 
 if TYPE_CHECKING:
     from ragstone.result_types import AgreementDict, MetricAgreementDict
 
 DISAGREEMENTS: Final = 5
+PEOPLE: Final = "people"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +105,8 @@ class MetricAgreement:
     worst-first draw, and ``trivial`` ones by who calls them so. ``people_alphas`` are among people only, None with one.
     ``accuracy_lost`` is what units without a verdict cost, if each counts as an error. ``labelled_in_part`` records
     have labels, but not for all units; ``unlike`` have a score that does not follow from the run's settings.
+    ``systems`` rank systems by each score, if there are several. ``repeats`` are means of each score in repeats, and
+    ``at_k`` their labels against people's, which a run of ``--repeat`` does not keep.
     """
 
     metric: str
@@ -110,6 +125,9 @@ class MetricAgreement:
     trivial: dict[str, int]
     labelled_in_part: int
     unlike: int
+    systems: tuple[RankingAgreement, ...]
+    repeats: tuple[RepeatedMean, ...]
+    at_k: tuple[AtK, ...]
 
     @property
     def leading(self) -> LabelAgreement:
@@ -129,12 +147,12 @@ class MetricAgreement:
             **self.items.as_json(),
             "with_unjudged": self.with_unjudged.as_json(),
             "wholes": self.wholes and self.wholes.as_json(),
-            "people_alpha": self.people_alphas and self.people_alphas.as_json(),
-            "means": [one.as_json() for one in self.means],
+            "people_alpha": rounded_in(self.people_alphas),
             "groups": [{"group": one.group, **one.items.as_json()} for one in self.groups],
             "unjudged": self.unjudged, "accuracy_lost": rounded(self.accuracy_lost),
             "ties": self.ties, "worst": self.worst, "trivial": self.trivial,
             "labelled_in_part": self.labelled_in_part, "unlike": self.unlike,
+            **{name: rounded_in(getattr(self, name)) for name in ("means", "systems", "repeats", "at_k")},
         }  # fmt: skip
 
 
@@ -155,6 +173,8 @@ class Agreement:
     """Agreement of a run's judge with people's labels; ``joined`` of the ``rows`` joined, ``refused`` say why not all.
 
     ``metrics`` are by rank, ``disagreements`` the largest first. ``notes`` are sentences on what limits the numbers.
+    ``others`` are the runs of other systems and repeats; all but systems and repeats is of the run itself.
+    ``labelled_by`` is ``people``, or ``run NAME`` where the labels are another judge's verdicts.
     """
 
     run: int
@@ -170,6 +190,8 @@ class Agreement:
     parsed: tuple[ParsedCalls, ...]
     notes: tuple[str, ...]
     by: str | None = None
+    others: tuple[str, ...] = ()
+    labelled_by: str = PEOPLE
 
     def __getitem__(self, metric: str) -> MetricAgreement:
         for found in self.metrics:
@@ -183,8 +205,9 @@ class Agreement:
         return {
             "run": self.run, "name": self.name, "gold": list(self.gold), "rows": self.rows, "joined": self.joined,
             "metrics": [one.as_json() for one in self.metrics],
-            **{name: [asdict(one) for one in getattr(self, name)] for name in plain},
+            **{name: rounded_in(getattr(self, name)) for name in plain},
             "refused": [one.as_json() for one in self.refused], "notes": list(self.notes), "by": self.by,
+            "others": list(self.others), "labelled_by": self.labelled_by,
         }  # fmt: skip
 
 
@@ -193,6 +216,8 @@ def agree(
     rows: Sequence[LabelRow],
     *,
     gold: Sequence[str] = (),
+    labelled_by: str = PEOPLE,
+    others: Sequence[tuple[AnyRun, Sequence[LabelRow]]] = (),
     metrics: Sequence[str] | None = None,
     by: str | None = None,
     correction: Method = "ppi",
@@ -200,8 +225,10 @@ def agree(
 ) -> Agreement:
     """Compare a run's verdicts with labels, which come from ``gold``; no judge is called.
 
-    ``metrics`` are those to compare, all that have labels if None. InputError where there are no labels or none joins,
-    for a metric that the run lacks, and for labels that contradict each other.
+    ``metrics`` are those to compare, all that have labels if None. ``others`` are runs of other systems or repeats by
+    the same judge, with their labels; a label that names no response is about that of ``run``. InputError where there
+    are no labels or none joins, for a metric that the run lacks, for labels that contradict each other, and for another
+    judge.
     """
     rows = [*distinct(rows)]
     if not rows:
@@ -209,18 +236,20 @@ def agree(
     gathered = join(run, rows, by, metrics)
     if metrics is not None and (lacking := [name for name in metrics if name not in gathered.metrics]):
         there = ", ".join(gathered.names) or "no metric that is installed"
-        raise InputError(f"metric '{lacking[0]}' is not in {_called(run)}; it has {there}")
+        raise InputError(f"metric '{lacking[0]}' is not in {called(run)}; it has {there}")
     met = {name: one for name, one in gathered.metrics.items() if one.units or one.wholes}
     if not met:
         raise InputError(_none_joined(run, rows, gathered, metrics))
+    systems = _systems(run, gathered, others, by, metrics)
     if by is not None and all(unit.group is None for one in met.values() for unit in (*one.units, *one.wholes)):
         raise InputError(f"--by {by}: no labelled record has it")
     ranked = sorted(met.items(), key=lambda item: (item[1].metric.rank, item[0]))
-    refused = tuple(sorted(gathered.refused.values(), key=lambda one: -one.count))
+    refused = _refused([one.gathered for repeats in systems for one in repeats])
+    dropped = sum(one.count for one in gathered.refused.values()) - sum(one.count for one in refused)
     worst = [found for name, one in ranked for found in _disagreements(name, one)]
     return Agreement(
-        run.id, run.name, tuple(gold), len(rows), len(gathered.joined),
-        tuple(_agreement(name, one, correction) for name, one in ranked),
+        run.id, run.name, tuple(gold), len(rows) - dropped, len(gathered.joined),
+        tuple(_agreement(name, one, correction, systems) for name, one in ranked),
         tuple(_annotators(rows)),
         tuple(pair for name, one in ranked for pair in _pairs(name, one)),
         tuple(nsmallest(disagreements, worst, key=lambda found: (-abs(found.gap), found.gap < 0, -found.surprise))),
@@ -229,9 +258,42 @@ def agree(
             ParsedCalls(one.judge, one.step, one.style, one.format, one.calls, one.whole)
             for _, one in sorted(gathered.formats.groups.items())
         ),
-        tuple(_notes(rows)),
-        by,
+        tuple(_notes(rows, min(map(_scored, met.values())))),
+        by, tuple(other.name for other, _ in others), labelled_by,
     )  # fmt: skip
+
+
+def _systems(
+    run: AnyRun, gathered: Gathered, others: Sequence[tuple[AnyRun, Sequence[LabelRow]]], by: str | None,
+    metrics: Sequence[str] | None,
+) -> list[list[JoinedRun]]:  # fmt: skip
+    """The run with its repeats, and then other systems; the scores of one alone are not read."""
+    runs = [JoinedRun(run, gathered, scores_of(run) if others else {})]
+    for other, labels in others:
+        bound = [
+            replace(row, response=gathered.places[row.record].response)
+            if row.record in gathered.places and not row.response else row for row in distinct(labels)
+        ]  # fmt: skip
+        found = join(other, bound, by, metrics)
+        if not any(one.units or one.wholes for one in found.metrics.values()):
+            raise InputError(_none_joined(other, bound, found, metrics))
+        runs.append(JoinedRun(other, found, scores_of(other)))
+    return systems_of(runs)
+
+
+def _refused(every: Sequence[Gathered]) -> tuple[Refused, ...]:
+    """The rows that joined none of the runs, by what the first says of them."""
+
+    def key(row: LabelRow) -> tuple[str, ...]:
+        return row.record, row.unit, row.task, row.annotator
+
+    first, *others = every
+    left = [{key(row) for one in each.refused.values() for row in one.rows} for each in others]
+    kept = [
+        Refused(one.problem, [row for row in one.rows if all(key(row) in rows for rows in left)])
+        for one in first.refused.values()
+    ]
+    return tuple(sorted((one for one in kept if one.rows), key=lambda one: -one.count))
 
 
 def attached(found: Agreement) -> AgreementDict:
@@ -251,18 +313,20 @@ def attached(found: Agreement) -> AgreementDict:
             }  # fmt: skip
     return {
         "gold": list(found.gold), "annotators": [one.name for one in found.annotators if one.name],
-        "at": datetime.now(UTC).isoformat(timespec="seconds"), "metrics": metrics,
+        "labelled_by": found.labelled_by, "at": datetime.now(UTC).isoformat(timespec="seconds"), "metrics": metrics,
     }  # fmt: skip
 
 
 # ---- one metric
 
 
-def _agreement(name: str, joined: Joined, correction: Method) -> MetricAgreement:
+def _agreement(
+    name: str, joined: Joined, correction: Method, systems: Sequence[Sequence[JoinedRun]]
+) -> MetricAgreement:
     scale = joined.scale
     assert scale is not None, "labels have joined"
-    worst_only = not any(unit.random for unit in joined.units)
-    kept = [unit for unit in joined.units if unit.random or worst_only]
+    kept, wholes = ([unit for unit in every if unit.random] or every for every in (joined.units, joined.wholes))
+    repeats = [one.gathered.metrics[name] for one in systems[0] if name in one.gathered.metrics]
     called = [unit for unit in kept if TRIVIAL in (unit.gold, unit.judged)]
     by_group: dict[str, list[LabelledUnit]] = defaultdict(list)
     for unit in kept:
@@ -272,7 +336,7 @@ def _agreement(name: str, joined: Joined, correction: Method) -> MetricAgreement
     return MetricAgreement(
         name, joined.task, joined.unit, ", ".join(judges),
         label_agreement(kept, scale), label_agreement(kept, scale, unjudged=True),
-        label_agreement(joined.wholes, scale) if joined.wholes else None,
+        label_agreement(wholes, scale) if wholes else None,
         people_alphas(kept, scale),
         corrected_means(joined, correction),
         tuple(GroupAgreement(group, label_agreement(units, scale)) for group, units in sorted(by_group.items())),
@@ -285,6 +349,8 @@ def _agreement(name: str, joined: Joined, correction: Method) -> MetricAgreement
             "judge": sum(unit.gold != TRIVIAL for unit in called),
         },
         labelled_in_part=joined.part, unlike=joined.unlike,
+        systems=rankings(systems, name), repeats=repeated(systems[0], name),
+        at_k=at_k(attempts_of(repeats)) if len(repeats) > 1 else (),
     )  # fmt: skip
 
 
@@ -336,9 +402,16 @@ def _pairs(name: str, joined: Joined) -> Iterator[AnnotatorPair]:
 # ---- what limits the numbers
 
 
-def _notes(rows: Sequence[LabelRow]) -> Iterator[str]:
+def _scored(joined: Joined) -> int:
+    """The records that can be drawn to label a metric's units."""
+    return max((len(joined.values[name]) + len(joined.others[name]) for name in joined.metric.score_names()), default=0)
+
+
+def _notes(rows: Sequence[LabelRow], scored: int) -> Iterator[str]:
     if any(row.draw is None for row in rows):
         yield "the labels do not say how their records were drawn; intervals and corrections assume a random sample"
+    if (drawn := min((row.draw.of for row in rows if row.draw), default=scored)) < scored:
+        yield f"records were drawn from {drawn:,}, and the run has {scored:,}; intervals and corrections assume all"
     if fields := dict.fromkeys(row.draw.by for row in rows if row.draw and row.draw.by):
         yield f"records were drawn by {', '.join(fields)}; corrections assume that each group has its share"
 
@@ -348,15 +421,12 @@ SAID: Final[dict[Problem, str]] = {
     "unknown_unit": "no such unit",
     "wrong_task": "no verdict of that task",
     "changed_text": "text has changed",
+    "other_response": "label of another response",
     "unknown_label": "label not on the scale",
     "other_settings": "record evaluated with its own settings",
     "cannot_tell": "cannot tell",
 }
 """What a row that did not join is called."""
-
-
-def _called(run: AnyRun) -> str:
-    return f"run {run.id}" if run.id else run.name
 
 
 def _none_joined(run: AnyRun, rows: Sequence[LabelRow], gathered: Gathered, metrics: Sequence[str] | None) -> str:
@@ -369,4 +439,4 @@ def _none_joined(run: AnyRun, rows: Sequence[LabelRow], gathered: Gathered, metr
         tasks = ", ".join(sorted({row.task for row in rows}))
         return f"no label is of {' or '.join(metrics or ())}; the labels are of {tasks}"
     like = f"; its records are like '{gathered.example}'" if gathered.example else "; it has no results"
-    return f"no label joins {_called(run)}: {', '.join(causes)}{like}"
+    return f"no label joins {called(run)}: {', '.join(causes)}{like}"

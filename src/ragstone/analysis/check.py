@@ -272,7 +272,7 @@ class _Checked(NamedTuple):
             share = "Rogan-Gladen corrects the share that passes, not the mean" if one else ""
             why = share or found["withheld"] if found else "no labels are attached"
             lacking = _error(threshold, f"no corrected mean: {why}")
-            return replace(lacking, notes=(f"to attach one: {_attaching(self.run)}",))
+            return replace(lacking, notes=(f"attach labels: {_attaching(self.run)}",))
         value, least, most = (min(max(end, 0.0), 1.0) for end in (one["value"], one["low"], one["high"]))
         met, count = reaches(least, threshold.limit), one["records"]
         low, wanted = _apart(least, threshold.limit, count)

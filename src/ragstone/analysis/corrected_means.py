@@ -6,17 +6,16 @@ interval can be given, ``withheld`` says why.
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
 
 from ragstone.analysis.gold_join import Joined, RecordValues
 from ragstone.metrics import column_of
 from ragstone.result_types import CorrectedDict
 from ragstone.stats.correction import Corrected, Rates, labels_to_halve, prediction_powered, rogan_gladen
-from ragstone.stats.means import mean, rounded, spread, t_quantile
+from ragstone.stats.means import mean, rounded, student_half
 
 Method = Literal["ppi", "rogan_gladen"]
 
@@ -30,11 +29,11 @@ MOST: Final = 64
 class CorrectedMean:
     """The judge's mean of one score, and the mean that people's labels give.
 
-    ``raw`` is over all ``records`` with a value; ``labelled`` of them are labelled in full by a random draw, where
-    people's mean is ``people``. ``value`` has the 95 % interval ``low`` to ``high``; ``method`` is as in
-    ``CorrectedDict``, and ``reason`` says why it is not the one asked for. Of ``rogan_gladen`` all numbers are shares
-    that pass: of records where each value is 0 or 1, else of units. About ``more`` labelled records would halve the
-    interval; None if all records would not.
+    ``raw`` is over all ``records`` with a value, those that ``on_empty`` gives included; ``labelled`` of them are
+    labelled in full by a random draw, where people's mean is ``people``. ``value`` has the 95 % interval ``low`` to
+    ``high``; ``method`` is as in ``CorrectedDict``, and ``reason`` says why it is not the one asked for. Of
+    ``rogan_gladen`` all numbers are shares that pass: of records where each value is 0 or 1, else of units. About
+    ``more`` labelled records would halve the interval; None if all records would not.
     """
 
     score: str
@@ -50,10 +49,6 @@ class CorrectedMean:
     more: int | None = None
     reason: str = ""
     withheld: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {name: rounded(value) if isinstance(value, float) else value for name, value in asdict(self).items()}
 
     def attached(self) -> CorrectedDict | None:
         """What is kept with a run; None where the correction is withheld."""
@@ -71,58 +66,67 @@ def corrected_means(joined: Joined, method: Method) -> tuple[CorrectedMean, ...]
 
 
 def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
-    values, others = joined.values[score], joined.others[score]
+    values, others, settled = joined.values[score], joined.others[score], joined.settled[score]
     judged = [*(one.judge for one in values), *others]
     if not judged:
         return CorrectedMean(score, None, 0, 0, withheld="no record has a value")
     people = mean([one.people for one in values]) if values else None
+    every = [*judged, *settled]
     found: dict[str, Any] = {
-        "score": score, "raw": mean(judged), "records": len(judged), "labelled": len(values), "people": people
+        "score": score, "raw": mean(every), "records": len(every), "labelled": len(values), "people": people
     }  # fmt: skip
+    whole = _Whole(len(judged) / len(every), sum(settled) / len(every))
     if not values and not any(unit.random for unit in (*joined.units, *joined.wholes)):
         return CorrectedMean(**found, withheld="the labels are of a worst-first draw, which is no random sample")
     if len(values) < 2:
         return CorrectedMean(**found, withheld=_too_few(len(values), joined))
-    if len(values) < FEWEST or not others:
+    corrects = len(values) >= FEWEST and len(others) > 0
+    if method == "rogan_gladen" and corrects:
+        return _by_error_rates(found, joined, values, whole)
+    if not (half := student_half([one.people for one in values])):
+        return CorrectedMean(**found, withheld="people's values are all the same, so there is no interval")
+    if not corrects:
         why = f"{len(values)} records are labelled in full; {FEWEST} are needed to correct the judge's mean"
-        return _of_labels(found, values, why if others else "all records are labelled")
-    if method == "rogan_gladen":
-        return _by_error_rates(found, joined, values)
+        return _of_labels(found, half, why if others else "all records are labelled", whole)
     human, ours = [one.people for one in values], [one.judge for one in values]
     clusters = (range(len(human)), range(len(human), len(judged)))
     one = prediction_powered(human, ours, others, clusters=clusters)
-    return CorrectedMean(**found, method="ppi", more=labels_to_halve(human, ours, others), **_within(one))
+    return CorrectedMean(**found, method="ppi", more=labels_to_halve(human, ours, others), **whole.of(one))
+
+
+class _Whole(NamedTuple):
+    """How a mean of records with verdicts counts in that of all: its ``share``, and what the others add."""
+
+    share: float = 1.0
+    added: float = 0.0
+
+    def of(self, found: Corrected) -> dict[str, Any]:
+        """The numbers of a correction for all records, inside [0, 1]."""
+        value, low, high = (
+            self.share * min(max(number, 0.0), 1.0) + self.added for number in (found.value, found.low, found.high)
+        )
+        return {"value": value, "low": low, "high": high, "power": found.power}
 
 
 def _too_few(count: int, joined: Joined) -> str:
     said = f"{'only 1 record is' if count else 'no record is'} labelled in full"
     if joined.unlike:
-        said += f"; {joined.unlike} labelled with scores that do not follow from the run's settings"
+        said += f"; {joined.unlike} labelled but scored with settings other than the run's"
     return f"{said}; {joined.part} in part" if joined.part else said
 
 
-def _within(found: Corrected) -> dict[str, Any]:
-    """The numbers of a correction, inside [0, 1]."""
-    value, low, high = (min(max(number, 0.0), 1.0) for number in (found.value, found.low, found.high))
-    return {"value": value, "low": low, "high": high, "power": found.power}
-
-
-def _of_labels(found: dict[str, Any], values: Sequence[RecordValues], why: str) -> CorrectedMean:
+def _of_labels(found: dict[str, Any], half: float, why: str, whole: _Whole) -> CorrectedMean:
     """People's own mean with Student's interval."""
-    human = [one.people for one in values]
-    apart = spread(human)
-    if not apart:
-        return CorrectedMean(**found, withheld=f"{why}; people's values are all the same, so there is no interval")
-    half = t_quantile(0.975, len(human) - 1) * apart / math.sqrt(len(human))
-    low, high = max(found["people"] - half, 0.0), min(found["people"] + half, 1.0)
-    more = 3 * len(human)
+    count, people = found["labelled"], found["people"]
     return CorrectedMean(
-        **found, method="labels", value=found["people"], low=low, high=high, reason=why,
-        more=more if more + len(human) <= found["records"] else None,
+        **found, method="labels", reason=why, more=3 * count if 4 * count <= whole.share * found["records"] else None,
+        **whole.of(Corrected(people, people - half, people + half, found["raw"])),
     )  # fmt: skip
 
 
-def _by_error_rates(found: dict[str, Any], joined: Joined, values: Sequence[RecordValues]) -> CorrectedMean:
+def _by_error_rates(
+    found: dict[str, Any], joined: Joined, values: Sequence[RecordValues], whole: _Whole
+) -> CorrectedMean:
     """The share that passes, by the judge's error rates where people labelled.
 
     Of records where each passes or fails, else of the units of a metric with one score and a scale of two labels.
@@ -136,7 +140,7 @@ def _by_error_rates(found: dict[str, Any], joined: Joined, values: Sequence[Reco
     elif joined.scale is None or len(joined.scale.labels) != 2:
         return CorrectedMean(**found, withheld="Rogan-Gladen needs a scale of two labels")
     else:
-        best = joined.scale.labels[-1]
+        best, whole = joined.scale.labels[-1], _Whole()
         by_record: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
         for unit in joined.units:
             if unit.random and {unit.gold, unit.judged} <= {*joined.scale.labels}:
@@ -154,12 +158,12 @@ def _by_error_rates(found: dict[str, Any], joined: Joined, values: Sequence[Reco
     except ValueError as error:
         return CorrectedMean(**found, withheld=str(error))
     units = total.pass_total + total.fail_total
-    raw = (passed + total.pass_right + total.fail_total - total.fail_right) / (judged + units)
+    raw = whole.share * (passed + total.pass_right + total.fail_total - total.fail_right) / (judged + units)
     half = _width(corrected(1)) / 2
     more = (next((times for times in range(2, MOST) if _width(corrected(times)) <= half), 1) - 1) * len(values)
-    shares = {**found, "raw": raw, "people": total.pass_total / units}
+    shares = {**found, "raw": raw + whole.added, "people": total.pass_total / units}
     return CorrectedMean(
-        **shares, method="rogan_gladen", more=more if 0 < more <= len(others) else None, **_within(one)
+        **shares, method="rogan_gladen", more=more if 0 < more <= len(others) else None, **whole.of(one)
     )
 
 

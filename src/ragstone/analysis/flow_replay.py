@@ -26,15 +26,25 @@ Judging = Callable[[Unit, Scale], Verdict]
 class Replayed:
     """What a flow asked and returned.
 
-    ``scale`` is that of the metric's own question, None where it was not asked; ``labels`` are its labels, worst first,
-    and ``trivial`` if units may be skipped. ``exact`` is False where it asked about a unit that the result does not
-    have: the record was evaluated with other settings, or divided in another way.
+    ``question`` is the metric's own, the last if there are several, None where it was not asked. ``exact`` is False
+    where it asked about a unit that the result does not have: the record was evaluated with other settings, or divided
+    in another way.
     """
 
     scores: tuple[Score, ...] = ()
-    scale: Scale | None = None
-    labels: tuple[str, ...] = ()
+    question: Rate | Trace | None = None
     exact: bool = True
+
+    @property
+    def scale(self) -> Scale | None:
+        """That of the question."""
+        return YES_NO if isinstance(self.question, Trace) else self.question.scale if self.question else None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of its scale, worst first, and ``trivial`` if units may be skipped."""
+        skippable = isinstance(self.question, Rate) and self.question.skippable
+        return (*(self.scale.labels if self.scale else ()), *([TRIVIAL] if skippable else []))
 
 
 def replay(metric: Metric, result: ResultDict, judging: Judging, traced: Traced) -> Replayed:
@@ -46,8 +56,8 @@ def replay(metric: Metric, result: ResultDict, judging: Judging, traced: Traced)
     texts = {unit["id"]: unit_text(result, unit) for unit in result["units"]}
     found = Replayed()
 
-    def judged(asked: Sequence[Unit], scale: Scale, *more: str) -> tuple[Verdict, ...]:
-        found.scale, found.labels = scale, (*scale.labels, *more)
+    def judged(question: Rate | Trace, asked: Sequence[Unit], scale: Scale) -> tuple[Verdict, ...]:
+        found.question = question
         found.exact &= all(texts.get(unit.id) == unit.text for unit in asked)
         return tuple(judging(unit, scale) for unit in asked)
 
@@ -55,11 +65,11 @@ def replay(metric: Metric, result: ResultDict, judging: Judging, traced: Traced)
         if isinstance(question, Write):
             return _written(question, result["units"])
         if isinstance(question, Trace):
-            verdicts = judged(question.response, YES_NO)
+            verdicts = judged(question, question.response, YES_NO)
             return replace(traced, verdicts=verdicts, support=((),) * len(verdicts))
         asked = cast("Rate", question)
         if asked.task == metric.task():
-            return Rated(judged(asked.units, asked.scale, *([TRIVIAL] if asked.skippable else [])))
+            return Rated(judged(asked, asked.units, asked.scale))
         return Rated(tuple(Verdict(unit, None, None, "") for unit in asked.units))  # importance that the result lacks
 
     flow = metric.flow(_record(result))

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ragstone.analysis.leaderboard import run_of
 from ragstone.analysis.run import unit_text
@@ -73,7 +73,14 @@ class _Gold:
         return same and (self.response is None or self.response == folded(result["response"] or ""))
 
 
-def gold_rows(given: str, run: AnyRun, open_run: Callable[[str], AnyRun]) -> list[LabelRow]:
+class Gold(NamedTuple):
+    """Label rows; ``judged`` is the name of the run whose verdicts they are, empty for labels of people."""
+
+    rows: list[LabelRow]
+    judged: str = ""
+
+
+def gold_rows(given: str, run: AnyRun, open_run: Callable[[str], AnyRun]) -> Gold:
     """The labels of GOLD for the units of a run.
 
     Args:
@@ -85,15 +92,15 @@ def gold_rows(given: str, run: AnyRun, open_run: Callable[[str], AnyRun]) -> lis
         InputError: no such file, field or run; a file of no known form; labels that cannot be read.
     """
     path = Path(given)
-    if path.is_dir():
-        return list(verdict_rows(open_run(given)))
-    if path.exists():
+    if path.is_file():
         return _of_file(path, run, open_run)
-    if given != "last" and not given.isdecimal() and (golds := _of_field(given, run)):
-        return list(_joined(golds, run))
+    if not path.exists() and given != "last" and not given.isdecimal() and (golds := _of_field(given, run)):
+        return Gold(list(_joined(golds, run)))
     try:
-        return list(verdict_rows(open_run(given)))
+        return _verdicts_of(open_run(given))
     except RagstoneError as error:
+        if path.exists():
+            raise
         if path.suffix or path.name != given:
             raise InputError(f"{given}: no such file") from error
         meta: Mapping[str, Any] = next((result["meta"] for result in run.results() if result.get("meta")), {})
@@ -101,19 +108,23 @@ def gold_rows(given: str, run: AnyRun, open_run: Callable[[str], AnyRun]) -> lis
         raise InputError(f"'{given}' is no file, no run, and no field of the records with labels{others}") from error
 
 
-def _of_file(path: Path, run: AnyRun, open_run: Callable[[str], AnyRun]) -> list[LabelRow]:
+def _verdicts_of(judged: AnyRun) -> Gold:
+    return Gold(list(verdict_rows(judged)), judged.name)
+
+
+def _of_file(path: Path, run: AnyRun, open_run: Callable[[str], AnyRun]) -> Gold:
     with closing(label_imports.rows_of(path)) as rows:
         first = next((row for _, row in rows), {})
     if {"id", "position", "scores"} <= first.keys():
-        return list(verdict_rows(open_run(str(path))))
+        return _verdicts_of(open_run(str(path)))
     if label_imports.form_of(first):
-        return list(_label_rows(path, run))
+        return Gold(list(_label_rows(path, run)))
     with open_records(path) as records:
         golds = [gold for record in records for gold in _of_record(_read(record), path.stem)]
     if not golds:
         keys = ", ".join(map(str, list(first)[:NAMED]))
         raise InputError(f"{path}: no labels in it; its first record has {keys}; expected {FORMS}")
-    return list(_joined(golds, run))
+    return Gold(list(_joined(golds, run)))
 
 
 def _read(record: Record | SetAside) -> Record:
@@ -128,12 +139,14 @@ def verdict_rows(run: AnyRun) -> Iterator[LabelRow]:
         for task, verdict in _verdicts(result.typed):
             if verdict["label"] is not None:
                 found[verdict["unit"], task, verdict["judge"]].append(verdict["label"])
-        texts = {unit["id"]: unit_text(result, unit) for unit in result.get("units", ())}
+        units = {unit["id"]: unit for unit in result.typed.get("units", ())}
         for (unit, task, judge), labels in found.items():
             label = majority(labels)
             if label is not None:
                 who = f"{judge} (run {run.id or run.name})"
-                yield LabelRow(result["id"], unit, task, str(label), who, hash=text_hash(texts[unit]))
+                about = "" if units[unit]["level"] == "passage" else text_hash(result["response"] or "")
+                text = text_hash(unit_text(result, units[unit]))
+                yield LabelRow(result["id"], unit, task, str(label), who, hash=text, response=about)
 
 
 def _verdicts(result: ResultDict) -> Iterator[tuple[str, Any]]:
@@ -238,8 +251,9 @@ def _joined(golds: list[_Gold], run: AnyRun) -> Iterator[LabelRow]:
 
 
 def _checked(gold: _Gold, result: ResultDict) -> list[LabelRow]:
+    about = "" if gold.response is None else text_hash(result["response"] or "")
     try:
-        return list(_rows(gold, result))
+        return [replace(row, response=about) for row in _rows(gold, result)]
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"{gold.record}: unreadable labels ({error}); expected {FORMS}") from error
 

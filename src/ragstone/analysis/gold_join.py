@@ -10,15 +10,16 @@ from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from ragstone.analysis.flow_replay import Replayed, replay
 from ragstone.analysis.judged_units import JudgedUnits, judged_units, overall
+from ragstone.analysis.leaderboard import run_of
 from ragstone.analysis.reply_formats import Formats
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import grouping
 from ragstone.errors import InputError
-from ragstone.labels import LabelRow, text_hash
+from ragstone.labels import LabelRow, each_once, text_hash, worst
 from ragstone.metrics.base import Metric
 from ragstone.questions import YES_NO, Traced
 from ragstone.stats.rankings import majority
@@ -28,7 +29,14 @@ if TYPE_CHECKING:
     from ragstone.result_types import ResultDict
 
 Problem = Literal[
-    "unknown_record", "unknown_unit", "wrong_task", "changed_text", "unknown_label", "other_settings", "cannot_tell"
+    "unknown_record",
+    "unknown_unit",
+    "wrong_task",
+    "changed_text",
+    "other_response",
+    "unknown_label",
+    "other_settings",
+    "cannot_tell",
 ]
 LISTED: Final = 5
 """Rows of each problem that are listed."""
@@ -43,17 +51,20 @@ _Labels: TypeAlias = dict[str, list[LabelRow]]
 
 @dataclass(slots=True)
 class Refused:
-    """Rows that did not join for one problem: how many, and the first few."""
+    """Rows that did not join for one problem."""
 
     problem: Problem
-    count: int = 0
-    first: list[LabelRow] = field(default_factory=list)
+    rows: list[LabelRow] = field(default_factory=list)
 
-    def add(self, row: LabelRow) -> None:
-        """Count one row."""
-        self.count += 1
-        if len(self.first) < LISTED:
-            self.first.append(row)
+    @property
+    def count(self) -> int:
+        """How many rows."""
+        return len(self.rows)
+
+    @property
+    def first(self) -> list[LabelRow]:
+        """Those that are listed."""
+        return self.rows[:LISTED]
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -97,9 +108,11 @@ class Joined:
 
     ``units`` have labels; ``wholes`` are records with a label of the whole response, or of every passage. ``stand`` are
     the scores that stand on labelled units. By score, ``values`` are those of records that people labelled in full,
-    ``others`` the judge's of all other scored records. ``part`` counts records that were labelled in part, ``unlike``
-    those whose score does not follow from its verdicts with the run's settings. Of the units
-    of each record without a label of a random draw, ``judged`` counts those with a value, ``passed`` those that pass.
+    ``others`` the judge's of all other scored records, ``settled`` those of records without verdicts, such as empty
+    ones, which no label changes, and ``without_verdicts`` those of them that have labels. ``part`` counts records that
+    were labelled in part, ``unlike`` those whose score does not follow from its verdicts with the run's settings. Of
+    the units of each record without a label of a random draw, ``judged`` counts those with a value, ``passed`` those
+    that pass. ``repeats`` are by score the values of each record that was asked several times.
     """
 
     metric: Metric
@@ -111,18 +124,34 @@ class Joined:
     stand: set[str] = field(default_factory=set)
     values: dict[str, list[RecordValues]] = field(default_factory=lambda: defaultdict(list))
     others: dict[str, array[float]] = field(default_factory=lambda: defaultdict(lambda: array("d")))
+    without_verdicts: dict[str, list[RecordValues]] = field(default_factory=lambda: defaultdict(list))
+    settled: dict[str, array[float]] = field(default_factory=lambda: defaultdict(lambda: array("d")))
     passed: array[int] = field(default_factory=lambda: array("q"))
     judged: array[int] = field(default_factory=lambda: array("q"))
+    repeats: dict[str, list[Sequence[float | None]]] = field(default_factory=lambda: defaultdict(list))
     part: int = 0
     unlike: int = 0
+
+    @property
+    def fair_units(self) -> list[LabelledUnit]:
+        """The units that numbers are of: those of a random draw, or all where there are none."""
+        return [unit for unit in self.units if unit.random] or self.units
+
+
+class RecordPlace(NamedTuple):
+    """The system that a record names, empty for none, its topic, and the hash of its response."""
+
+    system: str
+    topic: str
+    response: str
 
 
 @dataclass(slots=True)
 class Gathered:
     """All that the one pass over a run's results leaves.
 
-    ``names`` are all of its metrics, ``example`` is a record's id. ``joined`` holds the identities
-    of rows that joined.
+    ``names`` are all of its metrics, ``example`` is a record's id. ``joined`` holds the identities of rows that joined,
+    ``places`` says where each labelled record belongs.
     """
 
     metrics: dict[str, Joined] = field(default_factory=dict)
@@ -130,12 +159,13 @@ class Gathered:
     formats: Formats = field(default_factory=Formats)
     names: dict[str, None] = field(default_factory=dict)
     joined: set[int] = field(default_factory=set)
+    places: dict[str, RecordPlace] = field(default_factory=dict)
     example: str = ""
 
     def refuse(self, problem: Problem, *rows: LabelRow) -> None:
         """Count rows that did not join."""
         for row in rows:
-            self.refused.setdefault(problem, Refused(problem)).add(row)
+            self.refused.setdefault(problem, Refused(problem)).rows.append(row)
 
 
 def join(
@@ -161,6 +191,9 @@ def join(
         gathered.example = gathered.example or result["id"]
         labelled = waiting.pop(result["id"], [])
         try:
+            if labelled:
+                response = text_hash(result["response"] or "")
+                gathered.places[result["id"]] = RecordPlace(run_of(result["meta"]), result["topic"], response)
             held = judged_units(result, tasks)
             own = _sorted(labelled, held, result, gathered)
             gathered.names.update(dict.fromkeys(held))
@@ -185,20 +218,14 @@ def join(
     return gathered
 
 
+def called(run: AnyRun) -> str:
+    """A run by its number, or else by its name."""
+    return f"run {run.id}" if run.id else run.name
+
+
 def distinct(rows: Iterable[LabelRow]) -> Iterator[LabelRow]:
-    """The rows, each label once; InputError where one annotator gives a unit two labels."""
-    seen: dict[tuple[str, str, str, str], str | None] = {}
-    for row in rows:
-        key = (row.record, row.unit, row.task, row.annotator)
-        if key not in seen:
-            seen[key] = row.label
-            yield row
-        elif seen[key] != row.label:
-            who = f"by {row.annotator}" if row.annotator else "without an annotator"
-            raise InputError(
-                f"{row.unit} ({row.task}) is labelled {seen[key]} and {row.label} {who}; keep one of them, or name the "
-                "annotators"
-            )
+    """The rows, those of random draws first, each label once; InputError where an annotator gives a unit two labels."""
+    return each_once(("", row) for row in sorted(rows, key=worst))
 
 
 @dataclass(slots=True)
@@ -226,6 +253,8 @@ def _sorted(
             gathered.refuse("unknown_unit" if tasked and row.unit not in texts else "wrong_task", row)
         elif row.hash and row.hash != text_hash(texts.get(row.unit, result["response"] or "")):
             gathered.refuse("changed_text", row)
+        elif row.response and row.response != text_hash(result["response"] or ""):
+            gathered.refuse("other_response", row)
         elif row.label is None:
             gathered.refuse("cannot_tell", row)
         else:
@@ -260,7 +289,11 @@ def _take(
         if score["value"] is not None and name in people:
             joined.values[name].append(RecordValues(one.result["id"], people[name], score["value"]))
         elif score["value"] is not None:
-            joined.others[name].append(score["value"])
+            (joined.others if one.verdicts else joined.settled)[name].append(score["value"])
+            if not one.verdicts and one.result["id"] in gathered.places:
+                joined.without_verdicts[name].append(RecordValues(one.result["id"], score["value"], score["value"]))
+        if "repeats" in score:
+            joined.repeats[name].append(score["repeats"]["values"])
     judged = [verdicts[0]["value"] for unit, verdicts in one.verdicts.items() if unit not in gold]
     known = [value for value in judged if value is not None]
     joined.passed.append(sum(value >= 1 for value in known))
@@ -283,7 +316,7 @@ def _labelled(
         kept = [row for row in rows if row.label in allowed]
         gathered.refuse("unknown_label", *(row for row in rows if row not in kept))
         gathered.joined.update(map(id, kept))
-        even = [row for row in kept if row.draw is None or row.draw.mode == "random"]
+        even = [row for row in kept if not worst(row)]
         votes = {row.annotator: row.label or "" for row in even or kept}
         if not votes:
             continue

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ragstone.analysis.gold_join import LabelledUnit
-from ragstone.stats.agreement import Level, Matrix, alpha, auroc, calibration_error, cluster_interval
-from ragstone.stats.means import mean, rounded
+from ragstone.stats.agreement import Level, Matrix, alpha, auroc, calibration_error, kappa_interval
+from ragstone.stats.means import mean, rounded, rounded_in
 from ragstone.types import Scale
 
 UNJUDGED: Final = "unjudged"
@@ -24,10 +24,6 @@ class Alphas:
     nominal: float | None
     ordinal: float | None
     interval: float | None
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {level: rounded(getattr(self, level)) for level in ("nominal", "ordinal", "interval")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +81,7 @@ class LabelAgreement:
             "interval": None if self.interval is None else [rounded(end) for end in self.interval],
             "kappa_linear": rounded(matrix.kappa("linear")),
             "kappa_quadratic": rounded(matrix.kappa("quadratic")),
-            "alpha": self.alphas.as_json(),
+            "alpha": rounded_in(self.alphas),
             "auroc": rounded(self.auroc),
             "calibration_error": rounded(self.calibration_error),
         }
@@ -143,8 +139,4 @@ def _interval(
     parts: dict[int, list[int]] = defaultdict(lambda: [0] * labels**2)
     for unit, gold, judged in pairs:
         parts[clusters[unit.record]][gold * labels + judged] += 1
-
-    def kappa(counts: Sequence[int]) -> float | None:
-        return Matrix(tuple(tuple(counts[row : row + labels]) for row in range(0, labels**2, labels))).kappa()
-
-    return cluster_interval([*parts.values()], kappa)
+    return kappa_interval([*parts.values()], labels)

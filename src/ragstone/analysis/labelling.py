@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from ragstone.analysis.flow_replay import replay
 from ragstone.analysis.run import unit_text
 from ragstone.analysis.scored import grouping
 from ragstone.errors import InputError
@@ -21,9 +22,9 @@ from ragstone.labels import LabelDraw, text_hash
 from ragstone.metrics import find
 from ragstone.prompts.choice import Choice
 from ragstone.prompts.rubric import Rubric, rubric_of
-from ragstone.questions import Rate, Rated, Trace, Write, Written
+from ragstone.questions import Rate, Trace, Traced
 from ragstone.stats.means import mean
-from ragstone.types import RESPONSE, TRIVIAL, Nugget, Passage, Record, Span, Unit, Verdict
+from ragstone.types import RESPONSE, TRIVIAL, Passage, Verdict
 
 if TYPE_CHECKING:
     from ragstone.analysis.result import Result
@@ -34,8 +35,6 @@ RECORDS: Final = 50
 """Records that are drawn unless told otherwise."""
 SECONDS: Final = 12
 """Seconds that a label takes, for estimates."""
-_ROUNDS: Final = 100
-"""Questions of a flow that are answered at most to reach the one that rates units."""
 
 Evidence = Literal["passages", "response", "question"]
 """What units are rated by: the passages, the response, or the question alone."""
@@ -268,32 +267,10 @@ def _question(run: AnyRun, metric: str, results: Sequence[Result]) -> Rate | Tra
     name = metric.partition(".")[0]
     made = find(name)().with_parameters(run.spec.get("parameters", {}).get(name, {}))
     for result in results:
-        units = tuple(
-            Unit(u["id"], u["level"], unit_text(result, u), None, u["parent"]) for u in _units(result, metric)
-        )
-        nuggets = tuple(Nugget(unit.text) for unit in units if unit.level == "nugget")
-        text = result["response"]
-        flow = made.flow(
-            Record(result["id"], result["question"], text, _passages(result), result["reference"], nuggets or None)
-        )
-        try:
-            questions = next(flow)
-            for _ in range(_ROUNDS):
-                for question in questions:
-                    if isinstance(question, Rate | Trace) and question.task == made.task():
-                        return question
-                questions = flow.send([_reply(question, units) for question in questions])
-        except StopIteration:  # settled without a judge, such as a response that repeats a passage
-            continue
+        asked = replay(made, result.typed, lambda unit, _: Verdict(unit, None, None, ""), Traced(None, None, (), ()))
+        if asked.question is not None:  # else settled without a judge, such as a response that repeats a passage
+            return asked.question
     raise InputError(f"{metric}: no drawn record was put to a judge, so its scale is not known; draw more records")
-
-
-def _reply(question: Any, units: tuple[Unit, ...]) -> Written | Rated:
-    """What leads on to the question wanted: the units as they were written, and no ratings."""
-    if isinstance(question, Write):
-        spanned = (Unit(unit.id, unit.level, unit.text, Span(0, len(unit.text))) for unit in units)
-        return Written(() if question.known else tuple(spanned))
-    return Rated(tuple(Verdict(unit, None, None, "") for unit in question.units))
 
 
 def _evidence(question: Rate | Trace) -> Evidence:

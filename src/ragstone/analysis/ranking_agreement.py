@@ -1,22 +1,24 @@
-"""Agreement of a judge with people on the ranking of systems, and on repeated judging of the same units.
+"""Agreement of a judge with people on the ranking of systems, and on repeated judging of the same responses.
 
 Values are paired: a record counts where both the judge and people have a value. Intervals draw whole topics, since the
-systems' answers to one topic are not independent.
+systems' answers to one topic are not independent. Runs of the same responses are repeats, and one system.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
-from ragstone.analysis.leaderboard import run_of
-from ragstone.analysis.run import unit_text
+from ragstone.analysis.compare import VERSION
+from ragstone.analysis.gold_join import Gathered, Joined, called
 from ragstone.analysis.saved import AnyRun
-from ragstone.metrics import of_score
+from ragstone.analysis.scored import RecordScores, signatures_differ
+from ragstone.analysis.summary import means_of_repeats
+from ragstone.errors import InputError
 from ragstone.stats.agreement import cluster_interval
-from ragstone.stats.means import kendall_tau, mean, mean_interval, rounded, spread, t_quantile
+from ragstone.stats.means import kendall_tau, mean, mean_interval, rounded, spread, student_half
 from ragstone.stats.rankings import majority, pass_at, spearman, tau_ap
 
 FEWEST: Final = 3
@@ -55,12 +57,13 @@ class SystemMeans:
 
 @dataclass(frozen=True, slots=True)
 class RankingAgreement:
-    """Agreement on the ranking of systems; ``withheld`` says why there are no correlations.
+    """Agreement on the ranking of systems by one ``score``; ``withheld`` says why there are no correlations.
 
     ``tau`` (Kendall's tau-b), ``tau_ap`` (tau_ap-b) and ``spearman`` are over the means of systems. ``topic_tau`` is
     the mean of tau-b within each of ``ranked_topics`` topics, those in which both sides rank the systems.
     """
 
+    score: str
     systems: tuple[SystemMeans, ...]
     topics: int
     tau: Correlation | None = None
@@ -70,18 +73,8 @@ class RankingAgreement:
     ranked_topics: int = 0
     withheld: str = ""
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return asdict(self)
 
-
-def systems_of(run: AnyRun) -> dict[str, tuple[str, str]]:
-    """The system and the topic of each record of a run; a record that names no system is the run's own."""
-    read = (result for result in run.results() if "set_aside" not in result)
-    return {result["id"]: (run_of(result["meta"], run.name), result["topic"]) for result in read}
-
-
-def rank_systems(values: Iterable[SystemValue]) -> RankingAgreement:
+def rank_systems(score: str, values: Iterable[SystemValue]) -> RankingAgreement:
     """Correlate two rankings of systems; several values of a system on a topic count as their mean."""
     several: dict[tuple[str, str], list[SystemValue]] = defaultdict(list)
     for value in values:
@@ -96,27 +89,26 @@ def rank_systems(values: Iterable[SystemValue]) -> RankingAgreement:
     means = tuple(SystemMeans(*row) for row in zip(names, judged, gold, map(round, counts), strict=True))
     if len(names) < FEWEST:
         few = f"{len(names)} system{'' if len(names) == 1 else 's'}; a rank correlation needs at least {FEWEST}"
-        return RankingAgreement(means, len(topics), withheld=few)
+        return RankingAgreement(score, means, len(topics), withheld=few)
 
     def over_means(correlate: Correlate) -> Correlation:
         def measure(sums: Sequence[float]) -> float | None:
             judged, gold, counts = _means(sums)
             return correlate(judged, gold) if len(counts) == len(names) else None
 
-        return Correlation(correlate(judged, gold), cluster_interval(parts, measure))
+        value, ends = correlate(judged, gold), cluster_interval(parts, measure)
+        if value is None or ends is None:
+            return Correlation(value, None)
+        # Drawn topics are noisier than the sample, and their rankings agree less: the value can be above all of them.
+        return Correlation(value, (min(ends[0], value), max(ends[1], value)))
 
     within = [kendall_tau(*zip(*found, strict=True)) for topic in topics
               if len(found := [cells[topic, name] for name in names if (topic, name) in cells]) > 1]  # fmt: skip
     taus = [tau for tau in within if tau is not None]
     return RankingAgreement(
-        means,
-        len(topics),
-        over_means(kendall_tau),
-        over_means(tau_ap),
-        over_means(spearman),
-        _mean_of(taus),
+        score, means, len(topics), over_means(kendall_tau), over_means(tau_ap), over_means(spearman), _mean_of(taus),
         len(taus),
-    )
+    )  # fmt: skip
 
 
 def _means(sums: Sequence[float]) -> tuple[list[float], list[float], list[float]]:
@@ -135,28 +127,23 @@ def _mean_of(taus: Sequence[float]) -> Correlation:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedMean:
-    """The mean of repeated measurements with its 95 % interval by Student's t; of one alone there is no interval."""
+    """A score's mean in each repeat, over records with a value in all; its 95 % interval is by Student's t.
 
+    The interval is of the judge's own variation, and says nothing of other records.
+    """
+
+    score: str
     values: tuple[float, ...]
     mean: float
     deviation: float | None
     interval: tuple[float, float] | None
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return asdict(self)
 
-
-def repeated_mean(values: Sequence[float]) -> RepeatedMean:
-    """The mean of the values of repeats or runs, such as a metric's mean in each; ValueError for none.
-
-    The interval is of the judge's own variation between repeats; it says nothing of other records.
-    """
-    centre, deviation = mean(values), spread(values)
-    if deviation is None:
-        return RepeatedMean(tuple(values), centre, None, None)
-    half = t_quantile(0.975, len(values) - 1) * deviation / len(values) ** 0.5
-    return RepeatedMean(tuple(values), centre, deviation, (centre - half, centre + half))
+def repeated_mean(score: str, values: Sequence[float]) -> RepeatedMean:
+    """The mean of a score's means in repeats; of one alone there is no interval; ValueError for none."""
+    centre, half = mean(values), student_half(values)
+    interval = None if half is None else (centre - half, centre + half)
+    return RepeatedMean(score, tuple(values), centre, spread(values), interval)
 
 
 class Attempts(NamedTuple):
@@ -182,32 +169,17 @@ class AtK:
     majority: float
     ties: int
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return asdict(self)
 
+def attempts_of(repeats: Sequence[Joined]) -> list[Attempts]:
+    """The labels of repeats for the units that people labelled; a unit that one lacks, or words differently, is none.
 
-def attempts_of(runs: Sequence[AnyRun], gold: Mapping[tuple[str, str], str], task: str) -> list[Attempts]:
-    """The labels that several runs give to units for a task; ``gold`` is people's, by record and unit.
-
-    Left out are units that a run does not have, or has with another text.
+    As in a matrix, labels of a worst-first draw count only where there are no others.
     """
-    found: dict[tuple[str, str], list[tuple[str, str | None]]] = defaultdict(list)
-    for run in runs:
-        for result in run.results():
-            texts = {unit["id"]: unit_text(result, unit) for unit in result.get("units", ())}
-            labels = {
-                verdict["unit"]: verdict["label"]
-                for score in result["scores"] if of_score(score["metric"]).task() == task
-                for verdict in score["verdicts"]
-            }  # fmt: skip
-            for unit, label in labels.items():
-                if (result["id"], unit) in gold:
-                    found[result["id"], unit].append((texts[unit], label))
+    found = [{(one.unit, one.text): one for one in joined.fair_units if one.gold is not None} for joined in repeats]
     return [
-        Attempts(gold[place], tuple(label for _, label in labels))
-        for place, labels in found.items()
-        if len(labels) == len(runs) and len({text for text, _ in labels}) == 1
+        Attempts(unit.gold or "", tuple(units[place].judged for units in found))
+        for place, unit in found[0].items()
+        if all(place in units for units in found)
     ]
 
 
@@ -230,3 +202,78 @@ def _at(k: int, attempts: Sequence[Attempts]) -> AtK:
         mean([float(label == one.gold) for label, one in zip(chosen, attempts, strict=True)]),
         chosen.count(None),
     )
+
+
+# ---- several runs
+
+
+class JoinedRun(NamedTuple):
+    """A run, the labels that joined it, and its scores by record."""
+
+    run: AnyRun
+    gathered: Gathered
+    scores: Mapping[str, RecordScores]
+
+
+def systems_of(runs: Sequence[JoinedRun]) -> list[list[JoinedRun]]:
+    """Runs of the same responses together, as repeats of one system; InputError where judges or settings differ."""
+    systems: list[list[JoinedRun]] = []
+    for one in runs:
+        _check_alike(runs[0], one)
+        for repeats in systems:
+            shared = one.scores.keys() & repeats[0].scores.keys()
+            if shared and all(one.scores[name].response == repeats[0].scores[name].response for name in shared):
+                repeats.append(one)
+                break
+        else:
+            systems.append([one])
+    return systems
+
+
+def _check_alike(first: JoinedRun, other: JoinedRun) -> None:
+    """InputError for a score with labels that the two runs do not share a signature of, versions of Ragstone aside."""
+    for score in (score for joined in first.gathered.metrics.values() for score in sorted(joined.stand)):
+        ours, theirs = ({one.by_metric[score].signature for one in run.scores.values() if score in one.by_metric}
+                        for run in (first, other))  # fmt: skip
+        differing = [] if ours & theirs or not (ours and theirs) else signatures_differ(min(ours), min(theirs))
+        for part, mine, its in differing:
+            if part != VERSION:
+                raise InputError(
+                    f"{called(other.run)} has {score} with {part} {its or 'default'}, {called(first.run)} with "
+                    f"{mine or 'default'}; systems and repeats need one judge with the same settings"
+                )
+
+
+def rankings(systems: Sequence[Sequence[JoinedRun]], metric: str) -> tuple[RankingAgreement, ...]:
+    """The ranking of systems by each score of a metric; none where there is one system alone."""
+    often = Counter(repeats[0].run.name for repeats in systems)
+    found: dict[str, list[SystemValue]] = defaultdict(list)
+    for repeats in systems:
+        run = repeats[0].run
+        name = f"{run.name} (run {run.id})" if often[run.name] > 1 else run.name
+        for _, gathered, _ in repeats:
+            if (joined := gathered.metrics.get(metric)) is None:
+                continue
+            for score, values in joined.values.items():
+                for one in (*values, *joined.without_verdicts[score]):
+                    system, topic, _ = gathered.places[one.record]
+                    found[score].append(SystemValue(system or name, topic, one.judge, one.people))
+    return tuple(
+        rank_systems(score, values) for score, values in found.items()
+        if len(systems) > 1 or len({value.system for value in values}) > 1
+    )  # fmt: skip
+
+
+def repeated(repeats: Sequence[JoinedRun], metric: str) -> tuple[RepeatedMean, ...]:
+    """Each score's mean in runs of the same responses; of one run, in the repeats that it was made with."""
+    first = repeats[0].gathered.metrics[metric]
+    found = []
+    for score in first.metric.score_names():
+        values = first.repeats[score]
+        if len(repeats) > 1:
+            rows = ([one.scores[name].by_metric.get(score) for one in repeats if name in one.scores]
+                    for name in repeats[0].scores)  # fmt: skip
+            values = [[one and one.value for one in row] for row in rows if len(row) == len(repeats)]
+        if means := means_of_repeats(values):
+            found.append(repeated_mean(score, means))
+    return tuple(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
@@ -120,13 +120,19 @@ def _metric(column: _Column, records: int, signature: str) -> MetricDict:
     return cast("MetricDict", summary)
 
 
-def _repeats(found: list[RepeatsDict]) -> MetricRepeatsDict:
-    """Return how much a metric varies between repeats.
+def means_of_repeats(rows: Iterable[Sequence[float | None]]) -> list[float]:
+    """The mean of each repeat, from each record's values.
 
-    Means are over the records that have a value every time, so that they differ by the judge and by nothing else.
+    They are over the records that have a value every time, so that they differ by the judge and by nothing else.
     """
+    whole = [[value for value in row if value is not None] for row in rows if None not in row]
+    return [mean(column) for column in zip(*whole, strict=True)]
+
+
+def _repeats(found: list[RepeatsDict]) -> MetricRepeatsDict:
+    """Return how much a metric varies between repeats."""
     whole = [[value for value in one["values"] if value is not None] for one in found if None not in one["values"]]
-    means = [mean(column) for column in zip(*whole, strict=True)]
+    means = means_of_repeats(whole)
     units, flips = sum(one["units"] for one in found), sum(one["flips"] for one in found)
     spreads = [wide for values in whole if (wide := spread(values)) is not None]
     return {

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ragstone.errors import InputError
 from ragstone.judges.base import Cuts
-from ragstone.stats.agreement import cluster_interval
+from ragstone.stats.agreement import cluster_interval, kappa_interval, kappa_of
 
 SHUFFLES: Final = 200
 """Divisions of the records that are tried until both halves have two labels."""
@@ -173,14 +173,6 @@ class Tuning:
         return {**plain, "winner": asdict(self.winner.combination), "cheapest": asdict(self.cheapest.combination)}
 
 
-def kappa_of(cells: Cells, size: int) -> float | None:
-    """Cohen's kappa without weights of a square matrix; None where both sides use one and the same label."""
-    count = sum(cells)
-    chance = sum(sum(cells[at * size : (at + 1) * size]) * sum(cells[at::size]) for at in range(size))
-    most = count * count - chance
-    return (count * sum(cells[:: size + 1]) - chance) / most if most else None
-
-
 def split(labels: Mapping[str, Collection[int]], seed: int) -> tuple[set[str], set[str]]:
     """Two halves of the records, drawn with a seed, each with two different labels; InputError if there are none.
 
@@ -228,7 +220,7 @@ def ranked(asked: Sequence[AskedCombination], labels: int, seed: int) -> tuple[t
         behind = None if own is best else _gap([(own[name], best[name]) for name in held], size, seed)
         tried.append(Tried(
             one.combination, one.run, kappa(one.combination, choosing), kappa(one.combination, reporting),
-            _interval([own[name] for name in held], size, seed), behind,
+            kappa_interval([own[name] for name in held], size, seed=seed), behind,
             sum(unit.judged is not None for unit in one.units) / len(one.units), _cost(one),
         ))  # fmt: skip
     return tuple(tried), (len(choosing) if len(asked) > 1 else 0, len(reporting))
@@ -250,8 +242,8 @@ def fitted(judge: str, units: Sequence[TunedUnit], cuts: Cuts, seed: int) -> Fit
     after = _cells(units, 2, lambda unit: _labelled(unit, fits[fold_of[unit.record]]))
     return FittedThreshold(
         judge, cuts.best, _best(units, cuts), folds, len(units),
-        kappa_of(_sum(before.values()), 3) or 0.0, _interval([*before.values()], 3, seed),
-        kappa_of(_sum(after.values()), 3) or 0.0, _interval([*after.values()], 3, seed),
+        kappa_of(_sum(before.values()), 3) or 0.0, kappa_interval([*before.values()], 3, seed=seed),
+        kappa_of(_sum(after.values()), 3) or 0.0, kappa_interval([*after.values()], 3, seed=seed),
         _gap([(before[name], after[name]) for name in names], 3, seed),
     )  # fmt: skip
 
@@ -284,10 +276,6 @@ def _cells(units: Iterable[TunedUnit], labels: int, judged: Callable[[TunedUnit]
 
 def _sum(cells: Iterable[Cells]) -> Cells:
     return [sum(column) for column in zip(*cells, strict=True)]
-
-
-def _interval(cells: Sequence[Cells], size: int, seed: int) -> tuple[float, float] | None:
-    return cluster_interval(cells, lambda summed: kappa_of(summed, size), seed=seed)
 
 
 def _gap(pairs: Sequence[tuple[Cells, Cells]], size: int, seed: int) -> tuple[float, float] | None:

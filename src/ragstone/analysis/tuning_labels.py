@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ragstone import metrics
 from ragstone.analysis.tuning import LEAST_UNITS, split
 from ragstone.errors import InputError
-from ragstone.labels import LabelRow, read_labels
+from ragstone.labels import LabelRow, read_labels, worst
 from ragstone.metrics.base import Metric
 from ragstone.types import TRIVIAL
 
@@ -21,7 +21,7 @@ def usable_labels(path: Path | str) -> tuple[list[LabelRow], list[str]]:
     tells of other records.
     """
     every = [row for row in read_labels(path) if row.label is not None]
-    rows = [row for row in every if not (row.draw and row.draw.mode == "worst")]
+    rows = [row for row in every if not worst(row)]
     if not rows:
         what = "all labels are of a worst-first draw; label a random one" if every else "no labels found"
         raise InputError(f"{path}: {what}, with: ragstone label RUN")
@@ -69,3 +69,13 @@ def check_labels(rows: Sequence[LabelRow], path: str, *, threshold: bool) -> Non
         raise InputError(f"--threshold needs at least {LEAST_UNITS} labelled units; {path} has {units}")
     if threshold and len(known) > 2:
         raise InputError(f"--threshold needs labels of a scale of two; {path} has {', '.join(known)}")
+
+
+def check_texts(rows: Sequence[LabelRow], path: str, written: Collection[str]) -> None:
+    """InputError for units that a judge wrote whose texts the rows lack; ``written`` are steps that write them."""
+    step = {"claim": "claims", "nugget": "nuggetize"}.get(rows[0].unit.rpartition("/")[0].rpartition("/")[2])
+    if step and step not in written and not any(row.text for row in rows):
+        raise InputError(
+            f"{path}: no row has the text of its unit; add 'text', as ragstone label does, or name a judge that writes "
+            f"the units: -j {step}=NAME"
+        )

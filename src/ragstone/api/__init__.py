@@ -26,6 +26,7 @@ _HOMES: Final = {
     ),
     "pages": ("serving", "write_report"),
     "running": ("aevaluate", "evaluate", "run", "score", "validate"),
+    "services": ("Pulled", "PushResult", "pull", "push"),
     "stored": ("export_run", "open_run", "open_store", "write_config"),
     "tuning": ("Tuner", "tune", "tuner"),
 }  # fmt: skip

@@ -29,6 +29,10 @@ from ragstone.api.running import evaluate as evaluate
 from ragstone.api.running import run as run
 from ragstone.api.running import score as score
 from ragstone.api.running import validate as validate
+from ragstone.api.services import Pulled as Pulled
+from ragstone.api.services import PushResult as PushResult
+from ragstone.api.services import pull as pull
+from ragstone.api.services import push as push
 from ragstone.api.stored import export_run as export_run
 from ragstone.api.stored import open_run as open_run
 from ragstone.api.stored import open_store as open_store

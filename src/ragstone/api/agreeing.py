@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
 import orjson
 
-from ragstone.analysis.agreement import DISAGREEMENTS, Agreement, attached
+from ragstone.analysis.agreement import DISAGREEMENTS, PEOPLE, Agreement, attached
 from ragstone.analysis.agreement import agree as agree_with
 from ragstone.analysis.corrected_means import Method
 from ragstone.analysis.gold import gold_rows
@@ -30,6 +31,7 @@ def agree(
     run: RunChoice,
     gold: str | Path | Sequence[str | Path],
     *,
+    others: Sequence[RunChoice] = (),
     metrics: Sequence[str] | str | None = None,
     by: str | None = None,
     correction: Method = "ppi",
@@ -49,6 +51,8 @@ def agree(
         run: The run: its number, name or folder, ``last``, or an opened run.
         gold: What people said, one or several: a file of labels (label rows, CSV, nuggetizer's or AutoJudge's
             assignments, RAGBench's keys, records with assigned nuggets), another run, or a field of the run's records.
+        others: Runs by the same judge: of other systems, to compare the ranking of systems by the judge and by people;
+            or of the same responses, as repeats.
         metrics: The metrics to compare; all that have labels unless named.
         by: A field that groups the records: ``topic``, ``question`` or ``meta.NAME``.
         correction: ``ppi`` (prediction-powered inference) or ``rogan_gladen`` (the share of units that pass, on a scale
@@ -62,21 +66,26 @@ def agree(
         The agreement by metric, the corrected means, and the labels that did not join.
 
     Raises:
-        InputError: A file is no file of labels, no label joins, or the run lacks a metric.
+        InputError: A file is no file of labels, no label joins a run, the run lacks a metric, or one of ``others`` was
+            judged by another judge or with other settings.
         ConfigError: The correction is unknown, or a file cannot be written.
     """
     if correction not in get_args(Method):
         raise ConfigError(f"correction '{correction}'; expected {' or '.join(get_args(Method))}")
     files = [gold] if isinstance(gold, str | Path) else list(gold)
 
-    def others(name: str) -> AnyRun:
-        return run_named(name, store)
-
-    with opened(run, store) as one:
+    with ExitStack() as stack:
+        one, *more = (stack.enter_context(opened(each, store)) for each in (run, *others))
+        golds = [[gold_rows(str(given), each, lambda name: run_named(name, store)) for given in files]
+                 for each in (one, *more)]  # fmt: skip
+        rows, *labels = [[row for gold in every for row in gold.rows] for every in golds]
+        judged = [gold.judged for gold in golds[0]]
         found = agree_with(
             one,
-            [row for given in files for row in gold_rows(str(given), one, others)],
+            rows,
             gold=[str(given) for given in files],
+            labelled_by=f"run {' and '.join(judged)}" if all(judged) else PEOPLE,
+            others=list(zip(more, labels, strict=True)),
             metrics=[metrics] if isinstance(metrics, str) else metrics,
             by=by,
             correction=correction,
@@ -85,7 +94,8 @@ def agree(
         if out is not None:
             from ragstone.render.html.agreement import agreement_page  # noqa: PLC0415 - only for a page
 
-            write_parts(Path(out), agreement_page(found, one), [*files, *sources(one)])
+            inputs = [*files, *(path for each in (one, *more) for path in sources(each))]
+            write_parts(Path(out), agreement_page(found, one), inputs)
         if attach:
             attach_agreement(one, attached(found))
         return replace(found, disagreements=found.disagreements[:disagreements])

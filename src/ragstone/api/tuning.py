@@ -16,12 +16,12 @@ from ragstone.analysis.agreement import SAID
 from ragstone.analysis.gold_join import join
 from ragstone.analysis.run import Run
 from ragstone.analysis.tuning import AskedCombination, Combination, FittedThreshold, TunedUnit, Tuning, fitted, ranked
-from ragstone.analysis.tuning_labels import check_labels, measuring, metric_of, usable_labels
+from ragstone.analysis.tuning_labels import check_labels, check_texts, measuring, metric_of, usable_labels
 from ragstone.api.estimating import forecast
 from ragstone.api.plan import check_overrides, open_source
 from ragstone.api.running import run
 from ragstone.config import Judging, Step, as_list, file_settings, objects, resolve
-from ragstone.errors import ConfigError, InputError, TemplateError
+from ragstone.errors import BudgetReached, ConfigError, InputError, TemplateError
 from ragstone.forecast.figures import Sum
 from ragstone.forecast.summary import Estimate
 from ragstone.judges.base import Cuts, Judge, Thresholded
@@ -108,7 +108,11 @@ class Tuner:
 
     def ask(self, combination: Combination, on_start: Callable[[Progress], None] | None = None) -> None:
         """Run one combination, and keep what it says of the labelled units."""
-        finished = run(list(self.records), replace(self.options_of(combination), on_start=on_start))
+        try:
+            finished = run(list(self.records), replace(self.options_of(combination), on_start=on_start))
+        except BudgetReached as error:
+            left = f" (what {len(self.bills)} of {len(self.combinations)} combinations left)" if self.bills else ""
+            raise BudgetReached(f"{error}{left}", hint=error.hint, run=error.run) from error
         with closing(finished.store):
             self.bills.append(finished.summary()["bill"])
             self._answers.append(_answers(finished, combination, self.rows, self.metric))
@@ -317,11 +321,12 @@ def tuner(
     for prompt in prompts:
         check_named(chosen.task(), prompt)
     candidates, others, brought = _candidates(judges, chosen.task(), options)
+    check_texts(rows, str(labels), others)
     records, name, skipped = _labelled_records(source, options, {row.record for row in rows})
     if not records:
         raise InputError(f"{name}: no labelled record is in it; the labels are of records like '{rows[0].record}'")
     if skipped:
-        notes.append(f"{skipped:,} record{'' if skipped == 1 else 's'} of {name} without a label not read")
+        notes.append(f"{skipped:,} record{'' if skipped == 1 else 's'} of {name} not read: no label")
     parameters = {**(options.parameters or {})}
     parameters[chosen.name] = {**chosen.always_asking, **parameters.get(chosen.name, {})}
     made = Tuner(

@@ -21,6 +21,7 @@ def add_to(app: typer.Typer) -> None:
         epilog=examples(
             "ragstone agree last labels.jsonl",
             "ragstone agree last ana.jsonl ben.jsonl --metric grounding --by topic",
+            "ragstone agree bm25 labels.jsonl --with dense --with hybrid",
             "ragstone agree last labels.jsonl --attach -o agree.html",
             "ragstone agree out/ labels.jsonl --correction rogan-gladen --json",
         )
@@ -29,8 +30,16 @@ def add_to(app: typer.Typer) -> None:
 
 def agree(
     which: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
-    gold: Annotated[list[str], typer.Argument(metavar="GOLD...", help="Files of people's labels.")],
+    gold: Annotated[
+        list[str], typer.Argument(metavar="GOLD", help="Gold labels: a file, another run, or a field of the records.")
+    ],
     *,
+    others: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with", metavar="RUN", help="Another run by the same judge: of another system, or a repeat. Repeatable."
+        ),
+    ] = None,
     metrics: Annotated[
         list[str] | None,
         typer.Option("--metric", "-m", metavar="NAME", help="Compare only this metric. Repeatable."),
@@ -50,7 +59,9 @@ def agree(
     ] = "ppi",
     disagreements: Annotated[
         int,
-        typer.Option("--disagreements", metavar="N", min=0, show_default=False, help="Most to show [default: 5]"),
+        typer.Option(
+            "--disagreements", metavar="N", min=0, show_default=False, help="Disagreements to show [default: 5]"
+        ),
     ] = 5,
     attach: Annotated[
         bool, typer.Option("--attach", help="Keep the agreement in the run: show, report and check print it.")
@@ -61,10 +72,12 @@ def agree(
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare a run's judge with people's labels.
+    """Compare a run's judge with gold labels.
 
     Prints for each metric Cohen's kappa with its interval, the confusion matrix, and the mean corrected for the judge's
-    errors. Lists the largest disagreements and the labels that did not join. Calls no judge.
+    errors. Lists the largest disagreements and the labels that did not join. With several systems, in --with or as
+    run_id of the records, compares their ranking by the judge and by people; with repeats, shows how much they vary.
+    Calls no judge.
     """
     from ragstone.analysis.run_files import AGREEMENT
     from ragstone.render.terminal.agreement_screen import agreement_page
@@ -72,7 +85,8 @@ def agree(
     method = cast("Method", correction.replace("-", "_"))
     with api.opened(which, store) as run:
         found = api.agree(
-            run, gold, metrics=names(metrics) or None, by=by, correction=method, disagreements=disagreements,
-            attach=attach, out=html_file(out, AGREEMENT),
+            run, gold, others=others or (), metrics=names(metrics) or None, by=by, correction=method,
+            disagreements=disagreements,
+            attach=attach, out=html_file(out, AGREEMENT), store=store,
         )  # fmt: skip
         answer(found.as_json(), lambda look: agreement_page(found, run, look, again(store)), as_json=as_json)

@@ -19,6 +19,7 @@ from ragstone.cli import (
     nugget_commands,
     page_commands,
     prompt_commands,
+    service_commands,
     setup_commands,
     tune_commands,
 )
@@ -336,4 +337,5 @@ def export(
             stream.flush()
 
 
+service_commands.add_to(app)
 setup_commands.add_to(app)

@@ -1,9 +1,9 @@
 """Exit codes, and the messages of errors on standard error.
 
 0: done. 1: a threshold of ``check`` failed; no error exits with 1, so that none is taken for a failed check. 2: wrong
-input, configuration or usage, or a file that cannot be written. 3: the judge could not be reached, nothing was scored,
-the last judge of a cascade answered nothing, an offline run lacked a call, or the store failed. 4: a budget was
-reached. 70: a fault of Ragstone itself. 130: interrupted.
+input, configuration or usage, or a file that cannot be written. 3: the judge or a server of traces could not be
+reached, nothing was scored, the last judge of a cascade answered nothing, an offline run lacked a call, or the store
+failed. 4: a budget was reached. 70: a fault of Ragstone itself. 130: interrupted.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any, Final, cast
 import typer
 from typer.core import TyperGroup
 
+from ragstone.cli.options import plain_arguments
 from ragstone.errors import BudgetReached, InputError, RagstoneError
 
 DONE: Final = 0
@@ -54,6 +55,10 @@ def _misused(error: Exception, ctx: Any) -> Exception:
 
 class Commands(TyperGroup):
     """The group of all commands; turns every error into a message and an exit code."""
+
+    def __init__(self, **made: Any) -> None:
+        super().__init__(**made)
+        plain_arguments(self.commands)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the options before the command."""

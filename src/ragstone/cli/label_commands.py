@@ -44,9 +44,9 @@ label = typer.Typer(
 @label.command(
     name=PAGE,
     epilog=examples(
-        "ragstone label last -o label.html",
+        "ragstone label page last -o label.html",
         "ragstone label 3 -n 100 --metric groundedness --annotator ann",
-        "ragstone label 3 --by meta.topic --seed 7",
+        "ragstone label page 3 --by meta.topic --seed 7",
         "ragstone label 3 --worst --against 4",
     ),
 )
@@ -124,13 +124,17 @@ def label_page(
     ),
 )
 def label_import(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Label Studio JSON, Argilla records, CSV or label rows.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Label Studio JSON, Argilla records, CSV, or lines of ragstone label.")
+    ],
     *,
     out: OutFile = None,
-    task: Annotated[str, typer.Option("--task", metavar="STEP", help="Step of labels that name none.")] = "",
+    task: Annotated[
+        str, typer.Option("--task", metavar="STEP", help="Step that the labels rate, if they name none, e.g. support.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Convert labels of another tool to label rows.
+    """Convert labels from another tool to JSON lines, one per label.
 
     Skips cancelled annotations, responses that were not submitted and units without a label.
     """

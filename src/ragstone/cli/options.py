@@ -6,12 +6,12 @@ import functools
 import inspect
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperArgument, TyperCommand
 
 from ragstone.options import Option, RunOptions, option_named, options_of
 
@@ -53,6 +53,29 @@ Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Hide prog
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 StorePath: TypeAlias = Annotated[Path | None, _declaration(option_named("store"))]
 Configuration: TypeAlias = Annotated[Path | None, _declaration(option_named("config"))]
+
+
+class PlainArgument(TyperArgument):
+    """An argument that help shows as ``RUN``, ``[RUN]`` or ``FILE...``, without its type."""
+
+    def get_usage_pieces(self, ctx: Any) -> list[str]:
+        """What the usage line has."""
+        del ctx
+        name = self.metavar if self.required else f"[{self.metavar}]"
+        return [f"{name}{'...' if self.nargs != 1 else ''}"]
+
+    def display_type_rich(self, ctx: Any) -> None:
+        """No type: the help names the form."""
+        del ctx
+
+
+def plain_arguments(commands: Mapping[str, Any]) -> None:
+    """Show the arguments of all commands, and of the groups among them, without braces and types."""
+    for command in commands.values():
+        plain_arguments(getattr(command, "commands", {}))
+        for parameter in command.params:
+            if isinstance(parameter, TyperArgument):
+                parameter.__class__ = PlainArgument
 
 
 class BareOptions(TyperCommand):

@@ -42,21 +42,25 @@ Names = list[str] | None
     max_tokens="Stop before using more tokens in all (in + out); exits 4.",
 )
 def tune(
-    labels: Annotated[str, typer.Argument(metavar="LABELS", help="Label rows, as ragstone label exports them.")],
+    labels: Annotated[str, typer.Argument(metavar="LABELS", help="Labels file, as exported by the label page.")],
     file: File,
     *,
     styles: Annotated[Names, typer.Option("--styles", metavar="NAMES", help="Prompt styles to compare.")] = None,
-    formats: Annotated[Names, typer.Option("--formats", metavar="NAMES", help="Formats of labels to compare.")] = None,
+    formats: Annotated[Names, typer.Option("--formats", metavar="NAMES", help="Label formats to compare.")] = None,
     metric: Annotated[
-        str | None, typer.Option("--metric", "-m", metavar="NAME", help="Metric that the labels are of.")
+        str | None,
+        typer.Option("--metric", "-m", metavar="NAME", help="Metric to compare, if the file has labels for several."),
     ] = None,
     threshold: Annotated[
-        bool, typer.Option("--threshold", help="Fit the threshold of judges with probabilities.")
+        bool, typer.Option("--threshold", help="Fit the threshold of judges that give probabilities.")
     ] = False,
     write: Annotated[bool, typer.Option("--write", help="Write the winner to ragstone.toml.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending money.")] = False,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="S", show_default=False, help="Random seed of the halves [default: 0]")
+        int,
+        typer.Option(
+            "--seed", metavar="S", show_default=False, help="Random seed of the split into halves [default: 0]"
+        ),
     ] = 0,
     options: RunOptions,
     quiet: Quiet = False,

@@ -18,7 +18,7 @@ from typing import Final, Literal
 from ragstone.engine.budget import Budget, Limits, Reservation
 from ragstone.engine.claims import Claims, Elsewhere
 from ragstone.engine.pace import backoff as _backoff
-from ragstone.engine.queue import REFUSED, Queue, Queues, Turn
+from ragstone.engine.queue import Queue, Queues, Turn
 from ragstone.engine.route import Routes
 from ragstone.engine.tally import Tally
 from ragstone.engine.writer import Writer
@@ -261,7 +261,7 @@ class Calls:
                 now = self._loop.time()
                 if gone := self._gone(judge, trouble, now):
                     return gone
-                tries += trouble.status != REFUSED
+                tries += not trouble.busy
                 pause = max(trouble.retry_after or 0.0, _backoff(attempt))
                 late = queue.breaker.dead(now) or now + max(0.0, pause - queue.quiet()) >= (end or 0.0)
                 if not trouble.retryable or late or tries == self._settings.tries or self._closing:
@@ -316,7 +316,7 @@ class Calls:
 
     def _give_up(self, judge: Judge, error: BackendError, attempts: int) -> Failed:
         self._tally.failed += 1
-        if error.retryable and error.status != REFUSED:  # what is refused says nothing about the endpoint's health
+        if error.retryable and not error.busy:  # what is refused says nothing about the endpoint's health
             failures = self._failures[id(judge.backend)] = self._failures.get(id(judge.backend), 0) + 1
             if failures >= self._settings.dead_after:
                 count = f"{failures} calls in a row failed after up to {self._settings.tries} tries"

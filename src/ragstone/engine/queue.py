@@ -21,8 +21,8 @@ from ragstone.tokens import Size
 
 TOO_MANY: Final = (429, 503, 529)
 """What endpoints answer when they have more calls than they can take."""
-REFUSED: Final = 429
-"""What an endpoint answers that is well and has too many calls: that is no failed try, and no sign of its death."""
+SLOW: Final = 10.0
+"""Seconds without a reply after which a run says what it waits for."""
 UNSAVED: Final = 32
 """The most replies not yet on disk that hold no place at the endpoint, and no more than there are places: with the
 calls that are under way, all that a kill can lose."""
@@ -65,7 +65,6 @@ class Queue:
         self.pace = Pace(rpm, tpm)
         self.tokens = TokenUse(size)
         self.breaker = breaker
-        self.in_flight = 0
         self.unsaved = 0
         self._spare = min(UNSAVED, concurrency)
         self._loop = asyncio.get_running_loop()
@@ -74,6 +73,13 @@ class Queue:
         self._timer: asyncio.TimerHandle | None = None
         self._held = ""
         self._variance = 0.0
+        self._out: dict[int, float] = {}
+        self._loading = False
+
+    @property
+    def in_flight(self) -> int:
+        """Count the turns that are taken."""
+        return len(self._out)
 
     async def enter(self, call: Call) -> Turn:
         """Wait for a turn; give it back with one of ``answered``, ``refused`` and ``abandoned``.
@@ -99,6 +105,7 @@ class Queue:
         """Give back the turn of a reply; with ``keep`` it counts as unsaved until ``kept`` is called."""
         self._left(turn)
         self.unsaved += keep
+        self._loading = False
         self.width.grow()
         self.breaker.answered(turn.number)
         tokens = self.tokens.learn(call, reply) if self.pace.counts_tokens else None
@@ -118,6 +125,7 @@ class Queue:
         """Give back the turn of a failed attempt; ``backoff`` maps a number of tries to seconds."""
         now = self._clock()
         self._left(turn)
+        self._loading = error.loading
         # What the endpoint turned away brought no reply; of a call that was lost nobody knows.
         self.pace.settle(turn.charge, tokens=request_tokens(call.body) if error.status else None)
         if isinstance(error.allowance, Allowance):
@@ -128,7 +136,7 @@ class Queue:
             pass  # nobody follows; whoever waits is told so when its turn comes
         elif not error.retryable:  # it is there, and knows what it wants
             self.breaker.answered(turn.number)
-        elif self.breaker.failed(turn.number, turn.begun, refused=error.status == REFUSED):
+        elif self.breaker.failed(turn.number, turn.begun, refused=error.busy):
             pause = max(error.retry_after or 0.0, backoff(max(1, self.breaker.tries)))
             if not self.quiet():
                 self.width.halve()
@@ -161,10 +169,15 @@ class Queue:
 
     def limit(self) -> str:
         """Say what holds calls right now; empty if nothing does."""
-        if not self.shown or not self._held:
+        late = self._clock() - next(iter(self._out.values())) if self._out else 0.0
+        waits = f"waiting for a reply for {late:.0f} s" if late >= SLOW else ""
+        if not self.shown:
             return ""
+        if not self._held and not self._loading:
+            return waits
         if self.breaker.alone and self.breaker.failures:
-            held = f"{'every call refused' if self.breaker.refused else 'no answer'}, one call at a time"
+            why = "model loading" if self._loading else "every call refused" if self.breaker.refused else "no answer"
+            held = f"{why}, one call at a time"
             return f"{held}, the next in {left:.0f} s" if (left := self.quiet()) >= 1 else held
         if self._held == "rpm" and self.pace.requests is not None:
             return _a_minute(self.pace.requests.limit, "request")
@@ -174,7 +187,7 @@ class Queue:
             return f"endpoint has no {self._held}"
         if self.width.now < self.width.most:
             return f"concurrency {int(self.width.now)} of {self.width.most} after {self.width.cause}"
-        return f"concurrency {self.width.most}"
+        return f"concurrency {self.width.most}" + (f", {waits}" if waits else "")
 
     # ---- turns
 
@@ -191,14 +204,15 @@ class Queue:
             self._held = self.pace.why
             self._look_again(now + wait)
             return None
-        self.in_flight += 1
         self._variance += variance
         if self.breaker.unsure:
             self._loop.call_later(GRACE, self._accepted)
-        return Turn(now, self.breaker.send(), self.pace.send(now, tokens), variance)
+        turn = Turn(now, self.breaker.send(), self.pace.send(now, tokens), variance)
+        self._out[turn.number] = now
+        return turn
 
     def _left(self, turn: Turn) -> None:
-        self.in_flight -= 1
+        del self._out[turn.number]
         self._variance -= turn.variance
 
     def _let_in(self) -> None:

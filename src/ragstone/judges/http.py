@@ -44,6 +44,11 @@ _WRONG_KEY: Final = re.compile(
     r"api.key.{0,20}(?:not valid|invalid)|(?:incorrect|invalid|wrong) api.key", re.IGNORECASE
 )
 """What some endpoints say with status 400 instead of 401."""
+_TOO_LONG: Final = re.compile(
+    r"context.?(?:size|length|window)|context.*token|token.*context|max_new_tokens` must be", re.IGNORECASE | re.DOTALL
+)
+"""What servers say of a request that is longer than the model's context, whatever the status."""
+_LOADING: Final = re.compile(r"loading model|model is (?:still )?(?:being )?load", re.IGNORECASE)
 
 
 class HttpBackend(ABC):
@@ -234,6 +239,7 @@ class HttpBackend(ABC):
         hint = ""
         fatal = too_long = False
         retryable = status in RETRYABLE
+        loading = status == 503 and bool(_LOADING.search(said))
         wait = retry_after(headers)
         if status in (401, 403) and not _MODERATED.search(said):
             fatal = True
@@ -244,11 +250,13 @@ class HttpBackend(ABC):
             fatal, retryable, hint = True, False, "the account has no credit left"
         elif status == 400 and _WRONG_KEY.search(said):
             fatal, hint = True, f"check the key in {self.key_variable}"
-        elif "context_length" in code or ("context" in said.lower() and "token" in said.lower()):
-            too_long = True
+        elif "context_length" in code or _TOO_LONG.search(said):
+            too_long, retryable = True, False
             hint = "the record is too long for this model; use one with a longer context"
         elif 300 <= status < 400:
             fatal, hint = True, "the address redirects elsewhere; give the final base URL"
+        elif loading:
+            hint = "the server is loading its model; deadline under [engine] says how long it is waited for"
         elif status == 429 and (wait or 0.0) <= MINUTE:
             hint = "set --rpm (or rpm in the judge's table) to the requests a minute that the endpoint allows"
         return self.trouble(
@@ -259,6 +267,7 @@ class HttpBackend(ABC):
             hint=hint,
             too_long=too_long,
             status=status,
+            loading=loading,
             allowance=allowance(headers),
         )
 

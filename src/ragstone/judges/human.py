@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -271,7 +272,7 @@ def _split(path: str) -> tuple[str, str]:
 def _labels(path: str, annotator: str) -> Labels:
     """Read a file of either form, told by its first line."""
     try:
-        lines = Path(path).read_bytes().splitlines()
+        lines = Path(path).read_bytes().removeprefix(BOM_UTF8).splitlines()
     except OSError as error:
         raise ConfigError(f"human: cannot read {path} ({error.strerror})") from error
     try:

@@ -18,7 +18,18 @@ from ragstone import prompts
 from ragstone.errors import TemplateError
 from ragstone.judges.base import Call, Dialect, Dialogue, Failed, Prompt, Reply, Schema
 from ragstone.judges.readings import Ratings, ReplyReading, Setup, UnitList, read_rate, read_units
-from ragstone.judges.schemas import keyed_schema, rate_schema, trace_schema, verdict_tokens, write_schema
+from ragstone.judges.schemas import (
+    FILLED,
+    LABEL,
+    THINKING,
+    VERDICT,
+    bounded,
+    labels_schema,
+    rate_schema,
+    trace_schema,
+    verdict_tokens,
+    write_schema,
+)
 from ragstone.judges.spec import MAX_TOKENS, Spec
 from ragstone.judges.tracing import Labelling, halved, pieces, read_trace, traced
 from ragstone.parsing import Format
@@ -101,7 +112,7 @@ class PromptedJudge:
         at = (question.task, form, temperature)
         if at not in self._setups:
             template, fmt = spec.choice.template(question.task, form)
-            if spec.structured == "schema" and not _has_schema(template, fmt):
+            if spec.structured == "schema" and not _has_schema(template, fmt, local=spec.preset.local):
                 raise TemplateError(
                     f"structured = schema: the prompt '{template.name}' of the step '{question.task}' with the format "
                     f"'{fmt}' has no schema; keyed has one where no reasoning block is asked for, and so has the "
@@ -124,8 +135,10 @@ class PromptedJudge:
         if isinstance(question, Write):
             return [_Part(question)]
         assert isinstance(question, Rate)
-        # Half of the room of a reply is kept, since some verdicts are twice as long as is usual.
-        room = self.spec.max_tokens // (2 * verdict_tokens(question))
+        # Half of the room of a reply is kept, since some verdicts are twice as long as is usual; here, where a schema
+        # limits them, room for a reply whose every text is as long as it may be.
+        each = FILLED * _each(question, setup) if self.spec.preset.local else 2 * verdict_tokens(question)
+        room = self.spec.max_tokens // each
         most = question.batch or max(1, min(setup.template.batch, room))
         return [_Part(question, question.units[n : n + most]) for n in range(0, len(question.units), most)]
 
@@ -139,13 +152,15 @@ class PromptedJudge:
             said = {"role": "assistant", "content": reading.reply[:REPEATED]}
             messages += [said, _repair_turn(part, setup, reading)]
         spec = self.spec
-        schema = None if spec.structured == "off" else _schema(part, setup, wanted)
+        schema = None if spec.structured == "off" else _schema(part, setup, wanted, local=spec.preset.local)
+        most = spec.max_tokens
+        if spec.preset.local:  # hosted endpoints refuse a schema with limits, and are quick enough without
+            schema = schema and bounded(schema, part.question)
+            if most == MAX_TOKENS and isinstance(part.question, Rate) and not (reading and reading.thought):
+                most = min(most, THINKING + FILLED * part.asked * _each(part.question, setup))
         body = self.backend.prepare(
-            Prompt(
-                spec.model, messages, spec.max_tokens, setup.temperature, schema, spec.extra,
-                room=2 if cut_off else 1,
-            )
-        )  # fmt: skip
+            Prompt(spec.model, messages, most, setup.temperature, schema, spec.extra, room=2 if cut_off else 1)
+        )
         units = len(wanted) if wanted and part.units else part.asked
         return Call(self.id, part.question.task, setup.maker, body, units, repeat)
 
@@ -166,6 +181,11 @@ class PromptedJudge:
         return Rated(verdicts, " ".join(reading.summary for _, reading in rated if reading.summary), readouts)
 
 
+def _each(question: Rate, setup: Setup) -> int:
+    """Return the usual output tokens of one verdict in the form that the prompt asks for."""
+    return verdict_tokens(question) if setup.format == "object" else VERDICT if setup.block else LABEL
+
+
 def _variables(part: _Part, setup: Setup) -> dict[str, Any]:
     if isinstance(part.question, Rate):
         return rate_variables(part.question, part.units, setup.format, setup.template.language)
@@ -181,18 +201,19 @@ def _read(part: _Part, setup: Setup, reply: Reply | Failed, wanted: Sequence[int
     return read_units(question, reply, setup.template.wording)
 
 
-def _schema(part: _Part, setup: Setup, wanted: Sequence[int | str]) -> Schema | None:
+def _schema(part: _Part, setup: Setup, wanted: Sequence[int | str], *, local: bool) -> Schema | None:
     """Return the schema of the answer about what is ``wanted``, or about all of the part."""
     question = part.question
     if isinstance(question, Trace):
         return trace_schema(question, cast("Sequence[str]", wanted))
     if isinstance(question, Write):
         return write_schema(question.level, len(question.sentences))
-    if not _has_schema(setup.template, setup.format):
+    if not _has_schema(setup.template, setup.format, local=local):
         return None
     numbers = cast("tuple[int, ...]", tuple(wanted)) or tuple(range(1, len(part.units) + 1))
-    if setup.format == "keyed":
-        return keyed_schema(numbers, question.scale, question.skippable)
+    if setup.format != "object":
+        numbered = numbers if setup.format == "keyed" else len(numbers)
+        return labels_schema(numbered, question.scale, question.skippable)
     summary = question.reasons and question.task != "response_support"  # one unit: its reason says it all
     evidence = "" if not question.evidence else "words" if question.task == "assign" else "quotes"
     return rate_schema(numbers, question.scale, question.skippable, evidence, question.reasons, summary)
@@ -217,9 +238,9 @@ def _halves(part: _Part, reply: Reply | Failed) -> list[_Part]:
     return [_Part(half) for half in halved(part.question) or ()]
 
 
-def _has_schema(template: Template, fmt: Format) -> bool:
-    """Return whether the whole reply is one JSON object: no reasoning block stands before it."""
-    return fmt == "object" or (fmt == "keyed" and not template.gives)
+def _has_schema(template: Template, fmt: Format, *, local: bool) -> bool:
+    """Return whether the whole reply is JSON, with no reasoning block before it; a list is that for a local server."""
+    return fmt == "object" or (fmt in ("keyed", *(["json"] if local else [])) and not template.gives)
 
 
 def _readout(call: Call, setup: Setup, reading: ReplyReading) -> Readout:

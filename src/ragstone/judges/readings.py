@@ -50,12 +50,14 @@ class ReplyReading:
     """Parsed replies about one part of a question.
 
     ``status`` is ``ok`` or the kind of trouble, ``problem`` says it in words. ``reader`` is what read the first reply.
+    ``thought``: the reply has reasoning, which counts towards its limit.
     """
 
     problem: str = ""
     reply: str = ""
     status: str = "ok"
     reader: str = ""
+    thought: bool = False
 
     @property
     def left(self) -> int:
@@ -77,7 +79,7 @@ class ReplyReading:
         if isinstance(reply, Failed):
             self.status, self.problem = "failed", reply.reason
             return False
-        self.reply = reply.text
+        self.reply, self.thought = reply.text, bool(reply.reasoning) or "<think" in reply.text
         if reply.finish in UNUSABLE:
             self.status, self.problem = UNUSABLE[reply.finish]
             return False

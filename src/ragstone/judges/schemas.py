@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from ragstone.judges.base import Schema
-from ragstone.questions import Rate, Trace, key_of
+from ragstone.questions import Question, Rate, Trace, Write, key_of
 from ragstone.types import TRIVIAL, Scale
 
 QUOTES: Final = 40
@@ -17,12 +17,25 @@ WORDS: Final = 14
 REASON: Final = 33
 LABEL: Final = 10
 """Tokens of the quotes, the copied words, the reason and the label of one verdict, as is usual."""
+VERDICT: Final = LABEL + QUOTES + REASON
 
 
 def verdict_tokens(question: Rate) -> int:
     """Return the usual output tokens of a verdict on one unit."""
     evidence = 0 if not question.evidence else WORDS if question.task == "assign" else QUOTES
     return LABEL + evidence + (REASON if question.reasons else 0)
+
+
+TEXT: Final = 240
+"""Characters of a quote or a reason in a bounded schema."""
+WRITTEN: Final = 600
+"""Characters of a claim or nugget there: longer than any that is one fact, because a cut one would be judged."""
+CLAIMS: Final = 20
+"""Claims or nuggets of a sentence there; of all passages together."""
+FILLED: Final = 3
+"""How many times the usual length a verdict takes whose texts are all that long."""
+THINKING: Final = 1024
+"""Tokens of reasoning that a first reply has room for."""
 
 
 @lru_cache(maxsize=512)
@@ -48,9 +61,11 @@ def rate_schema(
 
 
 @lru_cache(maxsize=512)
-def keyed_schema(numbers: tuple[int, ...], scale: Scale, skippable: bool) -> Schema:
-    """Require a label under each number and nothing else."""
+def labels_schema(numbers: tuple[int, ...] | int, scale: Scale, skippable: bool) -> Schema:
+    """Require a label under each number and nothing else; or a list of so many, which OpenAI's kind does not take."""
     label = {"type": "string", "enum": [*scale.labels, *([TRIVIAL] if skippable else [])]}
+    if isinstance(numbers, int):
+        return _schema("labels", {"type": "array", "items": label, "minItems": numbers, "maxItems": numbers})
     return _schema("labels", _object({str(number): label for number in numbers}))
 
 
@@ -78,6 +93,31 @@ def write_schema(level: str, sentences: int) -> Schema:
         item = {"sentence": place, level: item, **({"confidence": {"type": "number"}} if level == "claim" else {})}
         item = _object(item)
     return _schema(f"{level}s", _object({f"{level}s": {"type": "array", "items": item}}))
+
+
+def bounded(schema: Schema, question: Question[Any]) -> Schema:
+    """Limit every free text and every list of a schema, so that a model that repeats itself comes to an end.
+
+    For servers that enforce it; endpoints of OpenAI's kind reject a schema with ``maxLength``.
+    """
+    if isinstance(question, Write):
+        return _bounded(
+            schema, WRITTEN, question.most or len(question.known) + CLAIMS * max(1, len(question.sentences))
+        )
+    return _bounded(schema, TEXT, len(question.sentences) if isinstance(question, Trace) else 2)
+
+
+@lru_cache(maxsize=512)
+def _bounded(schema: Schema, text: int, items: int) -> Schema:
+    def limited(node: Any) -> Any:
+        if not isinstance(node, dict):
+            return node
+        added: dict[str, Any] = {"maxItems": node.get("maxItems", items)} if node.get("type") == "array" else {}
+        if node.get("type") == "string" and "enum" not in node:
+            added["maxLength"] = text
+        return {name: limited(value) for name, value in node.items()} | added
+
+    return _schema(schema.name, limited(orjson.loads(schema.json)))
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

@@ -25,13 +25,24 @@ STRUCTURED: Final[tuple[Structured, ...]] = get_args(Structured)
 
 
 class Preset(NamedTuple):
-    """A provider: its address, the variable of its key ("" for none), and the ``HttpBackend`` of its dialect."""
+    """A provider: its address, the variable of its key ("" for none), and the ``HttpBackend`` of its dialect.
+
+    ``local``: a server on this machine, which costs nothing and enforces the limits of a schema. ``concurrency`` and
+    ``timeout`` are used where the user sets none.
+    """
 
     base_url: str
     key: str = ""
     key_header: str = "Authorization"
     local: bool = False
     backend: str = "ragstone.judges.openai:OpenAIBackend"
+    concurrency: int = 64
+    timeout: float = 120.0
+
+
+def _local(port: int, concurrency: int = 64) -> Preset:
+    """Return the preset of a server here. Without a GPU a reply takes minutes, and calls wait in the server's queue."""
+    return Preset(f"http://127.0.0.1:{port}/v1", local=True, concurrency=concurrency, timeout=600.0)
 
 
 PRESETS: Final[Mapping[str, Preset]] = {
@@ -40,13 +51,16 @@ PRESETS: Final[Mapping[str, Preset]] = {
     "deepseek": Preset("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
     "gemini": Preset("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
     "groq": Preset("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
-    "lmstudio": Preset("http://127.0.0.1:1234/v1", local=True),
+    "llamacpp": _local(8080, 4),
+    "lmstudio": _local(1234, 4),
     "mistral": Preset("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
-    "ollama": Preset("http://127.0.0.1:11434/v1", local=True),
+    "ollama": _local(11434, 4),
     "openai": Preset("https://api.openai.com/v1", "OPENAI_API_KEY"),
     "openrouter": Preset("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "sglang": _local(30000),
+    "tgi": _local(3000),
     "together": Preset("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-    "vllm": Preset("http://127.0.0.1:8000/v1", local=True),
+    "vllm": _local(8000),
 }
 
 NLI: Final = "nli"
@@ -112,6 +126,12 @@ class Spec:
             return self.provider
         where = self.provider or self.name
         return f"{where}/{self.model}" + (f"@{self.base_url}" if self.base_url else "")
+
+
+def usual(provider: str) -> dict[str, Any]:
+    """Return the settings of a provider's judges where the user sets none."""
+    preset = Spec("", provider=provider).preset
+    return {"concurrency": preset.concurrency, "timeout": preset.timeout}
 
 
 @lru_cache(maxsize=1)
@@ -258,7 +278,7 @@ def parse(name: str) -> Spec:
         _refuse_half_address(provider, model)
     else:
         check_address(base_url, f"judge '{provider}:{model}'")
-    return Spec(name, provider=provider, model=model, base_url=base_url)
+    return Spec(name, provider=provider, model=model, base_url=base_url, **usual(provider))
 
 
 @dataclass(frozen=True, slots=True)

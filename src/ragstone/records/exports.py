@@ -131,7 +131,7 @@ class Layout:
             if export is None:
                 yield from whole
                 return
-            tally.title = export.title
+            tally.title, tally.format = export.title, export.name
             tally.unit = "trace" if export.name in TRACES else ""
             if export.spans is not None:
                 known = from_spans.is_span if export.spans is from_spans.spans else export.fits

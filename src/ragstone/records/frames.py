@@ -30,6 +30,11 @@ def reader(source: Any) -> tuple[str, Items]:
     InputError for what is none of the accepted kinds. An iterator is to be spooled first.
     """
     name = type(source).__name__
+    splits = source if isinstance(source, Mapping) and all(hasattr(one, "features") for one in source.values()) else {}
+    if len(splits) > 1:
+        raise InputError(f"a {name} has several splits: choose one of {', '.join(map(str, splits))}")
+    if splits:
+        return reader(next(iter(splits.values())))
     if callable(getattr(source, "itertuples", None)):
         return name, lambda: plain_rows(name, _pandas(source))
     if callable(getattr(source, "iter_rows", None)):
@@ -37,8 +42,6 @@ def reader(source: Any) -> tuple[str, Items]:
     if callable(getattr(source, "collect_schema", None)):
         raise InputError(f"a {name} holds no rows yet: call its collect() first")
     if isinstance(source, Mapping):
-        if source and all(hasattr(value, "features") for value in source.values()):
-            raise InputError(f"a {name} has several splits: choose one of {', '.join(map(str, source))}")
         raise InputError(f"a {name} is one record, not a source of records: put it into a list")
     if not isinstance(source, Iterable) or isinstance(source, bytes | bytearray):
         raise InputError(

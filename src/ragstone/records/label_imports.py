@@ -46,6 +46,8 @@ def import_labels(path: Path | str, task: str = "") -> Imported:
     InputError, with file and line, for what is no label, a row without a task, and two labels of one annotator for one
     unit; RecordError for an unreadable file.
     """
+    if task and task.partition(".")[0] not in TASKS:
+        raise InputError(f"--task {task}: no such step; expected one of {', '.join(TASKS)}")
     found = Imported()
     found.rows = list(each_once(_finished(label_drafts(path, found.skipped), task)))
     return found
@@ -56,7 +58,7 @@ def _finished(drafts: Iterator[tuple[str, Row]], task: str) -> Iterator[tuple[st
         named = {**draft, "task": draft.get("task") or task}
         if not named["task"]:
             raise InputError(f"{where}: the label names no task; say which with --task ({', '.join(TASKS)})")
-        yield where, row_from_json(named, where)
+        yield f"{where}: ", row_from_json(named, where)
 
 
 def rows_of(path: Path | str) -> Generator[tuple[str, Row], None, None]:
@@ -91,7 +93,8 @@ def label_drafts(path: Path | str, skipped: Counter[str]) -> Iterator[tuple[str,
 def _drafts(where: str, row: Row, skipped: Counter[str]) -> Iterator[Row]:
     read = form_of(row)
     if read is None:
-        raise InputError(f"{where}: no label, but {', '.join(map(str, list(row)[:6])) or 'nothing'}; expected {FORMS}")
+        keys = ", ".join(map(str, list(row)[:6])) or "none"
+        raise InputError(f"{where}: not a label (keys: {keys}); expected {FORMS}")
     try:
         for draft in read(row, skipped):
             if draft["label"] == UNSURE:

@@ -25,6 +25,7 @@ from ragstone.records.limits import MAX_RECORD_BYTES, MAX_SPOOL_BYTES
 from ragstone.records.logged_texts import EVIDENCE, answered, asked, documents
 from ragstone.records.mapping import Item, Row, Rows
 from ragstone.records.values import UnfitError, passages
+from ragstone.types import ORIGIN
 
 RETRIEVER, RERANKER, LLM, TOOL = "retriever", "reranker", "llm", "tool"
 KINDS: Final[Mapping[str, str]] = {
@@ -69,6 +70,7 @@ class Recognised:
     def __init__(self, title: str = "", unit: str = "") -> None:
         self.title = title
         self.unit = unit
+        self.format = ""
         self.found = self.records = 0
         self.left_out: Counter[str] = Counter()
 
@@ -126,6 +128,8 @@ def joined(items: Iterator[Item], spans_of: Callable[[Row], Iterable[TraceSpan]]
                 tally.left_out[row] += 1
             else:
                 tally.records += found is None
+                if isinstance(row, dict):
+                    row[ORIGIN]["format"] = tally.format
                 yield where, row
 
 
@@ -177,7 +181,7 @@ def record_of(spans: Sequence[TraceSpan], *, needs_retriever: bool = True) -> Ro
         passages(shown or [], [])
     except UnfitError:
         return NO_TEXT
-    row: Row = {**_meta(spans), "id": root.trace, "response": response}
+    row: Row = {**_meta(spans), ORIGIN: {"trace": root.trace, "span": root.id}, "id": root.trace, "response": response}
     if question is not None:
         row["question"] = question.question
         row |= {"history": list(question.history)} if question.history else {}

@@ -7,7 +7,7 @@ ends of an interval beyond 0 or 1 are drawn and printed as 0 and 1.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ragstone.render.text import between, coefficient, flat, number, percent, plural
@@ -15,6 +15,8 @@ from ragstone.render.wording import folded
 from ragstone.types import NOTHING
 
 if TYPE_CHECKING:
+    from ragstone.analysis.agreement import Agreement, MetricAgreement
+    from ragstone.analysis.ranking_agreement import Correlation, RankingAgreement
     from ragstone.result_types import AgreementDict, CorrectedDict, MetricAgreementDict
 
 MEANS: Final = 3
@@ -41,13 +43,14 @@ class MeanByPeople:
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
-    """A confusion matrix of people (rows) and a judge (columns), worst label first, and the means that it corrects.
+    """A confusion matrix of ``people`` (rows) and a judge (columns), worst label first, and the means that it corrects.
 
     ``said`` is the sentence, ``about`` what the matrix shows besides.
     """
 
     said: str
     about: str
+    people: str
     judge: str
     unit: str
     labels: tuple[str, ...]
@@ -70,7 +73,8 @@ def agreements(
     for name, found in attached["metrics"].items() if attached else ():
         verdicts = [found[key] for key in ("task", "judge", "labels", "counts", "unjudged")]
         alike.setdefault(repr(verdicts), {})[name] = found
-    return tuple(_together(found, len(alike) > 1, metrics) for found in alike.values())
+    people = flat(attached.get("labelled_by", "people")) if attached else ""
+    return tuple(_together(found, people, len(alike) > 1, metrics) for found in alike.values())
 
 
 def agreement_of(attached: AgreementDict | None, metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
@@ -86,13 +90,14 @@ def agreement_of(attached: AgreementDict | None, metrics: Mapping[str, Mapping[s
 
 
 def _together(
-    found: Mapping[str, MetricAgreementDict], named: bool, metrics: Mapping[str, Mapping[str, Any]]
+    found: Mapping[str, MetricAgreementDict], people: str, named: bool, metrics: Mapping[str, Mapping[str, Any]]
 ) -> JudgeAgreement:
     first = next(iter(found.values()))
     unit = flat(first["unit"])
     return JudgeAgreement(
-        said=_said(first, unit, f" on {flat(', '.join(folded(found)))}" if named else ""),
+        said=_said(first, unit, people, f" on {flat(', '.join(folded(found)))}" if named else ""),
         about=_about(first, unit),
+        people=people,
         judge=flat(first["judge"]),
         unit=unit,
         labels=tuple(flat(label).replace("_", " ") for label in first["labels"]),
@@ -101,14 +106,14 @@ def _together(
     )
 
 
-def _said(found: MetricAgreementDict, unit: str, on: str) -> str:
+def _said(found: MetricAgreementDict, unit: str, people: str, on: str) -> str:
     counted = plural(found["units"], unit)
     if not found["units"]:
-        return f"Agreement with people{on} is unknown: no {unit} has both a label and a verdict"
+        return f"Agreement with {people}{on} is unknown: no {unit} has both a label and a verdict"
     if found["kappa"] is None:
-        return f"Agreement with people{on} is unknown: one label only on {counted}, so kappa is undefined"
+        return f"Agreement with {people}{on} is unknown: one label only on {counted}, so kappa is undefined"
     kappa = kappa_said(found["kappa"], found["interval"])
-    return f"Judge {agrees(found['interval'])} with people{on}: kappa {kappa} on {counted}"
+    return f"Judge {agrees(found['interval'])} with {people}{on}: kappa {kappa} on {counted}"
 
 
 def agrees(interval: Sequence[float] | None) -> str:
@@ -160,3 +165,83 @@ def _how(one: CorrectedDict) -> str:
         "labels": "mean of the labelled records alone",
     }
     return f"{how[one['method']]}; {number(one['labelled'])} of {plural(one['records'], 'record')} labelled"
+
+
+# ---- systems and repeats
+
+
+@dataclass(frozen=True, slots=True)
+class FiguresTable:
+    """A part of the screen and of the page: lines, and under them a table whose first column has names."""
+
+    title: str
+    note: str
+    lines: tuple[str, ...]
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def systems_and_repeats(found: Agreement) -> list[FiguresTable]:
+    """The rankings of systems and the repeats of each metric that has them."""
+    tables = [_systems(one, flat(found.labelled_by)) for one in found.metrics if one.systems]
+    return tables + [_repeats(one) for one in found.metrics if one.repeats]
+
+
+def _systems(one: MetricAgreement, people: str) -> FiguresTable:
+    """The correlations by each score, and the means of systems by the first, those that people rate best first."""
+    first = one.systems[0]
+    alike: dict[tuple[Any, ...], list[str]] = {}
+    for ranking in one.systems:
+        alike.setdefault(astuple(ranking)[1:], []).append(ranking.score)
+    said = [_ranked(next(r for r in one.systems if r.score == names[0]), ", ".join(folded(names)))
+            for names in alike.values()]  # fmt: skip
+    means = sorted(first.systems, key=lambda system: -system.gold)
+    by_judge = sorted((system.judged for system in means), reverse=True)
+    return FiguresTable(
+        f"Systems by {first.score}",
+        f"{plural(len(means), 'system')}, {plural(first.topics, 'topic')}",
+        tuple(said),
+        ("system", people, "judge", "rank by judge", "topics"),
+        tuple(
+            (flat(system.system), percent(system.gold), percent(system.judged),
+             number(1 + by_judge.index(system.judged)), number(system.topics))
+            for system in means
+        ),
+    )  # fmt: skip
+
+
+def _ranked(one: RankingAgreement, scores: str) -> str:
+    """All four correlations: a single one would hide ties at the top, or differences between topics."""
+    if one.withheld:
+        return f"{scores}: {one.withheld}"
+    measures = {"tau-b": one.tau, "tau_ap-b": one.tau_ap, "Spearman": one.spearman}
+    said = [f"{name} {_correlation(measure)}" for name, measure in measures.items()]
+    within = f"mean tau-b within {plural(one.ranked_topics, 'topic')} {_correlation(one.topic_tau)}"
+    return f"{scores}: {', '.join(said)}, {within}"
+
+
+def _correlation(one: Correlation | None) -> str:
+    return "-" if one is None or one.value is None else kappa_said(one.value, one.interval)
+
+
+def _repeats(one: MetricAgreement) -> FiguresTable:
+    """Each score's mean over repeats, and pass@k, avg@k and maj@k where their labels are known."""
+    lines, counts = [], {mean.score: mean.records for mean in one.means}
+    for score in one.repeats:
+        count = counts.get(score.score, 0)
+        ends = f", 95 % {between(*score.interval, count, _DASH)}" if score.interval else ""
+        apart = "" if score.deviation is None else f", standard deviation {percent(score.deviation, count)}"
+        lines.append(f"{score.score}: mean {percent(score.mean, count)}{ends}{apart}")
+    if not one.at_k:
+        lines.append("No pass@k: a run made with --repeat keeps no labels of its repeats; pass separate runs by --with")
+    return FiguresTable(
+        f"Repeats of {one.metric}",
+        plural(len(one.repeats[0].values), "repeat"),
+        tuple(lines),
+        ("k", "pass@k", "avg@k", "maj@k", "ties", f"{one.unit}s") if one.at_k else (),
+        tuple(
+            (number(at.k), percent(at.any_right), percent(at.average), percent(at.majority), number(at.ties),
+             number(at.units))
+            for at in one.at_k
+        ),
+    )  # fmt: skip

@@ -185,3 +185,28 @@ def cluster_interval(
         return None
     found.sort()
     return found[int(0.025 * len(found))], found[min(int(0.975 * len(found)), len(found) - 1)]
+
+
+def kappa_of(cells: Sequence[int], size: int) -> float | None:
+    """Cohen's kappa without weights of a square matrix; None where both sides use one and the same label."""
+    count = sum(cells)
+    chance = sum(sum(cells[at * size : (at + 1) * size]) * sum(cells[at::size]) for at in range(size))
+    most = count * count - chance
+    return (count * sum(cells[:: size + 1]) - chance) / most if most else None
+
+
+def kappa_interval(parts: Sequence[Sequence[int]], size: int, *, seed: int = 0) -> tuple[float, float] | None:
+    """The 95 % interval of Cohen's kappa, drawing whole clusters; ``parts`` are their square matrices, row by row.
+
+    No draw of clusters without a disagreement has one. The low end is then what kappa would be if as large a share of
+    the clusters disagreed as so many would all be without in one sample of 40. None where all draws have one and the
+    same lower kappa, as where one side has one label only.
+    """
+    found = cluster_interval(parts, lambda cells: kappa_of(cells, size), seed=seed)
+    if found is None or found[0] < found[1]:
+        return found
+    if found[0] < 1:
+        return None
+    counts = [sum(column) for column in zip(*parts, strict=True)][:: size + 1]
+    by_chance = sum((count / sum(counts)) ** 2 for count in counts)
+    return max(1 - (1 - 0.025 ** (1 / len(parts))) / (1 - by_chance), -1.0), 1.0

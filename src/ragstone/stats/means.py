@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from itertools import combinations
 from statistics import NormalDist
-from typing import overload
+from typing import Any, overload
 
 RESAMPLES = 1000
 FEW = 16
@@ -45,6 +45,17 @@ def rounded(value: float | None) -> float | None: ...
 def rounded(value: float | None) -> float | None:
     """A number as results are written: with nine digits after the point."""
     return None if value is None else round(value, 9)
+
+
+def rounded_in(value: Any) -> Any:
+    """A dataclass, or what JSON can hold, as plain JSON with its numbers rounded."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return rounded_in({field.name: getattr(value, field.name) for field in fields(value)})
+    if isinstance(value, Mapping):
+        return {name: rounded_in(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded_in(each) for each in value]
+    return rounded(value) if isinstance(value, float) else value
 
 
 def mean(values: Sequence[float]) -> float:
@@ -132,6 +143,12 @@ def spread(values: Sequence[float]) -> float | None:
         return None
     centre = mean(values)
     return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1))
+
+
+def student_half(values: Sequence[float]) -> float | None:
+    """Half of the 95 % interval of a mean by Student's t; None for fewer than two values."""
+    apart = spread(values)
+    return None if apart is None else t_quantile(0.975, len(values) - 1) * apart / math.sqrt(len(values))
 
 
 def agreement(raws: Sequence[float]) -> tuple[float | None, float | None]:

@@ -15,9 +15,9 @@ from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.verdicts import with_verdicts
-from ragstone.render.agreement import agreement_of
+from ragstone.render.agreement import agreement_of, kappa_said, systems_and_repeats
 from ragstone.render.html.document import page
-from ragstone.render.text import clean, coefficient, shorten
+from ragstone.render.text import clean, coefficient, plural, shorten
 from ragstone.render.wording import in_words, place
 
 LONGEST: Final = 4000
@@ -37,6 +37,14 @@ def agreement_page(found: Agreement, run: AnyRun) -> list[bytes]:
         "rows": found.rows,
         "joined": found.joined,
         "agreement": agreement_of(attached(found), raw),
+        "people": found.labelled_by,
+        "figures": [asdict(one) for one in systems_and_repeats(found)],
+        "wholes": [
+            f"{one.metric}: whole responses: kappa {kappa_said(one.wholes.kappa, one.wholes.interval)} on "
+            f"{plural(one.wholes.matrix.n, 'response')}"
+            for one in found.metrics
+            if one.wholes is not None and one.wholes is not one.leading
+        ],
         "annotators": [asdict(one) for one in found.annotators],
         "pairs": [
             {**asdict(one), "kappa_said": "-" if one.kappa is None else coefficient(one.kappa)} for one in found.pairs
@@ -48,7 +56,7 @@ def agreement_page(found: Agreement, run: AnyRun) -> list[bytes]:
         ],
         "notes": list(found.notes),
     }
-    return page("agree", f"Judge and people: {found.name}", told, ())
+    return page("agree", f"Judge and {found.labelled_by}: {found.name}", told, ())
 
 
 def _label(row: Mapping[str, Any]) -> str:

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ragstone.analysis.agreement import SAID, Agreement, Disagreement, MetricAgreement
+from ragstone.analysis.agreement import PEOPLE, SAID, Agreement, Disagreement, MetricAgreement
 from ragstone.analysis.corrected_means import CorrectedMean
 from ragstone.analysis.label_agreement import UNJUDGED, LabelAgreement
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.metrics import column_of
-from ragstone.render.agreement import agrees, ends_said, kappa_said
+from ragstone.render.agreement import FiguresTable, agrees, ends_said, kappa_said, systems_and_repeats
 from ragstone.render.facts import handle
 from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import Column, beside, fitting, grid, table, unit_lines
@@ -29,37 +29,37 @@ NAMED = 3
 def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[str] = ()) -> Page:
     """The whole screen; ``options`` are those by which another command finds the store."""
     leading = next((one for one in found.metrics if one.leading.matrix.n), found.metrics[0])
-    source = f" {look.dot} ".join(
-        [flat(found.name), *([f"run {found.run}"] if found.run else []), *map(flat, found.gold)]
-    )
+    names = [found.name, *([f"run {found.run}"] if found.run else []), *found.gold]
+    source = f" {look.dot} ".join(map(flat, [*names, *(f"with {name}" for name in found.others)]))
     return page(
         Group(
-            prose(headline(leading), look, "head"),
+            prose(headline(leading, flat(found.labelled_by)), look, "head"),
             Text(shorten(source, look.width - 2, look.ellipsis), style="quiet"),
         ),
         Group(_table(found, look), *(prose(line, look, "quiet") for line in _limits(found))),
-        *(_matrix(one, look) for one in found.metrics),
+        *(_matrix(one, flat(found.labelled_by), look) for one in found.metrics),
+        *(_figures(one, look) for one in systems_and_repeats(found)),
         _groups(found, look),
         _annotators(found, look),
-        _disagreements(found.disagreements, look),
+        _disagreements(found, look),
         _not_joined(found, look),
         _parsed(found, look),
         _following(found, run, options, look),
     )
 
 
-def headline(one: MetricAgreement) -> str:
+def headline(one: MetricAgreement, people: str = PEOPLE) -> str:
     """``Judge agrees with people: kappa .71 (.58-.82) on 214 claims of 50 …; guessing 'yes' is right in 78 %.``."""
     items = one.leading
     where = f"on {plural(items.matrix.n, one.unit if items is one.items else 'response')}"
     where += f" of {plural(items.records, 'record')}"
     if not items.matrix.n:
-        return f"Agreement with people is unknown: no {one.unit} has both a label and a verdict."
+        return f"Agreement with {people} is unknown: no {one.unit} has both a label and a verdict."
     if items.kappa is None:
-        return f"Agreement with people is unknown: one label only {where}, so kappa is undefined."
+        return f"Agreement with {people} is unknown: one label only {where}, so kappa is undefined."
     kappa = kappa_said(items.kappa, items.interval)
     guess = f"guessing '{items.constant}' is right in {percent(items.matrix.base_rate)}"
-    return f"Judge {agrees(items.interval)} with people: kappa {kappa} {where}; {guess}."
+    return f"Judge {agrees(items.interval)} with {people}: kappa {kappa} {where}; {guess}."
 
 
 def figure(value: float | None) -> str:
@@ -128,7 +128,7 @@ def _limits(found: Agreement) -> Iterator[str]:
                 said.setdefault(f"Rogan-Gladen; means are shares of {what} that pass", []).append(mean.score)
         for line in _left_out(one):
             said.setdefault(line, []).append(one.metric)
-    yield "guess: accuracy of always giving people's most frequent label."
+    yield f"guess: accuracy of always giving the most frequent label of {flat(found.labelled_by)}."
     for line, names in said.items():
         yield f"{', '.join(names)}: {line}."
     for note in found.notes:
@@ -143,17 +143,18 @@ def _left_out(one: MetricAgreement) -> Iterator[str]:
         "without a verdict": one.unjudged,
     }
     if parts := [f"{number(count)} {what}" for what, count in kinds.items() if count]:
-        yield f"left out {', '.join(parts)}"
+        yield f"{one.unit}s left out: {', '.join(parts)}"
     if one.labelled_in_part:
-        yield f"{plural(one.labelled_in_part, 'record')} labelled only in part; not used for the corrected mean"
+        partly = f"{plural(one.labelled_in_part, 'record')} without a label for every {one.unit}"
+        yield f"{partly}; not used for the corrected mean"
     if one.unlike:
-        yield f"{plural(one.unlike, 'record')} not used: the score does not follow from the run's settings"
+        yield f"{plural(one.unlike, 'record')} not used: scored with settings other than the run's"
 
 
 # ---- one metric
 
 
-def _matrix(one: MetricAgreement, look: Look) -> RenderableType | None:
+def _matrix(one: MetricAgreement, people: str, look: Look) -> RenderableType | None:
     """People's labels in rows, the judge's in columns, and the other measures in a line."""
     shown = one.with_unjudged if one.unjudged else one.leading
     counts = shown.matrix.counts
@@ -172,7 +173,7 @@ def _matrix(one: MetricAgreement, look: Look) -> RenderableType | None:
         one.metric,
         *drawn,
         *(indented(prose(line, look, "quiet", 2)) for line in told),
-        note="people in rows, judge in columns",
+        note=f"{people} in rows, judge in columns",
     )
 
 
@@ -187,6 +188,18 @@ def _measures(items: LabelAgreement) -> str:
     if items.calibration_error is not None:
         parts.append(f"calibration error {figure(items.calibration_error)}")
     return ", ".join(parts)
+
+
+def _figures(one: FiguresTable, look: Look) -> RenderableType:
+    """Lines, and a table of which the longest is cut."""
+    columns = [
+        Column(title, [row[at] for row in one.rows[:GROUPS]], right=at > 0, least=0 if at else 8)
+        for at, title in enumerate(one.head)
+    ]
+    cut = f"; {number(len(one.rows) - GROUPS)} more in --json" if len(one.rows) > GROUPS else ""
+    said = (prose(line.replace("\u2013", look.dash), look, "quiet", 2) for line in one.lines)
+    drawn = [indented(table(fitting(columns, look.width - 4, look)))] if columns else []
+    return section(one.title, *(indented(line) for line in said), *drawn, note=f"{one.note}{cut}")
 
 
 def _groups(found: Agreement, look: Look) -> RenderableType | None:
@@ -213,14 +226,13 @@ def _annotators(found: Agreement, look: Look) -> RenderableType | None:
     named = [one for one in found.annotators if one.name]
     if not named:
         return None
+    times = ["" if one.minutes is None else duration(60 * one.minutes) for one in named]
     columns = [
         Column("", [flat(one.name) for one in named], least=8),
         Column("labels", [number(one.labels) for one in named], right=True),
         Column("records", [number(one.records) for one in named], right=True),
         Column("cannot tell", [number(one.cannot_tell) for one in named], right=True, drop=1),
-        Column(
-            "time", ["" if one.minutes is None else duration(60 * one.minutes) for one in named], right=True, drop=2
-        ),
+        *([Column("time", times, right=True, drop=2)] if any(times) else []),
     ]
     units = {one.metric: one.unit for one in found.metrics}
     lines = [
@@ -229,7 +241,7 @@ def _annotators(found: Agreement, look: Look) -> RenderableType | None:
         for pair in found.pairs
     ]
     lines += [
-        f"Alpha among people {figure(one.people_alphas.nominal)} ({one.metric})"
+        f"Alpha among {flat(found.labelled_by)} {figure(one.people_alphas.nominal)} ({one.metric})"
         for one in found.metrics if one.people_alphas is not None and len(named) > 2
     ]  # fmt: skip
     return section("Annotators", indented(Group(
@@ -237,14 +249,15 @@ def _annotators(found: Agreement, look: Look) -> RenderableType | None:
     )))  # fmt: skip
 
 
-def _disagreements(every: Sequence[Disagreement], look: Look) -> RenderableType | None:
+def _disagreements(found: Agreement, look: Look) -> RenderableType | None:
     room = look.width - 4
     blocks: list[RenderableType] = []
-    for one in every:
+    for one in found.disagreements:
         mark = look.mark("no" if abs(one.gap) >= 1 else "partly")
         blocks += beside(flat(one.record), one.metric, look, room)
         because = f": {flat(one.reason)}" if one.reason else ""
-        blocks += unit_lines(mark, one.text, f"people {_votes(one)}; judge {one.judge}{because}", look, room)
+        said = f"{flat(found.labelled_by)} {_votes(one)}; judge {one.judge}{because}"
+        blocks += unit_lines(mark, one.text, said, look, room)
     return section("Largest disagreements", indented(Group(*blocks))) if blocks else None
 
 
@@ -296,8 +309,8 @@ def _following(found: Agreement, run: AnyRun, options: Sequence[str], look: Look
     enough = ", ".join(f"{mean.score} {number(mean.more)}" for mean in means if mean.more)
     never = ", ".join(mean.score for mean in means if not mean.more)
     more = [
-        *([f"more records to halve each interval: {enough}"] if enough else []),
-        *([f"labels of all records would not halve the interval: {never}"] if never else []),
+        *([f"more records to label to halve each interval: {enough}"] if enough else []),
+        *([f"labelling all records would not halve the interval: {never}"] if never else []),
     ]
     if more:
         rows.append(("Labels", Group(*(prose(line, look, indent=LEFT) for line in more))))

@@ -270,7 +270,7 @@ def label_page_written(told: Mapping[str, Any], wanted: int, unit: str, look: Lo
     draw, minutes = told["draw"], told["minutes"]
     how = "on which judges disagree most or are least certain" if draw["mode"] == "worst" else "drawn at random"
     kept = f"all {number(draw['n'])}" if draw["n"] == draw["of"] else f"{number(draw['n'])} of {number(draw['of'])}"
-    few = f"; {number(wanted)} were asked for" if draw["n"] < wanted else ""
+    few = f"; {number(wanted)} were requested" if draw["n"] < wanted else ""
     by = f" by {flat(draw['by'])}" if draw.get("by") else ""
     lines: list[tuple[str, str | Text]] = [
         ("Page", flat(told["written"])),
@@ -280,7 +280,7 @@ def label_page_written(told: Mapping[str, Any], wanted: int, unit: str, look: Lo
         ("Time", f"about {plural(minutes, 'minute')}, at {SECONDS} s a unit"),
     ]
     if draw["mode"] == "worst":
-        lines.append(("Note", "labels of this draw enter no correction and no interval"))
+        lines.append(("Note", "not a random sample: its labels are not used for intervals or corrected means"))
     lines.append(("Next", "open the page in a browser, label, export; then"))
     return page(facts([*lines, ("", to_paste(told["next"], look))]))
 

@@ -48,14 +48,13 @@ def tune_page(
 
 
 def headline(found: Tuning, look: Look) -> str:
-    """``openai:gpt-4o with json agrees best: kappa .71 (.58-.82) on 20 records it was not chosen on``."""
+    """``Winner: openai:gpt-4o with json, kappa .71 (.58-.82) on 20 held-out records``."""
     winner = found.winner
-    where = f"on {plural(found.halves[1], 'record')}"
     if not winner.read:
         return "No unit was judged, so there is nothing to compare."
-    if len(found.tried) == 1:
-        return f"{_called(winner.combination)} agrees with people: kappa {_spanned(winner, look)} {where}."
-    return f"{_called(winner.combination)} agrees best: kappa {_spanned(winner, look)} {where} it was not chosen on."
+    won, what = ("", "record") if len(found.tried) == 1 else ("Winner: ", "held-out record")
+    kappa = f"kappa {_spanned(winner, look)} on {plural(found.halves[1], what)}"
+    return f"{won}{_called(winner.combination)}, {kappa}."
 
 
 def _called(combination: Combination) -> str:
@@ -69,7 +68,7 @@ def _spanned(one: Tried, look: Look) -> str:
 
 
 def _span(interval: tuple[float, float] | None, look: Look) -> str:
-    return "" if interval is None else look.dash.join(map(figure, interval))
+    return "" if interval is None else (" to " if interval[0] < 0 else look.dash).join(map(figure, interval))
 
 
 def _noise(found: Tuning, look: Look) -> Iterator[str]:
@@ -167,7 +166,7 @@ def _written(written: tuple[Path, str] | None, look: Look) -> RenderableType | N
 def _rows(found: Tuning, command: Sequence[str], look: Look) -> Iterator[tuple[str, RenderableType]]:
     bill, estimate = found.bill, found.estimate
     yield "Calls", f"{number(bill['calls'])} sent, {number(bill['tokens'])} tokens"
-    told = dollars(bill["dollars"]) if bill["calls"] else "nothing now"
+    told = dollars(bill["dollars"]) if bill["calls"] else "none"
     if estimate is not None and estimate["calls"]["high"]:
         told += f" (estimated: {_money(estimate, look)})"
     yield "Cost", told

@@ -26,12 +26,43 @@ function agreementView() {
       el('div', { class: 'agreeing' }, el('div', { class: 'pair' }, matrixView(leading), meansView(leading.means))),
     ],
     others.map(agreementBlock),
+    first.wholes.map((/** @type {string} */ line) => el('p', { class: 'note' }, foreign(line))),
     first.notes.map((/** @type {string} */ note) => el('p', { class: 'note' }, foreign(note))),
+    first.figures.map(figuresPart),
     disagreementsPart(),
     annotatorsPart(),
     refusedPart(),
     el('footer', { class: 'note agreement' }, foreign(first.agreement.source), ` Made by Ragstone ${first.ragstone}.`),
   );
+}
+
+/** @param {any} told @param {number} at */
+function figuresPart(told, at) {
+  const rows = told.rows.map((/** @type {string[]} */ row) =>
+    el(
+      'tr',
+      null,
+      row.map((cell, column) =>
+        column ? el('td', { class: 'number' }, cell) : el('th', { scope: 'row' }, foreign(cell)),
+      ),
+    ),
+  );
+  return part(
+    told.title,
+    `figures${at}`,
+    el('p', { class: 'note' }, told.note),
+    told.lines.map((/** @type {string} */ line) => el('p', { class: 'reading' }, foreign(line))),
+    rows.length ? plainTable(told.title, told.head, rows) : null,
+  );
+}
+
+/** @param {string} called @param {string[]} titles @param {Node[]} rows */
+function plainTable(called, titles, rows) {
+  const head = tableHead(
+    titles.map((title, at) => el('th', { scope: 'col', class: at ? 'number' : null }, foreign(title))),
+  );
+  const table = el('table', { class: 'plain' }, head, el('tbody', null, rows));
+  return el('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': called }, table);
 }
 
 function disagreementsPart() {
@@ -62,7 +93,7 @@ function disagreementView(one) {
     el(
       'dl',
       null,
-      el('dt', null, 'people'),
+      el('dt', null, foreign(first.people)),
       el('dd', null, el('b', null, foreign(labelWords(one.people))), votes),
       el('dt', null, 'judge'),
       el(
@@ -102,8 +133,6 @@ function annotatorsPart() {
       ].map((cell) => el('td', { class: 'number' }, cell)),
     ),
   );
-  const head = tableHead(titles.map((title, at) => el('th', { scope: 'col', class: at ? 'number' : null }, title)));
-  const table = el('table', { class: 'plain' }, head, el('tbody', null, rows));
   const pairs = first.pairs.map((/** @type {any} */ pair) =>
     el(
       'p',
@@ -117,7 +146,7 @@ function annotatorsPart() {
   return part(
     'Annotators',
     'annotators',
-    el('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Annotators' }, table),
+    plainTable('Annotators', titles, rows),
     pairs,
   );
 }

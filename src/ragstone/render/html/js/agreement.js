@@ -6,7 +6,7 @@ function agreementSection(told) {
   return el(
     'section',
     { class: 'agreement', 'aria-labelledby': 'agreement' },
-    el('h2', { id: 'agreement' }, 'Judge and people'),
+    el('h2', { id: 'agreement' }, `Judge and ${told.blocks[0].people}`),
     told.blocks.map(agreementBlock),
     el('p', { class: 'note' }, foreign(told.source)),
   );
@@ -24,7 +24,7 @@ function agreementBlock(block) {
 
 /** A cell is shaded by its share of its row; it also says it. @param {any} block */
 function matrixView(block) {
-  const called = `Number of ${block.unit}s by label of people (row) and of the judge (column), and percent of the row`;
+  const called = `Number of ${block.unit}s by label of ${block.people} (row) and of the judge (column), and percent of the row`;
   const rows = block.labels.map((/** @type {string} */ label, /** @type {number} */ at) => {
     const all = block.counts[at].reduce((/** @type {number} */ sum, /** @type {number} */ one) => sum + one, 0);
     return el(
@@ -50,7 +50,7 @@ function matrixView(block) {
       el(
         'tr',
         null,
-        el('td', { class: 'soft' }, 'people'),
+        el('td', { class: 'soft' }, foreign(block.people)),
         el('th', { colspan: block.labels.length, scope: 'colgroup' }, foreign(block.judge)),
       ),
       el(

@@ -301,7 +301,7 @@ function give(label) {
   if (here < 0) return;
   const unit = here;
   labels.give(unit, label, (performance.now() - since) / 1000);
-  say(`${spokenLabel(label)} \u2013 u takes it back`);
+  say(`${spokenLabel(label)} \u2013 u to undo`);
   const next = labels.next(unit + 1);
   if (next === undefined) showEnd();
   else show(next);

@@ -1,0 +1,107 @@
+"""``ragstone pull`` and ``push``: traces of a tool that records them, and scores back to it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from ragstone import api
+from ragstone.cli.compare_commands import RUN
+from ragstone.cli.exit_codes import say
+from ragstone.cli.options import AsJson, OutFile, StorePath, examples
+from ragstone.cli.output import lines, show_json
+
+if TYPE_CHECKING:
+    from ragstone.services.base import TraceScore
+
+ServiceName: TypeAlias = Annotated[str, typer.Argument(metavar="SERVICE", help="phoenix, mlflow or langfuse.")]
+Address: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--url", metavar="URL", help="Address of the server [default: the tool's variable, else its own]"),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to the group of all."""
+    app.command(
+        epilog=examples(
+            "ragstone pull phoenix --project default --since 1d -o traces.jsonl",
+            "ragstone pull mlflow --project assistant --limit 200 -o traces.jsonl",
+            "ragstone pull langfuse --since 2026-05-01 -o traces.jsonl",
+        )
+    )(pull)
+    app.command(epilog=examples("ragstone push last phoenix", "ragstone push 3 mlflow -m grounding --dry-run"))(push)
+
+
+def pull(
+    service: ServiceName,
+    *,
+    project: Annotated[str, typer.Option("--project", metavar="NAME", help="Project; in MLflow, the experiment.")] = "",
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="TIME", help="Only traces since then: 12h, 1d, 2w, or an ISO date or time."),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, help="Most traces; the newest are taken.")
+    ] = None,
+    url: Address = None,
+    out: OutFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Download traces from Phoenix, MLflow or Langfuse.
+
+    Writes them as the tool exports them, one JSON object per line; run evaluates them without a flag. Keys are read
+    from the variables of the tool's own client.
+    """
+    from ragstone.render.text import plural
+
+    with lines(out, (), as_json=as_json) as write:
+        found = api.pull(service, out=write, project=project, since=since, limit=limit, url=url)
+    if as_json:
+        show_json({"written": out, **asdict(found)})
+    else:
+        bare = f"; {found.without_spans:,} without spans" if found.without_spans else ""
+        say("pulled", f"{plural(found.traces, 'trace')}, {plural(found.rows, 'line')}{bare}")
+
+
+def push(
+    which: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
+    service: ServiceName,
+    *,
+    metrics: Annotated[
+        list[str] | None, typer.Option("--metric", "-m", metavar="NAME", help="Send only this metric. Repeatable.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, and send nothing.")] = False,
+    url: Address = None,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Send a run's scores to its traces in Phoenix, MLflow or Langfuse.
+
+    Each score has a label and what lowers it. Sending a run again changes nothing; the scores of another run replace
+    them. Sends no score without a value.
+    """
+    from ragstone.render.text import flat, plural
+
+    shown: list[dict[str, Any]] = []
+
+    def show(score: TraceScore) -> None:
+        if as_json:
+            shown.append(score._asdict())
+        else:
+            told = f"{score.trace} {score.name} {score.value:.3f} {score.label}"
+            typer.echo(flat(told + (f" | {score.explanation}" if score.explanation else "")))
+
+    found = api.push(
+        which, service, metrics=metrics, url=url, dry_run=dry_run, show=show if dry_run else None, store=store
+    )
+    if as_json:
+        show_json({**asdict(found), **({"would_send": shown} if dry_run else {})})
+        return
+    parts = [f"{plural(found.scores, 'score')} to send"] if dry_run else [plural(found.sent, "score")]
+    parts += [f"{found.unchanged:,} there already"] if found.unchanged else []
+    parts += [f"{len(found.missing):,} traces not on the server (first: {found.missing[0]})"] if found.missing else []
+    parts += [f"left out: {count:,} {why}" for why, count in found.left_out.items()]
+    say("dry run" if dry_run else "sent", "; ".join(parts))

@@ -1,0 +1,101 @@
+"""Langfuse: traces with their observations come in; numeric scores of traces go back.
+
+API: ``/api/public/traces``, ``/projects`` and ``/scores``, with basic authentication. Langfuse replaces a score of the
+same id, so the id is made of the trace and the score's name.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+from ragstone.errors import ConfigError
+from ragstone.services.base import (
+    OWNER,
+    PREFIX,
+    Flow,
+    Pushed,
+    Request,
+    TraceQuery,
+    TraceScore,
+    Write,
+    instant,
+    with_label,
+)
+
+TRACES: Final = 50
+"""Traces in one page of the list."""
+API: Final = "/api/public"
+
+
+class Langfuse:
+    """Langfuse, in its cloud or as a server of one's own. Its keys belong to one project."""
+
+    name: Final = "langfuse"
+    title: Final = "Langfuse"
+    format: Final = "langfuse"
+    address: Final = "https://cloud.langfuse.com"
+    addresses: Final = ("LANGFUSE_BASE_URL", "LANGFUSE_HOST")
+    keys: Final = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
+
+    def authorization(self, keys: Mapping[str, str]) -> str:
+        """Both keys; ConfigError where one is missing."""
+        lacking = [name for name in self.keys if not keys[name]]
+        if lacking:
+            raise ConfigError(f"{self.title} needs its keys; set {' and '.join(lacking)}")
+        return "Basic " + base64.b64encode(":".join(keys[name] for name in self.keys).encode()).decode()
+
+    def pull(self, wanted: TraceQuery, write: Write) -> Flow[tuple[int, int]]:
+        """The newest traces first, each with all its observations."""
+        if wanted.project:
+            yield from self._check(wanted.project)
+        window = [("toTimestamp", instant(wanted.until)), ("orderBy", "timestamp.desc"), ("fields", "core")]
+        window += [("fromTimestamp", instant(wanted.since))] if wanted.since else []
+        seen: dict[str, None] = {}
+        number = pages = 1
+        bare = 0
+        while number <= pages and len(seen) != wanted.limit:
+            params = [*window, ("page", str(number)), ("limit", str(TRACES))]
+            (page,) = yield [Request(f"{API}/traces", params)]
+            new = [trace["id"] for trace in page["data"] if trace["id"] not in seen]
+            new = new if wanted.limit is None else new[: wanted.limit - len(seen)]
+            traces = (yield [Request(f"{API}/traces/{quote(name, safe='')}") for name in new]) if new else []
+            for trace in traces:
+                # A push must not change what is pulled next.
+                others = [score for score in trace.get("scores", ()) if not str(score["name"]).startswith(PREFIX)]
+                observed = sorted(trace["observations"], key=lambda each: (each["startTime"], each["id"]))
+                write({**trace, "scores": others, "observations": observed})
+            bare += sum(not trace["observations"] for trace in traces)
+            seen |= dict.fromkeys(new)
+            number, pages = number + 1, page["meta"]["totalPages"]
+        return len(seen), bare
+
+    def _check(self, project: str) -> Flow[None]:
+        (answer,) = yield [Request(f"{API}/projects")]
+        names = [name for each in answer["data"] for name in (each["name"], each["id"])]
+        if project not in names:
+            raise ConfigError(
+                f"{self.title}: the keys are of the project '{names[0] if names else '?'}', not '{project}'"
+            )
+
+    def push(self, scores: Sequence[TraceScore]) -> Flow[Pushed]:
+        """Each score by itself, under an id that is the same the next time."""
+        yield [Request(f"{API}/scores", method="POST", body=_score(score)) for score in scores]
+        return Pushed(len(scores))
+
+
+def _score(score: TraceScore) -> dict[str, Any]:
+    said = f"{score.label}: {score.explanation}" if score.label else score.explanation
+    digest = hashlib.blake2b(f"{score.trace}\n{score.name}".encode(), digest_size=16).hexdigest()
+    return {
+        "id": f"{OWNER}-{digest}",
+        "traceId": score.trace,
+        "name": score.name,
+        "value": score.value,
+        "dataType": "NUMERIC",
+        "comment": said,
+        "metadata": with_label(score),
+    }

@@ -1,0 +1,93 @@
+"""Phoenix: spans of a project's traces come in; span annotations of root spans go back.
+
+API: ``/v1/projects/{project}/traces`` and ``/spans``, ``/v1/span_annotations``, of Phoenix 13 and later. Phoenix keeps
+one annotation per span, name and identifier, so that sending one again replaces it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+from ragstone.services.base import OWNER, Flow, Pushed, Request, TraceQuery, TraceScore, Write, instant, needed_project
+
+TRACES: Final = 50
+"""Traces whose spans are asked for at once: their ids stand in the address."""
+SPANS: Final = 200
+"""Spans in one reply."""
+
+
+class Phoenix:
+    """Arize Phoenix, as a server of one's own or at app.phoenix.arize.com."""
+
+    name: Final = "phoenix"
+    title: Final = "Phoenix"
+    format: Final = "openinference"
+    address: Final = "http://localhost:6006"
+    addresses: Final = ("PHOENIX_ENDPOINT", "PHOENIX_COLLECTOR_ENDPOINT", "PHOENIX_BASE_URL")
+    keys: Final = ("PHOENIX_API_KEY",)
+
+    def authorization(self, keys: Mapping[str, str]) -> str:
+        """The key, if there is one."""
+        key = keys["PHOENIX_API_KEY"]
+        return f"Bearer {key}" if key else ""
+
+    def pull(self, wanted: TraceQuery, write: Write) -> Flow[tuple[int, int]]:
+        """The newest traces first, each with all its spans in the order in which they began."""
+        project = f"/v1/projects/{quote(needed_project(wanted.project, self.title), safe='')}"
+        window = [("end_time", instant(wanted.until))]
+        window += [("start_time", instant(wanted.since))] if wanted.since else []
+        seen = bare = 0
+        cursor: str | None = ""
+        while cursor is not None and seen != wanted.limit:
+            limit = min(TRACES, (wanted.limit or seen + TRACES) - seen)
+            (page,) = yield [Request(f"{project}/traces", _page(window, limit, cursor))]
+            names = [trace["trace_id"] for trace in page["data"]]
+            spans = yield from self._spans(project, names)
+            for name in names:
+                for span in sorted(spans[name], key=lambda span: (span["start_time"], span["context"]["span_id"])):
+                    write(span)
+            bare += sum(not spans[name] for name in names)
+            seen, cursor = seen + len(names), page["next_cursor"]
+        return seen, bare
+
+    def _spans(self, project: str, names: Sequence[str]) -> Flow[dict[str, list[dict[str, Any]]]]:
+        found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+        chosen = [("trace_id", name) for name in names]
+        cursor: str | None = "" if names else None
+        while cursor is not None:
+            (page,) = yield [Request(f"{project}/spans", _page(chosen, SPANS, cursor))]
+            for span in page["data"]:
+                found[span["context"]["trace_id"]].append(span)
+            cursor = page["next_cursor"]
+        return found
+
+    def push(self, scores: Sequence[TraceScore]) -> Flow[Pushed]:
+        """In one request; where it names a span that is not there, in ever smaller ones, to find which."""
+        body = {"data": [_annotation(score) for score in scores]}
+        (answer,) = yield [Request("/v1/span_annotations", [("sync", "true")], "POST", body, absent=True)]
+        if answer is not None:
+            return Pushed(len(scores))
+        if len({score.span for score in scores}) == 1:
+            return Pushed(missing=(scores[0].trace,))
+        spans = list(dict.fromkeys(score.span for score in scores))
+        half = set(spans[: len(spans) // 2])
+        first = yield from self.push([score for score in scores if score.span in half])
+        rest = yield from self.push([score for score in scores if score.span not in half])
+        return first.plus(rest)
+
+
+def _page(params: Sequence[tuple[str, str]], limit: int, cursor: str) -> list[tuple[str, str]]:
+    return [*params, ("limit", str(limit)), *([("cursor", cursor)] if cursor else [])]
+
+
+def _annotation(score: TraceScore) -> dict[str, Any]:
+    return {
+        "span_id": score.span,
+        "name": score.name,
+        "annotator_kind": score.judged_by,
+        "result": {"score": score.value, "label": score.label or None, "explanation": score.explanation},
+        "metadata": dict(score.metadata),
+        "identifier": OWNER,
+    }
