@@ -9,6 +9,7 @@ from typing import Any
 
 from ragstone.errors import BackendError
 from ragstone.judges.base import Usage
+from ragstone.stats.means import rounded
 
 
 @dataclass(slots=True)
@@ -46,7 +47,7 @@ class Spent:
             "cached_tokens": self.cached_tokens,
             "reasoning_tokens": self.reasoning_tokens,
             "unmetered_calls": self.unmetered,
-            "dollars": None if self.dollars is None else round(self.dollars, 9),
+            "dollars": rounded(self.dollars),
         }
 
 
@@ -145,7 +146,7 @@ class Tally:
             "unusable": self.unusable.as_json(),
             "lost": {
                 "attempts": self.lost,
-                "dollars": None if self.lost_dollars is None else round(self.lost_dollars, 9),
+                "dollars": rounded(self.lost_dollars),
             },
             "by_step": [
                 {"judge": judge, "step": task, **spent.as_json()}

@@ -9,6 +9,7 @@ from typing import ClassVar
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.words import RELEVANT, MetricWords
 from ragstone.questions import GRADE_0_3, Rate, Task
+from ragstone.stats.means import rounded
 from ragstone.types import Record, Score, Span, Unit
 
 
@@ -44,7 +45,7 @@ class ContextRelevance(Metric):
         (rated,) = yield from ask(
             Rate("relevance", units, GRADE_0_3, question=record.question or "", reasons=self.reasons)
         )
-        passages = {v.unit.parent: None if v.value is None else round(v.value, 9) for v in rated.verdicts}
+        passages = {v.unit.parent: rounded(v.value) for v in rated.verdicts}
         return (self.mean_score(record, rated.verdicts, detail={"passages": passages}, reason=rated.reason),)
 
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from ragstone.stats.means import rounded
+
 PAIRS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "groundedness": ("groundedness", "nugget_groundedness"),
@@ -47,8 +49,8 @@ def compared(aspect: str, plain: float | None, nuggetized: float | None) -> dict
     """One pair, with the sentence that says what the difference means."""
     difference = None if plain is None or nuggetized is None else round(100 * (nuggetized - plain), 6)
     return {
-        "plain": _rounded(plain),
-        "nuggetized": _rounded(nuggetized),
+        "plain": rounded(plain),
+        "nuggetized": rounded(nuggetized),
         "difference": difference,
         "interpretation": interpretation(aspect, difference),
     }
@@ -62,7 +64,3 @@ def interpretation(aspect: str, difference: float | None) -> str:
         return "similar"
     direction = "higher" if difference > 0 else "lower"
     return f"{abs(difference):.1f} points {direction} nugget by nugget: {_MEANING[aspect, difference > 0]}"
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 9)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
+from ragstone.metrics import of_score
 from ragstone.render.text import flat
 
 AROUND: Final = 90
@@ -24,6 +25,18 @@ def merged(spans: Iterable[tuple[int, int]], text: str) -> list[tuple[int, int]]
         else:
             found.append((start, end))
     return found
+
+
+def evidence_in(result: Mapping[str, Any]) -> dict[str, list[tuple[int, int]]]:
+    """By passage of a result the stretches that are evidence of any verdict of support, merged."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for score in result["scores"]:
+        for verdict in score["verdicts"] if "support" in of_score(score["metric"]).task() else ():
+            for quote in verdict["evidence"]:
+                if quote["start"] is not None:
+                    found.setdefault(quote["passage"], []).append((quote["start"], quote["end"]))
+    texts = {context["id"]: context["text"] for context in result["contexts"]}
+    return {passage: merged(spans, texts.get(passage, "")) for passage, spans in found.items()}
 
 
 def pieces(text: str, spans: Sequence[tuple[int, int]], *, full: bool) -> Iterable[tuple[int, int, bool]]:

@@ -16,10 +16,10 @@ from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run, unit_text
 from ragstone.metrics import of_score
 from ragstone.questions import EARLIER, history_of
-from ragstone.render.excerpt import merged, pieces
+from ragstone.render.excerpt import evidence_in, pieces
 from ragstone.render.facts import RunFacts, cost_said
 from ragstone.render.text import between, clean, flat, percent, plural, shorten
-from ragstone.render.wording import ORDER, about_embedded, in_response, kind_of, place, why, word
+from ragstone.render.wording import ORDER, about_embedded, kind_of, place, why, word
 
 MOST: Final = 20
 """Units, and passages, that the page of one record shows."""
@@ -214,18 +214,9 @@ def _scores(result: Result) -> Markup:
 
 
 def _contexts(result: Result) -> Markup:
-    quoted: dict[str, list[tuple[int, int]]] = {}
-    for score in result["scores"]:
-        for verdict in score["verdicts"] if not in_response(score["metric"]) else ():
-            for quote in verdict["evidence"]:
-                if quote["start"] is not None:
-                    quoted.setdefault(quote["passage"], []).append((quote["start"], quote["end"]))
-    contexts = result["contexts"]
+    quoted, contexts = evidence_in(result), result["contexts"]
     rows: list[tuple[Any, ...]] = [
-        (
-            _right(str(context["rank"])),
-            _passage(context["text"], merged(quoted.get(context["id"], ()), context["text"])),
-        )
+        (_right(str(context["rank"])), _passage(context["text"], quoted.get(context["id"], ())))
         for context in contexts[:MOST]
     ]
     if len(contexts) > MOST:

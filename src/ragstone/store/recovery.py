@@ -18,6 +18,8 @@ from typing import Any, Final
 
 import orjson
 
+from ragstone.stats.means import rounded
+
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
@@ -150,16 +152,12 @@ def _copy_result(old: sqlite3.Connection, into: sqlite3.Connection, row: sqlite3
     document = orjson.loads(zstd.decompress(result["document"]))
     scores = [dict(score) for score in old.execute(_SCORES, (result["run"], result["position"]))]
     told = {(score["metric"], score["value"], score["status"]) for score in document["scores"]}
-    kept = {(score["metric"], _rounded(score["value"]), score["status"]) for score in scores}
+    kept = {(score["metric"], rounded(score["value"]), score["status"]) for score in scores}
     if document["position"] != result["position"] or told != kept:
         raise ValueError("a score is missing, or another than its document has")
     _insert(into, "results", [result])
     _insert(into, "scores", scores)
     return 1
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 9)
 
 
 def _insert(into: sqlite3.Connection, table: str, rows: Sequence[Row], conflict: str = "") -> int:

@@ -13,7 +13,7 @@ from rich.text import Text
 from ragstone.analysis.run import unit_text
 from ragstone.metrics import of_score
 from ragstone.questions import EARLIER, history_of
-from ragstone.render.excerpt import merged
+from ragstone.render.excerpt import evidence_in
 from ragstone.render.facts import answered, comparable, rate, repeats_said
 from ragstone.render.terminal.columns import columns_of, columns_of_record, methods_block
 from ragstone.render.terminal.evidence import QUOTES, Grounds
@@ -304,7 +304,7 @@ class _Drawing:
         if not contexts:
             return self.text("Contexts", None)
         grades = {self.units[verdict["unit"]]["parent"]: verdict for verdict in self._verdicts("passages")}
-        quoted = self._quoted()
+        quoted = evidence_in(self.result)
         rows = []
         for context in contexts:
             head = self._head(context, grades.get(context["id"]))
@@ -337,17 +337,6 @@ class _Drawing:
         opening = self.grounds.aside(shorten(flat(text), self.look.width - 10, self.look.ellipsis))
         strip = self.map.strip(context["id"])
         return [*([strip] if strip else []), self._passage(text, spans) if spans else opening]
-
-    def _quoted(self) -> dict[str, list[tuple[int, int]]]:
-        """By passage the stretches that are evidence of any verdict of support, merged."""
-        found: dict[str, list[tuple[int, int]]] = {}
-        for score in self.result["scores"]:
-            for verdict in score["verdicts"] if "support" in of_score(score["metric"]).task() else ():
-                for quote in verdict["evidence"]:
-                    if quote["start"] is not None:
-                        found.setdefault(quote["passage"], []).append((quote["start"], quote["end"]))
-        texts = {context["id"]: context["text"] for context in self.result["contexts"]}
-        return {passage: merged(spans, texts.get(passage, "")) for passage, spans in found.items()}
 
     def _passage(self, text: str, spans: Sequence[tuple[int, int]]) -> Text:
         if not text.strip():
