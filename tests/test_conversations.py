@@ -11,13 +11,26 @@ from typing import Any
 import pytest
 
 from ragstone import evaluate
+from ragstone.analysis.labelling import sample
 from ragstone.judges.base import Call
 from ragstone.judges.catalogue import build
 from ragstone.judges.embedded.judge import EmbeddedJudge
 from ragstone.judges.spec import Spec
 from ragstone.metrics import catalogue
 from ragstone.prompts.material import nonce_of
-from ragstone.questions import GRADE_0_3, HISTORY, TURN, YES_NO, Question, Rate, Trace, Write, history_of, key_of
+from ragstone.questions import (
+    GRADE_0_3,
+    HISTORY,
+    TURN,
+    YES_NO,
+    Question,
+    Rate,
+    Trace,
+    Write,
+    history_of,
+    in_conversation,
+    key_of,
+)
 from ragstone.records import open_records
 from ragstone.render.html.case import case_of
 from ragstone.render.notebook import result_page
@@ -169,6 +182,8 @@ def test_pages_show_the_turns_above_the_question() -> None:
     after, alone = run.results()
     assert case_of(after, {})["history"] == history_of({"history": hostile})
     assert "history" not in case_of(alone, {})
+    labelled = {record.id: record.question for record in sample(run, "groundedness", n=2).records}
+    assert labelled == {"r": in_conversation(ASKED, history_of({"history": hostile})), "alone": ASKED}
     page = result_page(after)
     assert page.index("Earlier in the conversation") < page.index("40 francs.") < page.index(ASKED)
     assert "<script>" not in page

@@ -84,6 +84,17 @@ def test_no_response_is_not_a_blank_one(browser: Chromium, tmp_path: Path) -> No
     run.store.close()
 
 
+def test_earlier_turns_stand_above_the_question_and_long_ones_are_folded(browser: Chromium, tmp_path: Path) -> None:
+    turns = [[{"role": "user", "content": f"<b>Hi</b> {'x' * size}"}] for size in (1, 700)]
+    source = [record(number, history=one) for number, one in enumerate(turns, 1)]
+    page = opened(browser, evaluate(source, "groundedness"), tmp_path)
+    for number, is_open in ((1, True), (2, False)):
+        page.open(f"{(tmp_path / 'report.html').as_uri()}#record={number}")
+        assert page.evaluate("document.querySelector('.earlier').open") is is_open
+        assert page.evaluate("document.querySelector('.earlier').textContent").find("user: <b>Hi</b>") > 0
+    assert page.troubles() == []
+
+
 def test_a_run_that_was_cut_off(browser: Chromium, tmp_path: Path) -> None:
     """The first thing that is said; the figures are of what there is."""
 
