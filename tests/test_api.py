@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import sys
 import threading
+import types
 from pathlib import Path
 from typing import Any
 
@@ -648,3 +651,50 @@ def test_an_option_of_another_type_is_refused_in_one_line(options: dict[str, Any
 def test_bytes_are_no_text_to_judge() -> None:
     found = api.score(question="Why?", contexts=["So."], response=b"So.", metrics="grounding", judge=scripted())
     assert "field 'response': expected a string" in found["set_aside"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def seen(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO, **options: Any) -> str:
+    """What a person sees of ``evaluate``."""
+    with monkeypatch.context() as changed:
+        for name in ("PYTEST_CURRENT_TEST", "CI", "TERM"):
+            changed.delenv(name, raising=False)
+        changed.setattr("sys.stderr", stderr)
+        api.evaluate(rows(2), CLAIMS, scripted(), **options).store.close()
+    return stderr.getvalue()
+
+
+def test_evaluate_shows_a_line_in_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is cleared at the end; a file gets lines where they are asked for; the caller's own function is called."""
+    called: list[int] = []
+    shown = seen(monkeypatch, Terminal(), on_start=lambda progress: called.append(progress.total))
+    assert "of 2 records" in shown
+    assert shown.endswith("\r\x1b[2K")
+    assert called == [2]
+    assert seen(monkeypatch, io.StringIO()) == seen(monkeypatch, Terminal(), progress=False) == ""
+    assert "of 2 records" in seen(monkeypatch, io.StringIO(), progress=True)
+    with monkeypatch.context() as changed:
+        changed.setattr("sys.stderr", terminal := Terminal())
+        api.evaluate(rows(1), CLAIMS, scripted()).store.close()  # under pytest
+    assert terminal.getvalue() == ""
+
+
+def test_a_notebook_has_one_output_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+
+    def display(data: dict[str, str], **_: Any) -> Any:
+        texts.append(data["text/plain"])
+        return types.SimpleNamespace(update=display)
+
+    notebook, output = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+    notebook.get_ipython = lambda: types.SimpleNamespace(kernel=1)  # type: ignore[attr-defined]
+    output.display = display  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    monkeypatch.setitem(sys.modules, "IPython.display", output)
+    assert seen(monkeypatch, io.StringIO()) == ""
+    assert (texts[0], texts[-1]) == ("", "")
+    assert "of 2 records" in texts[1]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from terminal import WIDTHS, pasted, ragstone, row, write
 
-from ragstone.cli.progress import Watch
 from ragstone.engine import Tally
 from ragstone.judges.base import Usage
+from ragstone.render.watch import Watch
 from ragstone.testing import FakeServer
 
 pytest_plugins = ["terminal_fixtures"]

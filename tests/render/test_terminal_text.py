@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from ragstone.analysis.counts import MOST, OTHER, Causes
-from ragstone.cli.progress import Watch, drawn
+from ragstone.cli.progress import drawn
 from ragstone.engine import Tally
 from ragstone.judges.base import Usage
 from ragstone.render.terminal.screen import MARKS, Look, page, screen
@@ -28,6 +28,7 @@ from ragstone.render.text import (
     shorten,
     tokens,
 )
+from ragstone.render.watch import Watch
 from ragstone.render.wording import kind_of
 from ragstone.stats.points import points
 from ragstone.types import Score
@@ -164,7 +165,7 @@ def test_the_width_is_that_of_the_terminal_within_reason(monkeypatch: pytest.Mon
 def test_progress_fits_and_says_what_is_done(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Records, calls, speed, tokens, money, time left."""
     now = [100.0]
-    monkeypatch.setattr("ragstone.cli.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("ragstone.render.watch.time.monotonic", lambda: now[0])
     tally = Tally()
     watch = Watch(tally, 500, "a-very-long-name-of-an-input-file.jsonl")
     assert "left" not in watch.line()

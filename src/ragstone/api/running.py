@@ -20,6 +20,7 @@ from ragstone.api.jobs import Earlier, jobs_of, settled
 from ragstone.api.keywords import takes
 from ragstone.api.loop import wait_for
 from ragstone.api.plan import Plan, bank_of, check_overrides, open_source, planned
+from ragstone.api.progress import drawn
 from ragstone.config import resolve
 from ragstone.engine import Engine, Weighed
 from ragstone.errors import BudgetReached, OutputError, RagstoneError, StoreError
@@ -47,7 +48,8 @@ def evaluate(source: Any, options: RunOptions) -> Run:
     loop runs in this thread. Raises InputError for what the caller can fix, BackendError if a judge cannot be reached:
     completed work is kept.
     """
-    return run(source, options)
+    with drawn(options) as shown:
+        return run(source, shown)
 
 
 @takes(RunOptions)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
-from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -17,10 +15,10 @@ from rich.text import Text
 
 from ragstone import api
 from ragstone.cli.exit_codes import say
-from ragstone.engine import Tally
 from ragstone.render.terminal.lists import messages, warnings
 from ragstone.render.terminal.screen import Look, Screen, screen
-from ragstone.render.text import NBSP, dollars, duration, flat, middle, number, plural, tokens
+from ragstone.render.text import NBSP, duration, flat, middle, number, plural
+from ragstone.render.watch import Watch
 
 EVERY: Final = 10.0
 """Seconds between two lines where no bar can be drawn."""
@@ -119,66 +117,6 @@ WINDOW: Final = 20.0
 """Seconds that speed and time left are estimated from."""
 SURE: Final = 2.0
 """Seconds before any speed or time left is shown."""
-
-
-@dataclass(slots=True)
-class Watch:
-    """Reads a tally now and then and computes how fast it grows."""
-
-    tally: Tally
-    total: int
-    name: str
-    started: float = field(default_factory=time.monotonic)
-    _seen: deque[tuple[float, int, int]] = field(default_factory=deque)
-
-    def look(self) -> tuple[float, float | None]:
-        """Calls a second, and the seconds that are left (None while that is unknown)."""
-        now = time.monotonic()
-        self._seen.append((now, self.tally.records, self.tally.answered + self.tally.replayed))
-        while len(self._seen) > 2 and self._seen[1][0] < now - WINDOW:
-            self._seen.popleft()
-        then, records, calls = self._seen[0]
-        passed = now - then
-        if passed < SURE:
-            return 0.0, None
-        done = self.tally.records - records
-        left = (self.total - self.tally.records) * passed / done if done else None
-        return (self.tally.answered + self.tally.replayed - calls) / passed, left
-
-    def counts(self) -> list[str]:
-        """Return the progress counts, most important first."""
-        tally = self.tally
-        speed, _ = self.look()
-        of_calls = tally.most_calls is not None
-        parts = [f"{number(tally.charged)} of at most {number(tally.most_calls or 0)} calls" if of_calls
-                 else f"{number(tally.answered)} calls"]  # fmt: skip
-        rest = {"replayed": tally.replayed, "retried": tally.retried, "failed": tally.failed}
-        parts += [f"{number(count)} {what}" for what, count in rest.items() if count]
-        if speed >= 0.05:
-            parts.append(f"{speed:.0f}/s" if speed >= 10 else f"{speed:.1f}/s")
-        if tally.paid.input_tokens or tally.paid.output_tokens:
-            most = "" if tally.most_tokens is None else f" of at most {tokens(tally.most_tokens)} tokens"
-            parts.append(f"{tokens(tally.paid.input_tokens)} in, {tokens(tally.paid.output_tokens)} out{most}")
-        if tally.replied and tally.paid.dollars != 0:
-            budget = f" of at most {dollars(tally.budget)}" if tally.budget is not None else ""
-            about = f" of about {dollars(tally.expected)}" if tally.expected and not budget else ""
-            parts.append(f"{dollars(tally.paid.dollars)}{budget}{about}")
-        return parts
-
-    def limit(self) -> str:
-        """Return what limits the run's speed now; empty if nothing does."""
-        limit = self.tally.limit()
-        return f"limit: {flat(limit)}" if limit else ""
-
-    def line(self) -> str:
-        """One line of text for a log."""
-        _, left = self.look()
-        parts = [f"{number(self.tally.records)} of {plural(self.total, 'record')}", *self.counts()]
-        if left is not None:
-            parts.append(f"{duration(left)} left")
-        if limit := self.limit():
-            parts.append(limit)
-        return ", ".join(parts).replace(NBSP, " ")
 
 
 @dataclass(slots=True)

@@ -1,0 +1,91 @@
+"""Progress of ``evaluate``: one line that is rewritten in a terminal and in a notebook, else a line now and then."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+from typing import Final, NamedTuple
+
+from ragstone.options import Progress, RunOptions
+from ragstone.render.text import flat
+from ragstone.render.watch import Watch
+
+OFTEN: Final = 0.25
+"""Seconds between two states of a line that is rewritten."""
+SELDOM: Final = 10.0
+"""Seconds between two lines that stay."""
+CLEARED: Final = "\r\x1b[2K"
+
+
+class _Line(NamedTuple):
+    write: Callable[[str], object]
+    every: float = OFTEN
+
+
+@contextmanager
+def drawn(options: RunOptions) -> Iterator[RunOptions]:
+    """The options, with an ``on_start`` that begins to draw; the line is cleared when the block ends."""
+    line = _line(options.progress)
+    if line is None:
+        yield options
+        return
+    over = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def start(progress: Progress) -> None:
+        if options.on_start is not None:
+            options.on_start(progress)
+        watch = Watch(progress.tally, progress.total, flat(progress.survey.name))
+
+        def draw() -> None:
+            line.write(watch.line())
+            while not over.wait(line.every):
+                line.write(watch.line())
+
+        threads.append(threading.Thread(target=draw, name="ragstone-progress", daemon=True))
+        threads[0].start()
+
+    try:
+        yield replace(options, on_start=start)
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+        line.write("")
+
+
+def _line(wanted: bool | None) -> _Line | None:
+    """Where progress is shown; None if it is not wanted, or not asked for where nobody looks."""
+    unseen = "PYTEST_CURRENT_TEST" in os.environ or bool(os.environ.get("CI"))
+    if wanted is False or (wanted is None and unseen):
+        return None
+    if (notebook := _notebook()) is not None:
+        return notebook
+    if sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        return _Line(_rewritten)
+    return _Line(_added, SELDOM) if wanted and sys.stderr is not None else None
+
+
+def _notebook() -> _Line | None:
+    """An output of the cell that runs; None outside a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if getattr(shell, "kernel", None) is None:
+        return None
+    shown = import_module("IPython.display").display({"text/plain": ""}, raw=True, display_id=True)
+    return _Line(lambda text: shown.update({"text/plain": text}, raw=True))
+
+
+def _rewritten(text: str) -> None:
+    sys.stderr.write(CLEARED + text[: shutil.get_terminal_size().columns - 1])
+    sys.stderr.flush()
+
+
+def _added(text: str) -> None:
+    if text:
+        sys.stderr.write(f"{text}\n")
