@@ -219,9 +219,6 @@ def _of_session(config: pytest.Config) -> dict[str, Any]:
     return found
 
 
-__tracebackhide__ = methodcaller("errisinstance", RagstoneError)
-"""Hides this code from tracebacks of errors that it raises on purpose."""
-
 MOST: Final = 10
 """Units at most that a message names for one score."""
 QUOTES: Final = 2
