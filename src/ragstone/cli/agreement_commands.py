@@ -8,7 +8,7 @@ import typer
 
 from ragstone import api
 from ragstone.cli.compare_commands import RUN
-from ragstone.cli.options import AsJson, StorePath, again, examples, names
+from ragstone.cli.options import AsJson, GroupBy, StorePath, again, examples, names
 from ragstone.cli.output import answer, html_file
 
 if TYPE_CHECKING:
@@ -44,10 +44,7 @@ def agree(
         list[str] | None,
         typer.Option("--metric", "-m", metavar="NAME", help="Compare only this metric. Repeatable."),
     ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option("--by", metavar="FIELD", help="Group records by topic, question or meta.NAME."),
-    ] = None,
+    by: GroupBy = None,
     correction: Annotated[
         Literal["ppi", "rogan-gladen"],
         typer.Option(

@@ -10,7 +10,7 @@ import typer
 
 from ragstone import api
 from ragstone.cli.exit_codes import FAILED, UNJUDGED
-from ragstone.cli.options import AsJson, Configuration, StorePath, again, examples, names
+from ragstone.cli.options import AsJson, Configuration, GroupBy, StorePath, again, examples, names
 from ragstone.cli.output import answer, html_file
 from ragstone.errors import ConfigError
 
@@ -45,10 +45,7 @@ def compare(
         list[str] | None,
         typer.Option("--metrics", "-m", metavar="NAMES", help="Compare only these; fewer tests have more power."),
     ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option("--by", metavar="FIELD", help="Group records by topic, question or meta.NAME."),
-    ] = None,
+    by: GroupBy = None,
     moved: Annotated[
         int,
         typer.Option(

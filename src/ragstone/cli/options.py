@@ -48,6 +48,9 @@ Which: TypeAlias = Annotated[str, typer.Argument(metavar="RUN", help="A run's nu
 OutFile: TypeAlias = Annotated[
     str | None, typer.Option("--out", "-o", metavar="FILE", help="Output file [default: standard output]")
 ]
+GroupBy: TypeAlias = Annotated[
+    str | None, typer.Option("--by", metavar="FIELD", help="Group records by topic, question or meta.NAME.")
+]
 DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Print an estimate without calling a judge.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and notes.")]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]

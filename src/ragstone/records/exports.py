@@ -105,9 +105,6 @@ EXPORTS: Final = (
 )  # fmt: skip
 """Every export, the most telling shape first; a new one is a file beside these and a line here."""
 
-TRACES: Final = frozenset(("openinference", "mlflow", "opentelemetry", "langfuse", "langsmith", "trulens"))
-"""Those whose records are joined of several rows."""
-
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -132,7 +129,7 @@ class Layout:
                 yield from whole
                 return
             tally.title, tally.format = export.title, export.name
-            tally.unit = "trace" if export.name in TRACES else ""
+            tally.unit = "trace" if export.spans is not None else ""
             if export.spans is not None:
                 known = from_spans.is_span if export.spans is from_spans.spans else export.fits
                 read = export.spans
