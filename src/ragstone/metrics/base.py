@@ -45,7 +45,7 @@ class Metric:
     needs: ClassVar[tuple[str, ...]]
     """The record's fields without which it cannot be computed."""
     asks: ClassVar[tuple[Task, ...]]
-    """The tasks of the questions it may ask; the last is the one whose answer holds its verdicts."""
+    """The tasks of the questions it may ask; the last is the one whose answer holds its verdicts. Empty: no judge."""
     suites: ClassVar[tuple[str, ...]]
     calls: ClassVar[int] = 1
     """Calls to an LLM judge for a record of ordinary length, asked alone."""
@@ -141,9 +141,9 @@ class Metric:
         return tuple(f"{cls.name}.{column}" for column in cls.columns) or (cls.name,)
 
     @classmethod
-    def task(cls) -> Task:
-        """The task of the question whose answer holds its verdicts."""
-        return cls.asks[-1]
+    def task(cls) -> Task | Literal[""]:
+        """The task of the question whose answer holds its verdicts; empty for a metric that asks no judge."""
+        return cls.asks[-1] if cls.asks else ""
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:  # noqa: ARG003 - metrics of columns look at them

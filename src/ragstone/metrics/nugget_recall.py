@@ -132,12 +132,6 @@ class NuggetRecall(BankMetric):
     unsigned: ClassVar[tuple[str, ...]] = (*Metric.unsigned, "create")
     in_suites: ClassVar[Mapping[str, Any]] = MappingProxyType({"create": False})
     source: ClassVar[str] = "TREC 2024 RAG track, arXiv 2411.09607, 2504.15068"
-    synonyms: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("correctness", "answer_correctness"), ""),
-        **dict.fromkeys(
-            ("context_recall", "contextual_recall"), "of the response; recall of the contexts alone is not measured"
-        ),
-    }
     unit: ClassVar[str] = "nugget"
     limits: ClassVar[tuple[str, ...]] = ("keep", "max_nuggets")
     rank: ClassVar[int] = 60

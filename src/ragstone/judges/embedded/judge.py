@@ -24,6 +24,7 @@ from ragstone.judges.embedded.measured import band_of
 from ragstone.judges.embedded.model import assignment_cuts, digest, label_of, level_of, model, relevance_label
 from ragstone.questions import (
     TASKS,
+    TEXTS,
     YES_NO,
     Question,
     Rate,
@@ -143,7 +144,7 @@ class ComputedJudge:
             body["level"] = level_of([unit.level for unit in units])
         elif question.task != "importance":
             body["passages"] = [passage.text for passage in question.passages]
-            body["ranks"] = [passage.rank for passage in question.passages]
+            body["ranks"] = [TEXTS.get(passage.id, passage.rank) for passage in question.passages]
             body["trivial"] = question.skippable and all(unit.level == "sentence" for unit in units)
         replies = yield (self._call(question, body, repeat, len(units)),)
         found = _read(replies, units=len(units))

@@ -41,7 +41,8 @@ function kindOf(verdict) {
 /** The word for a verdict of a metric: its judge decides which. @param {string} metric @param {any} verdict */
 function wordFor(metric, verdict) {
   const { labels } = measureOf(metric);
-  return (labels[verdict.judge] || labels[''])[kindOf(verdict)];
+  const [own, kind] = [labels[verdict.judge] || labels[''], kindOf(verdict)];
+  return own[`${kind} ${verdict.unit.split('/').at(-2)}`] || own[kind];
 }
 
 /** The metric of a score: `name` of `name.column` and of `name (column, column)`. @param {string} score */
