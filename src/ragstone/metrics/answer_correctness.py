@@ -43,11 +43,11 @@ class AnswerCorrectness(ClaimMetric):
     rank: ClassVar[int] = 40
     words: ClassVar[MetricWords] = MetricWords(
         side_labels("in", "not in"), TITLES,
-        {"f1": Sentence("F1 of claims, response against reference", "{have} a claim not in both", "claim")},
+        {"f1": Sentence("is the F1 of claims in response and reference", "{have} a claim not in both", "claim")},
     )  # fmt: skip
     found_words: ClassVar[MetricWords] = MetricWords(
         side_labels("found in", "not found in"), TITLES,
-        {"f1": Sentence("F1 of claims found, response against reference", "{have} a claim to check", "claim")},
+        {"f1": Sentence("is the F1 of claims found in response and reference", "{have} a claim to check", "claim")},
     )  # fmt: skip
 
     @classmethod

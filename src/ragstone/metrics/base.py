@@ -162,6 +162,10 @@ class Metric:
         """All of its scores where none has verdicts to stand on."""
         return tuple(self.without_value(record, status, reason, column=column) for column in self.columns or ("",))
 
+    def made_with(self) -> Mapping[str, str]:
+        """What shapes its numbers beside parameters and judges, for its signature; ConfigError if it is not there."""
+        return NOTHING
+
     @property
     def wordings(self) -> tuple[int, ...]:
         """The wordings in which its questions may be asked."""
