@@ -46,7 +46,12 @@ class AnswerCorrectness(ClaimMetric):
         {"f1": Sentence("is the F1 of claims in response and reference", "{have} a claim not in both", "claim")},
     )  # fmt: skip
     found_words: ClassVar[MetricWords] = MetricWords(
-        side_labels("found in", "not found in"), TITLES,
+        side_labels("found in", "not found in"),
+        {
+            "f1": "F1 of claims found in the other text",
+            "precision": "share of the response's claims found in the reference",
+            "recall": "share of the reference's claims found in the response",
+        },
         {"f1": Sentence("is the F1 of claims found in response and reference", "{have} a claim to check", "claim")},
     )  # fmt: skip
 
