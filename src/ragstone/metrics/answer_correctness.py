@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
@@ -21,6 +22,8 @@ TITLES: Final = {
 }
 TERSE: Final = 5
 """Words up to which a text is read after the question: "Canberra." alone states nothing."""
+POLAR: Final = re.compile(r"\W*(yes|no|true|false|да|нет|ja|nein|oui|non|sí|sim|não)\b", re.IGNORECASE)
+"""A terse text that accepts or denies what the question says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,7 @@ class AnswerCorrectness(ClaimMetric):
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     source: ClassVar[str] = "RAGAS, answer correctness and factual correctness"
     synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(("correctness", "factual_correctness", "answer_accuracy"), "")
+    labelled: ClassVar[bool] = False
     unit: ClassVar[str] = "compared claim"
     rank: ClassVar[int] = 40
     words: ClassVar[MetricWords] = MetricWords(
@@ -101,7 +105,11 @@ def _before(record: Record, source: Source) -> str:
     """What a terse text is read after; empty for any other."""
     terse = words_in(getattr(record, source)) <= TERSE
     question = (record.question or "").strip()
-    return f"{question}\n" if terse and question else ""
+    if not terse or not question:
+        return ""
+    # As one statement, "What is the capital: Canberra", since a judge of words takes a question for no statement. But
+    # "Is it open: No" would be taken for one that it is.
+    return f"{question}\n" if POLAR.match(getattr(record, source)) else question.rstrip("?\uff1f ") + ": "
 
 
 def _placed(rated: Rated, before: str) -> Rated:

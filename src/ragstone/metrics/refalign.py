@@ -57,6 +57,7 @@ class RefAlign(Metric):
         "bertscore": "sentences are compared, not tokens",
     }  # fmt: skip
     heading: ClassVar[str] = "reference alignment"
+    labelled: ClassVar[bool] = False
     unit: ClassVar[str] = "compared sentence"
     rank: ClassVar[int] = 120
     words: ClassVar[MetricWords] = MetricWords(
