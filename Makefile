@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 .PHONY: help demo test coverage test-local-llm test-services check format model evaluate-model benchmark lock clean
 
 help:
-	@echo "make demo    weigh the example traces and print the result"
+	@echo "make demo    evaluate the example traces and print the scores"
 	@echo "make test    run the tests"
 	@echo "make coverage  the same, and which lines no test reaches (half as long again)"
 	@echo "make test-services  pull from and push to real Phoenix and MLflow servers on this machine (installs 2 GB, once)"
