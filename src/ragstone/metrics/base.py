@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 from ragstone.errors import ConfigError
-from ragstone.metrics.words import SUPPORTED, Band, MetricWords, ScoreTable
+from ragstone.metrics.words import OWN_CRITERIA, SUPPORTED, Band, MetricWords, ScoreTable
 from ragstone.questions import A_co, Answer, Question, Task, history_of
 from ragstone.stats.means import agreement, mean, reaches
 from ragstone.types import NOTHING, Outcome, Record, Score, Status, Verdict
@@ -73,7 +73,11 @@ class Metric:
     """Tasks that are skipped if the record brings the answer itself, such as a bank of nuggets."""
     source: ClassVar[str] = ""
     synonyms: ClassVar[Mapping[str, str]] = NOTHING
-    """Names of the same or the nearest metric in other tools, each with the difference; empty if there is none."""
+    """Further names by which users look for it, each with the difference; empty if there is none."""
+    elsewhere: ClassVar[Mapping[str, str]] = NOTHING
+    """A tool to its name there; several names with commas. A difference to one is said in ``synonyms``."""
+    group: ClassVar[str] = OWN_CRITERIA
+    """The question of a user that it answers, one of ``words.GROUPS``."""
     heading: ClassVar[str] = ""
     """Its name as people write it; empty where that is the name with spaces."""
     unit: ClassVar[str] = "response"
