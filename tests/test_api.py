@@ -619,6 +619,12 @@ def test_what_no_record_has_is_noted_and_of_a_table_refused() -> None:
         api.evaluate(pd.DataFrame(rows), "grounding")
 
 
+def test_a_short_name_is_noted() -> None:
+    run = api.evaluate([row(1)], "relevance")
+    assert "relevance is short for claim_relevance" in run.summary()["notes"]
+    assert [score.metric for score in run.scores] == ["claim_relevance"]
+
+
 def test_an_error_is_one_line_and_stands_alone() -> None:
     """Nothing of an event loop is chained to it, and a notebook shows what happened and what to do."""
     with pytest.raises(ConfigError) as caught:

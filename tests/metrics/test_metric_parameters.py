@@ -10,7 +10,8 @@ from material import columns, record
 
 from ragstone import metrics
 from ragstone.errors import ConfigError
-from ragstone.metrics import blocks, catalogue, find, suites
+from ragstone.metrics import blocks, catalogue, elsewhere_said, find, groups, suites
+from ragstone.metrics.words import GROUPS
 from ragstone.questions import TASKS, Rate
 
 EVERY = pytest.mark.parametrize("name", sorted(catalogue()))
@@ -40,7 +41,21 @@ def test_suites_hold_their_metrics() -> None:
 def test_blocks_name_each_metric_and_its_other_names() -> None:
     """``relevance`` is accepted for claim relevance; every name is its own block."""
     assert blocks()["relevance"] == "claim_relevance"
+    assert find("relevance") is find("claim_relevance")
     assert all(blocks()[name] == name for name in catalogue())
+
+
+def test_metrics_are_listed_by_what_a_user_asks() -> None:
+    """Every metric is in one group, in the order of the questions, and the groups that have none are left out."""
+    found = groups()
+    assert [metric.name for metric in found["Is it true to the passages?"]][:2] == ["grounding", "groundedness"]
+    assert list(found) == [group for group in GROUPS if group in found]
+    assert sorted(metric.name for members in found.values() for metric in members) == sorted(catalogue())
+
+
+def test_names_in_other_tools_say_whose_they_are() -> None:
+    assert elsewhere_said(find("grounding")) == "faithfulness (RAGAS, DeepEval, LlamaIndex), hallucination (Phoenix)"
+    assert elsewhere_said(find("nugget_relevance")) == ""
 
 
 def test_an_unknown_metric_is_refused_with_the_closest() -> None:
@@ -62,7 +77,8 @@ def test_an_unknown_metric_is_refused_with_the_closest() -> None:
         ("Hallucination", "grounding (its opposite: "),
         ("answer-correctness", "nugget_recall (share of the facts "),
         ("context_recall", "nugget_recall (of the response; recall of the contexts alone is not measured)"),
-        ("relevance", "answer_relevance (how far the response answers the question, true or not) or context_relevance"),
+        ("relevancy", "answer_relevance (how far the response answers the question, true or not) or context_relevance"),
+        ("answer relevancy", "answer_relevance (how far the response answers the question, true or not) or claim_"),
         ("completeness", "trace (in its column trace.completeness)"),
     ],
 )

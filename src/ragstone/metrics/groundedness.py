@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.claimset import response_sentences
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, MetricWords, one_score
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, MetricWords, one_score
 from ragstone.questions import GRADE_0_3, Rate, Task
 from ragstone.types import Record, Score
 
@@ -29,6 +29,8 @@ class Groundedness(Metric):
     asks: ClassVar[tuple[Task, ...]] = ("support",)
     suites: ClassVar[tuple[str, ...]] = ("triad",)
     source: ClassVar[str] = "the RAG triad (TruLens)"
+    elsewhere: ClassVar[Mapping[str, str]] = {"TruLens": "groundedness", "Azure": "groundedness"}
+    group: ClassVar[str] = TRUE_TO_PASSAGES
     unit: ClassVar[str] = "sentence"
     rank: ClassVar[int] = 20
     words: ClassVar[MetricWords] = one_score(
