@@ -308,7 +308,7 @@ def test_frames_have_their_columns() -> None:
     assert tuple(verdicts.columns) == UNIT_COLUMNS
     assert len(verdicts) == 12
     assert set(verdicts.text) == {"One.", "Two."}
-    with pytest.raises(InputError, match="no rows 'claims'; expected scores or verdicts"):
+    with pytest.raises(InputError, match="no rows 'claims'; expected scores, verdicts or sentences"):
         run.to_pandas("claims")
     empty = weigh([row(1), "no record"], on_error="skip")
     assert tuple(empty.to_pandas("verdicts").columns) == UNIT_COLUMNS

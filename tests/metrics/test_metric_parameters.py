@@ -162,7 +162,7 @@ def test_the_batch_that_is_wanted_is_asked_for(name: str) -> None:
     """With the last question, the one whose verdicts make the score; unless set, it is the judge's own."""
     script = {"claims": ["A."], "nuggetize": ["A."], "importance": "vital", "support": "1", "relevance": "1",
               "assign": "support"}  # fmt: skip
-    for wanted in (0, 25):
+    for wanted in (0, 25, "all"):
         _, asked = columns(find(name)().with_parameters({"batch": wanted}), record(), script)
         assert isinstance(asked[-1], Rate)
         assert asked[-1].batch == wanted
@@ -179,7 +179,8 @@ def test_a_claim_metric_has_a_threshold(name: str) -> None:
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [("max_claims", -1), ("max_claims", 1.5), ("max_claims", True), ("max_claims", "9"), ("part_tokens", 9),
-     ("part_tokens", None), ("batch", -1), ("include_reasoning", 1), ("include_reasoning", "yes")],
+     ("part_tokens", None), ("batch", -1), ("batch", "half"), ("max_claims", "all"),
+     ("include_reasoning", 1), ("include_reasoning", "yes")],
 )  # fmt: skip
 def test_claim_parameters_of_the_wrong_kind_are_refused(name: str, parameter: str, value: Any) -> None:
     assert refusal(name, {parameter: value}).startswith(f"{name}.{parameter}: invalid value {value!r}; expected ")

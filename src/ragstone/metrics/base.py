@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 from ragstone.errors import ConfigError
 from ragstone.metrics.words import OWN_CRITERIA, SUPPORTED, Band, MetricWords, ScoreTable
-from ragstone.questions import A_co, Answer, Question, Task, history_of
+from ragstone.questions import ALL, A_co, Answer, Question, Task, history_of
 from ragstone.stats.means import agreement, mean, reaches
 from ragstone.types import NOTHING, Outcome, Record, Score, Status, Verdict
 
@@ -110,8 +110,10 @@ class Metric:
                 self.refuse(switch, getattr(self, switch), "true or false")
         for name, least in self.least.items():
             value = getattr(self, name)
+            if name == "batch" and value == ALL:
+                continue
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                self.refuse(name, value, f"a whole number from {least}")
+                self.refuse(name, value, f"a whole number from {least}{', or all' if name == 'batch' else ''}")
         threshold = cast("object", self.threshold)
         if threshold is not None and (
             isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1

@@ -22,7 +22,7 @@ from ragstone.metrics.nuggetset import (
     weighed,
 )
 from ragstone.metrics.words import COMPLETE, MetricWords, ScoreTable, Sentence, labels
-from ragstone.questions import SUPPORT_2, SUPPORT_3, Rate, Task
+from ragstone.questions import SUPPORT_2, SUPPORT_3, Batch, Rate, Task
 from ragstone.types import RESPONSE, Importance, Passage, Record, Score, Status, Verdict
 
 COLUMNS: Final = ("all", "strict_all", "vital", "strict_vital", "weighted", "weighted_strict")
@@ -186,7 +186,7 @@ class NuggetRecall(BankMetric):
     grades: int = 3
     evidence: bool = True
     reasons: bool = False
-    batch: int = 0
+    batch: Batch = 0
     least: ClassVar[Mapping[str, int]] = MappingProxyType({**BankMetric.least, "batch": 0})
 
     def check(self) -> None:
