@@ -124,12 +124,21 @@ def metrics_page() -> str:
         "Each name leads to the page that says what the value means. Parameters are set with",
         "`--set METRIC.NAME=VALUE`, under `[metrics.METRIC]` in `ragstone.toml`, or on a record by a field that is",
         "named after the metric.", "",
-        "| metric | needs | asks | suites | calls |", "|---|---|---|---|---|",
     ]  # fmt: skip
-    for name, metric in metrics.catalogue().items():
-        cells = [_coded(metric.needs), _coded(metric.asks), _coded((*metric.suites, "all")), str(metric.calls)]
-        lines.append(f"| [`{name}`](../metrics/{name}.md) | {' | '.join(cells)} |")
-    lines += ["", "*calls* is about how many a language model takes for a record of ordinary length."]
+    for group, members in metrics.groups().items():
+        lines += [
+            f"## {group}",
+            "",
+            "| metric | needs | asks | suites | calls | elsewhere |",
+            "|---|---|---|---|---|---|",
+        ]
+        for metric in members:
+            cells = [_coded(metric.needs), _coded(metric.asks), _coded((*metric.suites, "all")), str(metric.calls)]
+            cells.append(metrics.elsewhere_said(metric))
+            lines.append(f"| [`{metric.name}`](../metrics/{metric.name}.md) | {' | '.join(cells)} |")
+        lines.append("")
+    lines += ["*calls* is about how many a language model takes for a record of ordinary length.",
+              "*elsewhere* is the name of the same or the nearest metric in other tools."]  # fmt: skip
     for name, metric in metrics.catalogue().items():
         lines += ["", f"## {name}", "", _sentence(metric.title), ""]
         if metric.blocks:

@@ -117,6 +117,7 @@ def planned(source: Any, options: RunOptions) -> Iterator[Plan]:
         notes = [
             *_judging_itself(plan.judges.values(), generators),
             *([f"{bank.name}: {note}" for note in bank.notes] if bank else []),
+            *(f"{name} is short for {metrics.blocks()[name]}" for name in _short_names(spec.metrics)),
             *_absent(plan),
             *_unread(plan, options),
             *uncascaded(plan, options),
@@ -336,6 +337,11 @@ def _judging_itself(judges: Iterable[Judge], generators: Iterable[str]) -> list[
         for judge in judges
         if judge.model and judge.model.rpartition("/")[2].casefold() in ours
     ]
+
+
+def _short_names(names: Iterable[str]) -> list[str]:
+    """The names that are those of a metric's block and no metric's own."""
+    return [name for name in names if metrics.blocks().get(name, name) != name]
 
 
 def _absent(plan: Plan) -> list[str]:

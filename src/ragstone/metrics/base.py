@@ -13,8 +13,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 from ragstone.errors import ConfigError
-from ragstone.metrics.words import SUPPORTED, Band, MetricWords, ScoreTable
-from ragstone.questions import A_co, Answer, Question, Task, history_of
+from ragstone.metrics.words import OWN_CRITERIA, SUPPORTED, Band, MetricWords, ScoreTable
+from ragstone.questions import ALL, A_co, Answer, Question, Task, history_of
 from ragstone.stats.means import agreement, mean, reaches
 from ragstone.types import NOTHING, Outcome, Record, Score, Status, Verdict
 
@@ -73,7 +73,11 @@ class Metric:
     """Tasks that are skipped if the record brings the answer itself, such as a bank of nuggets."""
     source: ClassVar[str] = ""
     synonyms: ClassVar[Mapping[str, str]] = NOTHING
-    """Names of the same or the nearest metric in other tools, each with the difference; empty if there is none."""
+    """Further names by which users look for it, each with the difference; empty if there is none."""
+    elsewhere: ClassVar[Mapping[str, str]] = NOTHING
+    """A tool to its name there; several names with commas. A difference to one is said in ``synonyms``."""
+    group: ClassVar[str] = OWN_CRITERIA
+    """The question of a user that it answers, one of ``words.GROUPS``."""
     heading: ClassVar[str] = ""
     """Its name as people write it; empty where that is the name with spaces."""
     unit: ClassVar[str] = "response"
@@ -106,8 +110,10 @@ class Metric:
                 self.refuse(switch, getattr(self, switch), "true or false")
         for name, least in self.least.items():
             value = getattr(self, name)
+            if name == "batch" and value == ALL:
+                continue
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                self.refuse(name, value, f"a whole number from {least}")
+                self.refuse(name, value, f"a whole number from {least}{', or all' if name == 'batch' else ''}")
         threshold = cast("object", self.threshold)
         if threshold is not None and (
             isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1
