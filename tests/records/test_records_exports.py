@@ -402,16 +402,24 @@ def test_names_are_matched_in_any_spelling() -> None:
 
 
 def test_a_near_miss_is_suggested() -> None:
-    """The one column that could be a field that no record has."""
-    for row, meant in (
-        ({"question": "q", "response": "r", "retrievedDocs": ["c"]}, "contexts=retrievedDocs"),
-        ({"contexts": ["c"], "response": "r", "customer_query": "q"}, "question=customer_query"),
-        ({"question": "q", "response": "r", "retrieval": {"query": "q", "docs": ["c"]}}, "contexts=retrieval.docs"),
+    """The one column that could be a field that no record has; for a question the topics, where an id is a topic's."""
+    topics = "no question; did you mean --topics FILE (questions by topic)?"
+    answer = {"answer": [{"text": "r", "citations": []}], "references": []}
+    docs = "no contexts; did you mean --field contexts="
+    for row, said in (
+        ({"question": "q", "response": "r", "retrievedDocs": ["c"]}, f"{docs}retrievedDocs?"),
+        (
+            {"contexts": ["c"], "response": "r", "customer_query": "q"},
+            "no question; did you mean --field question=customer_query?",
+        ),
+        ({"question": "q", "response": "r", "retrieval": {"query": "q", "docs": ["c"]}}, f"{docs}retrieval.docs?"),
         ({"question": "q", "response": "r", "docs_a": ["c"], "docs_b": ["c"]}, ""),
+        ({"contexts": ["c"], "metadata": {"run_id": "x", "narrative_id": 7}, **answer}, topics),
+        ({"contexts": ["c"], "response": "r", "query_id": "7"}, topics),
+        ({"contexts": ["c"], "response": "r"}, ""),
     ):
         with open_records([{"id": "a", **row}]) as source:
-            said = f"no {meant.partition('=')[0]}; did you mean --field {meant}?"
-            assert survey(source).near_misses == ((said,) if meant else ())
+            assert survey(source).near_misses == ((said,) if said else ())
 
 
 @pytest.mark.parametrize(
