@@ -29,8 +29,8 @@ def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language:
         question = replace(question, question="", history=EarlierTurns())
     labels = (*question.scale.labels, TRIVIAL) if question.skippable else question.scale.labels
     return {
-        "units": numbered(units), "passages": numbered(question.passages),
-        "question": asked(question, language), "scale": question.scale, "labels": labels, "reasons": question.reasons, "evidence": question.evidence,
+        "units": numbered(units), "passages": numbered(question.passages), "scale": question.scale, "labels": labels,
+        "question": asked(question, language), "reasons": question.reasons, "evidence": question.evidence,
         "skippable": question.skippable, "level": question.units[0].level if question.units else "claim",
         "nonce": nonce_of(question), "n": len(units),
         "answer": "" if fmt == "object" else shape(fmt, language).render(n=len(units)),

@@ -138,6 +138,8 @@ WORDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 """Words in the name of a column that could be a field."""
 
 
+GOLDEN: Final = frozenset(("reference", "references", "gold", "golden", "ground", "expected", "ideal", "truth"))
+"""Words in the name of a column that is what should have been found or said."""
 TOPIC_IDS: Final = frozenset(("topicid", "narrativeid", "requestid", "qid", "queryid"))
 """Names, folded, of an id that may be a topic's in a file of questions."""
 
@@ -154,7 +156,11 @@ def places_of(row: Mapping[str, Any]) -> dict[str, type]:
 def near_miss(field: str, places: Mapping[str, type]) -> str:
     """The option that probably brings a field: the path whose name says so, or the topics; empty where none does."""
     topics = {path for path in places if folded(path.rpartition(".")[2]) in TOPIC_IDS}
-    free = {path: kind for path, kind in places.items() if path not in topics and folded(path) not in FIELD_OF}
+    free = {
+        path: kind
+        for path, kind in places.items()
+        if path not in topics and folded(path) not in FIELD_OF and GOLDEN.isdisjoint(_words(path))
+    }
     named = {path: kind for path, kind in free.items() if not WORDS[field].isdisjoint(_words(path))}
     lists = [path for path, kind in named.items() if kind is list]
     fitting = lists if lists and field == "contexts" else [path for path, kind in named.items() if kind is str]
