@@ -223,9 +223,10 @@ class RunOptions:
     ``judge`` is a name for every step, or ``STEP=NAME`` for one, or several of these. ``[A,B]`` in the place of a name
     is a panel, ``A>B`` a cascade: A answers where it is confident enough, B the rest. A judge may also be an object.
     ``parameters`` maps a metric to changed parameters, ``fields`` a canonical field to a path. ``only_failed`` is an
-    earlier run, by number or name, or True for the last of this input. ``progress`` shows how far ``evaluate`` is; None
-    does so in a terminal and in a notebook, but not under pytest or CI. ``on_start`` receives the progress before the
-    first call, ``on_result`` each line of results.jsonl. The help texts of the fields say what the others do.
+    earlier run, by number or name, or True for the last of this input. ``progress`` shows how far ``evaluate`` or
+    ``aevaluate`` is; None does so in a terminal and in a notebook, but not under pytest or CI. ``on_start`` receives
+    the progress before the first call, ``on_result`` each line of results.jsonl. The help texts of the fields say what
+    the others do.
     """
 
     # fmt: off

@@ -188,7 +188,7 @@ def choose(
     """Choose the metrics of a run, with reasons for those that ``auto`` leaves out.
 
     ``present`` says on how many records each field is there; ``unable`` why a metric's judges cannot answer it;
-    ``columns`` what a message can offer for a field that is not there, ``meant`` the path that it probably has.
+    ``columns`` what a message can offer for a field that is not there, ``meant`` the option that probably brings it.
     What ``auto`` takes does not depend on what a judge costs, so that two judges are compared on the same metrics.
     A metric that was asked for by name and whose fields no record has is a ConfigError, unless they are ``loose``:
     dicts of a program, where nothing is to be mapped and each record's own status says what it lacks.
@@ -215,8 +215,8 @@ def choose(
         if absent and by_name and not loose:
             unnamed = [field for field in absent if field not in columns]
             hint = f"; name the column with --field {unnamed[0]}=COLUMN{offered(columns)}" if unnamed else ""
-            if path := meant.get(unnamed[0]) if unnamed else None:
-                hint = f"; did you mean --field {unnamed[0]}={path}?"
+            if option := meant.get(unnamed[0]) if unnamed else None:
+                hint = f"; did you mean {option}?"
             raise ConfigError(f"{name} needs {' and '.join(metric.needs)}; {unfound(absent, columns)}{hint}")
         if not by_name and (lacks := metric.lacks(present)):
             left_out[name] = lacks

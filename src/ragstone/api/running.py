@@ -55,7 +55,8 @@ def evaluate(source: Any, options: RunOptions) -> Run:
 @takes(RunOptions)
 async def aevaluate(source: Any, options: RunOptions) -> Run:
     """Evaluate records as ``evaluate`` does, from a coroutine."""
-    return await _evaluated(source, options)
+    with drawn(options) as shown:
+        return await _evaluated(source, shown)
 
 
 def score(

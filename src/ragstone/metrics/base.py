@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 from ragstone.errors import ConfigError
 from ragstone.metrics.words import OWN_CRITERIA, SUPPORTED, Band, MetricWords, ScoreTable
-from ragstone.questions import ALL, A_co, Answer, Question, Task, history_of
+from ragstone.questions import ALL, A_co, Answer, EarlierTurns, Question, Task, history_of
 from ragstone.stats.means import agreement, mean, reaches
 from ragstone.types import NOTHING, Outcome, Record, Score, Status, Verdict
 
@@ -281,7 +281,7 @@ class Metric:
         return "PASSED" if reaches(value, self.threshold) else "FAILED"
 
 
-def _after(history: str, flow: Flow[R]) -> Flow[R]:
+def _after(history: EarlierTurns, flow: Flow[R]) -> Flow[R]:
     """The same flow, each of its questions with what was said before the record's."""
     try:
         questions = next(flow)

@@ -92,14 +92,14 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The part of a prompt that describes one answer format. ``digest`` identifies its wording."""
+    """A part that all prompts of a language share, such as an answer format. ``digest`` identifies its wording."""
 
     digest: str
-    answer: jinja2.Template
+    part: jinja2.Template
 
-    def render(self, units: int) -> str:
-        """Render the wording for so many units."""
-        return self.answer.render(n=units).strip()
+    def render(self, **variables: Any) -> str:
+        """Render the wording."""
+        return self.part.render(variables).strip()
 
 
 def parse(text: str, name: str) -> Template:
@@ -142,10 +142,10 @@ def parse(text: str, name: str) -> Template:
     )
 
 
-def parse_shape(text: str, name: str) -> Shape:
-    """Parse the wording of an answer format."""
-    _, parts = _read(text, name, ("answer",))
-    return Shape(digest(text), _compiled(parts["answer"], name))
+def parse_shape(text: str, name: str, part: str) -> Shape:
+    """Parse the wording of a shared part."""
+    _, parts = _read(text, name, (part,))
+    return Shape(digest(text), _compiled(parts[part], name))
 
 
 def digest(text: str) -> str:

@@ -63,7 +63,7 @@ class Survey:
     recognised: tuple[str, ...] = ()
     """A line on each export of another tool: what it is, how many traces and records, and what is left out."""
     meant: Mapping[str, str] = field(default_factory=dict)
-    """Main fields that no record has, and the one path of the first row that each could be."""
+    """Main fields that no record has, and the option that probably brings each."""
 
     @property
     def total(self) -> int:
@@ -72,8 +72,8 @@ class Survey:
 
     @property
     def near_misses(self) -> tuple[str, ...]:
-        """A question for each main field that no record has and one path could be."""
-        return tuple(f"no {name}; did you mean --field {name}={path}?" for name, path in self.meant.items())
+        """A question for each main field that no record has and an option could bring."""
+        return tuple(f"no {name}; did you mean {option}?" for name, option in self.meant.items())
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ def survey(source: Source, inspect: Inspect | None = None) -> Survey:
     if misses := source.mapper.misses():
         raise ConfigError("; ".join(misses))
     absent = [name for name in WORDS if not present[name] and not blank.get(name)]
-    meant = {name: path for name in absent if (path := near_miss(name, source.mapper.places))}
+    meant = {name: option for name in absent if (option := near_miss(name, source.mapper.places))}
     return Survey(
         source.name, records, set_aside, tuple(messages), names.renamed, dict(names.repeats), present, blank,
         overridden, notes.ranked(), source.mapper.columns, source.recognised, meant,
