@@ -60,7 +60,9 @@ class Metric:
     unsigned: ClassVar[tuple[str, ...]] = ("enabled", "threshold", "judges")
     """Parameters that do not change the number, or stand in the signature as the judges that they name."""
     columns: ClassVar[tuple[str, ...]] = ()
-    """The names of its scores where it has several; they are called ``name.column``."""
+    """The names of its scores where it has several; they are called ``name.column``, an empty one ``name``."""
+    lower_is_better: ClassVar[tuple[str, ...]] = ()
+    """Columns whose best value is 0."""
     wants: ClassVar[tuple[str, ...]] = ()
     """Fields without which a suite leaves it out, though asked for by name it can do without."""
     instead: ClassVar[tuple[str, ...]] = ()
@@ -142,9 +144,18 @@ class Metric:
         raise NotImplementedError
 
     @classmethod
+    def score_name(cls, column: str = "") -> str:
+        """The name of the score of a column."""
+        return f"{cls.name}.{column}" if column else cls.name
+
+    @classmethod
     def score_names(cls) -> tuple[str, ...]:
         """The names of its scores: its own, or one for each of its columns."""
-        return tuple(f"{cls.name}.{column}" for column in cls.columns) or (cls.name,)
+        return tuple(map(cls.score_name, cls.columns or ("",)))
+
+    def gives(self) -> tuple[str, ...]:
+        """The columns of the scores that it gives with its parameters."""
+        return self.columns or ("",)
 
     @classmethod
     def task(cls) -> Task:
@@ -166,7 +177,7 @@ class Metric:
 
     def nothing(self, record: Record, status: Status, reason: str) -> tuple[Score, ...]:
         """All of its scores where none has verdicts to stand on."""
-        return tuple(self.without_value(record, status, reason, column=column) for column in self.columns or ("",))
+        return tuple(self.without_value(record, status, reason, column=column) for column in self.gives())
 
     @property
     def wordings(self) -> tuple[int, ...]:
@@ -214,8 +225,7 @@ class Metric:
         value = EMPTY_VALUE[self.on_empty] if status == "empty" else None
         low, high = (0.0, 1.0) if status == "judge_failed" else (value, value)
         return Score(
-            metric=f"{self.name}.{column}" if column else self.name,
-            record=record.id, value=value, status=status, low=low, high=high,
+            metric=self.score_name(column), record=record.id, value=value, status=status, low=low, high=high,
             reason=reason, outcome=self.outcome(value), **more,
         )  # fmt: skip
 

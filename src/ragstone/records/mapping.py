@@ -97,6 +97,8 @@ class Mapper:
             )
         question = reading.take("question", values.text)
         reference = reading.take("reference", values.text)
+        relevant = reading.take("relevant", values.grades, lenient=True)
+        answerable = reading.take("answerable", values.truth, lenient=True)
         overrides = self._overrides(reading)
         name = reading.take("id", values.identifier) or ""
         meta = _unfolded(reading.rest())
@@ -117,6 +119,8 @@ class Mapper:
             reference=reference,
             nuggets=nuggets,
             citations=citations or written or (),
+            relevant=relevant,
+            answerable=answerable,
             overrides=overrides,
             meta=meta,
             where=where,
