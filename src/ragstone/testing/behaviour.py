@@ -28,6 +28,29 @@ class Scripted:
     raw: str | None = None
 
 
+RESET: Final = "reset"
+HANG: Final = "hang"
+CUT: Final = "cut"
+GONE: Final = "gone"
+"""What is counted in ``seen`` beside the statuses: closed without reply, never answered, closed in the middle of the
+reply, client left first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Planned outcome of one request. ``answered`` is the hash of a request that this answers with 200.
+
+    ``tokens`` are those of the request and its reply, 0 where it was refused.
+    """
+
+    status: int | str
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    answered: bytes = b""
+    tokens: int = 0
+
+
 Answering = Callable[[dict[str, Any]], Any]
 """From a request's parsed body to text, something that becomes JSON, a ``Scripted``, or None for the default."""
 

@@ -1,4 +1,4 @@
-"""Answer requests in the OpenAI chat-completions dialect, without any network.
+"""Answer requests in the OpenAI chat-completions dialect and Anthropic's Messages dialect, without any network.
 
 ``Endpoint.reply`` turns a request into an ``Outcome`` and ``Endpoint.settle`` closes the books on it when its
 time has come. Both are synchronous; the sockets and the waiting are in ``wire``.
@@ -12,40 +12,20 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from email.utils import formatdate
 from typing import Any, Final, Unpack
 
 import orjson
 
-from ragstone.testing.behaviour import FAULTS, Behaviour, Knobs, Scripted, from_plain
+from ragstone.testing.behaviour import CUT, FAULTS, GONE, HANG, RESET, Behaviour, Knobs, Outcome, Scripted, from_plain
+from ragstone.testing.messages import as_chat, from_chat
 from ragstone.testing.rate_limits import Meter, asked_to_wait
 from ragstone.testing.replies import Draws, fitting
 
 BYTES_PER_TOKEN: Final = 4
 CREATED: Final = 1_700_000_000
 PROSE: Final = "I am sorry, but I would rather talk about the weather, which is fine today."
-RESET: Final = "reset"
-HANG: Final = "hang"
-CUT: Final = "cut"
-GONE: Final = "gone"
-"""What is counted in ``seen`` beside the statuses: closed without reply, never answered, closed in the middle of the
-reply, client left first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Planned outcome of one request. ``answered`` is the hash of a request that this answers with 200.
-
-    ``tokens`` are those of the request and its reply, 0 where it was refused.
-    """
-
-    status: int | str
-    body: bytes = b""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    delay: float = 0.0
-    answered: bytes = b""
-    tokens: int = 0
 
 
 class Books:
@@ -135,8 +115,12 @@ class Endpoint:
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Outcome:
         """Decide what happens to a request. Header names are in lower case."""
         path, _, query = path.partition("?")
-        if path == "/v1/chat/completions":
-            return self._noted(self._chat(headers, body)) if method == "POST" else _not_allowed("POST")
+        if path in ("/v1/chat/completions", "/v1/messages"):
+            if method != "POST":
+                return _not_allowed("POST")
+            messages = path == "/v1/messages"
+            outcome = self._chat(headers, body, messages=messages)
+            return self._noted(from_chat(outcome) if messages else outcome)
         if path == "/v1/models":
             return self._models(headers) if method == "GET" else _not_allowed("GET")
         if path == "/_stats":
@@ -163,7 +147,7 @@ class Endpoint:
         data = [{"id": name, "object": "model", "created": CREATED, "owned_by": "ragstone"} for name in names]
         return Outcome(200, _dumps({"object": "list", "data": data}), self.behaviour.headers)
 
-    def _chat(self, headers: Mapping[str, str], body: bytes) -> Outcome:
+    def _chat(self, headers: Mapping[str, str], body: bytes, *, messages: bool = False) -> Outcome:
         now = self.behaviour
         if self.dead:
             return self._unavailable()
@@ -176,10 +160,13 @@ class Endpoint:
         if not isinstance(request, dict):
             return _error(400, "The body of the request must be a JSON object.")
         self.books.requests.append(request)
-        messages = request.get("messages")
-        if not isinstance(messages, list) or not messages:
+        request = as_chat(headers, request) if messages else request
+        if isinstance(request, str):
+            return _error(400, request)
+        turns = request.get("messages")
+        if not isinstance(turns, list) or not turns:
             return _error(400, "Missing required parameter: 'messages'.", param="messages")
-        said = _dumps(messages)
+        said = _dumps(turns)
         model = str(request.get("model", ""))
         head = f"{now.seed}\0{model}\0".encode(errors="replace")
         who = hashlib.blake2b(head + said, digest_size=16).digest()
@@ -210,7 +197,7 @@ class Endpoint:
 
     def _wrong_key(self, headers: Mapping[str, str]) -> Outcome | None:
         key = self.behaviour.api_key
-        given = headers.get("authorization") or headers.get("api-key", "")
+        given = headers.get("authorization") or headers.get("api-key") or headers.get("x-api-key", "")
         if key is None or given in (f"Bearer {key}", key):
             return None
         if not given:
