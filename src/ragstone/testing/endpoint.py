@@ -20,6 +20,7 @@ import orjson
 
 from ragstone.testing.behaviour import CUT, FAULTS, GONE, HANG, RESET, Behaviour, Knobs, Outcome, Scripted, from_plain
 from ragstone.testing.messages import as_chat, from_chat
+from ragstone.testing.prefix_cache import PrefixCache
 from ragstone.testing.rate_limits import Meter, asked_to_wait
 from ragstone.testing.replies import Draws, fitting
 
@@ -39,6 +40,7 @@ class Books:
         self.arrivals: deque[tuple[float, int | str, int]] = deque(maxlen=keep)
         self.begun = time.monotonic()
         self.meter = Meter()
+        self.prefixes = PrefixCache()
         self.attempts: Counter[bytes] = Counter()
         self.schemas: dict[bytes, Any] = {}
         self.connections = 0
@@ -110,6 +112,7 @@ class Endpoint:
         if outcome.answered:
             self.books.count += 1
             self.books.unique.add(outcome.answered)
+            self.books.prefixes.add(outcome.prefix)
         return outcome
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Outcome:
@@ -191,7 +194,8 @@ class Endpoint:
             moment = time.monotonic()
             self.books.meter.take(moment, outcome.tokens or prompt_tokens)
             headers = {**headers, **self.books.meter.headers(moment, now.rate_window, now.rpm, now.tpm)}
-        return replace(outcome, delay=outcome.delay + wait, answered=digest, headers=headers)
+        prefix = _prefix(request) if now.prefix_cache is not None else b""
+        return replace(outcome, delay=outcome.delay + wait, answered=digest, headers=headers, prefix=prefix)
 
     # What it refuses
 
@@ -319,9 +323,21 @@ class Endpoint:
             completion["usage"] = dict(scripted.usage)
         elif now.usage:
             completion["usage"] = self._usage(prompt_tokens, content, scripted.reasoning)
+            if now.prefix_cache is not None:
+                completion["usage"]["prompt_tokens_details"] = self._cached(request, now.prefix_cache)
         tokens = prompt_tokens + self._usage(prompt_tokens, content, scripted.reasoning)["completion_tokens"]
         status = CUT if fault == "rate_cut" else 200
         return Outcome(status, _dumps(completion), scripted.headers, scripted.delay, tokens=tokens)
+
+    def _cached(self, request: dict[str, Any], least: int) -> dict[str, int]:
+        """Return how many tokens the prompt cache had, and how many were written to it where a request has marks."""
+        prefix = _prefix(request)
+        cached, whole = (size // BYTES_PER_TOKEN for size in (self.books.prefixes.read(prefix), len(prefix)))
+        cached = cached if cached >= least else 0
+        return {
+            "cached_tokens": cached,
+            "saved_tokens": whole - cached if "cache_to" in request and whole >= least else 0,
+        }
 
     def _fault(self, share: float) -> str:
         edge = 0.0
@@ -369,6 +385,13 @@ def _schema(request: dict[str, Any]) -> Any:
     form = request.get("response_format")
     inner = form.get("json_schema") if isinstance(form, dict) else None
     return inner.get("schema") if isinstance(inner, dict) else None
+
+
+def _prefix(request: dict[str, Any]) -> bytes:
+    """The part of a request that a prompt cache would hold."""
+    return "".join(str(turn.get("content")) for turn in request["messages"]).encode(errors="replace")[
+        : request.get("cache_to")
+    ]
 
 
 def _choice(content: str | None, scripted: Scripted) -> dict[str, Any]:

@@ -38,6 +38,7 @@ def as_chat(headers: Mapping[str, str], request: Any) -> dict[str, Any] | str:
         return "max_tokens: Field required"
     if not isinstance(turns, list) or not turns:
         return "messages: Field required"
+    cache_to = _marked([request.get("system"), *(turn.get("content") for turn in turns)])
     turns = [{**turn, "content": _text(turn.get("content"))} for turn in turns]
     if any(turn.get("role") not in ("user", "assistant") for turn in turns):
         return "messages: roles must be user or assistant"
@@ -51,7 +52,17 @@ def as_chat(headers: Mapping[str, str], request: Any) -> dict[str, Any] | str:
         if found := _UNKNOWN.search(orjson.dumps(form).decode()):
             return f"output_config.format.schema: property '{found[1]}' is not supported"
         chat["response_format"] = {"type": "json_schema", "json_schema": {"name": "x", "schema": form["schema"]}}
-    return {**chat, "messages": turns}
+    return {**chat, "messages": turns, "cache_to": cache_to}
+
+
+def _marked(contents: list[Any]) -> int:
+    """Return how many bytes of the texts stand before the end of the last block that is marked for the cache."""
+    bytes_so_far = marked = 0
+    for content in contents:
+        for block in content if isinstance(content, list) else [{"text": content or ""}]:
+            bytes_so_far += len(str(block.get("text", "")).encode())
+            marked = bytes_so_far if "cache_control" in block else marked
+    return marked
 
 
 def _text(content: Any) -> str:
