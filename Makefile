@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 .PHONY: help demo test test-local-llm test-services check format model evaluate-model benchmark lock clean
 
 help:
-	@echo "make demo    weigh the example traces and print the result"
+	@echo "make demo    evaluate the example traces and print the result"
 	@echo "make test    run the tests"
 	@echo "make test-services  pull from and push to real Phoenix and MLflow servers on this machine (installs 2 GB, once)"
 	@echo "make test-local-llm  run a small language model here and the tests that ask it (130 MB to download)"
@@ -30,7 +30,7 @@ $(VENV)/.dev: $(VENV)/.core locks/dev.txt
 	@touch $@
 
 demo: $(VENV)/.core
-	@$(BIN)/ragstone run examples/traces.jsonl -o out/demo
+	@$(BIN)/ragstone demo -o out/demo
 	@echo "  The command is $(BIN)/ragstone until it is on your PATH (source $(BIN)/activate)."
 
 test: $(VENV)/.dev
