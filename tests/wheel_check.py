@@ -105,7 +105,7 @@ def install(wheel: Path, place: Path) -> Path:
 
 
 def check_use(commands: Path, place: Path) -> int:
-    """From an empty folder: where it is imported from, its version, what pytest finds, a run of the traces, the demo."""
+    """From an empty folder: where it is imported from, its version, what pytest finds, a run, and the demo."""
     where = command(commands / "python", "-c", "import ragstone; print(ragstone.__file__)", cwd=place)
     if not Path(where).is_relative_to(commands.parent):
         raise WrongError(f"imported from {where}, not from the wheel")

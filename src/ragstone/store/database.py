@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
 import orjson
@@ -157,9 +156,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -401,6 +398,14 @@ class Store:
         """Return the scores of a run, by metric and place."""
         query = f"{_SELECT_SCORE} AND metric = coalesce(?, metric) ORDER BY metric, position"
         return itertools.starmap(ScoreRow, self._rows(query, (run, metric)))
+
+    def bins(self, run: int, count: int) -> dict[str, list[int]]:
+        """Count the values of each metric in ``count`` bins of equal width from 0 to 1; one more is of the value 1."""
+        found: dict[str, list[int]] = {}
+        query = "SELECT metric, CAST(value * ? AS INTEGER), count(*) FROM scores WHERE run = ? AND value IS NOT NULL"
+        for metric, place, number in self._rows(f"{query} GROUP BY 1, 2", (count, run)):
+            found.setdefault(metric, [0] * (count + 1))[place] = number
+        return found
 
     def worst(self, run: int, metric: str, count: int) -> list[ScoreRow]:
         """Return the lowest scores, lowest first; equal ones in the order of the input."""

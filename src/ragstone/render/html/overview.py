@@ -18,7 +18,6 @@ from ragstone.render.html.rows import STATUSES, PageRow
 from ragstone.render.text import number, percent, plural
 from ragstone.render.wording import card_order, in_words, measures, title_of
 from ragstone.stats.means import mean, mean_interval, spread
-from ragstone.store.database import ScoreRow
 
 BINS: Final = 20
 """Bins of a distribution, each five hundredths wide; the last also holds the value 1."""
@@ -61,9 +60,7 @@ def overview_of(run: Run, rows: Sequence[PageRow], fields: Sequence[str], readin
     """
     told = RunFacts.of(run)
     summary, leading = told.summary, told.lead
-    scores: dict[str, list[ScoreRow]] = {}
-    for row in run.store.scores(run.id):
-        scores.setdefault(row.metric, []).append(row)
+    bins = run.store.bins(run.id, BINS)
     names = sorted(summary["metrics"], key=lambda name: (not summary["metrics"][name]["scored"], card_order(name)))
     whole = len(rows) == summary["records"]
     mean = summary["metrics"][leading]["mean"] if leading else None
@@ -82,7 +79,7 @@ def overview_of(run: Run, rows: Sequence[PageRow], fields: Sequence[str], readin
         "lead": leading,
         "ranked": told.ranked,
         "sentence": [part.as_json() for part in sentence(summary["records"], told.headline, told.doubts, group)],
-        "metrics": [_metric(name, summary["metrics"][name], scores.get(name, ())) for name in names],
+        "metrics": [_metric(name, summary["metrics"][name], bins.get(name)) for name in names],
         "measures": measures([*names, *summary.get("left_out", {})]),
         "facts": [fact.as_json() for fact in _facts(told, readings)],
         "missing": [asdict(cause) for cause in told.missing],
@@ -96,18 +93,14 @@ def overview_of(run: Run, rows: Sequence[PageRow], fields: Sequence[str], readin
     }
 
 
-def _metric(name: str, entry: Mapping[str, Any], scores: Sequence[ScoreRow]) -> dict[str, Any]:
-    bins = [0] * BINS
-    for row in scores:
-        if row.value is not None:
-            bins[min(BINS - 1, int(row.value * BINS))] += 1
+def _metric(name: str, entry: Mapping[str, Any], bins: Sequence[int] | None) -> dict[str, Any]:
     kept = ("mean", "interval", "interval_method", "median", "scored", "total", "low", "high", "statuses", "units",
             "outcomes", "signature")  # fmt: skip
     return {
         "name": name,
         "title": title_of(name, entry["signature"]),
         **{key: entry.get(key) for key in kept},
-        "bins": bins,
+        "bins": [*bins[:-2], bins[-2] + bins[-1]] if bins else [0] * BINS,
         **({"repeats": entry["repeats"]} if "repeats" in entry else {}),
     }
 

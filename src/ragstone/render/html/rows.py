@@ -10,8 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ragstone.render.wording import ORDER, kind_of
+from ragstone.types import NOTHING
+
 STATUSES: Final = ("scored", "partial", "empty", "missing_field", "judge_failed", "disabled")
 """The statuses of scores, which rows name by their place in this list."""
+APART: Final = 1 << len(ORDER)
+"""The bit of a score with a verdict on which the judges of a panel disagree."""
 BEGINNING: Final = 140
 """Characters of a question or response that its line shows, and that are searched."""
 LONGEST_ID: Final = 200
@@ -26,7 +31,10 @@ LONGEST_GROUP: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """One record of the table; ``scores`` are by metric, a value (or None) and a place in ``STATUSES``."""
+    """One record of the table; ``scores`` are by metric, a value (or None) and a place in ``STATUSES``.
+
+    ``verdicts`` are by metric: a bit for each kind in ``wording.ORDER``, and ``APART`` where judges disagree.
+    """
 
     position: int
     id: str
@@ -35,6 +43,7 @@ class PageRow:
     scores: Mapping[str, tuple[float | None, int]]
     fields: Mapping[str, str]
     set_aside: bool = False
+    verdicts: Mapping[str, int] = NOTHING
 
 
 def row_of(result: Mapping[str, Any]) -> PageRow:
@@ -52,9 +61,20 @@ def row_of(result: Mapping[str, Any]) -> PageRow:
             )
             for score in result["scores"]
         },
+        verdicts={score["metric"]: bits for score in result["scores"] if (bits := _kinds(score["verdicts"]))},
         fields=dict(fields_of(result.get("meta", {}))),
         set_aside="set_aside" in result,
     )
+
+
+def _kinds(verdicts: Iterable[Mapping[str, Any]]) -> int:
+    """The kinds of verdicts that there are, as bits."""
+    bits = 0
+    for verdict in verdicts:
+        bits |= 1 << ORDER.index(kind_of(verdict))
+        if len({member["label"] for member in verdict.get("members", ())} - {None}) > 1:
+            bits |= APART
+    return bits
 
 
 def fields_of(meta: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
@@ -108,17 +128,24 @@ class GroupFields:
         return sorted(told, key=lambda name: (told[name], name))[:MOST_FIELDS]
 
 
-def block_of(rows: Sequence[PageRow], metrics: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:
-    """Rows as columns, which take the least room; a score that a record does not have at all is None and -1."""
+def block_of(
+    rows: Sequence[PageRow], metrics: Sequence[str], fields: Sequence[str], *, texts: bool = True
+) -> dict[str, Any]:
+    """Rows as columns, which take the least room; a score that a record does not have at all is None and -1.
+
+    ``texts``: with the beginnings of questions and responses.
+    """
     none = (None, -1)
+    judged = dict.fromkeys(name for row in rows for name in row.verdicts)
+    shown = {"question": [row.question for row in rows], "response": [row.response for row in rows]} if texts else {}
     return {
         "position": [row.position for row in rows],
         "id": [row.id for row in rows],
-        "question": [row.question for row in rows],
-        "response": [row.response for row in rows],
+        **shown,
         "set_aside": [number for number, row in enumerate(rows) if row.set_aside],
         "values": {name: [row.scores.get(name, none)[0] for row in rows] for name in metrics},
         "statuses": {name: [row.scores.get(name, none)[1] for row in rows] for name in metrics},
+        "verdicts": {name: [row.verdicts.get(name, 0) for row in rows] for name in judged},
         "fields": {name: [row.fields.get(name) for row in rows] for name in fields},
     }
 
@@ -133,6 +160,7 @@ def text_of(result: Mapping[str, Any]) -> str:
     response = result.get("response") or ""
     told = [
         *(result.get(name) for name in ("id", "question", "response", "reference", "set_aside")),
+        *(context["text"] for context in result.get("contexts", ())),
         *(unit["text"] for unit in result.get("units", ()) if unit["text"] and unit["text"] not in response),
     ]
     return "\n".join(dict.fromkeys(text for text in told if text))
