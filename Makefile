@@ -34,7 +34,8 @@ demo: $(VENV)/.core
 	@echo "  The command is $(BIN)/ragstone until it is on your PATH (source $(BIN)/activate)."
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -q -n auto --cov --cov-report=term:skip-covered
+	@$(BIN)/python -m pytest -q -n auto --cov --cov-report=
+	@echo "coverage, in percent: $$($(BIN)/coverage report --include='src/*' --format=total) (in full: $(BIN)/coverage report --include='src/*')"
 
 $(VENV)/phoenix/.there:
 	@$(PYTHON) -m venv $(VENV)/phoenix
