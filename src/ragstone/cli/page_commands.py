@@ -92,7 +92,9 @@ def report(
 
 
 def view(
-    which: Which = "last",
+    which: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="A run's number or name, or last [default: the list of runs]")
+    ] = None,
     *,
     port: Annotated[
         int,
@@ -109,19 +111,23 @@ def view(
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a run of any size in the browser.
+    """Show runs in the browser: their list, each run, two compared, labels.
 
-    Serves the page of report on this machine only, reading from the store as needed, until Ctrl-C.
+    Serves pages on this machine only, for runs of any size, until Ctrl-C. Labels that are given there are kept in files
+    beside the store.
     """
+    from ragstone.analysis.run import find_run
     from ragstone.render.terminal.lists import serving
 
-    run = api.open_run(which, store)
-    with closing(run.store), api.serving(run, port) as server:
-        told = {"address": server.address, "run": run.id, "records": len(run)}
-        answer(told, lambda look: serving(server.address, run.name, run.id, look), as_json=as_json)
-        _open(server.address, browser)
+    opened = api.open_store(store)
+    with closing(opened), api.serving(opened, port) as server:
+        run = None if which is None else find_run(opened, which)
+        address = server.address if run is None else f"{server.address}run/{run.id}/"
+        about = {"runs": len(opened.runs())} if run is None else {"run": run.id, "records": len(run)}
+        answer({"address": address, **about}, lambda look: serving(address, run, look), as_json=as_json)
+        _open(address, browser)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
             with undisturbed():
-                say("note", "stopped serving; the run stays in the store")
+                say("note", "stopped serving; the runs stay in the store")

@@ -149,7 +149,7 @@ class RunFacts:
             summary=summary,
             lead=leading,
             ranked=_ranked_by(leading, summary),
-            headline=Headline.of(leading, entry, run.store.bins(run.id, 1)[leading][0]) if entry else None,
+            headline=Headline.of(leading, entry, run.store.bins(run.id, 1, leading)[leading][0]) if entry else None,
             doubts=doubts(cascades, entry) if entry else (),
             part=part_said(run.spec.get("extent", {})),
             judges=judges,

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ragstone.render.wording import ORDER, kind_of
-from ragstone.types import NOTHING
 
 STATUSES: Final = ("scored", "partial", "empty", "missing_field", "judge_failed", "disabled")
 """The statuses of scores, which rows name by their place in this list."""
@@ -43,7 +42,7 @@ class PageRow:
     scores: Mapping[str, tuple[float | None, int]]
     fields: Mapping[str, str]
     set_aside: bool = False
-    verdicts: Mapping[str, int] = NOTHING
+    verdicts: Mapping[str, int] = field(default_factory=dict)
 
 
 def row_of(result: Mapping[str, Any]) -> PageRow:
@@ -51,9 +50,9 @@ def row_of(result: Mapping[str, Any]) -> PageRow:
     told = result.get("set_aside") or result.get("response")
     return PageRow(
         position=result["position"],
-        id=_beginning(result["id"], LONGEST_ID),
-        question=_beginning(result.get("question")),
-        response=None if told is None else _beginning(told),
+        id=beginning(result["id"], LONGEST_ID),
+        question=beginning(result.get("question")),
+        response=None if told is None else beginning(told),
         scores={
             score["metric"]: (
                 None if score["value"] is None else round(score["value"], 4),
@@ -128,29 +127,32 @@ class GroupFields:
         return sorted(told, key=lambda name: (told[name], name))[:MOST_FIELDS]
 
 
-def block_of(
-    rows: Sequence[PageRow], metrics: Sequence[str], fields: Sequence[str], *, texts: bool = True
-) -> dict[str, Any]:
-    """Rows as columns, which take the least room; a score that a record does not have at all is None and -1.
-
-    ``texts``: with the beginnings of questions and responses.
-    """
+def block_of(rows: Sequence[PageRow], metrics: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:
+    """Rows as columns, which take the least room; a score that a record does not have at all is None and -1."""
     none = (None, -1)
-    judged = dict.fromkeys(name for row in rows for name in row.verdicts)
-    shown = {"question": [row.question for row in rows], "response": [row.response for row in rows]} if texts else {}
     return {
         "position": [row.position for row in rows],
         "id": [row.id for row in rows],
-        **shown,
+        "question": [row.question for row in rows],
+        "response": [row.response for row in rows],
         "set_aside": [number for number, row in enumerate(rows) if row.set_aside],
         "values": {name: [row.scores.get(name, none)[0] for row in rows] for name in metrics},
         "statuses": {name: [row.scores.get(name, none)[1] for row in rows] for name in metrics},
+        **judged_of(rows, fields),
+    }
+
+
+def judged_of(rows: Sequence[PageRow], fields: Sequence[str]) -> dict[str, Any]:
+    """The columns of kinds of verdicts, of the scores that have any, and of fields."""
+    judged = dict.fromkeys(name for row in rows for name in row.verdicts)
+    return {
         "verdicts": {name: [row.verdicts.get(name, 0) for row in rows] for name in judged},
         "fields": {name: [row.fields.get(name) for row in rows] for name in fields},
     }
 
 
-def _beginning(text: str | None, most: int = BEGINNING) -> str:
+def beginning(text: str | None, most: int = BEGINNING) -> str:
+    """The beginning of a text on one line."""
     found = " ".join((text or "")[: 4 * most].split())
     return f"{found[: most - 1]}…" if len(found) > most or len(text or "") > 4 * most else found
 

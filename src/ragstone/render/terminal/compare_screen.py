@@ -78,7 +78,7 @@ def demo_page(found: Comparison, runs: Sequence[Run], written: Sequence[str], lo
     ]
     rows = labelled("Files", [Text(flat(path), overflow="fold") for path in written])
     rows += labelled("Next", [to_paste(command.strip(), look) for command in following])
-    return Group(page(grid(told, "<~")), compare_page(found, *runs, look, follow=False), page(facts(rows)))
+    return Group(page(grid(told, "<~")), compare_page(found, runs[0], runs[1], look, follow=False), page(facts(rows)))
 
 
 def _titles(found: Comparison, look: Look) -> RenderableType:
