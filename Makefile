@@ -32,7 +32,7 @@ $(VENV)/.dev: $(VENV)/.core locks/dev.txt
 	@touch $@
 
 demo: $(VENV)/.core
-	@$(BIN)/ragstone run examples/traces.jsonl -o out/demo
+	@$(BIN)/ragstone demo -o out/demo
 	@echo "  The command is $(BIN)/ragstone until it is on your PATH (source $(BIN)/activate)."
 
 test: $(VENV)/.dev

@@ -67,7 +67,7 @@ class Earlier:
         wanted = {name: signature for metric, signature in metrics for name in map(metric.score_name, metric.gives())}
         if {score["metric"]: score["signature"] for score in document["scores"]} != wanted:
             return None
-        rows = {row.metric: row for row in self._store.scores_of(self.run, position)}
+        rows = {row.metric: row for row in self._store.scores(self.run, after=position - 1, until=position)}
         if rows.keys() != wanted.keys():
             return None
         ordered = [(rows[score["metric"]], score) for score in document["scores"]]
