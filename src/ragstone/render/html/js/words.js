@@ -41,7 +41,9 @@ function kindOf(verdict) {
 /** The word for a verdict of a metric: its judge decides which. @param {string} metric @param {any} verdict */
 function wordFor(metric, verdict) {
   const { labels } = measureOf(metric);
-  return (labels[verdict.judge] || labels[''])[kindOf(verdict)];
+  const words = labels[verdict.judge] || labels[''];
+  const kind = kindOf(verdict);
+  return (kind === 'no' && words[verdict.label]) || words[kind];
 }
 
 /** The metric of a score: `name` of `name.column` and of `name (column, column)`. @param {string} score */
