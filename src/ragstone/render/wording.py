@@ -135,7 +135,7 @@ def measures(names: Iterable[str]) -> dict[str, dict[str, Any]]:
             "unit": metric.unit,
             "task": metric.task(),
             "rank": metric.rank,
-            "holder": metric.score_names()[0] if metric.columns else name,
+            "shown": [*metric.score_names()[: 1 if metric.table else None]] if metric.columns else [name],
             "labels": {_EMBEDDED: dict((metric.found_words or metric.words).labels), "": dict(metric.words.labels)},
         }
     return found

@@ -52,8 +52,8 @@ function metricOf(score) {
 }
 
 /**
- * What a metric says of itself: its heading, the unit of its verdicts, the task that gives them, the score that holds
- * them. @param {string} score
+ * What a metric says of itself: its heading, the unit of its verdicts, the task that gives them, the scores that stand
+ * above a record. @param {string} score
  */
 function measureOf(score) {
   const name = metricOf(score);
