@@ -93,7 +93,7 @@ def test_contexts_without_text_are_no_contexts(metric: Metric) -> None:
 def test_on_empty_is_one_policy_for_all(metric: Metric, policy: Any, value: float | None) -> None:
     """The value of an empty record is what the policy says; its status stays ``empty``."""
     blank = next((needed for needed in metric.needs if needed != "contexts"), "")
-    about = with_field(blank, " ") if blank else replace(record(), relevant={})  # of retrieval alone
+    about = with_field(blank, " ") if blank else replace(record(), relevant={})  # of retrieval_ranking alone
     score, _ = weigh(replace(metric, on_empty=policy), about, nobody)
     assert (score.status, score.value, score.low, score.high) == ("empty", value, value, value)
 

@@ -138,6 +138,16 @@ def response_sentences(record: Record) -> tuple[Unit, ...]:
     )
 
 
+def supported_by_contexts(
+    record: Record, claims: tuple[Unit, ...], scale: Scale, *, reasons: bool = False, batch: int = 0
+) -> Rate:
+    """Each claim against all contexts."""
+    return Rate(
+        "support", claims, scale, question=record.question or "", passages=record.passages,
+        reasons=reasons, evidence=True, batch=batch,
+    )  # fmt: skip
+
+
 def write_claims(record: Record, part_tokens: int, max_claims: int) -> Flow[ClaimSet]:
     """Ask for the claims of the whole response, part by part, all parts at once.
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ragstone.metrics import contradiction
 from ragstone.metrics.base import Flow
-from ragstone.metrics.claimset import MODES, ClaimMetric
+from ragstone.metrics.claimset import MODES, ClaimMetric, supported_by_contexts
 from ragstone.metrics.words import SUPPORTED, TO_CHECK, MetricWords, one_score
 from ragstone.questions import SUPPORT_CONTRADICT, Rate, Task
 from ragstone.types import Record, Scale, Score, Unit
@@ -58,16 +58,7 @@ class Grounding(ClaimMetric):
 
     def question(self, record: Record, claims: tuple[Unit, ...]) -> Rate:
         """Each claim against all contexts."""
-        return Rate(
-            "support",
-            claims,
-            self.scale,
-            question=record.question or "",
-            passages=record.passages,
-            reasons=self.include_reasoning,
-            evidence=True,
-            batch=self.batch,
-        )
+        return supported_by_contexts(record, claims, self.scale, reasons=self.include_reasoning, batch=self.batch)
 
 
 METRIC = Grounding
