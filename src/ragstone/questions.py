@@ -31,17 +31,27 @@ GRADE_0_3: Final = Scale("grade_0_3", ("0", "1", "2", "3"), (0.0, 1 / 3, 2 / 3, 
 GRADE_0_2: Final = Scale("grade_0_2", ("0", "1", "2"), (0.0, 0.5, 1.0), (0, 1, 2))
 SUPPORT_3: Final = Scale("support3", ("not_support", "partial_support", "support"), (0.0, 0.5, 1.0), (0, 1, 2))
 SUPPORT_2: Final = Scale("support2", ("not_support", "support"), (0.0, 1.0), (0, 1))
+SUPPORT_CONTRADICT: Final = Scale(
+    "support_contradict", ("contradicted", "not_mentioned", "supported"), (0.0, 0.0, 1.0), (0, 0, 1)
+)
+ANSWERED: Final = Scale("answered", ("abstains", "answers"), (0.0, 1.0), (0, 1))
 IMPORTANCE: Final = Scale("importance", ("okay", "vital"), (0.0, 1.0), (0, 1))
 
 SCALES: Final[Mapping[str, tuple[Scale, ...]]] = {
-    "support": (YES_NO, LIKERT, GRADE_0_3),
+    "support": (YES_NO, LIKERT, GRADE_0_3, SUPPORT_3, SUPPORT_CONTRADICT),
     "assign": (SUPPORT_3, SUPPORT_2),
     "response_support": (GRADE_0_2,),
-    "relevance": (YES_NO, LIKERT, GRADE_0_3),
+    "relevance": (YES_NO, LIKERT, GRADE_0_3, ANSWERED),
     "importance": (IMPORTANCE,),
 }
 """The scales of each step that rates units, its default first; the other steps write or trace."""
 
+FORM_OF: Final[Mapping[tuple[str, str], str]] = {
+    ("support", SUPPORT_3.name): "three_way",
+    ("support", SUPPORT_CONTRADICT.name): "three_way",
+    ("relevance", ANSWERED.name): "answered",
+}
+"""The form of a step's question, by step and scale, where it is not the step's usual one."""
 
 Special = Literal["supported_without_sentence", "general", "well_known_fact", "numerical_reasoning"]
 """What may support a response sentence besides sentences of the contexts (RAGBench, arXiv 2407.11005)."""

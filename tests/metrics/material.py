@@ -42,8 +42,13 @@ def weigh(metric: Metric, about: Record, script: Script) -> tuple[Score, list[Qu
     scores, asked = drive(metric.flow(about), script)
     assert tuple(score.metric for score in scores) == tuple(map(metric.score_name, metric.gives()))
     if not scores[0].verdicts:
-        assert len({(score.value, score.status, score.reason) for score in scores}) == 1
+        assert len({(_goodness(metric, score), score.status, score.reason) for score in scores}) == 1
     return scores[0], asked
+
+
+def _goodness(metric: Metric, score: Score) -> float | None:
+    lower = score.value is not None and score.metric.partition(".")[2] in metric.lower_is_better
+    return 1 - (score.value or 0.0) if lower else score.value
 
 
 def columns(metric: Metric, about: Record, script: Script) -> tuple[dict[str, Score], list[Question[Any]]]:

@@ -62,7 +62,7 @@ class Metric:
     columns: ClassVar[tuple[str, ...]] = ()
     """The names of its scores where it has several; they are called ``name.column``, an empty one ``name``."""
     lower_is_better: ClassVar[tuple[str, ...]] = ()
-    """Columns whose best value is 0."""
+    """Columns whose best value is 0: ``on_empty`` ``one`` is 0 there, and a threshold says nothing of them."""
     wants: ClassVar[tuple[str, ...]] = ()
     """Fields without which a suite leaves it out, though asked for by name it can do without."""
     instead: ClassVar[tuple[str, ...]] = ()
@@ -223,10 +223,12 @@ class Metric:
         For ``empty`` the value follows ``on_empty``; for ``judge_failed`` it could have been any.
         """
         value = EMPTY_VALUE[self.on_empty] if status == "empty" else None
+        if value is not None and column in self.lower_is_better:
+            value = 1.0 - value
         low, high = (0.0, 1.0) if status == "judge_failed" else (value, value)
         return Score(
             metric=self.score_name(column), record=record.id, value=value, status=status, low=low, high=high,
-            reason=reason, outcome=self.outcome(value), **more,
+            reason=reason, outcome=None if column in self.lower_is_better else self.outcome(value), **more,
         )  # fmt: skip
 
     def mean_score(

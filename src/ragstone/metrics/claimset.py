@@ -53,25 +53,28 @@ class ClaimMetric(Metric):
     part_tokens: int = 400
     batch: Batch = 0
     calls: ClassVar[int] = 2
+    modes: ClassVar[Mapping[str, Scale]] = MODES
+    """The scoring modes with their scales; the first of a scale is its name."""
     unit: ClassVar[str] = "claim"
     limits: ClassVar[tuple[str, ...]] = ("max_claims",)
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_claims": 0, "part_tokens": 10, "batch": 0})
 
     def check(self) -> None:
         """Refuse what cannot be meant."""
-        if self.scoring_mode not in tuple(MODES):  # a tuple, because what a record brings may not hash
-            self.refuse(
-                "scoring_mode", self.scoring_mode, "binary_yes_no (or binary, yes_no), or scale_1_5 (or likert)"
-            )
+        if self.scoring_mode not in tuple(self.modes):  # a tuple, because what a record brings may not hash
+            more = "".join(f", or {mode}" for mode in self.modes if mode not in MODES)
+            known = f"binary_yes_no (or binary, yes_no), or scale_1_5 (or likert){more}"
+            self.refuse("scoring_mode", self.scoring_mode, known)
         # One name for one mode, so that scores made in the same way have the same signature.
-        object.__setattr__(self, "scoring_mode", "scale_1_5" if self.scale is LIKERT else "binary_yes_no")
+        name = next(name for name, scale in self.modes.items() if scale is self.scale)
+        object.__setattr__(self, "scoring_mode", name)
         if self.threshold is None:
             self.refuse("threshold", None, "a number from 0 to 1")
 
     @property
     def scale(self) -> Scale:
         """The scale that the mode means."""
-        return MODES[self.scoring_mode]
+        return self.modes[self.scoring_mode]
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Write the claims, rate them, take the mean."""
@@ -143,6 +146,16 @@ def response_sentences(record: Record) -> tuple[Unit, ...]:
         Unit(f"{record.id}/sentence/{n}", "sentence", text[span.start : span.end], span)
         for n, span in enumerate(sentences(text), 1)
     )
+
+
+def supported_by_contexts(
+    record: Record, claims: tuple[Unit, ...], scale: Scale, *, reasons: bool = False, batch: int = 0
+) -> Rate:
+    """Each claim against all contexts."""
+    return Rate(
+        "support", claims, scale, question=record.question or "", passages=record.passages,
+        reasons=reasons, evidence=True, batch=batch,
+    )  # fmt: skip
 
 
 def write_claims(record: Record, part_tokens: int, max_claims: int) -> Flow[ClaimSet]:

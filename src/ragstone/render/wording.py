@@ -71,7 +71,8 @@ def labels_of(score: str, verdicts: Iterable[Mapping[str, Any]]) -> Labels:
 
 def word(score: str, verdict: Mapping[str, Any]) -> str:
     """``not supported``, ``to check``, ``partly relevant``: a verdict in the words of its metric and its judge."""
-    return labels_of(score, (verdict,))[kind_of(verdict)]
+    words, kind = labels_of(score, (verdict,)), kind_of(verdict)
+    return words.get(verdict["label"], words[kind]) if kind == "no" else words[kind]
 
 
 def lead_order(score: str) -> tuple[int, ...]:
@@ -114,10 +115,12 @@ def folded(names: Iterable[str]) -> list[str]:
     """Names of scores for a sentence: all columns of a metric as the metric, some of them behind its name."""
     found: dict[str, list[str]] = {}
     for name in names:
-        metric, dot, column = name.partition(".")
-        found.setdefault(metric, []).extend([column] if dot else [])
+        metric, _, column = name.partition(".")
+        found.setdefault(metric, []).append(column)
     return [
-        metric if not columns or len(columns) == len(of_score(metric).columns) else f"{metric} ({', '.join(columns)})"
+        metric
+        if columns == [""] or len(columns) == len(of_score(metric).columns)
+        else f"{metric} ({', '.join(columns)})"
         for metric, columns in found.items()
     ]
 
@@ -132,7 +135,7 @@ def measures(names: Iterable[str]) -> dict[str, dict[str, Any]]:
             "unit": metric.unit,
             "task": metric.task(),
             "rank": metric.rank,
-            "holder": metric.score_names()[0] if metric.columns else name,
+            "shown": [*metric.score_names()[: 1 if metric.table else None]] if metric.columns else [name],
             "labels": {_EMBEDDED: dict((metric.found_words or metric.words).labels), "": dict(metric.words.labels)},
         }
     return found
