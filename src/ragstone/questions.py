@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, get_args
 
-from ragstone.types import Passage, Scale, Unit, Verdict
+from ragstone.types import REFERENCE, RESPONSE, Passage, Scale, Unit, Verdict
 
 Task = Literal["claims", "nuggetize", "importance", "support", "assign", "response_support", "relevance", "trace"]
 """The steps, each of which can have its own judge.
@@ -57,6 +57,9 @@ Special = Literal["supported_without_sentence", "general", "well_known_fact", "n
 """What may support a response sentence besides sentences of the contexts (RAGBench, arXiv 2407.11005)."""
 
 SPECIAL: Final[tuple[Special, ...]] = get_args(Special)
+
+TEXTS: Final[Mapping[str, str]] = {RESPONSE: "the response", REFERENCE: "the reference"}
+"""What texts are called that units are rated by as by a passage, by its id."""
 
 
 def key_of(unit: Unit) -> str:
@@ -229,6 +232,12 @@ class Write(Question[Written]):
     known: tuple[str, ...] = ()
     most: int = 0
     whole: tuple[Unit, ...] = ()
+
+
+def written_kind(question: Write) -> str:
+    """What the units that a question asks for are called in ids: ``claim``, ``nugget``, ``reference_claim``."""
+    *_, kind, _ = ["", *question.sentences[0].id.split("/")] if question.sentences else ["", ""]
+    return kind.replace("sentence", question.level) or question.level
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class Metric:
     needs: ClassVar[tuple[str, ...]]
     """The record's fields without which it cannot be computed."""
     asks: ClassVar[tuple[Task, ...]]
-    """The tasks of the questions it may ask; the last is the one whose answer holds its verdicts."""
+    """The tasks of the questions it may ask; the last is the one whose answer holds its verdicts. Empty: no judge."""
     suites: ClassVar[tuple[str, ...]]
     calls: ClassVar[int] = 1
     """Calls to an LLM judge for a record of ordinary length, asked alone."""
@@ -158,9 +158,9 @@ class Metric:
         return self.columns or ("",)
 
     @classmethod
-    def task(cls) -> Task:
-        """The task of the question whose answer holds its verdicts."""
-        return cls.asks[-1]
+    def task(cls) -> Task | Literal[""]:
+        """The task of the question whose answer holds its verdicts; empty for a metric that asks no judge."""
+        return cls.asks[-1] if cls.asks else ""
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:  # noqa: ARG003 - metrics of columns look at them
@@ -178,6 +178,10 @@ class Metric:
     def nothing(self, record: Record, status: Status, reason: str) -> tuple[Score, ...]:
         """All of its scores where none has verdicts to stand on."""
         return tuple(self.without_value(record, status, reason, column=column) for column in self.gives())
+
+    def made_with(self) -> Mapping[str, str]:
+        """What shapes its numbers beside parameters and judges, for its signature; ConfigError if it is not there."""
+        return NOTHING
 
     @property
     def wordings(self) -> tuple[int, ...]:

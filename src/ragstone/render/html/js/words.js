@@ -41,9 +41,8 @@ function kindOf(verdict) {
 /** The word for a verdict of a metric: its judge decides which. @param {string} metric @param {any} verdict */
 function wordFor(metric, verdict) {
   const { labels } = measureOf(metric);
-  const words = labels[verdict.judge] || labels[''];
-  const kind = kindOf(verdict);
-  return (kind === 'no' && words[verdict.label]) || words[kind];
+  const [own, kind] = [labels[verdict.judge] || labels[''], kindOf(verdict)];
+  return (kind === 'no' && own[verdict.label]) || own[`${kind} ${verdict.unit.split('/').at(-2)}`] || own[kind];
 }
 
 /** The metric of a score: `name` of `name.column` and of `name (column, column)`. @param {string} score */
