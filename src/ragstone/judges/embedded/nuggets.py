@@ -137,6 +137,7 @@ _HOW: Final = re.compile(
     r"\b(?:how (?:do|to|can|should|would|does|is|are|could)|steps?|procedure|what to do"
     r"|(?:can|do|should|could|must|may|would|shall) (?:i|you|we|one|someone|somebody))\b"
 )
+_REQUEST: Final = re.compile(r"(?:please )?(?:tell (?:me|us)|talk|write)(?: something)? about ", re.IGNORECASE)
 _PRONOUNS: Final = frozenset({"he", "she", "it", "they", "him", "them", "his", "her", "its", "their"})
 _PAGE: Final = re.compile(
     r"^(?:Fig(?:ure|\.)?|Table|\d{1,3}) [A-Z\d]|: [A-Z]|,,|https?:|www\.|\S@\S+\.\w"
@@ -156,7 +157,7 @@ def of_passages(question: str, passages: Sequence[str], known: Sequence[str], mo
     words to be close to adds nothing.
     """
     language = common_language((question, *passages, *known)) or LANGUAGE
-    words = QuestionWords(question, language)
+    words = QuestionWords(_REQUEST.sub("", question), language)
     listing = Listing(language)
     had = [text for text in known if text.strip() and listing.add(text)]
     instructing = bool(_HOW.search(question.lower()))
