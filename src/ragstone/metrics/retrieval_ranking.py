@@ -70,7 +70,9 @@ class RetrievalRanking(Metric):
         "retrieval": "",
         **dict.fromkeys(("ndcg", "mrr", "precision_at_k", "recall_at_k", "hit_rate"), "in its columns"),
         **dict.fromkeys(("map", "average_precision"), "in its column retrieval_ranking.average_precision"),
-        **dict.fromkeys(("context_precision", "contextual_precision"), "in its column retrieval_ranking.average_precision"),
+        **dict.fromkeys(
+            ("context_precision", "contextual_precision"), "in its column retrieval_ranking.average_precision"
+        ),
     }
     unit: ClassVar[str] = "passage"
     rank: ClassVar[int] = 45
