@@ -28,7 +28,7 @@ class Placement(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Abstention(Metric):
+class AbstentionRates(Metric):
     """Four rates that add up to 1: answers with and without support, abstaining rightly and though answerable.
 
     ``support``: share of an answer's claims that the contexts support, from which on it is supported. ``level``: where
@@ -133,4 +133,4 @@ class Abstention(Metric):
         )  # fmt: skip
 
 
-METRIC = Abstention
+METRIC = AbstentionRates
