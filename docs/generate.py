@@ -65,6 +65,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "panel.weights": "A judge's name to its weight for `mean` and `majority`; 1 where absent.",
     **{f"prompts.{name}": said for name, said in _PROMPTS.items()},
     "check.min": "A metric to the least mean that `ragstone check` passes, from 0 to 1.",
+    "check.max": "A score to the largest mean that `ragstone check` passes, from 0 to 1.",
     "check.min_coverage": "A metric to the least share of the records that has to have a value.",
     "check.max_drop": "A metric to the largest drop from the baseline, from 0 to 1, that does not fail.",
     "check.baseline": "The run that drops are measured from: a number, a name or a folder.",
