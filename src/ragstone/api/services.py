@@ -260,4 +260,5 @@ def _passages(
     units = {unit["id"]: places[unit["parent"]] for unit in result["units"] if unit["level"] == "passage"}
     for one in score["verdicts"]:
         if one["value"] is not None:
-            yield PassageScore(*units[one["unit"]], one["value"], word(score["metric"], one), why(one))
+            span, place = units[one["unit"]]
+            yield PassageScore(span, place, one["value"], word(score["metric"], one), why(one))
