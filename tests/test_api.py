@@ -309,7 +309,7 @@ def test_frames_have_their_columns() -> None:
     assert tuple(verdicts.columns) == UNIT_COLUMNS
     assert len(verdicts) == 12
     assert set(verdicts.text) == {"One.", "Two."}
-    with pytest.raises(InputError, match="no rows 'claims'; expected scores or verdicts"):
+    with pytest.raises(InputError, match="no rows 'claims'; expected scores, verdicts or sentences"):
         run.to_pandas("claims")
     empty = weigh([row(1), "no record"], on_error="skip")
     assert tuple(empty.to_pandas("verdicts").columns) == UNIT_COLUMNS
@@ -618,6 +618,12 @@ def test_what_no_record_has_is_noted_and_of_a_table_refused() -> None:
     assert noted == ["no record has contexts; the input has 'question', 'response', 'ctx'"]
     with pytest.raises(ConfigError, match="name the column with --field contexts=COLUMN"):
         api.evaluate(pd.DataFrame(rows), "grounding")
+
+
+def test_a_short_name_is_noted() -> None:
+    run = api.evaluate([row(1)], "relevance")
+    assert "relevance is short for claim_relevance" in run.summary()["notes"]
+    assert [score.metric for score in run.scores] == ["claim_relevance"]
 
 
 def test_an_error_is_one_line_and_stands_alone() -> None:

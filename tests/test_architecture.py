@@ -134,7 +134,7 @@ def test_the_source_is_read() -> None:
 def test_only_a_backend_reads_its_dialect(name: str, tree: ast.Module) -> list[str]:
     """The keys of a provider's JSON stand in its backend, in the endpoint of the test kit that plays it, and in the
     readers of records, which may be logs of it."""
-    if name == "judges/openai.py" or name.startswith(("testing/", "records/")):
+    if name in ("judges/openai.py", "judges/messages.py") or name.startswith(("testing/", "records/")):
         return []
     own = {
         "cli/prompt_commands.py": {"messages"},  # the command's own output has them

@@ -150,6 +150,7 @@ class RunSpec:
     store: Path = Path(STORE)
     nuggets: Path | str | None = None
     topics: Path | str | None = None
+    qrels: Path | str | None = None
     cut: Cut = field(default_factory=Cut)
     layout: Layout = field(default_factory=Layout)
     engine: Settings = ENGINE
@@ -167,7 +168,7 @@ class RunSpec:
             **({"layout": asdict(self.layout)} if self.layout != Layout() else {}),
             "store": str(self.store),
             "nuggets": None if self.nuggets is None else str(self.nuggets),
-            **({} if self.topics is None else {"topics": str(self.topics)}),
+            **{name: str(path) for name in ("topics", "qrels") if (path := getattr(self, name)) is not None},
             "engine": asdict(self.engine),
         }
 
@@ -243,6 +244,7 @@ def resolve(given: RunOptions) -> RunSpec:
         on_error=cast("OnError", options.on_error),
         nuggets=options.nuggets,
         topics=options.topics,
+        qrels=options.qrels,
         cut=Cut(options.limit, options.sample, options.seed),
         layout=Layout(options.input_format or "", options.records_path or ""),
         store=Path(cast("str", options.store)),
@@ -275,7 +277,11 @@ def _metrics(
     parameters: dict[str, dict[str, Any]] = {}
     if options.on_empty != "null" or given.on_empty:
         suites = {"auto": tuple(metrics.catalogue()), **metrics.suites()}
-        parameters = {name: {"on_empty": options.on_empty} for item in chosen for name in suites.get(item, (item,))}
+        parameters = {
+            name: {"on_empty": options.on_empty}
+            for item in chosen
+            for name in suites.get(item) or (metrics.find(item).name,)
+        }
     said = {name: {"on_empty": given.on_empty} for name in parameters} if given.on_empty else {}
     sources = ((file.get("metrics", {}), origin), (said, "on_empty"), (given.parameters or {}, "parameters (--set)"))
     for source, where in sources:

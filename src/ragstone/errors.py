@@ -85,7 +85,7 @@ class BackendError(JudgeError):
     ``retryable``: the same request may succeed later. ``fatal``: no request of this run will succeed (a
     wrong key, an unknown model), so the run stops. ``retry_after``: seconds the endpoint asked to wait.
     ``hint``: what the user can do. ``too_long``: the request exceeds the model's context. ``spent``: the tokens that
-    the endpoint counted (input, output, cached, reasoning), if it did. ``lost``: the request was sent and no reply
+    the endpoint counted (the fields of ``Usage``), if it did. ``lost``: the request was sent and no reply
     came; it may have been charged. ``status``: the HTTP status, 0 if there was none. ``loading``: the server reads
     its model. ``allowance``: what is left of the endpoint's limits, as it said.
     """
@@ -100,7 +100,7 @@ class BackendError(JudgeError):
         retry_after: float | None = None,
         hint: str = "",
         too_long: bool = False,
-        spent: tuple[int | None, int | None, int | None, int | None] | None = None,
+        spent: tuple[int | None, ...] | None = None,
         lost: bool = False,
         status: int = 0,
         loading: bool = False,
@@ -121,7 +121,7 @@ class BackendError(JudgeError):
     @property
     def busy(self) -> bool:
         """Whether the endpoint is well and takes no call now: that is no failed try, and no sign of its death."""
-        return self.loading or self.status == 429
+        return self.loading or self.status in (429, 529)
 
 
 class ParseError(JudgeError):

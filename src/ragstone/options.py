@@ -252,6 +252,10 @@ class RunOptions:
         "--topics", metavar="FILE", help="Questions by topic, for records without their own.",
         commands=f"{EVERY} validate", setting="run.topics", example="topics.jsonl",
     )
+    qrels: Path | str | None = option(
+        "--qrels", metavar="FILE", help="Relevant passages by topic (TREC qrels); they replace the records' own.",
+        commands="run estimate validate", setting="run.qrels", example="qrels.txt",
+    )
     aggregate: Literal["mean", "median", "majority", "min", "max"] | None = option(
         "--panel", metavar="HOW", help="Combine a panel's verdicts: mean, median, majority, min or max",
         setting="panel.aggregate", default="mean",

@@ -54,6 +54,10 @@ def key_of(unit: Unit) -> str:
     return unit.id.rpartition("/")[2]
 
 
+Batch = int | Literal["all"]
+ALL: Final = "all"
+"""Every unit of a question in one call."""
+
 HISTORY: Final = 4000
 """Characters of earlier turns that a judge reads."""
 TURN: Final = 1000
@@ -224,7 +228,7 @@ class Rate(Question[Rated]):
     ``passages`` of ``assign`` is the response alone, whole. ``reasons`` asks for one sentence of reason per unit,
     ``evidence`` for quotes from the passages. ``skippable``: a unit that states nothing may be labelled trivial.
     ``wording`` (from 1) chooses among independent wordings of the same question. ``temperature`` is for judges that
-    have one. ``batch`` is the maximum number of units in a call; 0 leaves it to the judge.
+    have one. ``batch`` is the maximum number of units in a call, or ``all``; 0 leaves it to the judge.
     """
 
     units: tuple[Unit, ...]
@@ -236,7 +240,7 @@ class Rate(Question[Rated]):
     skippable: bool = False
     wording: int = 1
     temperature: float | None = None
-    batch: int = 0
+    batch: Batch = 0
 
 
 @dataclass(frozen=True, slots=True)

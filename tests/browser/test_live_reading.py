@@ -42,7 +42,7 @@ def test_a_record_that_is_not_there_is_said_as_in_a_file(browser: Chromium, live
     """The server is well: how many records there are, under a heading, with the way back."""
     browser.offline(cut=False)
     browser.open(f"{live.address}#record=99999")
-    browser.until("document.querySelector('main .empty')")
+    browser.until("document.querySelector('main .empty')?.innerText.startsWith('There is no record')")
     assert browser.text("main .empty").replace("\u00a0", " ") == "There is no record #99,999: the run has 3 records."
     assert browser.text("h1") == "#99999"
     browser.click("#back")

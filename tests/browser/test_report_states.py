@@ -101,7 +101,10 @@ def test_a_run_that_was_cut_off(browser: Chromium, tmp_path: Path) -> None:
     run = evaluate([record(1), record(2)], "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")
     number = run.store.start_run("cut off", dict(run.spec))
     run.store.begin()
-    rows = [(number, row, run.store.scores_of(run.id, row.position)) for row in run.store.results(run.id, 0, 1)]
+    rows = [
+        (number, row, [*run.store.scores(run.id, after=row.position - 1, until=row.position)])
+        for row in run.store.results(run.id, 0, 1)
+    ]
     run.store.insert([], rows)
     run.store.commit()
     page = opened(browser, find_run(run.store, number), tmp_path)

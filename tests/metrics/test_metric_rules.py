@@ -60,7 +60,7 @@ def test_an_absent_field_is_said_and_costs_nothing(metric: Metric) -> None:
         assert score.outcome is None
     score, _ = weigh(replace(metric, on_empty="one"), Record("r"), nobody)
     assert (score.status, score.value) == ("missing_field", None)
-    assert score.reason == "no " + " and no ".join(metric.needs)
+    assert score.reason == "no " + " and no ".join(metric.needs or ("contexts",))
 
 
 @BY_NAME
@@ -87,8 +87,9 @@ def test_contexts_without_text_are_no_contexts(metric: Metric) -> None:
 @pytest.mark.parametrize(("policy", "value"), [("null", None), ("zero", 0.0), ("one", 1.0)])
 def test_on_empty_is_one_policy_for_all(metric: Metric, policy: Any, value: float | None) -> None:
     """The value of an empty record is what the policy says; its status stays ``empty``."""
-    blank = next(needed for needed in metric.needs if needed != "contexts")
-    score, _ = weigh(replace(metric, on_empty=policy), with_field(blank, " "), nobody)
+    blank = next((needed for needed in metric.needs if needed != "contexts"), "")
+    about = with_field(blank, " ") if blank else replace(record(), relevant={})  # of retrieval alone
+    score, _ = weigh(replace(metric, on_empty=policy), about, nobody)
     assert (score.status, score.value, score.low, score.high) == ("empty", value, value, value)
 
 

@@ -125,7 +125,7 @@ def test_a_run_that_is_being_written_is_one_run(tmp_path: Path) -> None:
     run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")
     number = run.store.start_run("growing", dict(run.spec))
     (result, *_) = run.store.results(run.id)
-    scores = run.store.scores_of(run.id, 1)
+    scores = list(run.store.scores(run.id, until=1))
 
     def written(*places: int) -> None:
         documents = {at: json.dumps({**json.loads(result.document), "position": at}).encode() for at in places}
@@ -146,7 +146,7 @@ def test_a_run_that_is_being_written_is_one_run(tmp_path: Path) -> None:
         return [place for block in content for place in json.loads(block)["position"]]
 
     written(1, 3)
-    with Store(tmp_path / "s.db") as other, api.serving(find_run(other, number)) as live:
+    with Store(tmp_path / "s.db") as other, api.serving(other) as live:
         first = told(live)
         written(2, 4, ROWS + 1)
         assert (first["records"], first["metrics"][0]["scored"], first["status"]) == (2, 2, "unfinished")
@@ -172,8 +172,8 @@ def test_what_is_read_together_is_of_one_moment(tmp_path: Path) -> None:
             run.store.insert([], [(run.id, result._replace(position=2, record="r2"), [])])
             run.store.commit()
             assert other.count(run.id) == 1
-            assert other.places(run.id) == {1}
-        assert other.places(run.id) == {1, 2}
+            assert other.ids(run.id) == {1: "r"}
+        assert other.ids(run.id) == {1: "r", 2: "r2"}
     run.store.close()
 
 
@@ -184,6 +184,9 @@ def test_a_port_that_is_taken_is_said(live: Live, tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with pytest.raises(ConfigError, match="choose another with --port"), api.serving(run, taken.getsockname()[1]):
+        with (
+            pytest.raises(ConfigError, match="choose another with --port"),
+            api.serving(run.store, taken.getsockname()[1]),
+        ):
             pass
     run.store.close()

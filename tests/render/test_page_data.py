@@ -300,7 +300,10 @@ def test_ten_thousand_records_are_under_fifty_megabytes(tmp_path: Path) -> None:
     for place in range(1, 10_001):
         result = {**results[place % len(results)], "id": f"r{place}", "position": place}
         result["response"] = f"{result['response']} {hashlib.sha512(str(place).encode()).hexdigest() * 4}"
-        scores = [score._replace(position=place) for score in few.store.scores_of(few.id, place % len(results) + 1)]
+        scores = [
+            score._replace(position=place)
+            for score in few.store.scores(few.id, after=place % len(results), until=place % len(results) + 1)
+        ]
         rows.append((number, ResultRow(place, f"r{place}", orjson.dumps(result)), scores))
     few.store.begin()
     few.store.insert([], rows)

@@ -19,7 +19,7 @@ from ragstone.analysis.summary import summarize
 from ragstone.api.jobs import Earlier, jobs_of, settled
 from ragstone.api.keywords import takes
 from ragstone.api.loop import wait_for
-from ragstone.api.plan import Plan, bank_of, check_overrides, open_source, planned
+from ragstone.api.plan import Plan, bank_of, check_overrides, open_source, planned, qrels_of
 from ragstone.api.progress import drawn
 from ragstone.config import resolve
 from ragstone.engine import Engine, Weighed
@@ -97,7 +97,7 @@ def validate(source: Any, options: RunOptions) -> tuple[Survey, dict[str, int]]:
             made = all(has(record, wanted) for wanted in metric.wants) or all(has(record, f) for f in metric.instead)
             able[name] += ready and made
 
-    with open_source(source, spec, inspect, bank_of(spec, source)) as records:
+    with open_source(source, spec, inspect, bank_of(spec, source), qrels_of(spec, source)) as records:
         return survey(records), able
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -35,7 +35,8 @@ class Prompt:
     """Prompt for a language model, independent of the provider.
 
     ``messages`` have a ``role`` and a ``content``. ``extra`` are fields that the user adds to the request as they are.
-    ``room`` is how many times its usual limit the reply may be long, also where ``extra`` sets that limit.
+    ``room`` is how many times its usual limit the reply may be long, also where ``extra`` sets that limit. ``shared``
+    is how many characters at the start of the second message other calls have too, with the same first message.
     """
 
     model: str
@@ -44,7 +45,8 @@ class Prompt:
     temperature: float | None
     schema: Schema | None
     extra: Mapping[str, Any]
-    room: int
+    room: int = 1
+    shared: int = 0
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class Call:
 
     ``body`` is the request as the backend prepared it; ``maker`` names what made it (a prompt with its hash, a model's
     version); ``units`` is how many units it asks about. ``repeat`` numbers the rounds of a repeated run. Calls that
-    are equal in all of this are one call and are paid once.
+    are equal in all of this are one call and are paid once. ``leads``: the calls beside it begin alike, so they wait
+    for its reply and find that beginning in the provider's prefix cache.
     """
 
     judge: str
@@ -62,6 +65,7 @@ class Call:
     body: bytes
     units: int = 1
     repeat: int = 0
+    leads: bool = field(default=False, compare=False)
 
     @cached_property
     def key(self) -> bytes:
@@ -74,13 +78,15 @@ class Call:
 class Usage:
     """Tokens of one reply as the endpoint counted them; None where it did not say.
 
-    ``cached`` of the input and ``reasoning`` of the output are parts, not additions.
+    ``cached`` (read from the provider's prefix cache) and ``saved`` (written to it) of the input, and ``reasoning`` of
+    the output, are parts, not additions.
     """
 
     input: int | None = None
     output: int | None = None
     cached: int | None = None
     reasoning: int | None = None
+    saved: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +147,13 @@ def reply_to_json(reply: Reply, units: int = 0) -> bytes:
             "text": reply.text,
             "finish": reply.finish,
             "reasoning": reply.reasoning,
-            "usage": [usage.input, usage.output, usage.cached, usage.reasoning],
+            "usage": [
+                usage.input,
+                usage.output,
+                usage.cached,
+                usage.reasoning,
+                *([usage.saved] if usage.saved else []),
+            ],
             "notes": reply.notes,
             "units": units,
         }

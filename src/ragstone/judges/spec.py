@@ -1,7 +1,7 @@
 """Judges by name: ``provider:model@base_url``, ``embedded``, ``nli:MODEL``, ``replay:FILE``, ``human:FILE``.
 
-Everything that speaks the OpenAI dialect is one backend; a provider here is no more than an address and the
-name of the variable that holds its key. Nothing is looked up in the environment before a call is made.
+A provider here is no more than an address, the name of the variable that holds its key, and the backend of its dialect:
+OpenAI's for all but Anthropic. Nothing is looked up in the environment before a call is made.
 """
 
 from __future__ import annotations
@@ -46,7 +46,12 @@ def _local(port: int, concurrency: int = 64) -> Preset:
 
 
 PRESETS: Final[Mapping[str, Preset]] = {
-    "anthropic": Preset("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+    "anthropic": Preset(
+        "https://api.anthropic.com/v1",
+        "ANTHROPIC_API_KEY",
+        "x-api-key",
+        backend="ragstone.judges.messages:MessagesBackend",
+    ),
     "azure": Preset("", "AZURE_OPENAI_API_KEY", "api-key"),
     "deepseek": Preset("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
     "gemini": Preset("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),

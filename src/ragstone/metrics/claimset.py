@@ -5,15 +5,16 @@ No metric imports another: what two of them share is a question, and this is whe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import Flow, Metric, ask
-from ragstone.questions import LIKERT, YES_NO, Rate, Write
-from ragstone.segment import parts, sentences, words_in
+from ragstone.questions import LIKERT, YES_NO, Batch, Rate, Rated, Write
+from ragstone.segment import parts, sentences
 from ragstone.stats.means import reaches
+from ragstone.tokens import usual_tokens
 from ragstone.types import Record, Scale, Score, Unit, Verdict
 
 MODES: Final = {
@@ -42,7 +43,7 @@ class ClaimMetric(Metric):
     above ``threshold``, and so is the metric PASSED. ``include_reasoning`` asks for a reason per claim and
     one for all. ``max_claims`` (0: all) judges the first so many and says how many were left out.
     ``part_tokens`` is the length of the parts that a long response is taken apart in. ``batch`` is the most claims
-    that one call rates; 0 leaves it to the judge.
+    that one call rates, or ``all``; 0 leaves it to the judge.
     """
 
     threshold: float | None = 0.6
@@ -50,7 +51,7 @@ class ClaimMetric(Metric):
     include_reasoning: bool = False
     max_claims: int = 0
     part_tokens: int = 400
-    batch: int = 0
+    batch: Batch = 0
     calls: ClassVar[int] = 2
     unit: ClassVar[str] = "claim"
     limits: ClassVar[tuple[str, ...]] = ("max_claims",)
@@ -77,7 +78,8 @@ class ClaimMetric(Metric):
         claims = yield from write_claims(record, self.part_tokens, self.max_claims)
         if not claims.units:
             if claims.failure:
-                return (self.without_value(record, "judge_failed", f"no claims: {claims.failure}"),)
+                failed = {"extraction_failed": True}
+                return (self.without_value(record, "judge_failed", f"no claims: {claims.failure}", detail=failed),)
             return (self.without_value(record, "empty", "the response makes no claims"),)
         (rated,) = yield from ask(self.question(record, claims.units))
         return (
@@ -85,7 +87,7 @@ class ClaimMetric(Metric):
                 record,
                 rated.verdicts,
                 reason=rated.reason,
-                detail=self.rows(claims, rated.verdicts),
+                detail=self.rows(claims, rated),
                 incomplete=f"not all claims: {claims.failure}" if claims.failure else "",
             ),
         )
@@ -94,15 +96,23 @@ class ClaimMetric(Metric):
         """The question about the claims."""
         raise NotImplementedError
 
-    def rows(self, claims: ClaimSet, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-        """One row a claim, in order, and the counts; the evidence is with the verdicts."""
-        rows = [self._row(verdict) for verdict in verdicts]
+    def rows(self, claims: ClaimSet, rated: Rated) -> dict[str, Any]:
+        """One row a claim, in order, and the counts; the evidence is with the verdicts.
+
+        With ``include_reasoning`` a line of reasoning for each claim, and then the one for all.
+        """
+        rows = [self._row(verdict) for verdict in rated.verdicts]
         decided = [row["verdict"] for row in rows]
         detail: dict[str, Any] = {
             "accepted": decided.count("ACCEPTED"),
             "rejected": decided.count("REJECTED"),
             "claims": rows,
         }
+        if self.include_reasoning:
+            lines = [f"{verdict.unit.text}: {verdict.reason or verdict.failure}" for verdict in rated.verdicts]
+            detail["reasoning"] = [*lines, *([rated.reason] if rated.reason else [])]
+        if claims.failure:
+            detail["extraction_failed"] = True
         if claims.duplicates:
             detail["duplicates"] = claims.duplicates
         if claims.left_out:
@@ -118,7 +128,7 @@ class ClaimMetric(Metric):
         return {
             "claim": unit.id,
             "text": unit.text,
-            "tokens": words_in(unit.text),
+            "tokens": round(usual_tokens(unit.text)),
             "part": unit.part,
             "confidence": unit.confidence,
             "verdict": decision,

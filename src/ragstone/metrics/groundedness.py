@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.claimset import response_sentences
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, MetricWords, one_score
-from ragstone.questions import GRADE_0_3, Rate, Task
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, MetricWords, one_score
+from ragstone.questions import GRADE_0_3, Batch, Rate, Task
 from ragstone.types import Record, Score
 
 
@@ -19,8 +19,8 @@ class Groundedness(Metric):
     """Mean over the response's sentences of a grade from 0 to 3, divided by 3.
 
     Sentences that state nothing are marked trivial by the same call, left out, counted and listed.
-    ``reasons`` asks for one sentence of reason each. ``batch`` is the most sentences that one call rates; 0 leaves it
-    to the judge. Source: the RAG triad (TruLens).
+    ``reasons`` asks for one sentence of reason each. ``batch`` is the most sentences that one call rates, or ``all``;
+    0 leaves it to the judge. Source: the RAG triad (TruLens).
     """
 
     name: ClassVar[str] = "groundedness"
@@ -29,6 +29,8 @@ class Groundedness(Metric):
     asks: ClassVar[tuple[Task, ...]] = ("support",)
     suites: ClassVar[tuple[str, ...]] = ("triad",)
     source: ClassVar[str] = "the RAG triad (TruLens)"
+    elsewhere: ClassVar[Mapping[str, str]] = {"TruLens": "groundedness", "Azure": "groundedness"}
+    group: ClassVar[str] = TRUE_TO_PASSAGES
     unit: ClassVar[str] = "sentence"
     rank: ClassVar[int] = 20
     words: ClassVar[MetricWords] = one_score(
@@ -42,7 +44,7 @@ class Groundedness(Metric):
     )  # fmt: skip
 
     reasons: bool = False
-    batch: int = 0
+    batch: Batch = 0
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"batch": 0})
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.claimset import ClaimMetric
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, MetricWords, one_score
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, MetricWords, one_score
 from ragstone.questions import Rate, Task
 from ragstone.types import Record, Unit
 
@@ -25,11 +25,18 @@ class Grounding(ClaimMetric):
     asks: ClassVar[tuple[Task, ...]] = ("claims", "support")
     suites: ClassVar[tuple[str, ...]] = ("claims",)
     source: ClassVar[str] = "RAGAS, arXiv 2309.15217; FActScore, arXiv 2305.14251"
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "RAGAS": "faithfulness",
+        "DeepEval": "faithfulness",
+        "LlamaIndex": "faithfulness",
+        "Phoenix": "hallucination",
+    }
     synonyms: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("faithfulness", "factuality", "factual_consistency"), ""),
+        **dict.fromkeys(("factuality", "factual_consistency"), ""),
         "hallucination": "its opposite: the share of claims that the contexts do support",
     }
 
+    group: ClassVar[str] = TRUE_TO_PASSAGES
     rank: ClassVar[int] = 10
     words: ClassVar[MetricWords] = one_score(
         SUPPORTED, "of a response's claims are supported by its contexts",

@@ -26,6 +26,8 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "reference": ("ground_truth", "gold_answer", "reference_answer", "label", "expected_output"),
         "nuggets": ("nugget_bank",),
         "citations": (),
+        "relevant": ("relevant_ids", "relevant_passages", "relevant_documents", "qrels"),
+        "answerable": ("is_answerable", "answerability"),
         "overrides": (),
     }
 )  # fmt: skip
@@ -56,7 +58,7 @@ GOLD_BESIDE: Final = ("retrieval_context", "actual_output")
 GOLD_KEPT: Final = "reference_contexts"
 """Where gold passages stand in ``meta``."""
 
-LISTS: Final = ("contexts", "nuggets", "citations", "overrides")
+LISTS: Final = ("contexts", "nuggets", "citations", "relevant", "overrides")
 """Fields whose cell in a CSV file is JSON."""
 
 OWN: Final = frozenset(("question", "response", "contexts"))

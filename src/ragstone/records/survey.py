@@ -14,7 +14,7 @@ from ragstone.types import Record
 
 MAX_MESSAGES: Final = 20
 MAX_NOTES: Final = 50
-SURVEYED: Final = ("question", "response", "contexts", "reference", "nuggets", "citations")
+SURVEYED: Final = ("question", "response", "contexts", "reference", "nuggets", "citations", "relevant", "answerable")
 MAY_BE_BLANK: Final = {
     "question": "question: blank",
     "response": "response: blank",
@@ -152,6 +152,8 @@ def has(record: Record, field: str) -> bool:
     if field == "contexts":
         return any(passage.text.strip() for passage in record.contexts or ())
     value = getattr(record, field)
+    if field in ("relevant", "answerable"):  # an empty map is a question without relevant passages
+        return value is not None
     return bool(value.strip() if isinstance(value, str) else value)
 
 

@@ -41,6 +41,12 @@ ASSIGNMENTS: Final[Mapping[str, Assignment]] = {
     "partial_support": "partial_support",
     "not_support": "not_support",
 }
+GRADES: Final = ("grade", "relevance", "judgment", "rel", "score")
+"""Keys of the grade of a relevant passage."""
+TRUTHS: Final[Mapping[str, bool]] = {
+    "true": True, "yes": True, "1": True, "answerable": True,
+    "false": False, "no": False, "0": False, "unanswerable": False, "not answerable": False,
+}  # fmt: skip
 LONGEST_NUGGET: Final = 100
 """Words above which a text is hardly one fact."""
 
@@ -302,6 +308,37 @@ def _citation(item: Any) -> Citation:
     if not all(isinstance(name, str) for name in item["passages"]):
         raise TypeError
     return Citation(Span(start, end), tuple(item["passages"]))
+
+
+def grades(value: Any, _: list[str]) -> dict[str, int]:
+    """The grades of relevant passages by id: of ``{id: grade}``, ``[{id, grade}]``, or ids alone, whose grade is 1."""
+    if isinstance(value, dict):
+        pairs = list(value.items())
+    elif isinstance(value, list):
+        pairs = [_graded(item) for item in value]
+    else:
+        raise UnfitError(f"expected a list of ids or an object {{id: grade}}, found {kind(value)}")
+    for name, grade in pairs:
+        if not _names(name) or not isinstance(grade, int | float) or grade != int(grade):
+            raise UnfitError(f"the grade of {name!r} is {grade!r}", "expected ids with whole numbers")
+    return {str(name): int(grade) for name, grade in pairs}
+
+
+def _graded(item: Any) -> tuple[Any, Any]:
+    if not isinstance(item, dict):
+        return item, 1
+    label = _label(item)
+    return item[label] if label else None, next((item[key] for key in GRADES if key in item), 1)
+
+
+def truth(value: Any, _: list[str]) -> bool:
+    """A truth value, also as a word or a list of one: ``true``, ``UNANSWERABLE``, ``["ANSWERABLE"]``."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    found = value if isinstance(value, bool) else TRUTHS.get(str(value).strip().casefold())
+    if found is None:
+        raise UnfitError(f"expected true or false, found {kind(value)}")
+    return found
 
 
 def overrides(value: Any, _: list[str]) -> dict[str, dict[str, Any]]:

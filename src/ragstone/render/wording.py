@@ -132,7 +132,7 @@ def measures(names: Iterable[str]) -> dict[str, dict[str, Any]]:
             "unit": metric.unit,
             "task": metric.task(),
             "rank": metric.rank,
-            "holder": f"{name}.{metric.columns[0]}" if metric.columns else name,
+            "holder": metric.score_names()[0] if metric.columns else name,
             "labels": {_EMBEDDED: dict((metric.found_words or metric.words).labels), "": dict(metric.words.labels)},
         }
     return found

@@ -41,10 +41,13 @@ _MINUS: Final = re.compile(r"(?<=\s)-(?=\d)")
 _MALFORMED: Final = (KeyError, TypeError, AttributeError)
 
 
-def comparison_page(found: Comparison, first: AnyRun, second: AnyRun, *, largest: int = LARGEST) -> list[bytes]:
+def comparison_page(
+    found: Comparison, first: AnyRun, second: AnyRun, *, largest: int = LARGEST, root: str = ""
+) -> list[bytes]:
     """The parts of the page, with at most ``largest`` bytes of records.
 
-    The records of one metric are in the file or are not; of those that are not the page says so. InputError for results
+    The records of one metric are in the file or are not; of those that are not the page says so. ``root`` leads to the
+    list of runs where the page is served. InputError for results
     that are not as Ragstone writes them.
     """
     leading = leading_of(found)
@@ -68,6 +71,7 @@ def comparison_page(found: Comparison, first: AnyRun, second: AnyRun, *, largest
             blocks.append(block)
     told = {
         "ragstone": __version__,
+        "root": root,
         "sides": [_side(*side) for side in ((found.first, first), (found.second, second))],
         "shared": found.shared,
         "alone": [len(found.only_first), len(found.only_second)],

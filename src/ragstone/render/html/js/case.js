@@ -116,8 +116,8 @@ function caseHead(found, order, at) {
 function redrawHead() {
   const order = matching(now);
   const head = caseHead(null, order, order.indexOf(table.lines.get(now.record) ?? -1));
-  // The heading stays, and with it the focus of whoever reads by keyboard.
-  document.querySelector('.case-head nav')?.replaceWith(/** @type {Element} */ (head.querySelector('nav')));
+  // The way back and the heading stay: a click that has begun ends where it began, and the focus is kept.
+  document.querySelector('.case-head .steps')?.replaceWith(/** @type {Element} */ (head.querySelector('.steps')));
 }
 
 function notHere() {
