@@ -119,6 +119,18 @@ def test_the_page_of_a_tool_shows_and_reads_a_real_export(page: Path) -> None:
     assert [file for file in files if file not in typed] == []
 
 
+@pytest.mark.parametrize("tool", ["RAGAS", "DeepEval", "TruLens"])
+def test_the_page_of_a_tool_has_the_metrics_that_are_there_too(tool: str) -> None:
+    """Each in the row of the metric that is its nearest here, as `ragstone metrics` says."""
+    text = (DOCS / "tools" / f"{tool.lower()}.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| [")]
+    named = {name: one.elsewhere[tool].split(", ") for name, one in catalogue().items() if tool in one.elsewhere}
+    assert named
+    for name, theirs in named.items():
+        row = "".join(row for row in rows if row.startswith(f"| [{name}]"))
+        assert [other for other in theirs if f"`{other}`" not in row] == []
+
+
 def test_what_is_shown_is_held_against_the_output() -> None:
     """An ellipsis stands for anything, and nothing else does."""
     assert matches("one … three\nfour", "one two three  \nfour\n\n")
