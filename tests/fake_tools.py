@@ -202,13 +202,13 @@ class FakePhoenix(FakeTool):
             return {"data": [{"id": str(place)} for place in range(len(found))]}
         if (method, path) == ("POST", "/v1/document_annotations"):
             only(params, "sync")
-            rows = DocumentAnnotations.model_validate(body).data
-            if {one.span_id for one in rows} - {f"{number:015x}b" for number in self.numbers}:
+            noted = DocumentAnnotations.model_validate(body).data
+            if {one.span_id for one in noted} - {f"{number:015x}b" for number in self.numbers}:
                 raise Refused(404, {"detail": "Spans do not exist."})
-            if any(one.document_position for one in rows):
+            if any(one.document_position for one in noted):
                 raise Refused(422, {"detail": "Document position is out of bounds"})
-            self.documents |= {(one.span_id, one.document_position, one.name): one for one in rows}
-            return {"data": [{"id": str(place)} for place in range(len(rows))]}
+            self.documents |= {(one.span_id, one.document_position, one.name): one for one in noted}
+            return {"data": [{"id": str(place)} for place in range(len(noted))]}
         place = re.fullmatch(r"/v1/projects/([^/]+)/(traces|spans)", path)
         if method != "GET" or place is None:
             raise Refused(404, {"detail": "Not Found"})
