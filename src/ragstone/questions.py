@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, get_args
 
-from ragstone.types import Passage, Scale, Unit, Verdict
+from ragstone.types import REFERENCE, RESPONSE, Passage, Scale, Unit, Verdict
 
 Task = Literal["claims", "nuggetize", "importance", "support", "assign", "response_support", "relevance", "trace"]
 """The steps, each of which can have its own judge.
@@ -31,22 +31,35 @@ GRADE_0_3: Final = Scale("grade_0_3", ("0", "1", "2", "3"), (0.0, 1 / 3, 2 / 3, 
 GRADE_0_2: Final = Scale("grade_0_2", ("0", "1", "2"), (0.0, 0.5, 1.0), (0, 1, 2))
 SUPPORT_3: Final = Scale("support3", ("not_support", "partial_support", "support"), (0.0, 0.5, 1.0), (0, 1, 2))
 SUPPORT_2: Final = Scale("support2", ("not_support", "support"), (0.0, 1.0), (0, 1))
+SUPPORT_CONTRADICT: Final = Scale(
+    "support_contradict", ("contradicted", "not_mentioned", "supported"), (0.0, 0.0, 1.0), (0, 0, 1)
+)
+ANSWERED: Final = Scale("answered", ("abstains", "answers"), (0.0, 1.0), (0, 1))
 IMPORTANCE: Final = Scale("importance", ("okay", "vital"), (0.0, 1.0), (0, 1))
 
 SCALES: Final[Mapping[str, tuple[Scale, ...]]] = {
-    "support": (YES_NO, LIKERT, GRADE_0_3),
+    "support": (YES_NO, LIKERT, GRADE_0_3, SUPPORT_3, SUPPORT_CONTRADICT),
     "assign": (SUPPORT_3, SUPPORT_2),
     "response_support": (GRADE_0_2,),
-    "relevance": (YES_NO, LIKERT, GRADE_0_3),
+    "relevance": (YES_NO, LIKERT, GRADE_0_3, ANSWERED),
     "importance": (IMPORTANCE,),
 }
 """The scales of each step that rates units, its default first; the other steps write or trace."""
 
+FORM_OF: Final[Mapping[tuple[str, str], str]] = {
+    ("support", SUPPORT_3.name): "three_way",
+    ("support", SUPPORT_CONTRADICT.name): "three_way",
+    ("relevance", ANSWERED.name): "answered",
+}
+"""The form of a step's question, by step and scale, where it is not the step's usual one."""
 
 Special = Literal["supported_without_sentence", "general", "well_known_fact", "numerical_reasoning"]
 """What may support a response sentence besides sentences of the contexts (RAGBench, arXiv 2407.11005)."""
 
 SPECIAL: Final[tuple[Special, ...]] = get_args(Special)
+
+TEXTS: Final[Mapping[str, str]] = {RESPONSE: "the response", REFERENCE: "the reference"}
+"""What texts are called that units are rated by as by a passage, by its id."""
 
 
 def key_of(unit: Unit) -> str:
@@ -219,6 +232,12 @@ class Write(Question[Written]):
     known: tuple[str, ...] = ()
     most: int = 0
     whole: tuple[Unit, ...] = ()
+
+
+def written_kind(question: Write) -> str:
+    """What the units that a question asks for are called in ids: ``claim``, ``nugget``, ``reference_claim``."""
+    *_, kind, _ = ["", *question.sentences[0].id.split("/")] if question.sentences else ["", ""]
+    return kind.replace("sentence", question.level) or question.level
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class Metric:
     needs: ClassVar[tuple[str, ...]]
     """The record's fields without which it cannot be computed."""
     asks: ClassVar[tuple[Task, ...]]
-    """The tasks of the questions it may ask; the last is the one whose answer holds its verdicts."""
+    """The tasks of the questions it may ask; the last is the one whose answer holds its verdicts. Empty: no judge."""
     suites: ClassVar[tuple[str, ...]]
     calls: ClassVar[int] = 1
     """Calls to an LLM judge for a record of ordinary length, asked alone."""
@@ -62,7 +62,7 @@ class Metric:
     columns: ClassVar[tuple[str, ...]] = ()
     """The names of its scores where it has several; they are called ``name.column``, an empty one ``name``."""
     lower_is_better: ClassVar[tuple[str, ...]] = ()
-    """Columns whose best value is 0."""
+    """Columns whose best value is 0: ``on_empty`` ``one`` is 0 there, and a threshold says nothing of them."""
     wants: ClassVar[tuple[str, ...]] = ()
     """Fields without which a suite leaves it out, though asked for by name it can do without."""
     instead: ClassVar[tuple[str, ...]] = ()
@@ -158,9 +158,9 @@ class Metric:
         return self.columns or ("",)
 
     @classmethod
-    def task(cls) -> Task:
-        """The task of the question whose answer holds its verdicts."""
-        return cls.asks[-1]
+    def task(cls) -> Task | Literal[""]:
+        """The task of the question whose answer holds its verdicts; empty for a metric that asks no judge."""
+        return cls.asks[-1] if cls.asks else ""
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:  # noqa: ARG003 - metrics of columns look at them
@@ -178,6 +178,10 @@ class Metric:
     def nothing(self, record: Record, status: Status, reason: str) -> tuple[Score, ...]:
         """All of its scores where none has verdicts to stand on."""
         return tuple(self.without_value(record, status, reason, column=column) for column in self.gives())
+
+    def made_with(self) -> Mapping[str, str]:
+        """What shapes its numbers beside parameters and judges, for its signature; ConfigError if it is not there."""
+        return NOTHING
 
     @property
     def wordings(self) -> tuple[int, ...]:
@@ -223,10 +227,12 @@ class Metric:
         For ``empty`` the value follows ``on_empty``; for ``judge_failed`` it could have been any.
         """
         value = EMPTY_VALUE[self.on_empty] if status == "empty" else None
+        if value is not None and column in self.lower_is_better:
+            value = 1.0 - value
         low, high = (0.0, 1.0) if status == "judge_failed" else (value, value)
         return Score(
             metric=self.score_name(column), record=record.id, value=value, status=status, low=low, high=high,
-            reason=reason, outcome=self.outcome(value), **more,
+            reason=reason, outcome=None if column in self.lower_is_better else self.outcome(value), **more,
         )  # fmt: skip
 
     def mean_score(

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
 from ragstone.prompts import conversation, shape
-from ragstone.questions import EarlierTurns, Rate, Trace, Write, key_of
+from ragstone.questions import FORM_OF, EarlierTurns, Rate, Trace, Write, key_of
 from ragstone.types import TRIVIAL, Passage, Unit
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def variables_of(question: Rate | Write | Trace, fmt: Format, language: str) -> 
 def form_of(question: Rate | Write | Trace) -> str:
     """Which of the task's prompts asks it, for tasks that have several; empty for the only or first one."""
     if isinstance(question, Rate):
-        return "second" if question.wording == 2 else ""
+        return "second" if question.wording == 2 else FORM_OF.get((question.task, question.scale.name), "")
     if question.task == "nuggetize":
         return "passages" if cast("Write", question).passages else "answer"
     return ""

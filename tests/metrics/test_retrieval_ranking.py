@@ -12,7 +12,7 @@ from material import columns, nobody, record
 
 from ragstone import evaluate
 from ragstone.errors import RecordError
-from ragstone.metrics.retrieval import COLUMNS, Retrieval, measures
+from ragstone.metrics.retrieval_ranking import COLUMNS, RetrievalRanking, measures
 from ragstone.questions import Rate
 from ragstone.records import read_qrels
 from ragstone.testing import ScriptedJudge
@@ -38,7 +38,7 @@ def test_numbers_of_trec_eval(
     relevant: Mapping[str, int], run: str, k: int, level: int, wanted: Sequence[float]
 ) -> None:
     """As pytrec_eval 0.5 computes ndcg_cut, P, recall, recip_rank and map; it costs no call."""
-    scores, _ = columns(Retrieval(k=k, level=level), ranked(relevant, *run.split()), nobody)
+    scores, _ = columns(RetrievalRanking(k=k, level=level), ranked(relevant, *run.split()), nobody)
     assert [round(scores[name].value or 0.0, 6) for name in COLUMNS] == list(wanted)
 
 
@@ -63,7 +63,7 @@ def test_passages_of_equal_grade_may_change_places(grades: list[int], data: st.D
     if grades[first] == grades[second]:
         swapped[first], swapped[second] = names[second], names[first]
     relevant = dict(zip(names, grades, strict=True))
-    before, after = (columns(Retrieval(), ranked(relevant, *order), nobody)[0] for order in (names, swapped))
+    before, after = (columns(RetrievalRanking(), ranked(relevant, *order), nobody)[0] for order in (names, swapped))
     assert {name: one.value for name, one in before.items()} == {name: one.value for name, one in after.items()}
 
 
@@ -72,7 +72,7 @@ def test_what_is_odd_is_named() -> None:
     about = ranked({"x": 1, "y": 1}, "x", "x#2", "z")
     about = Record(**{f: getattr(about, f) for f in ("id", "question", "response", "contexts", "relevant")},
                    meta={"context_details": {"x#2": {"score": 0.4}, "z": {"score": 0.4}}})  # fmt: skip
-    lead = columns(Retrieval(), about, nobody)[0]["ndcg"]
+    lead = columns(RetrievalRanking(), about, nobody)[0]["ndcg"]
     assert lead.detail["not_retrieved"] == ["y"]
     assert lead.detail["retrieved_twice"] == ["x"]
     assert lead.detail["with_the_score_of_the_one_before"] == ["z"]
@@ -84,32 +84,32 @@ def test_what_is_odd_is_named() -> None:
 
 def test_no_relevant_passage_has_no_recall() -> None:
     """Where a denominator is 0 there is no value; precision and reciprocal rank are 0. Nothing retrieved is 0."""
-    scores, _ = columns(Retrieval(), ranked({}, "x"), nobody)
+    scores, _ = columns(RetrievalRanking(), ranked({}, "x"), nobody)
     assert {name: one.value for name, one in scores.items()} == {
         "ndcg": None, "precision": 0.0, "recall": None, "mrr": 0.0, "average_precision": None,
     }  # fmt: skip
     assert (scores["recall"].status, scores["recall"].reason) == ("empty", "no passage is relevant")
-    scores, _ = columns(Retrieval(), ranked({"x": 1}), nobody)
+    scores, _ = columns(RetrievalRanking(), ranked({"x": 1}), nobody)
     assert {one.value for one in scores.values()} == {0.0}
 
 
 def test_without_ids_the_grades_of_context_relevance_are_used() -> None:
     """The question is the same, so both cost one call; in a suite it is not asked at all."""
     about = record("It.", "one", "two", "three")
-    scores, (asked,) = columns(Retrieval(level=2), about, {"relevance": ["1", "3", "0"]})
+    scores, (asked,) = columns(RetrievalRanking(), about, {"relevance": ["1", "3", "0"]})
     assert scores["mrr"].value == 0.5
     assert scores["ndcg"].detail["by"] == "labels"
     assert isinstance(asked, Rate)
-    scores, _ = columns(Retrieval(ask=False), about, nobody)
+    scores, _ = columns(RetrievalRanking(ask=False), about, nobody)
     assert scores["mrr"].reason == "no relevant ids"
     judge = ScriptedJudge({"relevance": ["1", "3", "0"]})
     row = {"id": "r", "question": "What?", "response": "It.", "contexts": ["one", "two", "three"]}
-    run = evaluate([row], "retrieval,context_relevance", judge)
+    run = evaluate([row], "retrieval_ranking,context_relevance", judge)
     assert run.summary()["cost"]["calls"] == 1
 
 
 def test_an_unjudged_passage_leaves_the_ranking_and_could_be_anything() -> None:
-    scores, _ = columns(Retrieval(k=2), record("It.", "one", "two", "three"), {"relevance": ["0", None, "3"]})
+    scores, _ = columns(RetrievalRanking(k=2), record("It.", "one", "two", "three"), {"relevance": ["0", None, "3"]})
     assert (scores["mrr"].value, scores["mrr"].low, scores["mrr"].high) == (0.5, 0.0, 1.0)
     assert (scores["mrr"].status, scores["mrr"].unjudged) == ("partial", 1)
 
@@ -120,9 +120,9 @@ def test_qrels_replace_the_ids_of_records(tmp_path: Path) -> None:
     path.write_text("t1 0 b 1\nt1 0 a 0\nt2 Q0 z 2\n")
     rows = [{"id": name, "question": "What?", "contexts": [{"id": "a", "text": "A."}, {"id": "b", "text": "B."}]}
             for name in ("t1", "t3")]  # fmt: skip
-    run = evaluate(rows, "retrieval", qrels=path)
+    run = evaluate(rows, "retrieval_ranking", qrels=path)
     one, other = (run[name]["scores"][3] for name in ("t1", "t3"))
-    assert (one["metric"], one["value"]) == ("retrieval.mrr", 0.5)
+    assert (one["metric"], one["value"]) == ("retrieval_ranking.mrr", 0.5)
     assert f"relevance:qrels#{read_qrels(path).digest}" in one["signature"]
     assert other["signature"] != one["signature"]  # a judge graded it
     assert "relevant: the qrels have no such topic" in run["t3"]["notes"]
@@ -149,4 +149,4 @@ def test_qrels_that_cannot_be_read(tmp_path: Path, text: str, found: str) -> Non
 )
 def test_forms_of_relevant_ids(given: object) -> None:
     row = {"id": "r", "contexts": [{"id": "b", "text": "B."}], "relevant_ids": given}
-    assert evaluate([row], "retrieval")["r"]["relevant"] == {"a": 1, "b": 1}
+    assert evaluate([row], "retrieval_ranking")["r"]["relevant"] == {"a": 1, "b": 1}

@@ -1,4 +1,4 @@
-"""Retrieval: precision, recall, nDCG, reciprocal rank and average precision of the passages in their order.
+"""Retrieval ranking: precision, recall, nDCG, reciprocal rank and average precision of the passages in their order.
 
 By the ids of relevant passages where the record has them, at no cost; else by the grades of context_relevance.
 Source: trec_eval.
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.passages import passage_relevance, passage_unit
-from ragstone.metrics.words import RELEVANT, MetricWords, ScoreTable
+from ragstone.metrics.words import GOOD_RETRIEVAL, RELEVANT, MetricWords, ScoreTable
 from ragstone.questions import Task
 from ragstone.types import DETAILS, NOTHING, Record, Score, Verdict
 
@@ -46,30 +46,35 @@ def _gain(grades: Sequence[int]) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieval(Metric):
+class RetrievalRanking(Metric):
     """Five measures of a ranking, the order of the record's contexts.
 
     ``k``: places that nDCG, precision and recall count. ``level``: the lowest grade that is relevant. ``ask``: where a
-    record has no relevant ids, use the grades of a judge. ``reasons`` asks it for one sentence of reason each.
+    record has no relevant ids, use the grades of a judge, 0-3, with ``judged_level`` as the lowest. ``reasons`` asks it
+    for one sentence of reason each.
     """
 
-    name: ClassVar[str] = "retrieval"
+    name: ClassVar[str] = "retrieval_ranking"
     title: ClassVar[str] = "how well the passages that were retrieved, in their order, match those that are relevant"
     needs: ClassVar[tuple[str, ...]] = ()
     wants: ClassVar[tuple[str, ...]] = ("relevant",)
     instead: ClassVar[tuple[str, ...]] = ("question", "contexts")
     asks: ClassVar[tuple[Task, ...]] = ("relevance",)
     brings: ClassVar[tuple[Task, ...]] = ("relevance",)
-    suites: ClassVar[tuple[str, ...]] = ("retrieval",)
+    suites: ClassVar[tuple[str, ...]] = ()
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     in_suites: ClassVar[Mapping[str, Any]] = MappingProxyType({"ask": False})
     unsigned: ClassVar[tuple[str, ...]] = (*Metric.unsigned, "ask")
     source: ClassVar[str] = "trec_eval; nDCG: Jarvelin and Kekalainen, 2002"
     synonyms: ClassVar[Mapping[str, str]] = {
+        "retrieval": "",
         **dict.fromkeys(("ndcg", "mrr", "precision_at_k", "recall_at_k", "hit_rate"), "in its columns"),
-        **dict.fromkeys(("map", "average_precision"), "in its column retrieval.average_precision"),
-        **dict.fromkeys(("context_precision", "contextual_precision"), "in its column retrieval.average_precision"),
+        **dict.fromkeys(("map", "average_precision"), "in its column retrieval_ranking.average_precision"),
+        **dict.fromkeys(
+            ("context_precision", "contextual_precision"), "in its column retrieval_ranking.average_precision"
+        ),
     }
+    group: ClassVar[str] = GOOD_RETRIEVAL
     unit: ClassVar[str] = "passage"
     rank: ClassVar[int] = 45
     words: ClassVar[MetricWords] = MetricWords(
@@ -87,10 +92,11 @@ class Retrieval(Metric):
         ("value", ""),
         "ndcg, precision and recall count the first {k} places",
     )
-    least: ClassVar[Mapping[str, int]] = MappingProxyType({"k": 1, "level": 1})
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({"k": 1, "level": 1, "judged_level": 1})
 
     k: int = 5
     level: int = 1
+    judged_level: int = 2
     ask: bool = True
     reasons: bool = False
 
@@ -138,7 +144,8 @@ class Retrieval(Metric):
             said.append(f"{count} retrieved, and precision divides by {self.k}")
         failed = "; ".join(dict.fromkeys(v.failure for v in verdicts if v.failure))
         missed = [f"{unjudged} of {len(verdicts)} unjudged, left out of the ranking: {failed}"] if unjudged else []
-        found, first = measures(ranked, judged, self.k, self.level), self.score_name(COLUMNS[0])
+        level = self.level if by == "ids" else self.judged_level
+        found, first = measures(ranked, judged, self.k, level), self.score_name(COLUMNS[0])
         scores = []
         for column, value in found.items():
             lead = column == COLUMNS[0]
@@ -178,4 +185,4 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:NAMED])}{more}"
 
 
-METRIC = Retrieval
+METRIC = RetrievalRanking
