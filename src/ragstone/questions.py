@@ -78,7 +78,7 @@ TURN: Final = 1000
 EARLIER: Final = "Earlier in the conversation"
 
 
-class Turn(NamedTuple):
+class EarlierTurn(NamedTuple):
     """An earlier turn: its role, its text on one line, and how many characters of it are left out."""
 
     role: str
@@ -95,7 +95,7 @@ class EarlierTurns(NamedTuple):
     As a text each turn is one line, so that none can look like another's.
     """
 
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[EarlierTurn, ...] = ()
     left_out: int = 0
 
     def __bool__(self) -> bool:
@@ -116,9 +116,9 @@ def history_of(meta: Mapping[str, Any], most: int = HISTORY, longest: int = TURN
         for who, text in texts
         if who in ("user", "assistant") and isinstance(text, str) and text.strip()
     ]
-    kept: list[Turn] = []
+    kept: list[EarlierTurn] = []
     for who, text in reversed(said):
-        turn = Turn(who, text[:longest], max(0, len(text) - longest))
+        turn = EarlierTurn(who, text[:longest], max(0, len(text) - longest))
         most -= len(str(turn))
         if kept and most < 0:
             break

@@ -496,7 +496,12 @@ def test_printed_absences_and_arrays_of_a_table_are_no_passages(tmp_path: Path) 
     (tmp_path / "t.csv").write_text("question,response,contexts\nq,r,None\nq,r,nan\nq,r,\"[None, 'A']\"\n")
     with open_records(tmp_path / "t.csv") as source:
         assert told(*source) == [("q", "r", ""), ("q", "r", ""), ("q", "r", "A")]
-    for cell in ("array(['A', 'B'], dtype=object)", "[array(['A', 'B'], dtype=object)]", "['A' 'B']"):
+    for cell in (
+        "[Document(metadata={}, page_content='A')]",
+        "array(['A', 'B'], dtype=object)",
+        "[array(['A', 'B'], dtype=object)]",
+        "['A' 'B']",
+    ):
         (tmp_path / "t.csv").write_text(f'question,response,contexts\nq,r,"{cell}"\n')
         with pytest.raises(RecordError, match="field 'contexts': not JSON, and "):
             list(open_records(tmp_path / "t.csv"))

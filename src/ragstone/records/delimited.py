@@ -20,8 +20,8 @@ from ragstone.records.limits import MAX_CELL_CHARACTERS, MAX_RECORD_BYTES
 from ragstone.records.mapping import Mapper, Rows
 from ragstone.records.python_values import literal
 
-LOOKS_LIKE_JSON: Final = re.compile(r"""\s*((array\()?\[\s*(["'{\[\]]|null|None|array\()|\{\s*["'}])""")
-"""How a list or an object begins, also a printed array; ``[1] A passage`` does not."""
+LOOKS_LIKE_JSON: Final = re.compile(r"""\s*((array\()?\[\s*(["'{\[\]]|null|None|array\(|[A-Z]\w+\()|\{\s*["'}])""")
+"""How a list or an object begins, also of printed objects; ``[1] A passage`` does not."""
 NOTHING: Final = frozenset(("None", "nan", "NaN", "null"))
 """Cells of a list column that are printed absences."""
 

@@ -183,7 +183,8 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
     seen = [span for span in retrieval if not llm or said != response or not 0 < llm.end < span.start]
     if 0 < len(seen) < len(retrieval):
         retrieval, notes = seen, [*notes, LATE]
-    shown, said_of_them = _shown(retrieval)
+    documented, said_of_them = _shown(retrieval)
+    shown = [one.item for one in documented] if retrieval else None
     notes = [*notes, *said_of_them]
     if not retrieval:
         output = opened(root.output)
@@ -199,7 +200,10 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
         passages(shown or [], [])
     except UnfitError:
         return NO_TEXT
-    row: Row = {**_meta(spans), ORIGIN: {"trace": root.trace, "span": root.id}, "id": root.trace, "response": response}
+    origin: Row = {"trace": root.trace, "span": root.id}
+    if documented and all(span.documents != span.output for span in retrieval):  # as documents, not as any output
+        origin["documents"] = [[one.span, one.place] for one in documented]
+    row: Row = {**_meta(spans), ORIGIN: origin, "id": root.trace, "response": response}
     if question is not None:
         row["question"] = question.question
         row |= {"history": list(question.history)} if question.history else {}
@@ -279,22 +283,34 @@ class _Tree:
         return sorted(with_some or outer, key=lambda span: (span.end or span.start, span.kind == RERANKER))
 
 
-def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[Any] | None, list[str]]:
+class _Found(NamedTuple):
+    """A document, and where it is: the span, and its place in that span's documents."""
+
+    item: Any
+    span: str
+    place: int
+
+    @property
+    def same(self) -> str:
+        return _same(self.item)
+
+
+def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[_Found], list[str]]:
     """The documents that the LLM saw, each once."""
-    shown: list[Any] = []
+    shown: list[_Found] = []
     notes: list[str] = []
     for span in retrieval:
-        found = _documents(span)
+        found = [_Found(item, span.id, place) for place, item in enumerate(_documents(span))]
         if span.kind == RERANKER:
             before = documents(span.input)
-            given = set(map(_same, shown if before is None else before))
-            shown = [*(item for item in shown if _same(item) not in given), *found]
+            given = {one.same for one in shown} if before is None else set(map(_same, before))
+            shown = [*(one for one in shown if one.same not in given), *found]
             continue
-        known = set(map(_same, shown))
-        new = [item for item in found if _same(item) not in known]
+        known = {one.same for one in shown}
+        new = [one for one in found if one.same not in known]
         notes += [MERGED] if len(new) < len(found) else []
         shown += new
-    return (shown if retrieval else None), notes
+    return shown, notes
 
 
 def _documents(span: TraceSpan) -> list[Any]:
