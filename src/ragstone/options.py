@@ -319,6 +319,10 @@ class RunOptions:
         setting="run.max_tokens", example=5000000, least=0,
         note="Max tokens of one run, in and out.",
     )
+    tier: Literal["standard", "flex"] | None = option(
+        "--tier", help="flex: about half the price, slower replies (OpenAI, Azure, Gemini) [default: standard]",
+        commands=f"{SENDING} estimate",
+    )
     limit: int | None = option(
         "--limit", metavar="N", help="Use only the first N records of each file.", commands=READING, least=1
     )

@@ -232,10 +232,11 @@ class Budget:
     def _price(self, judge: Judge, given: int, written: int, usage: Usage = Usage()) -> float | None:  # noqa: B008 - frozen
         if judge.backend.free or self._prices.costs_nothing(judge.id):
             return 0.0
-        return self._prices.cost(
+        dollars = self._prices.cost(
             judge.id, judge.provider, judge.model, input_tokens=given, output_tokens=written,
             cached_tokens=usage.cached or 0, saved_tokens=usage.saved or 0,
         )  # fmt: skip
+        return None if dollars is None else usage.rate * dollars
 
     def _fits(self, more: Amount) -> bool:
         spent, held, limits = self._spent, self._held, self.limits

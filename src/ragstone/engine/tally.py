@@ -165,6 +165,8 @@ class Tally:
 
 def cause_of(error: BackendError) -> str:
     """Name the cause of a retry: the HTTP status, else the error without details."""
+    if error.no_capacity:
+        return "no flex capacity"
     if error.status:
         return f"HTTP {error.status}"
     text = str(error)
