@@ -153,6 +153,7 @@ class RunSpec:
     cut: Cut = field(default_factory=Cut)
     layout: Layout = field(default_factory=Layout)
     engine: Settings = ENGINE
+    workers: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON for run.json: it has names of variables, never a key."""
@@ -246,6 +247,7 @@ def resolve(given: RunOptions) -> RunSpec:
         cut=Cut(options.limit, options.sample, options.seed),
         layout=Layout(options.input_format or "", options.records_path or ""),
         store=Path(cast("str", options.store)),
+        workers=options.workers,
     )
 
 

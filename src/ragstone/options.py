@@ -327,6 +327,12 @@ class RunOptions:
         "--estimate/--no-estimate", help="Estimate the cost first, to compare with the bill [default: if quick]",
         commands=RUNS,
     )
+    workers: int | None = option(
+        "--workers", metavar="N", help="Processes on this machine [default: a core each if judged in one thread]",
+        commands=RUNS, setting="run.workers", example=4, least=1,
+        note="Processes that share the records. Without it: as many as cores for judges that compute in one thread, as "
+        "embedded does, and 1 for others.",
+    )
     rpm: int | None = option(
         "--rpm", metavar="N", help="Max requests per minute per endpoint and key; 0: no limit.",
         commands=SENDING, least=0,

@@ -103,25 +103,31 @@ class Plan:
 def planned(source: Any, options: RunOptions) -> Iterator[Plan]:
     """Plan a run; its input is open as long as the context lasts."""
     spec = resolve(options)
-    generators = {options.generator or ""} - {""}
-
-    def inspect(record: Record) -> None:
-        check_overrides(record)
-        generator = record.meta.get("generator")
-        if isinstance(generator, str) and len(generators) < GENERATORS:
-            generators.add(generator)
-
+    generators = _Generators({options.generator or ""} - {""})
     bank = bank_of(spec, source)
-    with open_source(source, spec, inspect, bank) as records:
+    with open_source(source, spec, generators, bank) as records:
         plan = _plan(spec, records, objects(options.judge), bank)
         notes = [
-            *_judging_itself(plan.judges.values(), generators),
+            *_judging_itself(plan.judges.values(), generators.names),
             *([f"{bank.name}: {note}" for note in bank.notes] if bank else []),
             *_absent(plan),
             *_unread(plan, options),
             *uncascaded(plan, options),
         ]
         yield replace(plan, notes=tuple(notes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Generators:
+    """Checks each record, and collects the names of the models that wrote the responses."""
+
+    names: set[str]
+
+    def __call__(self, record: Record) -> None:
+        check_overrides(record)
+        generator = record.meta.get("generator")
+        if isinstance(generator, str) and len(self.names) < GENERATORS:
+            self.names.add(generator)
 
 
 def _plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank | None) -> Plan:

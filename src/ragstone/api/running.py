@@ -21,8 +21,9 @@ from ragstone.api.keywords import takes
 from ragstone.api.loop import wait_for
 from ragstone.api.plan import Plan, bank_of, check_overrides, open_source, planned
 from ragstone.api.progress import drawn
+from ragstone.api.workers import Workers, shared
 from ragstone.config import resolve
-from ragstone.engine import Engine, Weighed
+from ragstone.engine import Engine, Tally, Weighed
 from ragstone.errors import BudgetReached, OutputError, RagstoneError, StoreError
 from ragstone.options import Progress, RunOptions
 from ragstone.output.files import Folder
@@ -132,7 +133,7 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
     """Drive the engine through a plan; ``held`` keeps what only this run may use."""
     plan, earlier = settled(plan, store, options)
     estimated = _estimated(plan, store, options, earlier)
-    engine = Engine(plan.routes, store, plan.prices, plan.spec.engine)
+    engine = shared(plan, store, earlier) or Engine(plan.routes, store, plan.prices, plan.spec.engine)
     if estimated is not None and estimated.total.dollars is not None:
         engine.tally.expected = estimated.total.dollars.expected
     details = {**plan.as_json(), **({} if earlier is None else {"only_failed": earlier.run})}
@@ -140,14 +141,15 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
         None if options.out is None else held.enter_context(Folder(Path(options.out), cases=options.cases).claimed())
     )
     number = store.start_run(options.name or plan.source.name, details)
-    progress = progress_of(plan, store, engine, number)
+    progress = progress_of(plan, store, engine.tally, number)
     causes, quotes, cascades = Causes(), Quotes(), Cascades(plan.cascades())
     status = "interrupted"
     try:
         if options.on_start is not None:
             options.on_start(progress)
         with folder or contextlib.nullcontext():
-            async with contextlib.aclosing(engine.run(jobs_of(plan, earlier))) as results:
+            evaluated = engine.run() if isinstance(engine, Workers) else engine.run(jobs_of(plan, earlier))
+            async with contextlib.aclosing(evaluated) as results:
                 async for weighed in results:
                     _keep(engine, number, weighed)
                     causes.add(weighed.scores)
@@ -186,13 +188,13 @@ def _what_is_kept(run: int, records: int, *, replies: bool) -> str:
     return kept if replies else f"{kept}: --only-failed {run} reuses them and evaluates the rest"
 
 
-def progress_of(plan: Plan, store: Store, engine: Engine, run: int = 0) -> Progress:
+def progress_of(plan: Plan, store: Store, tally: Tally, run: int = 0) -> Progress:
     """The progress of a plan that is about to begin; ``run`` is 0 where the store keeps no run."""
     asked = plan.routes.judges()
     return Progress(
         run,
         plan.survey.total,
-        engine.tally,
+        tally,
         tuple(metric.name for metric in plan.metrics),
         tuple(name for name, judge in plan.judges.items() if run or judge in asked),
         plan.left_out,
@@ -278,7 +280,7 @@ def _cascaded(cascades: Cascades, plan: Plan, estimated: Estimate | None) -> dic
     return {"cascade": told} if told else {}
 
 
-def _keep(engine: Engine, run: int, weighed: Weighed) -> None:
+def _keep(engine: Engine | Workers, run: int, weighed: Weighed) -> None:
     rows = [
         ScoreRow(
             score.metric, weighed.position, score.value, score.status, score.asked, score.unjudged,
