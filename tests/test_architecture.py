@@ -48,7 +48,7 @@ SQL = re.compile(
     r"\b(SELECT\s.+\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX)"
     r"|PRAGMA\s+\w+|BEGIN\s+(IMMEDIATE|EXCLUSIVE))\b"
 )
-STORES = {"store/connection.py", "store/database.py", "store/recovery.py"}
+STORES = {"store/connection.py", "store/database.py", "store/recovery.py", "store/union.py"}
 RIDDLES = re.compile(
     r"\b(weigh(s|ed|ing)?|anew|nobody|(hold|holds|held|holding) (\w+ ){0,3}against|(leave|leaves|left) with)\b",
     re.IGNORECASE,

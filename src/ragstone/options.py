@@ -329,9 +329,13 @@ class RunOptions:
     )
     workers: int | None = option(
         "--workers", metavar="N", help="Processes on this machine [default: a core each if judged in one thread]",
-        commands=RUNS, setting="run.workers", example=4, least=1,
+        commands=f"{RUNS} merge", setting="run.workers", example=4, least=1,
         note="Processes that share the records. Without it: as many as cores for judges that compute in one thread, as "
         "embedded does, and 1 for others.",
+    )
+    shard: str | None = option(
+        "--shard", metavar="I/N", help="Evaluate shard I (from 1) of N; -o DIR collects them for: ragstone merge DIR",
+        commands="run",
     )
     rpm: int | None = option(
         "--rpm", metavar="N", help="Max requests per minute per endpoint and key; 0: no limit.",
@@ -346,7 +350,8 @@ class RunOptions:
     )
     cases: bool = option("--cases", help="With -o: also write one file per record.", commands=RUNS, unless=False)
     report: bool = option(
-        "--report/--no-report", help="With -o: also write report.html [default: yes]", commands=RUNS, unless=True
+        "--report/--no-report", help="With -o: also write report.html [default: yes]", commands=f"{RUNS} merge",
+        unless=True,
     )
     name: str | None = option(
         "--name", metavar="NAME", help="Name of the run, not a number [default: the input's]", commands=f"{RUNS} assign"
@@ -374,7 +379,7 @@ class RunOptions:
         commands=SENDING, unless=False,
     )
     store: Path | str | None = option(
-        "--store", metavar="PATH", help="Path of the store",
+        "--store", metavar="PATH", help="Path of the store", commands=f"{EVERY} merge",
         setting="run.store", variable="RAGSTONE_STORE", default=STORE,
         note="File of calls and results. The variable RAGSTONE_STORE and the flag --store win over it.",
     )

@@ -189,8 +189,10 @@ def jobs_of(plan: Plan, earlier: Earlier | None = None, share: Share = Share()) 
 
 def _all_jobs(plan: Plan, share: Share) -> Iterator[Job]:
     base = tuple((metric, plan.signature(metric)) for metric in plan.metrics)
-    for position, record in enumerate(plan.source, 1):
-        if not share.has(position):
+    shard = plan.spec.shard
+    every = ((place, record) for place, record in enumerate(plan.source, 1) if shard is None or shard.has(record.id))
+    for number, (position, record) in enumerate(every, 1):
+        if not share.has(number):
             continue
         if isinstance(record, SetAside):
             yield Job(position, record.id, None, error=record.error)

@@ -7,12 +7,13 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 from ragstone import __version__, metrics
 from ragstone.config import RunSpec, Step, objects, resolve
-from ragstone.engine import Route, Routes, signature_of
+from ragstone.engine import Route, Routes, input_of, signature_of, to_json
 from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
 from ragstone.judges.cascade import Calibrated
@@ -39,7 +40,7 @@ class Plan:
     """The plan of a run: its metrics, the judges of each step, and why metrics are left out.
 
     ``given`` names what stands in a judge's place where every record brings a step's answer. ``notes`` are warnings
-    for the user.
+    for the user. ``digest`` is that of all records, if it is wanted.
     """
 
     spec: RunSpec
@@ -52,6 +53,12 @@ class Plan:
     given: Mapping[Task, str]
     bank: Bank | None = None
     notes: tuple[str, ...] = ()
+    digest: str = ""
+
+    @property
+    def total(self) -> int:
+        """How many records the run evaluates."""
+        return self.survey.total if self.survey.in_shard is None else self.survey.in_shard
 
     @property
     def prices(self) -> PriceBook:
@@ -100,13 +107,13 @@ class Plan:
 
 
 @contextlib.contextmanager
-def planned(source: Any, options: RunOptions) -> Iterator[Plan]:
-    """Plan a run; its input is open as long as the context lasts."""
+def planned(source: Any, options: RunOptions, *, digest: bool = False) -> Iterator[Plan]:
+    """Plan a run; its input is open as long as the context lasts. ``digest`` says whether one is wanted."""
     spec = resolve(options)
     generators = _Generators({options.generator or ""} - {""})
     bank = bank_of(spec, source)
     with open_source(source, spec, generators, bank) as records:
-        plan = _plan(spec, records, objects(options.judge), bank)
+        plan = _plan(spec, records, objects(options.judge), bank, sha256() if digest else None)
         notes = [
             *_judging_itself(plan.judges.values(), generators.names),
             *([f"{bank.name}: {note}" for note in bank.notes] if bank else []),
@@ -130,10 +137,17 @@ class _Generators:
             self.names.add(generator)
 
 
-def _plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank | None) -> Plan:
+def _plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank | None, digest: Any) -> Plan:
     judges, routes = make_routes(spec, given)
     brought = _Brought(bank)
-    found = survey(source, brought.add)
+
+    def look(record: Record) -> None:
+        brought.add(record)
+        if digest is not None:
+            more = (record.nuggets, record.citations, record.overrides, record.meta)
+            digest.update(to_json([input_of(record, 0), *more]))
+
+    found = survey(source, look, spec.shard)
     if bank is not None and not found.present["nuggets"]:
         raise ConfigError(f"{bank.name} has no nuggets for any record of {source.name}: {brought.trouble()}")
     answers = brought.given()
@@ -149,7 +163,8 @@ def _plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank 
     if spec.default.cascade:  # not every step has one, so that each is told by name
         tasks = [task for task in routes.asked if task not in spec.steps]
         spec = replace(spec, steps={**{task: _step(routes.of(task)) for task in tasks}, **spec.steps})
-    return Plan(spec, source, found, judges, routes, chosen, left_out, answers, bank)
+    told = "" if digest is None else digest.hexdigest()
+    return Plan(spec, source, found, judges, routes, chosen, left_out, answers, bank, digest=told)
 
 
 def _chosen(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +21,7 @@ from ragstone.api.keywords import takes
 from ragstone.api.loop import wait_for
 from ragstone.api.plan import Plan, bank_of, check_overrides, open_source, planned
 from ragstone.api.progress import drawn
+from ragstone.api.shards import ShardRun, Shards
 from ragstone.api.workers import Workers, shared
 from ragstone.config import resolve
 from ragstone.engine import Engine, Tally, Weighed
@@ -118,15 +119,48 @@ def set_aside_if_damaged(store: Store) -> Iterator[None]:
         raise
 
 
-async def _evaluated(source: Any, options: RunOptions) -> Run:
-    with planned(source, options) as plan:
-        store = Store(plan.spec.store)
+async def _evaluated(source: Any, options: RunOptions, shards: Shards | None = None) -> Run:
+    """Evaluate; a replay of merged ``shards`` only where it is their input and their judges."""
+    sharded = options.shard is not None
+    with planned(source, options, digest=sharded or shards is not None) as plan:
+        if shards is not None:
+            shards.check(plan)
+        if not sharded:
+            return await _stored(plan, options)
+        part = ShardRun(plan, source, options)
+        if part.is_done():
+            return part.run()
         try:
-            with set_aside_if_damaged(store), contextlib.ExitStack() as held:
-                return await _drive(plan, store, options, held)
+            finished = await _stored(part.plan, replace(options, out=None))
         except BaseException:
-            store.close()
+            with contextlib.suppress(RagstoneError, OSError):  # told is what ended the run
+                part.hand_in(done=False)
             raise
+        part.hand_in(done=True)
+        return finished
+
+
+def merge(place: Path | str, source: Any, options: RunOptions) -> Run:
+    """Put the shards of a folder together and write its results, as one machine would have.
+
+    Sends no call. ``source`` is the input where it has another name than the shards read, else None. Of the options
+    count those on the store, the processes, the report and the progress. ConfigError names missing shards.
+    """
+    shards = Shards.found(str(place))
+    own = {name: getattr(options, name) for name in ("store", "workers", "report", "on_start", "on_result")}
+    options = replace(shards.options(), out=place, offline=True, **own)
+    shards.unite(resolve(options).store)
+    return wait_for(_evaluated(shards.source if source is None else source, options, shards))
+
+
+async def _stored(plan: Plan, options: RunOptions) -> Run:
+    store = Store(plan.spec.store)
+    try:
+        with set_aside_if_damaged(store), contextlib.ExitStack() as held:
+            return await _drive(plan, store, options, held)
+    except BaseException:
+        store.close()
+        raise
 
 
 async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib.ExitStack) -> Run:
@@ -193,7 +227,7 @@ def progress_of(plan: Plan, store: Store, tally: Tally, run: int = 0) -> Progres
     asked = plan.routes.judges()
     return Progress(
         run,
-        plan.survey.total,
+        plan.total,
         tally,
         tuple(metric.name for metric in plan.metrics),
         tuple(name for name, judge in plan.judges.items() if run or judge in asked),

@@ -75,10 +75,10 @@ def processes(plan: Plan) -> int:
     """Return how many processes the records of a plan are shared among."""
     wanted = plan.spec.workers
     if wanted is not None:
-        return min(wanted, max(1, plan.survey.total))
+        return min(wanted, max(1, plan.total))
     computed = all(is_inside(one) and getattr(one, "threads", 1) == 1 for one in plan.routes.backends())
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, plan.survey.total // LEAST)) if computed else 1
+    return max(1, min(cores, plan.total // LEAST)) if computed else 1
 
 
 def shared(plan: Plan, store: Store, earlier: Earlier | None) -> Workers | None:

@@ -113,9 +113,9 @@ class HttpBackend(ABC):
         digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
         return RateLimits(f"{self.url} {digest}", *self._limits)
 
-    def divide(self, among: int) -> None:
-        """Keep one part of concurrency and limits, where so many processes share them; at least 1 of each."""
-        self.concurrency = max(1, self.concurrency // among)
+    def divide(self, among: int, machines: int = 1) -> None:
+        """Keep one part of the limits of so many processes, of this machine's its concurrency too; at least 1 each."""
+        self.concurrency = max(1, self.concurrency * machines // among)
         rpm, tpm = (limit and max(1, limit // among) for limit in self._limits)
         self._limits = rpm, tpm
 

@@ -61,6 +61,10 @@ class Template:
     system: jinja2.Template
     user: jinja2.Template
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process parses it again: what jinja compiled cannot be sent."""
+        return parse, (self.text, self.origin)
+
     @property
     def name(self) -> str:
         """The style's name with its language: ``short_cot``, ``short_cot.ru``."""
@@ -96,6 +100,11 @@ class Shape:
 
     digest: str
     answer: jinja2.Template
+    text: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As of a template."""
+        return parse_shape, (self.text, "")
 
     def render(self, units: int) -> str:
         """Render the wording for so many units."""
@@ -145,7 +154,7 @@ def parse(text: str, name: str) -> Template:
 def parse_shape(text: str, name: str) -> Shape:
     """Parse the wording of an answer format."""
     _, parts = _read(text, name, ("answer",))
-    return Shape(digest(text), _compiled(parts["answer"], name))
+    return Shape(digest(text), _compiled(parts["answer"], name), text)
 
 
 def digest(text: str) -> str:
