@@ -349,6 +349,10 @@ class RunOptions:
         "--out", "-o", metavar="DIR", help="Write results, summary, run and report to this folder.", commands=RUNS
     )
     cases: bool = option("--cases", help="With -o: also write one file per record.", commands=RUNS, unless=False)
+    zstd: bool = option(
+        "--zstd", help="With -o: write results.jsonl.zst, about a sixth as large.", commands=f"{RUNS} merge",
+        unless=False,
+    )
     report: bool = option(
         "--report/--no-report", help="With -o: also write report.html [default: yes]", commands=f"{RUNS} merge",
         unless=True,

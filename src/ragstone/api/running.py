@@ -147,7 +147,7 @@ def merge(place: Path | str, source: Any, options: RunOptions) -> Run:
     count those on the store, the processes, the report and the progress. ConfigError names missing shards.
     """
     shards = Shards.found(str(place))
-    own = {name: getattr(options, name) for name in ("store", "workers", "report", "on_start", "on_result")}
+    own = {name: getattr(options, name) for name in ("store", "workers", "report", "zstd", "on_start", "on_result")}
     options = replace(shards.options(), out=place, offline=True, **own)
     shards.unite(resolve(options).store)
     return wait_for(_evaluated(shards.source if source is None else source, options, shards))
@@ -171,9 +171,10 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
     if estimated is not None and estimated.total.dollars is not None:
         engine.tally.expected = estimated.total.dollars.expected
     details = {**plan.as_json(), **({} if earlier is None else {"only_failed": earlier.run})}
-    folder = (
-        None if options.out is None else held.enter_context(Folder(Path(options.out), cases=options.cases).claimed())
-    )
+    folder = None
+    if options.out is not None:
+        made = Folder(Path(options.out), cases=options.cases, compressed=options.zstd)
+        folder = held.enter_context(made.claimed())
     number = store.start_run(options.name or plan.source.name, details)
     progress = progress_of(plan, store, engine.tally, number)
     causes, quotes, cascades = Causes(), Quotes(), Cascades(plan.cascades())

@@ -31,7 +31,7 @@ from ragstone.store.database import Store
 from ragstone.store.union import unite
 
 MANIFEST: Final = "shards.json"
-_OWN: Final = frozenset(("shard", "out", "store", "workers", "report", "cases"))
+_OWN: Final = frozenset(("shard", "out", "store", "workers", "report", "cases", "zstd"))
 """Options that each shard, and the merge, may have their own way."""
 _CALLING: Final = frozenset(
     ("concurrency", "rpm", "tpm", "max_cost", "max_calls", "max_tokens", "estimate", "refresh", "offline")
