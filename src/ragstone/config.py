@@ -24,7 +24,7 @@ from ragstone.judges.panel import Aggregate
 from ragstone.judges.spec import FLEX_TIMEOUT, NLI, NLI_ANSWERS, Spec, Tier
 from ragstone.options import DEADLINE, DEFAULT_JUDGE, FILE, STORE, TRIES, OnError, RunOptions, option_named, options_of
 from ragstone.questions import TASKS, Task
-from ragstone.records import Cut, Layout
+from ragstone.records import Cut, Layout, Shard
 from ragstone.render.text import shorten
 from ragstone.types import NOTHING
 
@@ -154,6 +154,8 @@ class RunSpec:
     cut: Cut = field(default_factory=Cut)
     layout: Layout = field(default_factory=Layout)
     engine: Settings = ENGINE
+    workers: int | None = None
+    shard: Shard | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON for run.json: it has names of variables, never a key."""
@@ -248,6 +250,8 @@ def resolve(given: RunOptions) -> RunSpec:
         cut=Cut(options.limit, options.sample, options.seed),
         layout=Layout(options.input_format or "", options.records_path or ""),
         store=Path(cast("str", options.store)),
+        workers=options.workers,
+        shard=None if options.shard is None else Shard.parse(options.shard),
     )
 
 
