@@ -10,7 +10,8 @@ from material import columns, record
 
 from ragstone import metrics
 from ragstone.errors import ConfigError
-from ragstone.metrics import blocks, catalogue, find, suites
+from ragstone.metrics import blocks, catalogue, elsewhere_said, find, groups, suites
+from ragstone.metrics.words import GROUPS
 from ragstone.questions import TASKS, Rate
 
 EVERY = pytest.mark.parametrize("name", sorted(catalogue()))
@@ -40,7 +41,21 @@ def test_suites_hold_their_metrics() -> None:
 def test_blocks_name_each_metric_and_its_other_names() -> None:
     """``relevance`` is accepted for claim relevance; every name is its own block."""
     assert blocks()["relevance"] == "claim_relevance"
+    assert find("relevance") is find("claim_relevance")
     assert all(blocks()[name] == name for name in catalogue())
+
+
+def test_metrics_are_listed_by_what_a_user_asks() -> None:
+    """Every metric is in one group, in the order of the questions, and the groups that have none are left out."""
+    found = groups()
+    assert [metric.name for metric in found["Is it true to the passages?"]][:2] == ["grounding", "groundedness"]
+    assert list(found) == [group for group in GROUPS if group in found]
+    assert sorted(metric.name for members in found.values() for metric in members) == sorted(catalogue())
+
+
+def test_names_in_other_tools_say_whose_they_are() -> None:
+    assert elsewhere_said(find("grounding")) == "faithfulness (RAGAS, DeepEval, LlamaIndex), hallucination (Phoenix)"
+    assert elsewhere_said(find("nugget_relevance")) == ""
 
 
 def test_an_unknown_metric_is_refused_with_the_closest() -> None:
@@ -62,7 +77,8 @@ def test_an_unknown_metric_is_refused_with_the_closest() -> None:
         ("Hallucination", "grounding (its opposite: "),
         ("correctness", "answer_correctness (F1 of the claims that response and reference have in common)"),
         ("contextual_recall", "context_recall (share of the reference's claims that the contexts support)"),
-        ("relevance", "answer_relevance (how far the response answers the question, true or not) or context_relevance"),
+        ("relevancy", "answer_relevance (how far the response answers the question, true or not) or context_relevance"),
+        ("answer relevancy", "answer_relevance (how far the response answers the question, true or not) or claim_"),
         ("completeness", "trace (in its column trace.completeness)"),
     ],
 )
@@ -145,7 +161,7 @@ def test_the_batch_that_is_wanted_is_asked_for(name: str) -> None:
     """With the last question, the one whose verdicts make the score; unless set, it is the judge's own."""
     script = {"claims": ["A."], "nuggetize": ["A."], "importance": "vital", "support": "1", "relevance": "1",
               "assign": "support"}  # fmt: skip
-    for wanted in (0, 25):
+    for wanted in (0, 25, "all"):
         _, asked = columns(find(name)().with_parameters({"batch": wanted}), record(), script)
         assert isinstance(asked[-1], Rate)
         assert asked[-1].batch == wanted
@@ -162,7 +178,8 @@ def test_a_claim_metric_has_a_threshold(name: str) -> None:
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [("max_claims", -1), ("max_claims", 1.5), ("max_claims", True), ("max_claims", "9"), ("part_tokens", 9),
-     ("part_tokens", None), ("batch", -1), ("include_reasoning", 1), ("include_reasoning", "yes")],
+     ("part_tokens", None), ("batch", -1), ("batch", "half"), ("max_claims", "all"),
+     ("include_reasoning", 1), ("include_reasoning", "yes")],
 )  # fmt: skip
 def test_claim_parameters_of_the_wrong_kind_are_refused(name: str, parameter: str, value: Any) -> None:
     assert refusal(name, {parameter: value}).startswith(f"{name}.{parameter}: invalid value {value!r}; expected ")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from ragstone.metrics.base import Flow, ask
 from ragstone.metrics.claimset import ClaimMetric, ClaimSet, Source, write_claims
 from ragstone.metrics.twotexts import COLUMNS, OTHER, counts_in, kind, side_labels, with_f1
-from ragstone.metrics.words import MetricWords, Sentence
+from ragstone.metrics.words import MATCHES_REFERENCE, MetricWords, Sentence
 from ragstone.questions import Rate, Rated, Task
 from ragstone.segment import words_in
 from ragstone.types import REFERENCE, RESPONSE, Passage, Record, Score, Span, Unit, Verdict
@@ -41,6 +41,7 @@ class AnswerCorrectness(ClaimMetric):
     calls: ClassVar[int] = 4
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     source: ClassVar[str] = "RAGAS, answer correctness and factual correctness"
+    group: ClassVar[str] = MATCHES_REFERENCE
     synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(("correctness", "factual_correctness", "answer_accuracy"), "")
     labelled: ClassVar[bool] = False
     unit: ClassVar[str] = "compared claim"
@@ -82,9 +83,9 @@ class AnswerCorrectness(ClaimMetric):
             else self.claimless(record, found, source)
             for source, found in claims.items()
         }
-        verdicts = [verdict for side in sides.values() for verdict in side.verdicts]
+        verdicts = tuple(verdict for side in sides.values() for verdict in side.verdicts)
         joined = ClaimSet((), "", sum(one.duplicates for one in written), sum(one.left_out for one in written))
-        return with_f1(self, record, sides, self.rows(joined, verdicts))
+        return with_f1(self, record, sides, self.rows(joined, Rated(verdicts)))
 
     def _rate(self, record: Record, claims: tuple[Unit, ...], by: Source) -> Rate:
         name = {"response": RESPONSE, "reference": REFERENCE}[by]

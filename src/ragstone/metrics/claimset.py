@@ -11,9 +11,10 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal
 
 from ragstone.metrics.base import Flow, Metric, ask
-from ragstone.questions import LIKERT, YES_NO, Rate, Rated, Write, Written
-from ragstone.segment import parts, sentences, words_in
+from ragstone.questions import LIKERT, YES_NO, Batch, Rate, Rated, Write, Written
+from ragstone.segment import parts, sentences
 from ragstone.stats.means import reaches
+from ragstone.tokens import usual_tokens
 from ragstone.types import Record, Scale, Score, Unit, Verdict
 
 MODES: Final = {
@@ -46,7 +47,7 @@ class ClaimMetric(Metric):
     above ``threshold``, and so is the metric PASSED. ``include_reasoning`` asks for a reason per claim and
     one for all. ``max_claims`` (0: all) judges the first so many and says how many were left out.
     ``part_tokens`` is the length of the parts that a long response is taken apart in. ``batch`` is the most claims
-    that one call rates; 0 leaves it to the judge.
+    that one call rates, or ``all``; 0 leaves it to the judge.
     """
 
     threshold: float | None = 0.6
@@ -54,28 +55,31 @@ class ClaimMetric(Metric):
     include_reasoning: bool = False
     max_claims: int = 0
     part_tokens: int = 400
-    batch: int = 0
+    batch: Batch = 0
     claims_of: ClassVar[Source] = "response"
     calls: ClassVar[int] = 2
+    modes: ClassVar[Mapping[str, Scale]] = MODES
+    """The scoring modes with their scales; the first of a scale is its name."""
     unit: ClassVar[str] = "claim"
     limits: ClassVar[tuple[str, ...]] = ("max_claims",)
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_claims": 0, "part_tokens": 10, "batch": 0})
 
     def check(self) -> None:
         """Refuse what cannot be meant."""
-        if self.scoring_mode not in tuple(MODES):  # a tuple, because what a record brings may not hash
-            self.refuse(
-                "scoring_mode", self.scoring_mode, "binary_yes_no (or binary, yes_no), or scale_1_5 (or likert)"
-            )
+        if self.scoring_mode not in tuple(self.modes):  # a tuple, because what a record brings may not hash
+            more = "".join(f", or {mode}" for mode in self.modes if mode not in MODES)
+            known = f"binary_yes_no (or binary, yes_no), or scale_1_5 (or likert){more}"
+            self.refuse("scoring_mode", self.scoring_mode, known)
         # One name for one mode, so that scores made in the same way have the same signature.
-        object.__setattr__(self, "scoring_mode", "scale_1_5" if self.scale is LIKERT else "binary_yes_no")
+        name = next(name for name, scale in self.modes.items() if scale is self.scale)
+        object.__setattr__(self, "scoring_mode", name)
         if self.threshold is None:
             self.refuse("threshold", None, "a number from 0 to 1")
 
     @property
     def scale(self) -> Scale:
         """The scale that the mode means."""
-        return MODES[self.scoring_mode]
+        return self.modes[self.scoring_mode]
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Write the claims, rate them, take the mean."""
@@ -88,7 +92,8 @@ class ClaimMetric(Metric):
     def claimless(self, record: Record, claims: ClaimSet, source: Source) -> Score:
         """The score where there is no claim to rate."""
         if claims.failure:
-            return self.without_value(record, "judge_failed", f"no claims: {claims.failure}")
+            failed = {"extraction_failed": True}
+            return self.without_value(record, "judge_failed", f"no claims: {claims.failure}", detail=failed)
         return self.without_value(record, "empty", f"the {source} makes no claims")
 
     def claim_score(self, record: Record, claims: ClaimSet, rated: Rated) -> Score:
@@ -97,7 +102,7 @@ class ClaimMetric(Metric):
             record,
             rated.verdicts,
             reason=rated.reason,
-            detail=self.rows(claims, rated.verdicts),
+            detail=self.rows(claims, rated),
             incomplete=f"not all claims: {claims.failure}" if claims.failure else "",
         )
 
@@ -105,15 +110,23 @@ class ClaimMetric(Metric):
         """The question about the claims."""
         raise NotImplementedError
 
-    def rows(self, claims: ClaimSet, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-        """One row a claim, in order, and the counts; the evidence is with the verdicts."""
-        rows = [self._row(verdict) for verdict in verdicts]
+    def rows(self, claims: ClaimSet, rated: Rated) -> dict[str, Any]:
+        """One row a claim, in order, and the counts; the evidence is with the verdicts.
+
+        With ``include_reasoning`` a line of reasoning for each claim, and then the one for all.
+        """
+        rows = [self._row(verdict) for verdict in rated.verdicts]
         decided = [row["verdict"] for row in rows]
         detail: dict[str, Any] = {
             "accepted": decided.count("ACCEPTED"),
             "rejected": decided.count("REJECTED"),
             "claims": rows,
         }
+        if self.include_reasoning:
+            lines = [f"{verdict.unit.text}: {verdict.reason or verdict.failure}" for verdict in rated.verdicts]
+            detail["reasoning"] = [*lines, *([rated.reason] if rated.reason else [])]
+        if claims.failure:
+            detail["extraction_failed"] = True
         if claims.duplicates:
             detail["duplicates"] = claims.duplicates
         if claims.left_out:
@@ -129,7 +142,7 @@ class ClaimMetric(Metric):
         return {
             "claim": unit.id,
             "text": unit.text,
-            "tokens": words_in(unit.text),
+            "tokens": round(usual_tokens(unit.text)),
             "part": unit.part,
             "confidence": unit.confidence,
             "verdict": decision,
@@ -150,6 +163,16 @@ def sentences_of(record: Record, source: Source) -> tuple[Unit, ...]:
         Unit(f"{record.id}/{name}/{n}", "sentence", text[span.start : span.end], span)
         for n, span in enumerate(sentences(text), 1)
     )
+
+
+def supported_by_contexts(
+    record: Record, claims: tuple[Unit, ...], scale: Scale, *, reasons: bool = False, batch: Batch = 0
+) -> Rate:
+    """Each claim against all contexts."""
+    return Rate(
+        "support", claims, scale, question=record.question or "", passages=record.passages,
+        reasons=reasons, evidence=True, batch=batch,
+    )  # fmt: skip
 
 
 def write_claims(

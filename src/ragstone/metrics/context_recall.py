@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.claimset import ClaimMetric, Source
-from ragstone.metrics.words import TO_CHECK, MetricWords, labels, one_score
+from ragstone.metrics.words import GOOD_RETRIEVAL, TO_CHECK, MetricWords, labels, one_score
 from ragstone.questions import Rate, Task
 from ragstone.types import Record, Unit
 
@@ -22,6 +22,7 @@ class ContextRecall(ClaimMetric):
     asks: ClassVar[tuple[Task, ...]] = ("claims", "support")
     suites: ClassVar[tuple[str, ...]] = ("reference",)
     source: ClassVar[str] = "RAGAS, context recall"
+    group: ClassVar[str] = GOOD_RETRIEVAL
     synonyms: ClassVar[Mapping[str, str]] = {"contextual_recall": "", "llm_context_recall": ""}
     claims_of: ClassVar[Source] = "reference"
     unit: ClassVar[str] = "reference claim"

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, cast
 from ragstone.metrics.base import Flow, Metric
 from ragstone.metrics.claimset import Source, sentences_of
 from ragstone.metrics.twotexts import COLUMNS, OTHER, counts_in, kind, side_labels, with_f1
-from ragstone.metrics.words import MetricWords, Sentence
+from ragstone.metrics.words import MATCHES_REFERENCE, MetricWords, Sentence
 from ragstone.models import ModelUser, SentenceEncoder, locate, short_name
 from ragstone.questions import Task
 from ragstone.signature import version_of
@@ -51,6 +51,7 @@ class RefAlign(Metric):
     unsigned: ClassVar[tuple[str, ...]] = ("enabled", "model")
     columns: ClassVar[tuple[str, ...]] = (*COLUMNS, SIMILARITY)
     source: ClassVar[str] = "Sentence-BERT, arXiv 1908.10084"
+    group: ClassVar[str] = MATCHES_REFERENCE
     synonyms: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("semantic_similarity", "answer_similarity", "embedding_similarity"),
                         "in its column refalign.similarity"),

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import ClassVar, Final
 
 from ragstone.metrics.base import Flow, Metric
-from ragstone.metrics.words import SUPPORTED, MetricWords
+from ragstone.metrics.words import MATCHES_REFERENCE, SUPPORTED, MetricWords
 from ragstone.questions import Task
 from ragstone.stats.overlap import bleu, chrf, rouge_l, rouge_n
 from ragstone.types import Record, Score
@@ -34,6 +34,7 @@ class RefMatch(Metric):
     calls: ClassVar[int] = 0
     columns: ClassVar[tuple[str, ...]] = tuple(MEASURES)
     source: ClassVar[str] = "chrF: Popović 2015; BLEU: Papineni et al. 2002; ROUGE: Lin 2004"
+    group: ClassVar[str] = MATCHES_REFERENCE
     synonyms: ClassVar[Mapping[str, str]] = {
         **{name: f"in its column refmatch.{name}" for name in ("bleu", "chrf", "rouge1", "rouge2")},
         **dict.fromkeys(("rouge", "rouge_score", "rougel", "rouge_l"), "in its column refmatch.rougeL"),

@@ -149,7 +149,7 @@ class RunFacts:
             summary=summary,
             lead=leading,
             ranked=_ranked_by(leading, summary),
-            headline=Headline.of(leading, entry, _below(run, leading)) if entry else None,
+            headline=Headline.of(leading, entry, run.store.bins(run.id, 1, leading)[leading][0]) if entry else None,
             doubts=doubts(cascades, entry) if entry else (),
             part=part_said(run.spec.get("extent", {})),
             judges=judges,
@@ -190,10 +190,6 @@ class RunFacts:
         if found is None:
             return shlex.join(["ragstone", "runs", *options])
         return shlex.join(["ragstone", "show", str(self.run.id), handle(found.record, position), *options])
-
-
-def _below(run: Run, metric: str) -> int:
-    return sum(row.value is not None and row.value < 1 for row in run.store.scores(run.id, metric))
 
 
 def lead(summary: Mapping[str, Any]) -> str:

@@ -73,7 +73,8 @@ def labels_of(score: str, verdicts: Iterable[Mapping[str, Any]]) -> Labels:
 def word(score: str, verdict: Mapping[str, Any]) -> str:
     """``not supported``, ``to check``, ``partly relevant``: a verdict in the words of its metric and its judge."""
     found, kind = labels_of(score, (verdict,)), kind_of(verdict)
-    return found.get(f"{kind} {'/'.join(verdict['unit'].split('/')[-2:-1])}", found[kind])
+    other = found.get(f"{kind} {'/'.join(verdict['unit'].split('/')[-2:-1])}", found[kind])
+    return found.get(verdict["label"], other) if kind == "no" else other
 
 
 def lead_order(score: str) -> tuple[int, ...]:
@@ -116,10 +117,12 @@ def folded(names: Iterable[str]) -> list[str]:
     """Names of scores for a sentence: all columns of a metric as the metric, some of them behind its name."""
     found: dict[str, list[str]] = {}
     for name in names:
-        metric, dot, column = name.partition(".")
-        found.setdefault(metric, []).extend([column] if dot else [])
+        metric, _, column = name.partition(".")
+        found.setdefault(metric, []).append(column)
     return [
-        metric if not columns or len(columns) == len(of_score(metric).columns) else f"{metric} ({', '.join(columns)})"
+        metric
+        if columns == [""] or len(columns) == len(of_score(metric).columns)
+        else f"{metric} ({', '.join(columns)})"
         for metric, columns in found.items()
     ]
 
@@ -134,7 +137,7 @@ def measures(names: Iterable[str]) -> dict[str, dict[str, Any]]:
             "unit": metric.unit,
             "task": metric.task(),
             "rank": metric.rank,
-            "holder": f"{name}.{metric.columns[0]}" if metric.columns else name,
+            "shown": [*metric.score_names()[: 1 if metric.table else None]] if metric.columns else [name],
             "labels": {_EMBEDDED: dict((metric.found_words or metric.words).labels), "": dict(metric.words.labels)},
         }
     return found
