@@ -135,6 +135,17 @@ def test_every_metric_has_the_labels_and_the_evidence_of_its_question(tmp_path: 
     assert hidden == {"answer_relevance", "claim_relevance", "nugget_recall", "nugget_relevance"}
 
 
+def test_claims_of_a_reference_are_rated_by_the_passages(tmp_path: Path) -> None:
+    """They are no part of the response. Claims that are compared with two texts have no page."""
+    run = run_of(tmp_path, [{**row, "reference": "It is made of steel."} for row in rows(2)], "reference")
+    assert ratable(run) == ["context_recall"]
+    drawn = sample(run, "context_recall")
+    assert (drawn.task, drawn.unit, drawn.evidence) == ("support", "reference claim", "passages")
+    assert [(unit.id, unit.text, unit.span) for unit in drawn.records[0].units] == [
+        (f"{drawn.records[0].id}/reference_claim/1", "It is made of steel.", None)
+    ]  # fmt: skip
+
+
 def test_the_scale_is_that_of_the_run(tmp_path: Path) -> None:
     """Also where the judge used only labels that another scale has too."""
     config = tmp_path / "ragstone.toml"
