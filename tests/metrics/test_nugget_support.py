@@ -44,7 +44,7 @@ def test_worked_numbers() -> None:
         "passages": {"p1": 0.0, "p2": pytest.approx(2 / 3)},
     }  # fmt: skip
     assert len(asked) == 2, "a call for each passage"
-    assert all(unit.importance is None for question in asked for unit in question.units)
+    assert all(unit.importance is None for question in asked if isinstance(question, Rate) for unit in question.units)
     assert found["best"].verdicts[0].unit.importance == "vital"
 
 
@@ -52,10 +52,12 @@ def test_a_pair_that_is_unjudged_might_have_been_the_best() -> None:
     found, _ = columns(find("nugget_support")(), about(*NUGGETS), grades(p1=["3", "0", None], p2=[None, None, None]))
     best = found["best"]
     assert (best.status, best.value, best.unjudged) == ("partial", 0.5, 1)
-    assert (best.low, best.high) == (pytest.approx(1 / 3), 1.0)
+    assert best.low == pytest.approx(1 / 3)
+    assert best.high == 1.0
     assert found["source"].status == "scored"
     found, _ = columns(find("nugget_support")(), about(*NUGGETS), grades(p1=["3", "0", "0"], p2=["0", None, "0"]))
-    assert (found["best"].status, found["best"].high) == ("partial", pytest.approx(2 / 3))
+    assert found["best"].status == "partial"
+    assert found["best"].high == pytest.approx(2 / 3)
     assert found["best"].reason == "1 of 6 pairs of nugget and passage unjudged"
 
 
