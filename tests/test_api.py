@@ -7,6 +7,7 @@ import io
 import sys
 import threading
 import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -664,13 +665,15 @@ class Terminal(io.StringIO):
         return True
 
 
-def seen(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO, **options: Any) -> str:
-    """What a person sees of ``evaluate``."""
+def seen(
+    monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO, how: Callable[..., Run] = api.evaluate, **options: Any
+) -> str:
+    """What a person sees of ``evaluate``, or of ``aevaluate``."""
     with monkeypatch.context() as changed:
         for name in ("PYTEST_CURRENT_TEST", "CI", "TERM"):
             changed.delenv(name, raising=False)
         changed.setattr("sys.stderr", stderr)
-        api.evaluate(rows(2), CLAIMS, scripted(), **options).store.close()
+        how(rows(2), CLAIMS, scripted(), **options).store.close()
     return stderr.getvalue()
 
 
@@ -683,6 +686,7 @@ def test_evaluate_shows_a_line_in_a_terminal_alone(monkeypatch: pytest.MonkeyPat
     assert called == [2]
     assert seen(monkeypatch, io.StringIO()) == seen(monkeypatch, Terminal(), progress=False) == ""
     assert "of 2 records" in seen(monkeypatch, io.StringIO(), progress=True)
+    assert seen(monkeypatch, Terminal(), lambda *given: asyncio.run(api.aevaluate(*given))).count("of 2 records") > 0
     with monkeypatch.context() as changed:
         changed.setattr("sys.stderr", terminal := Terminal())
         api.evaluate(rows(1), CLAIMS, scripted()).store.close()  # under pytest

@@ -22,7 +22,7 @@ from said import refusal, spec
 
 pytestmark = pytest.mark.usefixtures("alone")
 
-EVERYTHING = {"question": 9, "response": 9, "contexts": 9, "reference": 9, "nuggets": 9}
+EVERYTHING = {"question": 9, "response": 9, "contexts": 9, "reference": 9, "nuggets": 9, "relevant": 9}
 
 
 # ---- defaults and precedence

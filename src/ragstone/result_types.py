@@ -158,7 +158,15 @@ class MethodsDict(TypedDict):
     records: NotRequired[int]
 
 
-class InputDict(TypedDict):
+class MoreInputDict(TypedDict):
+    """Fields of the input that few records have; a citation is ``[start, end, [passage ids]]``."""
+
+    citations: NotRequired[list[list[Any]]]
+    relevant: NotRequired[dict[str, int]]
+    answerable: NotRequired[bool]
+
+
+class InputDict(MoreInputDict):
     """The input that a result repeats."""
 
     id: str

@@ -52,6 +52,7 @@ def test_of_two_candidates_for_a_field_is_said_which_was_taken() -> None:
     """By name, so that it can be counted; not of ids, of equal ones, or of what could not be the field."""
     record = record_of({"id": "a", "qid": "b", "query": "q", "topic": "t", "output": "r", "answer": "r", "prompt": 1})
     assert record.notes == ("question: read from 'query'; 'topic' also fits and is kept as meta",)
+    assert record_of({"id": "a", "question": "q", "topic": "what to group by"}).notes == ()
     record = record_of({"id": "a", "contexts": ["x"], "documents": ["y"], "passages": [3]})
     assert record.contexts == (Passage("1", "x", 1),)
     assert record.notes == ("contexts: read from 'contexts'; 'documents' also fits and is kept as meta",)

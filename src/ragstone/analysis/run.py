@@ -169,7 +169,7 @@ class Run:
         found = self.find(record)
         if found is not None:
             return found
-        ids = self._store.record_ids(self.id)
+        ids = list(self._store.ids(self.id).values())
         if not ids:
             raise InputError(f"run {self.id} has no results")
         near = difflib.get_close_matches(record, ids, 1, cutoff=0.5)

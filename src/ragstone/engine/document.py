@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         CallDict,
         CostDict,
         InputDict,
+        MoreInputDict,
         QuoteDict,
         ReadingDict,
         RepeatsDict,
@@ -118,8 +119,8 @@ class Weighed:
     """A record with its scores: ``document`` is its line of results.jsonl.
 
     ``shares`` has for each score the cost of those of its calls that no earlier score stands on, so that the
-    shares of all scores add up to the cost of the record. ``taken`` over from an earlier run, the scores hold no
-    verdicts; the document does.
+    shares of all scores add up to the cost of the record. ``taken`` over from an earlier run or from another process,
+    the scores hold no verdicts; the document does.
     """
 
     position: int
@@ -179,7 +180,20 @@ def input_of(record: Record, position: int) -> InputDict:
         "response": record.response,
         "reference": record.reference,
         "contexts": [{"id": p.id, "rank": p.rank, "text": p.text} for p in record.contexts or ()],
+        **_more_input(record),
     }
+
+
+def _more_input(record: Record) -> MoreInputDict:
+    """The fields that few records have."""
+    found: MoreInputDict = {}
+    if any(citation.passages for citation in record.citations):
+        found["citations"] = [[c.span.start, c.span.end, list(c.passages)] for c in record.citations]
+    if record.relevant is not None:
+        found["relevant"] = dict(record.relevant)
+    if record.answerable is not None:
+        found["answerable"] = record.answerable
+    return found
 
 
 def set_aside_document(record: str, position: int, error: str) -> Weighed:

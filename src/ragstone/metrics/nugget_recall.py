@@ -132,12 +132,6 @@ class NuggetRecall(BankMetric):
     unsigned: ClassVar[tuple[str, ...]] = (*Metric.unsigned, "create")
     in_suites: ClassVar[Mapping[str, Any]] = MappingProxyType({"create": False})
     source: ClassVar[str] = "TREC 2024 RAG track, arXiv 2411.09607, 2504.15068"
-    synonyms: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("correctness", "answer_correctness"), ""),
-        **dict.fromkeys(
-            ("context_recall", "contextual_recall"), "of the response; recall of the contexts alone is not measured"
-        ),
-    }
     elsewhere: ClassVar[Mapping[str, str]] = {"TREC RAG": "AutoNuggetizer"}
     group: ClassVar[str] = COMPLETE
     unit: ClassVar[str] = "nugget"

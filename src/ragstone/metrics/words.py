@@ -31,9 +31,10 @@ _VERBS: Final = ({"have": "have", "are": "are", "lack": "lack"}, {"have": "has",
 
 
 def labels(yes: str, partly: str, no: str, below: str) -> Labels:
-    """The words for the verdicts of a metric."""
+    """The words for the verdicts of a metric; a label of a scale may have a word of its own beside those of kinds."""
     kinds = {"yes": yes, "partly": partly, "no": no, "below": below}
-    return {**kinds, "unjudged": "unjudged", "trivial": "states nothing"}
+    own = {"contradicted": "contradicted", "not_mentioned": "not mentioned"}
+    return {**kinds, **own, "unjudged": "unjudged", "trivial": "states nothing"}
 
 
 SUPPORTED: Final = labels("supported", "partly supported", "not supported", "not fully supported")
@@ -56,7 +57,7 @@ class Sentence:
 
     def falling_short(self, count: int, signature: str) -> str:
         """The clause about so many responses below 1."""
-        fully = "fully " if "|scoring_mode:" in signature else ""
+        fully = "fully " if "|scoring_mode:scale" in signature else ""
         return self.short.format(**_VERBS[count < 2], fully=fully)
 
 
@@ -74,10 +75,17 @@ class MetricWords(NamedTuple):
 
 
 def one_score(
-    labels: Labels, of: str, short: str, unit: str = "", *, title: str = "", banded: bool = True
+    labels: Labels,
+    of: str,
+    short: str,
+    unit: str = "",
+    *,
+    title: str = "",
+    banded: bool = True,
+    beside: Mapping[str, str] = NOTHING,
 ) -> MetricWords:
-    """The words of a metric with one score."""
-    return MetricWords(labels, {"": title} if title else NOTHING, {"": Sentence(of, short, unit)}, banded)
+    """The words of a metric with one score; ``beside`` are the titles of columns that it may have besides."""
+    return MetricWords(labels, {**({"": title} if title else {}), **beside}, {"": Sentence(of, short, unit)}, banded)
 
 
 class Band(NamedTuple):

@@ -97,6 +97,8 @@ class Mapper:
             )
         question = reading.take("question", values.text)
         reference = reading.take("reference", values.text)
+        relevant = reading.take("relevant", values.grades, lenient=True)
+        answerable = reading.take("answerable", values.truth, lenient=True)
         overrides = self._overrides(reading)
         name = reading.take("id", values.identifier) or ""
         meta = _unfolded(reading.rest())
@@ -117,6 +119,8 @@ class Mapper:
             reference=reference,
             nuggets=nuggets,
             citations=citations or written or (),
+            relevant=relevant,
+            answerable=answerable,
             overrides=overrides,
             meta=meta,
             where=where,
@@ -298,10 +302,19 @@ class _Reading:
         self.notes.append(SAID_GOLD)
 
     def _say_others(self, field: str, taken: str, read: Callable[[Any, list[str]], Any]) -> None:
-        """A note for each further name whose value could have been the field and says something else."""
+        """A note for each further name whose value could have been the field and says something else.
+
+        A ``topic`` beside a ``question`` is what to group by.
+        """
         for name in self._names[field] if field != "id" else ():
             value = self.row.get(name)
-            if value is None or name in self._consumed or _is_blank(value) or value == self.row[taken]:
+            if (
+                value is None
+                or (taken, name) == ("question", "topic")
+                or name in self._consumed
+                or _is_blank(value)
+                or value == self.row[taken]
+            ):
                 continue
             with suppress(UnfitError):
                 read(value, [])

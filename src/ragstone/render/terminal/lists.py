@@ -89,7 +89,7 @@ def metric_list(look: Look) -> Page:
     suites = {"auto": "every metric that has its fields in the records and needs few calls", **suites}
     return page(
         *blocks,
-        section("Suites", indented(facts(suites.items(), 7))),
+        section("Suites", indented(facts(suites.items(), max(map(len, suites))))),
         Text("To describe one: ragstone metrics NAME", style="quiet"),
     )
 
@@ -294,7 +294,8 @@ def label_page_written(told: Mapping[str, Any], wanted: int, unit: str, look: Lo
     return page(facts([*lines, ("", to_paste(told["next"], look))]))
 
 
-def serving(address: str, name: str, run: int, look: Look) -> Page:
-    """The address of a page, while it is served."""
-    what = f"{flat(name)} {look.dot} run {run} {look.dot} on this machine only"
+def serving(address: str, run: Run | None, look: Look) -> Page:
+    """The address of a page, while it is served: a run's, or that of all."""
+    which = "all runs of the store" if run is None else f"{flat(run.name)} {look.dot} run {run.id}"
+    what = f"{which} {look.dot} on this machine only"
     return page(facts([("Page", Text(address, style="head")), ("", what), ("Stop", "Ctrl-C")]))
