@@ -94,7 +94,7 @@ def test_each_metric_says_what_it_is(name: str) -> None:
     kind = find(name)
     assert kind.title
     assert "\n" not in kind.title
-    assert set(kind.needs) <= {"question", "response", "contexts", "reference"}
+    assert set(kind.needs) <= {"question", "response", "contexts", "reference", "nuggets"}
     assert set(kind.asks) <= set(TASKS)
     assert kind.suites
     assert (kind.calls >= 1) == bool(kind.asks)

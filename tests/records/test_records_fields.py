@@ -206,6 +206,24 @@ def test_nuggets_keep_what_they_bring() -> None:
     assert record.notes == ("nuggets: a blank one, left out",)
 
 
+@pytest.mark.parametrize(
+    ("nugget", "sources"),
+    [
+        ({"docids": ["a", 7, "a"]}, ("a", "7")),
+        ({"references": [{"doc_id": "a", "text": "x"}, {"quality": 1}, None]}, ("a",)),
+        ({"sources": "a"}, ("a",)),
+        ({"docids": {"x": 1}, "references": [True]}, ()),
+    ],
+)
+def test_nuggets_name_the_passages_they_come_from(nugget: dict[str, Any], sources: tuple[str, ...]) -> None:
+    """Of nuggets that say the same the ids are joined; of an AutoJudge question those of its answers count too."""
+    record = record_of({"id": "a", "nuggets": [{"text": "x", **nugget}, {"text": "X", "docids": ["b"]}]})
+    assert [one.sources for one in record.nuggets or ()] == [(*sources, "b")]
+    answers = [{"answer": "x", **nugget}]
+    asked = {"query_id": "1", "nugget_bank": [{"question": "Who?", "docids": ["q"], "answers": answers}]}
+    assert [one.sources for one in record_of(asked).nuggets or ()] == [("q", *sources)]
+
+
 def test_a_trec_answer_becomes_text_and_citations() -> None:
     """Sentences are joined by one space; each has a span and the ids that its numbers point to."""
     record = record_of(
