@@ -94,7 +94,6 @@ def test_calls_that_depend_on_labels_are_no_exact_number(house: dict[str, Any]) 
         told = ragstone.estimate(traces(12), ["abstention"], "house", **house)
         sent = bill_of(ragstone.evaluate(traces(12), ["abstention"], "house", **house))["sent"]
         assert not told.exact
-        assert told.total.calls.low < told.total.calls.expected
         assert 0.75 * sent <= told.total.calls.expected <= 1.25 * sent
 
 
