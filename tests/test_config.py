@@ -407,6 +407,13 @@ def test_on_empty_holds_for_all_metrics(how: str) -> None:
     }
 
 
+def test_the_short_name_of_a_metric_is_the_metric() -> None:
+    """``relevance`` takes the parameters and the policy of claim_relevance, and runs once beside it."""
+    given = {"parameters": {"relevance": {"threshold": 0.9}}, "on_empty": "zero"}
+    (metric,) = choose(spec(metrics=["relevance", "claim_relevance"], **given), EVERYTHING)[0]
+    assert (metric.name, metric.threshold, metric.on_empty) == ("claim_relevance", 0.9, "zero")
+
+
 # ---- the choice of metrics
 
 

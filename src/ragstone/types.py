@@ -32,7 +32,8 @@ TRIVIAL: Final = "trivial"
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 RESPONSE: Final = "response"
-"""The id of the response where units are rated by it, as by a passage."""
+REFERENCE: Final = "reference"
+"""The id of the response, or of the reference, where units are rated by it as by a passage."""
 
 DETAILS: Final = "context_details"
 """The key of a record's ``meta`` for further fields of its passages, by passage id: score, judgment."""

@@ -15,6 +15,7 @@ Script = Callable[[Question[Any]], Any] | Mapping[Any, Any]
 
 QUESTION = "What kettle is it?"
 RESPONSE = "The kettle is steel. It boils fast. It costs ten."
+REFERENCE = "The kettle is steel and boils water in two minutes."
 CONTEXTS = ("The kettle is made of steel.", "Water boils in it within two minutes.")
 
 
@@ -31,6 +32,7 @@ def record(
 ) -> Record:
     """A record that has everything; contexts as texts."""
     texts = contexts or CONTEXTS
+    more.setdefault("reference", REFERENCE)
     return Record("r", question=question, response=response, contexts=None if no_contexts else passages(*texts), **more)
 
 
@@ -41,7 +43,7 @@ def weigh(metric: Metric, about: Record, script: Script) -> tuple[Score, list[Qu
     """
     scores, asked = drive(metric.flow(about), script)
     assert tuple(score.metric for score in scores) == tuple(map(metric.score_name, metric.gives()))
-    if not scores[0].verdicts:
+    if not scores[0].verdicts and metric.asks:
         assert len({(_goodness(metric, score), score.status, score.reason) for score in scores}) == 1
     return scores[0], asked
 

@@ -15,6 +15,9 @@ from ragstone.types import TRIVIAL, Record, Unit, Verdict
 
 METRICS = sorted(catalogue().items())
 BY_NAME = pytest.mark.parametrize("metric", [kind() for _, kind in METRICS], ids=[name for name, _ in METRICS])
+BY_JUDGE = pytest.mark.parametrize(
+    "metric", [kind() for _, kind in METRICS if kind.asks], ids=[name for name, kind in METRICS if kind.asks]
+)
 FINE = {
     "claims": ["One.", "Two."], "nuggetize": ["One.", "Two."], "importance": "vital", "support": "yes",
     "assign": "support", "relevance": "yes", "response_support": "2",
@@ -45,7 +48,7 @@ def verdict(value: float | None, *, trivial: bool = False, failure: str = "") ->
     return Verdict(Unit("r/claim/1", "claim", "x"), label, value, "j", failure=failure)
 
 
-@BY_NAME
+@BY_JUDGE
 def test_a_full_record_is_scored(metric: Metric) -> None:
     """With everything there and every verdict best the value is 1, and low and high agree."""
     score, asked = weigh(metric, full(metric), good_script)
@@ -98,7 +101,7 @@ def test_on_empty_is_one_policy_for_all(metric: Metric, policy: Any, value: floa
     assert (score.status, score.value, score.low, score.high) == ("empty", value, value, value)
 
 
-@BY_NAME
+@BY_JUDGE
 def test_a_judge_that_is_down_is_no_zero(metric: Metric) -> None:
     """No verdict at all: no value, any value possible, the cause said, and neither PASSED nor FAILED."""
     script = {**EVERYTHING_DOWN, "claims": DOWN}

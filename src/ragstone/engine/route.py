@@ -136,7 +136,7 @@ def signature_of(metric: Metric, routes: Routes, given: Mapping[Task, str] | Non
             steps.append((task, ">".join([*sure, who[-1]])))
             continue
         steps.append((task, who[0] if len(who) == 1 else f"[{','.join(who)}]{route.aggregate}{_weights(route)}"))
-    return signature(metric.name, changed, steps)
+    return signature(metric.name, {**changed, **metric.made_with()}, steps)
 
 
 def _weights(route: Route) -> str:

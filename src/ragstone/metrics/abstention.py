@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, NamedTuple, cast
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.claimset import supported_by_contexts, write_claims
 from ragstone.metrics.passages import passage_relevance
-from ragstone.metrics.words import MetricWords, labels
+from ragstone.metrics.words import ANSWERS, MetricWords, labels
 from ragstone.questions import ANSWERED, YES_NO, Rate, Task
 from ragstone.stats.means import mean, reaches
 from ragstone.types import NOTHING, Record, Scale, Score, Span, Status, Unit, Verdict
@@ -39,11 +39,12 @@ class AbstentionRates(Metric):
     title: ClassVar[str] = "whether a response answers with support where it can, and abstains where it cannot"
     needs: ClassVar[tuple[str, ...]] = ("question", "response")
     asks: ClassVar[tuple[Task, ...]] = ("claims", "support", "relevance")
-    suites: ClassVar[tuple[str, ...]] = ()
+    suites: ClassVar[tuple[str, ...]] = ("abstention",)
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     lower_is_better: ClassVar[tuple[str, ...]] = ("answered_unsupported", "abstained_wrongly")
     calls: ClassVar[int] = 3
     source: ClassVar[str] = "own; the four outcomes of selective question answering"
+    group: ClassVar[str] = ANSWERS
     synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("refusal", "rejection", "noise_robustness", "negative_rejection", "unanswerable"), ""
     )
@@ -89,7 +90,7 @@ class AbstentionRates(Metric):
 
     def _answered(self, record: Record) -> Flow[Placement]:
         """Whether enough of the claims are supported, by the questions of grounding."""
-        claims = yield from write_claims(record, 400, 0)
+        (claims,) = yield from write_claims(record, 400, 0)
         if not claims.units:
             none = "it answers and makes no claims"
             return Placement(failure=claims.failure and f"no claims: {claims.failure}", empty=none)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.citation_marks import NUMBERINGS, CitedSentence, cited_sentences
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, MetricWords, Sentence
+from ragstone.metrics.words import RIGHT_CITATIONS, SUPPORTED, TO_CHECK, MetricWords, Sentence
 from ragstone.questions import SUPPORT_3, Rate, Rated, Task
 from ragstone.types import Passage, Record, Scale, Score, Unit, Verdict
 
@@ -39,7 +39,7 @@ class Citations(Metric):
     title: ClassVar[str] = "whether cited passages support the sentences, and which sentences lack a citation"
     needs: ClassVar[tuple[str, ...]] = ("response", "contexts")
     asks: ClassVar[tuple[Task, ...]] = ("support",)
-    suites: ClassVar[tuple[str, ...]] = ()
+    suites: ClassVar[tuple[str, ...]] = ("citations",)
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     calls: ClassVar[int] = 3
     source: ClassVar[str] = "TREC 2024 RAG track, arXiv 2504.15205; ALCE, arXiv 2305.14627"
@@ -47,6 +47,7 @@ class Citations(Metric):
         **{column: f"in its column citations.{column}" for column in COLUMNS},
         **dict.fromkeys(("citation_quality", "citation_accuracy", "attribution"), ""),
     }
+    group: ClassVar[str] = RIGHT_CITATIONS
     unit: ClassVar[str] = "citation"
     rank: ClassVar[int] = 25
     words: ClassVar[MetricWords] = MetricWords(

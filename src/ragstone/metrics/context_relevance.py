@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.passages import passage_relevance
-from ragstone.metrics.words import RELEVANT, MetricWords
+from ragstone.metrics.words import GOOD_RETRIEVAL, RELEVANT, MetricWords
 from ragstone.questions import Task
 from ragstone.stats.means import rounded
 from ragstone.types import Record, Score
@@ -27,11 +27,17 @@ class ContextRelevance(Metric):
     asks: ClassVar[tuple[Task, ...]] = ("relevance",)
     suites: ClassVar[tuple[str, ...]] = ("triad",)
     source: ClassVar[str] = "the RAG triad (TruLens)"
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "TruLens": "context_relevance",
+        "RAGAS": "context_relevance, context_precision",
+        "DeepEval": "contextual_relevancy, contextual_precision",
+    }
     synonyms: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("context_relevancy", "contextual_relevancy", "relevance", "relevancy"), ""),
+        **dict.fromkeys(("context_relevancy", "relevancy"), ""),
         **dict.fromkeys(("context_precision", "contextual_precision"), "without the order of the passages"),
     }
     unit: ClassVar[str] = "passage"
+    group: ClassVar[str] = GOOD_RETRIEVAL
     rank: ClassVar[int] = 40
     words: ClassVar[MetricWords] = MetricWords(labels=RELEVANT)
 

@@ -10,8 +10,8 @@ from typing import ClassVar, Final
 from ragstone.metrics import contradiction
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.claimset import response_sentences
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, MetricWords, one_score
-from ragstone.questions import GRADE_0_3, SUPPORT_CONTRADICT, Rate, Task
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, MetricWords, one_score
+from ragstone.questions import GRADE_0_3, SUPPORT_CONTRADICT, Batch, Rate, Task
 from ragstone.types import Record, Scale, Score
 
 SCALES: Final[Mapping[str, Scale]] = {"scale_0_3": GRADE_0_3, contradiction.MODE: SUPPORT_CONTRADICT}
@@ -23,8 +23,8 @@ class Groundedness(Metric):
 
     Sentences that state nothing are marked trivial by the same call, left out, counted and listed.
     ``scoring_mode``: ``scale_0_3``, or ``support_contradict`` for supported, not mentioned or contradicted.
-    ``reasons`` asks for one sentence of reason each. ``batch`` is the most sentences that one call rates; 0 leaves it
-    to the judge. Source: the RAG triad (TruLens).
+    ``reasons`` asks for one sentence of reason each. ``batch`` is the most sentences that one call rates, or ``all``;
+    0 leaves it to the judge. Source: the RAG triad (TruLens).
     """
 
     name: ClassVar[str] = "groundedness"
@@ -33,6 +33,8 @@ class Groundedness(Metric):
     asks: ClassVar[tuple[Task, ...]] = ("support",)
     suites: ClassVar[tuple[str, ...]] = ("triad",)
     source: ClassVar[str] = "the RAG triad (TruLens)"
+    elsewhere: ClassVar[Mapping[str, str]] = {"TruLens": "groundedness", "Azure": "groundedness"}
+    group: ClassVar[str] = TRUE_TO_PASSAGES
     columns: ClassVar[tuple[str, ...]] = contradiction.COLUMNS
     lower_is_better: ClassVar[tuple[str, ...]] = (contradiction.COLUMN,)
     unit: ClassVar[str] = "sentence"
@@ -49,7 +51,7 @@ class Groundedness(Metric):
 
     scoring_mode: str = "scale_0_3"
     reasons: bool = False
-    batch: int = 0
+    batch: Batch = 0
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"batch": 0})
 
     def check(self) -> None:

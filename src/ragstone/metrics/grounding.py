@@ -9,7 +9,7 @@ from typing import ClassVar
 from ragstone.metrics import contradiction
 from ragstone.metrics.base import Flow
 from ragstone.metrics.claimset import MODES, ClaimMetric, supported_by_contexts
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, MetricWords, one_score
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, MetricWords, one_score
 from ragstone.questions import SUPPORT_CONTRADICT, Rate, Task
 from ragstone.types import Record, Scale, Score, Unit
 
@@ -28,11 +28,18 @@ class Grounding(ClaimMetric):
     asks: ClassVar[tuple[Task, ...]] = ("claims", "support")
     suites: ClassVar[tuple[str, ...]] = ("claims",)
     source: ClassVar[str] = "RAGAS, arXiv 2309.15217; FActScore, arXiv 2305.14251"
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "RAGAS": "faithfulness",
+        "DeepEval": "faithfulness",
+        "LlamaIndex": "faithfulness",
+        "Phoenix": "hallucination",
+    }
     synonyms: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("faithfulness", "factuality", "factual_consistency"), ""),
+        **dict.fromkeys(("factuality", "factual_consistency"), ""),
         "hallucination": "its opposite: the share of claims that the contexts do support",
     }
 
+    group: ClassVar[str] = TRUE_TO_PASSAGES
     modes: ClassVar[Mapping[str, Scale]] = {**MODES, contradiction.MODE: SUPPORT_CONTRADICT}
     columns: ClassVar[tuple[str, ...]] = contradiction.COLUMNS
     lower_is_better: ClassVar[tuple[str, ...]] = (contradiction.COLUMN,)

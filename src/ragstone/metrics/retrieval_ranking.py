@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.passages import passage_relevance, passage_unit
-from ragstone.metrics.words import RELEVANT, MetricWords, ScoreTable
+from ragstone.metrics.words import GOOD_RETRIEVAL, RELEVANT, MetricWords, ScoreTable
 from ragstone.questions import Task
 from ragstone.types import DETAILS, NOTHING, Record, Score, Verdict
 
@@ -61,7 +61,7 @@ class RetrievalRanking(Metric):
     instead: ClassVar[tuple[str, ...]] = ("question", "contexts")
     asks: ClassVar[tuple[Task, ...]] = ("relevance",)
     brings: ClassVar[tuple[Task, ...]] = ("relevance",)
-    suites: ClassVar[tuple[str, ...]] = ()
+    suites: ClassVar[tuple[str, ...]] = ("retrieval",)
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     in_suites: ClassVar[Mapping[str, Any]] = MappingProxyType({"ask": False})
     unsigned: ClassVar[tuple[str, ...]] = (*Metric.unsigned, "ask")
@@ -74,6 +74,7 @@ class RetrievalRanking(Metric):
             ("context_precision", "contextual_precision"), "in its column retrieval_ranking.average_precision"
         ),
     }
+    group: ClassVar[str] = GOOD_RETRIEVAL
     unit: ClassVar[str] = "passage"
     rank: ClassVar[int] = 45
     words: ClassVar[MetricWords] = MetricWords(

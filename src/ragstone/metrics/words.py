@@ -1,4 +1,4 @@
-"""The words of a metric: for its verdicts, for the sentence about its mean, for its columns and its bands.
+"""The words of a metric: what it tells a user, its verdicts, the sentence about its mean, its columns and its bands.
 
 Screens and pages ask the metric for them and know none by name, so a metric of another package is shown like these.
 """
@@ -10,6 +10,18 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ragstone.types import NOTHING
+
+TRUE_TO_PASSAGES: Final = "Is it true to the passages?"
+ANSWERS: Final = "Does it answer the question?"
+COMPLETE: Final = "Is it complete?"
+MATCHES_REFERENCE: Final = "Does it match the reference?"
+GOOD_RETRIEVAL: Final = "Was retrieval good?"
+RIGHT_CITATIONS: Final = "Are the citations right?"
+OWN_CRITERIA: Final = "By your own criteria"
+GROUPS: Final = (
+    TRUE_TO_PASSAGES, ANSWERS, COMPLETE, MATCHES_REFERENCE, GOOD_RETRIEVAL, RIGHT_CITATIONS, OWN_CRITERIA,
+)  # fmt: skip
+"""What users ask, in the order of the list of metrics; a metric's ``group`` is one of them, or a text of its own."""
 
 Labels = Mapping[str, str]
 """The word for a verdict by kind; ``below`` is for several of which some are ``no`` and some ``partly``."""

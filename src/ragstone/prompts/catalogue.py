@@ -190,8 +190,8 @@ def check_packaged() -> dict[str, list[str]]:
     for entry in entries():
         path = f"{entry.task}/{entry.file.name}"
         try:
-            if entry.task == "formats":
-                parse_shape(entry.text, path)
+            if entry.task in prompts.SHARED:
+                parse_shape(entry.text, path, prompts.SHARED[entry.task])
                 continue
             template = prompts.load(entry.task, entry.name, entry.version)
             found = problems(template) if entry.task in TASKS else []

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from ragstone.records.ids import Names
 from ragstone.records.jsontext import kind, opened
+from ragstone.records.python_values import literal
 from ragstone.segment import division, folded, located
 from ragstone.types import Assignment, Citation, Importance, Nugget, Passage, Span
 
@@ -57,6 +59,7 @@ NO_IMPORTANCE: Final = "nuggets: an importance that is neither vital nor okay, t
 NO_ASSIGNMENT: Final = "nuggets: an assignment that is no degree of support, taken as not given"
 NO_DIVISION: Final = "contexts: 'sentences' that are no list of texts, not used"
 DIVIDED: Final = "give its own sentences in their order, or leave 'sentences' out"
+WRITTEN: Final = "contexts: a list written as a text, read as a list"
 ELSEWHERE: Final = "use a field mapping to read another column"
 
 
@@ -92,7 +95,9 @@ def text(value: Any, _: list[str]) -> str:
 def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[str, dict[str, Any]]]:
     """Contexts in the order of their list, and by passage id what else their objects say (score, title...)."""
     if isinstance(value, str):
-        value = [value] if value.strip() else []
+        listed = _written_list(value)
+        notes += [WRITTEN] if listed is not None else []
+        value = listed if listed is not None else [value] if value.strip() else []
     if not isinstance(value, list):
         raise UnfitError(f"expected a list of passages or one string, found {kind(value)}")
     if all(type(item) is str for item in value):  # as most records have them
@@ -112,6 +117,16 @@ def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[st
         Passage(name, body, rank) for rank, (name, (_, body, _)) in enumerate(zip(names, found, strict=True), 1)
     )
     return made, {name: rest for name, (_, _, rest) in zip(names, found, strict=True) if rest}
+
+
+def _written_list(text: str) -> list[Any] | None:
+    """The passages of a text that is a list, as JSON or as Python prints it; None for any other text."""
+    if text.lstrip()[:1] != "[":
+        return None
+    found = opened(text)
+    with suppress(ValueError):
+        found = literal(text) if found is text else found
+    return found if isinstance(found, list) and all(isinstance(item, str | dict) for item in found) else None
 
 
 def _say_form(bodies: Sequence[str], notes: list[str]) -> None:

@@ -26,6 +26,7 @@ from ragstone.questions import (
     ANSWERED,
     SUPPORT_CONTRADICT,
     TASKS,
+    TEXTS,
     YES_NO,
     Question,
     Rate,
@@ -41,7 +42,7 @@ from ragstone.questions import (
 from ragstone.signature import text_libraries
 from ragstone.types import TRIVIAL, Passage, Quote, Scale, Span, Unit, Verdict
 
-VERSION: Final = "embedded-8"
+VERSION: Final = "embedded-9"
 GENERAL: Final[Special] = "general"
 """What a sentence rests on that states nothing, or rightly says that something is not there."""
 
@@ -149,7 +150,7 @@ class ComputedJudge:
             body["level"] = level_of([unit.level for unit in units])
         elif question.task != "importance":
             body["passages"] = [passage.text for passage in question.passages]
-            body["ranks"] = [passage.rank for passage in question.passages]
+            body["ranks"] = [TEXTS.get(passage.id, passage.rank) for passage in question.passages]
             body["trivial"] = question.skippable and all(unit.level == "sentence" for unit in units)
         replies = yield (self._call(question, body, repeat, len(units)),)
         found = _read(replies, units=len(units))
