@@ -87,6 +87,16 @@ def test_calls_are_exact_where_nothing_depends_on_answers(names: list[str], hous
         assert told.total.calls.expected == bill["sent"] == server.count
 
 
+def test_calls_that_depend_on_labels_are_no_exact_number(house: dict[str, Any]) -> None:
+    """An answer is asked about further and an abstention is not: labels are assumed in turn, and the bill is near."""
+    with FakeServer(answer=realistic) as server:
+        at(server.url, house)
+        told = ragstone.estimate(traces(12), ["abstention"], "house", **house)
+        sent = bill_of(ragstone.evaluate(traces(12), ["abstention"], "house", **house))["sent"]
+        assert not told.exact
+        assert 0.75 * sent <= told.total.calls.expected <= 1.25 * sent
+
+
 def test_what_is_in_the_store_is_free_and_its_answers_are_used(house: dict[str, Any]) -> None:
     """After the run nothing is left to do, halfway through the other half is; claims are the real ones."""
     with FakeServer(answer=realistic) as server:

@@ -236,12 +236,12 @@ def test_a_trec_answer_becomes_text_and_citations() -> None:
         }
     )  # fmt: skip
     assert (record.id, record.question, record.response) == ("12", "Why?", "One é. Two.  🪨 three")
-    assert [citation.passages for citation in record.citations] == [("d2", "d1"), (), ("d2", "x", "d1")]
+    assert [citation.passages for citation in record.citations] == [("d2", "d1"), (), ("d2", "[5]", "x", "d1")]
     assert record.response is not None
     spans = [record.response[c.span.start : c.span.end] for c in record.citations]
     assert spans == ["One é.", "Two. ", "🪨 three"]
     assert record.meta == {"run_id": "r", "references": ["d1", "d2"], "response_length": 5}
-    assert record.notes == ("response: a citation that points to nothing, left out",)
+    assert record.notes == ("response: a citation that points to nothing",)
 
 
 def test_citations_point_into_the_contexts_where_there_are_no_references() -> None:
