@@ -597,6 +597,8 @@ def test_a_near_miss_is_suggested() -> None:
     ):
         with open_records([{"id": "a", **row}]) as source:
             assert survey(source).near_misses == ((said,) if said else ())
+    with open_records([{"train": [RECORD], "test": [RECORD]}]) as source:
+        assert survey(source).near_misses == ("no records; did you mean --records train[]?",)
 
 
 @pytest.mark.parametrize(
