@@ -21,10 +21,10 @@ from ragstone.judges import prompting
 from ragstone.judges import spec as judge_spec
 from ragstone.judges.base import Judge
 from ragstone.judges.panel import Aggregate
-from ragstone.judges.spec import NLI, NLI_ANSWERS, Spec
+from ragstone.judges.spec import FLEX_TIMEOUT, NLI, NLI_ANSWERS, Spec, Tier
 from ragstone.options import DEADLINE, DEFAULT_JUDGE, FILE, STORE, TRIES, OnError, RunOptions, option_named, options_of
 from ragstone.questions import TASKS, Task
-from ragstone.records import Cut, Layout
+from ragstone.records import Cut, Layout, Shard
 from ragstone.render.text import shorten
 from ragstone.types import NOTHING
 
@@ -154,6 +154,8 @@ class RunSpec:
     cut: Cut = field(default_factory=Cut)
     layout: Layout = field(default_factory=Layout)
     engine: Settings = ENGINE
+    workers: int | None = None
+    shard: Shard | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON for run.json: it has names of variables, never a key."""
@@ -248,6 +250,8 @@ def resolve(given: RunOptions) -> RunSpec:
         cut=Cut(options.limit, options.sample, options.seed),
         layout=Layout(options.input_format or "", options.records_path or ""),
         store=Path(cast("str", options.store)),
+        workers=options.workers,
+        shard=None if options.shard is None else Shard.parse(options.shard),
     )
 
 
@@ -341,8 +345,17 @@ def _specs(used: Sequence[str], options: RunOptions, given: RunOptions, file: Ta
         prompts = [(f"{origin}: judges.{name}.prompts", table["prompts"])] if "prompts" in table else []
         # Checked for every judge, also where it has no prompts.
         prompted = prompting.prompted(spec, given, *prompts, (f"{origin}: prompts", file.get("prompts", {})))
-        specs[name] = replace(prompted if prompting.is_prompted(spec) else spec, **limits)
+        specs[name] = replace(_tiered(prompted, options.tier) if prompting.is_prompted(spec) else spec, **limits)
     return specs
+
+
+def _tiered(spec: Spec, said: Tier | None) -> Spec:
+    """Set the service tier, with the patience that it takes."""
+    tier = said or spec.tier
+    if tier == "flex" and not spec.preset.flex:
+        known = [name for name, preset in judge_spec.providers().items() if preset.flex]
+        raise ConfigError(f"judge '{spec.name}': its provider has no flex tier; {', '.join(known)} have one")
+    return replace(spec, tier=tier, timeout=max(spec.timeout, FLEX_TIMEOUT) if tier == "flex" else spec.timeout)
 
 
 def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:

@@ -319,6 +319,10 @@ class RunOptions:
         setting="run.max_tokens", example=5000000, least=0,
         note="Max tokens of one run, in and out.",
     )
+    tier: Literal["standard", "flex"] | None = option(
+        "--tier", help="flex: about half the price, slower replies (OpenAI, Azure, Gemini) [default: standard]",
+        commands=f"{SENDING} estimate",
+    )
     limit: int | None = option(
         "--limit", metavar="N", help="Use only the first N records of each file.", commands=READING, least=1
     )
@@ -332,6 +336,16 @@ class RunOptions:
         "--estimate/--no-estimate", help="Estimate the cost first, to compare with the bill [default: if quick]",
         commands=RUNS,
     )
+    workers: int | None = option(
+        "--workers", metavar="N", help="Processes on this machine [default: a core each if judged in one thread]",
+        commands=f"{RUNS} merge", setting="run.workers", example=4, least=1,
+        note="Processes that share the records. Without it: as many as cores for judges that compute in one thread, as "
+        "embedded does, and 1 for others.",
+    )
+    shard: str | None = option(
+        "--shard", metavar="I/N", help="Evaluate shard I (from 1) of N; -o DIR collects them for: ragstone merge DIR",
+        commands="run",
+    )
     rpm: int | None = option(
         "--rpm", metavar="N", help="Max requests per minute per endpoint and key; 0: no limit.",
         commands=SENDING, least=0,
@@ -344,8 +358,13 @@ class RunOptions:
         "--out", "-o", metavar="DIR", help="Write results, summary, run and report to this folder.", commands=RUNS
     )
     cases: bool = option("--cases", help="With -o: also write one file per record.", commands=RUNS, unless=False)
+    zstd: bool = option(
+        "--zstd", help="With -o: write results.jsonl.zst, about a sixth as large.", commands=f"{RUNS} merge",
+        unless=False,
+    )
     report: bool = option(
-        "--report/--no-report", help="With -o: also write report.html [default: yes]", commands=RUNS, unless=True
+        "--report/--no-report", help="With -o: also write report.html [default: yes]", commands=f"{RUNS} merge",
+        unless=True,
     )
     name: str | None = option(
         "--name", metavar="NAME", help="Name of the run, not a number [default: the input's]", commands=f"{RUNS} assign"
@@ -373,7 +392,7 @@ class RunOptions:
         commands=SENDING, unless=False,
     )
     store: Path | str | None = option(
-        "--store", metavar="PATH", help="Path of the store",
+        "--store", metavar="PATH", help="Path of the store", commands=f"{EVERY} merge",
         setting="run.store", variable="RAGSTONE_STORE", default=STORE,
         note="File of calls and results. The variable RAGSTONE_STORE and the flag --store win over it.",
     )

@@ -156,14 +156,14 @@ def test_the_keyboard_goes_from_record_to_record(page: Chromium) -> None:
 
 def test_groups_are_listed_with_their_means(browser: Chromium, held: Held, tmp_path: Path) -> None:
     """Where records belong together: each group's means and pairs, the lowest difference on top."""
-    found = compare(held.first, held.second, by="meta.kind", out=tmp_path / "by.html")
+    found = compare(held.first, held.second, by="meta.topic", out=tmp_path / "by.html")
     browser.open((tmp_path / "by.html").as_uri())
     cells = browser.evaluate(
         "[...document.querySelectorAll('.apart-groups tbody tr')].map((row) =>"
         " [row.cells[0].textContent, Number(row.cells[3].textContent.replace('\\u2212', '-')),"
         " Number(row.cells[5].textContent)])"
     )
-    assert {name for name, _, _ in cells} == {"manual", "leaflet", "guide"}
+    assert {name for name, _, _ in cells} == {"culture", "food", "products", "science", "travel", "work and law"}
     assert [points for _, points, _ in cells] == sorted(points for _, points, _ in cells)
     leading = found["grounding"].paired
     assert leading is not None

@@ -8,7 +8,7 @@ import pytest
 from material import DOWN, columns, record
 
 from ragstone import evaluate
-from ragstone.metrics.abstention import COLUMNS, Abstention
+from ragstone.metrics.abstention import COLUMNS, AbstentionRates
 from ragstone.questions import ANSWERED, Question, Rate, Write
 from ragstone.testing import ScriptedJudge
 from ragstone.types import Record
@@ -28,7 +28,7 @@ def script(answers: Any, support: Any = (), relevance: Any = ()) -> Any:
 
 def falls(about: Record, *answers: Any) -> tuple[str, list[str]]:
     """The column that a record falls into, and the steps that were asked."""
-    scores, asked = columns(Abstention(), about, script(*answers))
+    scores, asked = columns(AbstentionRates(), about, script(*answers))
     assert sum(score.value or 0.0 for score in scores.values()) == 1
     return next(name for name, score in scores.items() if score.value), [question.task for question in asked]
 
@@ -66,7 +66,7 @@ def test_what_cannot_be_told_is_no_outcome(answers: Any, status: str, reason: st
             return DOWN
         return script(*answers)(question)
 
-    scores, _ = columns(Abstention(), record(), answer)
+    scores, _ = columns(AbstentionRates(), record(), answer)
     assert {score.value for score in scores.values()} == {None}
     assert {score.status for score in scores.values()} == {status}
     assert all(score.reason.startswith(reason) for score in scores.values())

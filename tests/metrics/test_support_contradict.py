@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from material import RESPONSE, columns, record
@@ -80,9 +80,13 @@ def test_the_embedded_judge_names_what_differs() -> None:
 
 def test_a_run_fails_where_too_much_is_contradicted() -> None:
     """A column's name alone is that of every metric; the units named are the contradicted ones."""
-    labels = {"support": ["contradicted", "not_mentioned", "supported"]}
     row = {"id": "r", "question": "What?", "contexts": ["Steel."], "response": RESPONSE}
-    run = evaluate([row], "groundedness", ScriptedJudge(labels), parameters={"groundedness": MODE})
+    run = evaluate(
+        [row],
+        "groundedness",
+        ScriptedJudge({"support": ["contradicted", "not_mentioned", "supported"]}),
+        parameters={"groundedness": MODE},
+    )
     (decision,) = check(run, max={"contradicted": 0}).decisions
     assert (decision.threshold.metric, decision.outcome) == ("groundedness.contradicted", "failed")
     assert decision.said == "mean 33 % of 1 record; required: at most 0 %"
@@ -93,7 +97,7 @@ def test_a_run_fails_where_too_much_is_contradicted() -> None:
 def test_records_that_fell_out_could_be_contradicted() -> None:
     """A most is not met by luck: with the unjudged record at its worst the mean could be above the limit."""
     rows = [{"id": n, "question": "What?", "contexts": ["Steel."], "response": f"It is {n}."} for n in "ab"]
-    judge = ScriptedJudge(lambda q: ["supported"] if "It is a." in q.units[0].text else [None])
+    judge = ScriptedJudge(lambda q: ["supported" if "a." in unit.text else None for unit in cast("Rate", q).units])
     run = evaluate(rows, "groundedness", judge, parameters={"groundedness": MODE})
     (decision,) = check(run, max={"contradicted": 0.2}).decisions
     assert decision.outcome == "error"

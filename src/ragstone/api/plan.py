@@ -7,12 +7,13 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 from ragstone import __version__, metrics
 from ragstone.config import RunSpec, Step, objects, resolve
-from ragstone.engine import Route, Routes, signature_of
+from ragstone.engine import Route, Routes, input_of, signature_of, to_json
 from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
 from ragstone.judges.cascade import Calibrated
@@ -52,7 +53,7 @@ class Plan:
     """The plan of a run: its metrics, the judges of each step, and why metrics are left out.
 
     ``given`` names what stands in a judge's place where every record brings a step's answer. ``notes`` are warnings
-    for the user.
+    for the user. ``digest`` is that of all records, if it is wanted.
     """
 
     spec: RunSpec
@@ -66,6 +67,12 @@ class Plan:
     bank: Bank | None = None
     qrels: Qrels | None = None
     notes: tuple[str, ...] = ()
+    digest: str = ""
+
+    @property
+    def total(self) -> int:
+        """How many records the run evaluates."""
+        return self.survey.total if self.survey.in_shard is None else self.survey.in_shard
 
     @property
     def prices(self) -> PriceBook:
@@ -116,22 +123,15 @@ class Plan:
 
 
 @contextlib.contextmanager
-def planned(source: Any, options: RunOptions) -> Iterator[Plan]:
-    """Plan a run; its input is open as long as the context lasts."""
+def planned(source: Any, options: RunOptions, *, digest: bool = False) -> Iterator[Plan]:
+    """Plan a run; its input is open as long as the context lasts. ``digest`` says whether one is wanted."""
     spec = resolve(options)
-    generators = {options.generator or ""} - {""}
-
-    def inspect(record: Record) -> None:
-        check_overrides(record)
-        generator = record.meta.get("generator")
-        if isinstance(generator, str) and len(generators) < GENERATORS:
-            generators.add(generator)
-
+    generators = _Generators({options.generator or ""} - {""})
     bank, qrels = bank_of(spec, source), qrels_of(spec, source)
-    with open_source(source, spec, inspect, bank, qrels) as records:
-        plan = _plan(spec, records, objects(options.judge), bank, qrels)
+    with open_source(source, spec, generators, bank, qrels) as records:
+        plan = _plan(spec, records, objects(options.judge), bank, qrels, sha256() if digest else None)
         notes = [
-            *_judging_itself(plan.judges.values(), generators),
+            *_judging_itself(plan.judges.values(), generators.names),
             *([f"{bank.name}: {note}" for note in bank.notes] if bank else []),
             *(f"{name} is short for {metrics.blocks()[name]}" for name in _short_names(spec.metrics)),
             *_absent(plan),
@@ -141,10 +141,32 @@ def planned(source: Any, options: RunOptions) -> Iterator[Plan]:
         yield replace(plan, notes=tuple(notes))
 
 
-def _plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank | None, qrels: Qrels | None) -> Plan:
+@dataclass(frozen=True, slots=True)
+class _Generators:
+    """Checks each record, and collects the names of the models that wrote the responses."""
+
+    names: set[str]
+
+    def __call__(self, record: Record) -> None:
+        check_overrides(record)
+        generator = record.meta.get("generator")
+        if isinstance(generator, str) and len(self.names) < GENERATORS:
+            self.names.add(generator)
+
+
+def _plan(
+    spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank | None, qrels: Qrels | None, digest: Any
+) -> Plan:
     judges, routes = make_routes(spec, given)
     brought = _Brought(bank, qrels)
-    found = survey(source, brought.add)
+
+    def look(record: Record) -> None:
+        brought.add(record)
+        if digest is not None:
+            more = (record.nuggets, record.citations, record.overrides, record.meta)
+            digest.update(to_json([input_of(record, 0), *more]))
+
+    found = survey(source, look, spec.shard)
     if bank is not None and not found.present["nuggets"]:
         raise ConfigError(f"{bank.name} has no nuggets for any record of {source.name}: {brought.trouble()}")
     answers = brought.given()
@@ -160,7 +182,8 @@ def _plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank 
     if spec.default.cascade:  # not every step has one, so that each is told by name
         tasks = [task for task in routes.asked if task not in spec.steps]
         spec = replace(spec, steps={**{task: _step(routes.of(task)) for task in tasks}, **spec.steps})
-    return Plan(spec, source, found, judges, routes, chosen, left_out, answers, bank, qrels)
+    told = "" if digest is None else digest.hexdigest()
+    return Plan(spec, source, found, judges, routes, chosen, left_out, answers, bank, qrels, digest=told)
 
 
 def _chosen(

@@ -149,11 +149,11 @@ def check(
 
 def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Path | None) -> None:
     """ConfigError if an output file is standard output, an input, or another output."""
-    from ragstone.analysis.run_files import ABOUT, REPORT, RESULTS, SUMMARY
+    from ragstone.analysis.run_files import ABOUT, REPORT, RESULTS, SUMMARY, ZSTD
     from ragstone.output.target import refuse_inputs
 
     folders = [Path(name) for name in runs if name]
-    of_runs = [folder / name for folder in folders for name in (RESULTS, ABOUT, REPORT, SUMMARY)]
+    of_runs = [folder / name for folder in folders for name in (RESULTS, f"{RESULTS}{ZSTD}", ABOUT, REPORT, SUMMARY)]
     for number, path in enumerate(paths):
         if str(path) == "-":
             raise ConfigError("--junit and --markdown are written to files; name them")

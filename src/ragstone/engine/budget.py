@@ -39,6 +39,11 @@ class Limits:
     def __bool__(self) -> bool:
         return (self.cost, self.calls, self.tokens) != (None, None, None)
 
+    def divided(self, among: int) -> Limits:
+        """Return one of so many equal parts."""
+        calls, tokens = (None if most is None else most // among for most in (self.calls, self.tokens))
+        return Limits(None if self.cost is None else self.cost / among, calls, tokens)
+
 
 @dataclass(slots=True)
 class Amount:
@@ -232,10 +237,11 @@ class Budget:
     def _price(self, judge: Judge, given: int, written: int, usage: Usage = Usage()) -> float | None:  # noqa: B008 - frozen
         if judge.backend.free or self._prices.costs_nothing(judge.id):
             return 0.0
-        return self._prices.cost(
+        dollars = self._prices.cost(
             judge.id, judge.provider, judge.model, input_tokens=given, output_tokens=written,
             cached_tokens=usage.cached or 0, saved_tokens=usage.saved or 0,
         )  # fmt: skip
+        return None if dollars is None else usage.rate * dollars
 
     def _fits(self, more: Amount) -> bool:
         spent, held, limits = self._spent, self._held, self.limits

@@ -119,8 +119,8 @@ class Weighed:
     """A record with its scores: ``document`` is its line of results.jsonl.
 
     ``shares`` has for each score the cost of those of its calls that no earlier score stands on, so that the
-    shares of all scores add up to the cost of the record. ``taken`` over from an earlier run, the scores hold no
-    verdicts; the document does.
+    shares of all scores add up to the cost of the record. ``taken`` over from an earlier run or from another process,
+    the scores hold no verdicts; the document does.
     """
 
     position: int

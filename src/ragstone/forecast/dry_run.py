@@ -299,8 +299,10 @@ class Forecaster:
             )
             for output in (0.0, written.expected)
         )  # fmt: skip
-        for_output = None if dollars is None or for_input is None else dollars - for_input
-        return _New(judge, given, written, for_input, for_output)
+        if dollars is None or for_input is None:
+            return _New(judge, given, written, None, None)
+        rate = getattr(judge.backend, "rate", 1.0)
+        return _New(judge, given, written, rate * for_input, rate * (dollars - for_input))
 
     def _counter(self, judge: Judge, task: Task) -> TokenCounter:
         at = (judge.id, task)

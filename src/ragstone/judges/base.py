@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -79,7 +79,7 @@ class Usage:
     """Tokens of one reply as the endpoint counted them; None where it did not say.
 
     ``cached`` (read from the provider's prefix cache) and ``saved`` (written to it) of the input, and ``reasoning`` of
-    the output, are parts, not additions.
+    the output, are parts, not additions. ``rate`` is the price of the reply as a share of the standard one.
     """
 
     input: int | None = None
@@ -87,6 +87,7 @@ class Usage:
     cached: int | None = None
     reasoning: int | None = None
     saved: int | None = None
+    rate: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +148,7 @@ def reply_to_json(reply: Reply, units: int = 0) -> bytes:
             "text": reply.text,
             "finish": reply.finish,
             "reasoning": reply.reasoning,
-            "usage": [
-                usage.input,
-                usage.output,
-                usage.cached,
-                usage.reasoning,
-                *([usage.saved] if usage.saved else []),
-            ],
+            "usage": astuple(usage)[: 4 if usage.rate == 1 and not usage.saved else None],
             "notes": reply.notes,
             "units": units,
         }
@@ -183,10 +178,10 @@ class Backend(Protocol):
     """Answers calls. ``open`` and ``close`` frame a run; ``send`` answers one call or raises BackendError.
 
     ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money;
-    ``timeout`` is its own patience with one call. A backend that sends nothing anywhere may say so by an attribute
-    ``inside``, one whose answers to the same call are always equal by ``steady``, one that only looks them up by
-    ``lookup``; all are False unless it has them. One that answers in this process may have ``seconds``, the usual time
-    of a call, for estimates.
+    ``timeout`` is its own patience with one call; one with a ``rate`` expects that share of the standard price. A
+    backend that sends nothing anywhere may say so by an attribute ``inside``, one whose answers to the same call
+    are always equal by ``steady``, one that only looks them up by ``lookup``; all are False unless it has them. One
+    that answers in this process may have ``seconds``, the usual time of a call, for estimates.
     """
 
     @property

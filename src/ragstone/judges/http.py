@@ -17,7 +17,7 @@ import re
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
@@ -52,6 +52,8 @@ _TOO_LONG: Final = re.compile(
 """What servers say of a request that is longer than the model's context, whatever the status."""
 _NO_CREDIT: Final = re.compile(r"credit balance is too low|reached your specified .{0,20}usage limits", re.IGNORECASE)
 """What some endpoints say with status 400 instead of 402."""
+_NO_CAPACITY: Final = re.compile(r"resource.?unavailable|capacity|\bunavailable\b", re.IGNORECASE)
+"""What endpoints say where their flex tier has no room, with status 429, 498 (Groq) or 503 (Gemini)."""
 _LOADING: Final = re.compile(r"loading model|model is (?:still )?(?:being )?load", re.IGNORECASE)
 
 
@@ -81,6 +83,9 @@ class HttpBackend(ABC):
         self._limits = spec.rpm, spec.tpm
         self.strict = spec.structured == "schema"
         self.key_header = preset.key_header
+        self.rate = preset.flex if spec.tier == "flex" else 1.0
+        self._tier = spec.tier
+        self._falls_back = spec.tier_fallback
         self._refused: dict[str, str] = {}
         self._key = ""
         self._session: aiohttp.ClientSession | None = None
@@ -99,6 +104,14 @@ class HttpBackend(ABC):
     @abstractmethod
     def usage(self, answer: Any) -> Usage:
         """Read the tokens of an answer, whatever JSON it is."""
+
+    def in_tier(self, body: bytes, tier: str) -> bytes:  # noqa: ARG002 - see a dialect
+        """Return the request for a service tier of the provider."""
+        return body
+
+    def tier_of(self, answer: Any) -> str:  # noqa: ARG002 - see a dialect
+        """Return the tier that an answer says it had; empty if it does not say."""
+        return ""
 
     @abstractmethod
     def read(self, answer: Any) -> Reply:
@@ -164,6 +177,12 @@ class HttpBackend(ABC):
         digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
         return RateLimits(f"{self.url} {digest}", *self._limits)
 
+    def divide(self, among: int, machines: int = 1) -> None:
+        """Keep one part of the limits of so many processes, of this machine's its concurrency too; at least 1 each."""
+        self.concurrency = max(1, self.concurrency * machines // among)
+        rpm, tpm = (limit and max(1, limit // among) for limit in self._limits)
+        self._limits = rpm, tpm
+
     async def open(self) -> None:
         """Read the key and make the connection pool; BackendError when the key's variable is not set."""
         import aiohttp  # noqa: PLC0415 - 130 ms to import, for LLM judges only
@@ -203,14 +222,19 @@ class HttpBackend(ABC):
 
     async def send(self, call: Call) -> Reply:
         """Ask once; BackendError for anything but an answer."""
+        tier = self._tier
         for requests in itertools.count(1):
             body = self.fitted(call.body)
-            status, headers, data = await self._post(body)
+            status, headers, data = await self._post(self.in_tier(body, tier))
             if status == 200:
-                return self._reply(data, requests, allowance(headers))
+                return self._reply(data, requests, allowance(headers), tier)
             error = _error_object(data)
-            if not self.refusal(status, error, body):
-                raise self._error(status, headers, error, data)
+            if self.refusal(status, error, body):
+                continue
+            found = self._error(status, headers, error, data, tier)
+            if not (tier != "standard" and self._falls_back and (found.no_capacity or "service_tier" in str(found))):
+                raise found
+            tier = "standard"
         raise AssertionError("there is always another request, or an end")
 
     async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
@@ -256,24 +280,33 @@ class HttpBackend(ABC):
 
     # ---- answers
 
-    def _reply(self, data: bytes, requests: int, left: Allowance | None) -> Reply:
+    def _reply(self, data: bytes, requests: int, left: Allowance | None, tier: str) -> Reply:
         answer: Any = None
         try:
             answer = orjson.loads(data)
             read = self.read(answer)
         except (orjson.JSONDecodeError, KeyError, IndexError, TypeError, AttributeError) as error:
             found = self.without_key(data[:2000].decode("utf-8", "replace"))[:80]
-            raise self._unusable(f"not a chat completion: {found!r}", answer) from error
+            raise self._unusable(f"not a chat completion: {found!r}", answer, tier) from error
         text, reasoning = read.text, read.reasoning
         if read.finish == "error":  # a failure that came with status 200
-            raise self._unusable(f"the endpoint failed: {self.without_key(text or 'no message')[:200]}", answer)
+            raise self._unusable(f"the endpoint failed: {self.without_key(text or 'no message')[:200]}", answer, tier)
         if len(self._key) >= SECRET_LENGTH:  # a reply is kept
             text, reasoning = self.without_key(text), self.without_key(reasoning)
-        return Reply(text, read.finish, reasoning, self.usage(answer), self.notes(), requests, left)
+        notes = self.notes()
+        if tier != self._tier:
+            notes += (f"the {self._tier} tier had no capacity; asked the {tier} tier",)
+        return Reply(text, read.finish, reasoning, self._charged(answer, tier), notes, requests, left)
 
-    def _unusable(self, said: str, answer: Any) -> BackendError:
-        """Return the error of an unusable reply, with its tokens: it may be charged for."""
+    def _charged(self, answer: Any, tier: str) -> Usage:
+        """Return the tokens of an answer at the price of the tier that it had, by its own word if it says."""
         usage = self.usage(answer)
+        cheap = (self.tier_of(answer) or tier) == "flex"
+        return replace(usage, rate=self.rate) if cheap and usage != Usage() else usage
+
+    def _unusable(self, said: str, answer: Any, tier: str) -> BackendError:
+        """Return the error of an unusable reply, with its tokens: it may be charged for."""
+        usage = self._charged(answer, tier)
         spent = None if usage == Usage() else astuple(usage)
         return self.trouble(said, retryable=True, spent=spent, lost=spent is None)
 
@@ -281,14 +314,17 @@ class HttpBackend(ABC):
         """Return an error of this judge."""
         return BackendError(f"{self.judge}: {said}", judge=self.judge, **more)
 
-    def _error(self, status: int, headers: Mapping[str, str], error: Mapping[str, Any], data: bytes) -> BackendError:
+    def _error(
+        self, status: int, headers: Mapping[str, str], error: Mapping[str, Any], data: bytes, tier: str
+    ) -> BackendError:
         whole = said_by(error) or data[:2000].decode("utf-8", "replace")
         said = " ".join(self.without_key(whole).split())[:300]
         code = str(error.get("code") or error.get("type") or "")
         hint = ""
         fatal = too_long = False
         exceeded = bool(_TOO_LONG.search(said))
-        retryable = status in RETRYABLE and not exceeded
+        retryable = status in (*RETRYABLE, 498) and not exceeded
+        no_capacity = tier == "flex" and status in (429, 498, 503) and bool(_NO_CAPACITY.search(f"{said} {code}"))
         loading = status == 503 and bool(_LOADING.search(said))
         wait = retry_after(headers)
         if status in (401, 403) and not _MODERATED.search(said):
@@ -307,6 +343,8 @@ class HttpBackend(ABC):
             fatal, hint = True, "the address redirects elsewhere; give the final base URL"
         elif loading:
             hint = "the server is loading its model; deadline under [engine] says how long it is waited for"
+        elif no_capacity or "service_tier" in said:
+            hint = "tier_fallback = true in the judge's table asks the standard tier where flex is not available"
         elif status == 429 and (wait or 0.0) <= MINUTE:
             hint = "set --rpm (or rpm in the judge's table) to the requests a minute that the endpoint allows"
         return self.trouble(
@@ -318,6 +356,7 @@ class HttpBackend(ABC):
             too_long=too_long,
             status=status,
             loading=loading,
+            no_capacity=no_capacity,
             allowance=allowance(headers),
         )
 

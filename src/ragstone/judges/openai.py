@@ -65,7 +65,16 @@ class OpenAIBackend(HttpBackend):
         usable = given and all(isinstance(limit, int) and limit > 0 for limit in (*given, replies))
         return Size(len(body), texts, len(orjson.dumps(form)) if form else 0, max(given) * replies if usable else None)
 
+    def in_tier(self, body: bytes, tier: str) -> bytes:
+        """The tier is no part of the request's key: the answer is the same."""
+        return body if tier == "standard" else body[:-1] + f',"service_tier":"{tier}"}}'.encode()
+
     # ---- answers
+
+    def tier_of(self, answer: Any) -> str:
+        """The tier that it was charged for."""
+        said = answer.get("service_tier") if isinstance(answer, dict) else None
+        return said if isinstance(said, str) else ""
 
     def read(self, answer: Any) -> Reply:
         """The first choice."""

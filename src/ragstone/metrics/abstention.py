@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, cast
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.claimset import supported_by_contexts, write_claims
@@ -13,7 +13,7 @@ from ragstone.metrics.passages import passage_relevance
 from ragstone.metrics.words import ANSWERS, MetricWords, labels
 from ragstone.questions import ANSWERED, YES_NO, Rate, Task
 from ragstone.stats.means import mean, reaches
-from ragstone.types import NOTHING, Record, Scale, Score, Span, Unit, Verdict
+from ragstone.types import NOTHING, Record, Scale, Score, Span, Status, Unit, Verdict
 
 COLUMNS: Final = ("answered_supported", "answered_unsupported", "abstained_rightly", "abstained_wrongly")
 
@@ -28,7 +28,7 @@ class Placement(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Abstention(Metric):
+class AbstentionRates(Metric):
     """Four rates that add up to 1: answers with and without support, abstaining rightly and though answerable.
 
     ``support``: share of an answer's claims that the contexts support, from which on it is supported. ``level``: where
@@ -65,8 +65,9 @@ class Abstention(Metric):
 
     def check(self) -> None:
         """Refuse what cannot be meant."""
-        if isinstance(self.support, bool) or not isinstance(self.support, int | float) or not 0 <= self.support <= 1:
-            self.refuse("support", self.support, "a number from 0 to 1")
+        support = cast("object", self.support)
+        if isinstance(support, bool) or not isinstance(support, int | float) or not 0 <= support <= 1:
+            self.refuse("support", support, "a number from 0 to 1")
 
     @property
     def scale(self) -> Scale:
@@ -123,8 +124,8 @@ class Abstention(Metric):
             "verdicts_in": "" if lead else self.score_name(COLUMNS[0]), "detail": placed.detail if lead else {},
         }  # fmt: skip
         if not placed.column:
-            status, reason = ("judge_failed", placed.failure) if placed.failure else ("empty", placed.empty)
-            return self.without_value(record, status, reason, column=column, **common)
+            status: Status = "judge_failed" if placed.failure else "empty"
+            return self.without_value(record, status, placed.failure or placed.empty, column=column, **common)
         value = float(column == placed.column)
         return Score(
             self.score_name(column), record.id, value, "scored", low=value, high=value,
@@ -133,4 +134,4 @@ class Abstention(Metric):
         )  # fmt: skip
 
 
-METRIC = Abstention
+METRIC = AbstentionRates

@@ -49,9 +49,9 @@ def cited_sentences(record: Record, numbering: str) -> tuple[list[CitedSentence]
     """
     text = record.response or ""
     if any(citation.passages for citation in record.citations):
-        spans = [citation.span for citation in record.citations]
+        given = [citation.span for citation in record.citations]
         own = [list(dict.fromkeys(citation.passages)) for citation in record.citations]
-        return _sentences(record, spans, own, ()), "record"
+        return _sentences(record, given, own, ()), "record"
     marks = list(_marks(text, record))
     numbers = [one for mark in marks for one in mark.cited if isinstance(one, int)]
     first = {"from_0": 0, "from_1": 1}.get(numbering, int(0 not in numbers))

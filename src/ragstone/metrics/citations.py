@@ -176,7 +176,10 @@ class Citations(Metric):
 
 def _pairs(record: Record, sentences: Sequence[CitedSentence]) -> list[Pair]:
     """The citations in their order, each a unit with the words of its sentence."""
-    every = [(one, cited) for one in sentences for cited in (*one.passages, *one.unknown)]
+    every: list[tuple[CitedSentence, Passage | str]] = []
+    for one in sentences:
+        every += [(one, passage) for passage in one.passages]
+        every += [(one, mark) for mark in one.unknown]
     return [
         (one, cited, replace(one.unit, id=f"{record.id}/citation/{n}", parent=one.unit.id))
         for n, (one, cited) in enumerate(every, 1)

@@ -64,6 +64,10 @@ class Template:
     system: jinja2.Template
     user: jinja2.Template
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process parses it again: what jinja compiled cannot be sent."""
+        return parse, (self.text, self.origin)
+
     @property
     def name(self) -> str:
         """The style's name with its language: ``short_cot``, ``short_cot.ru``."""
@@ -99,6 +103,12 @@ class Shape:
 
     digest: str
     part: jinja2.Template
+    source: tuple[str, str]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As of a template."""
+        text, part = self.source
+        return parse_shape, (text, "", part)
 
     def render(self, **variables: Any) -> str:
         """Render the wording."""
@@ -148,7 +158,7 @@ def parse(text: str, name: str) -> Template:
 def parse_shape(text: str, name: str, part: str) -> Shape:
     """Parse the wording of a shared part."""
     _, parts = _read(text, name, (part,))
-    return Shape(digest(text), _compiled(parts[part], name))
+    return Shape(digest(text), _compiled(parts[part], name), (text, part))
 
 
 def digest(text: str) -> str:

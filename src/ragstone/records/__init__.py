@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from ragstone.records.banks import Bank, autojudge_line, bank_line, read_bank
 from ragstone.records.bytestream import COMPRESSIONS
-from ragstone.records.cut import Cut
+from ragstone.records.cut import Cut, Shard
 from ragstone.records.exports import EXPORTS, Layout
 from ragstone.records.fields import ALIASES, Fields, offered
 from ragstone.records.file_formats import READERS
@@ -41,6 +41,7 @@ __all__ = [
     "Note",
     "Qrels",
     "SetAside",
+    "Shard",
     "Source",
     "Survey",
     "autojudge_line",

@@ -174,6 +174,14 @@ class Source:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process needs to read it; temporary files stay this one's."""
+        return {name: value for name, value in self.__dict__.items() if name != "_delete"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._delete = weakref.finalize(self, _unlink, [])
+
     def _guarded(self, part: InputPart) -> Rows:
         """The reader's items; where it breaks off after some were read, the rest counts as one that is set aside."""
         count = 0

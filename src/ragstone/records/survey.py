@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ragstone.errors import ConfigError
+from ragstone.records.cut import Shard
 from ragstone.records.fields import WORDS, near_miss
 from ragstone.records.ids import REPEATED, Names
 from ragstone.records.source import Inspect, SetAside, Source
@@ -14,7 +15,7 @@ from ragstone.types import Record
 
 MAX_MESSAGES: Final = 20
 MAX_NOTES: Final = 50
-SURVEYED: Final = ("question", "response", "contexts", "reference", "nuggets", "citations", "relevant", "answerable")
+SURVEYED: Final = ("question", "response", "contexts", "reference", "nuggets", "citations", "relevant")
 MAY_BE_BLANK: Final = {
     "question": "question: blank",
     "response": "response: blank",
@@ -62,6 +63,8 @@ class Survey:
     """The keys of the first row, for whoever has to say where a field is; nothing where records came as they are."""
     recognised: tuple[str, ...] = ()
     """A line on each export of another tool: what it is, how many traces and records, and what is left out."""
+    in_shard: int | None = None
+    """Records of the shard, those set aside included; None where all are read."""
     meant: Mapping[str, str] = field(default_factory=dict)
     """Main fields that no record has, and the option that probably brings each."""
 
@@ -90,7 +93,7 @@ class Survey:
         return tuple(lines)
 
 
-def survey(source: Source, inspect: Inspect | None = None) -> Survey:
+def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None = None) -> Survey:
     """Read all of a source once; memory grows by the hash of each id alone.
 
     ``inspect`` is shown each record; an InputError that it raises is that record's error: raised as a
@@ -98,11 +101,12 @@ def survey(source: Source, inspect: Inspect | None = None) -> Survey:
     has. Other errors as the source's own.
     """
     names = Names()
-    records = set_aside = overridden = 0
+    records = set_aside = overridden = in_shard = 0
     messages: list[str] = []
     present, blank = dict.fromkeys(SURVEYED, 0), dict.fromkeys(MAY_BE_BLANK, 0)
     notes = Notes()
     for outcome in source.read(names, inspect):
+        in_shard += shard is not None and shard.has(outcome.id)
         if isinstance(outcome, SetAside):
             set_aside += 1
             if set_aside <= MAX_MESSAGES:
@@ -128,7 +132,8 @@ def survey(source: Source, inspect: Inspect | None = None) -> Survey:
         meant = {"records": f"--records {next(iter(places))}[]"}
     return Survey(
         source.name, records, set_aside, tuple(messages), names.renamed, dict(names.repeats), present, blank,
-        overridden, notes.ranked(), source.mapper.columns, source.recognised, meant,
+        overridden, notes.ranked(), source.mapper.columns, source.recognised,
+        None if shard is None else in_shard, meant,
     )  # fmt: skip
 
 
@@ -155,7 +160,7 @@ def has(record: Record, field: str) -> bool:
     if field == "contexts":
         return any(passage.text.strip() for passage in record.contexts or ())
     value = getattr(record, field)
-    if field in ("relevant", "answerable"):  # an empty map is a question without relevant passages
+    if field == "relevant":  # an empty map is a question without relevant passages
         return value is not None
     return bool(value.strip() if isinstance(value, str) else value)
 

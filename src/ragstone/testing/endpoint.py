@@ -20,8 +20,7 @@ import orjson
 
 from ragstone.testing.behaviour import CUT, FAULTS, GONE, HANG, RESET, Behaviour, Knobs, Outcome, Scripted, from_plain
 from ragstone.testing.messages import as_chat, from_chat
-from ragstone.testing.prefix_cache import PrefixCache
-from ragstone.testing.rate_limits import Meter, asked_to_wait
+from ragstone.testing.rate_limits import Meter, PrefixCache, asked_to_wait
 from ragstone.testing.replies import Draws, fitting
 
 BYTES_PER_TOKEN: Final = 4
@@ -318,6 +317,7 @@ class Endpoint:
             "created": CREATED,
             "model": model,
             "choices": choices,
+            **({"service_tier": request["service_tier"]} if "service_tier" in request else {}),
         }
         if scripted.usage is not None:
             completion["usage"] = dict(scripted.usage)

@@ -26,7 +26,7 @@ SCRIPTS: Final[Mapping[str, Sequence[str]]] = {
     "compare": ("elements", "numbers", "words", "source", "look", "marks", "differences", "moved", "compare"),
     "label": ("elements", "numbers", "source", "look", "marks", "labels", "evidence", "label"),
     "agree": ("elements", "numbers", "source", "look", "charts", "agreement", "agree"),
-    "runs": ("elements", "numbers", "words", "source", "look", "runs"),
+    "runs": ("elements", "numbers", "words", "source", "look", "charts", "runs"),
 }  # fmt: skip
 """The scripts of each kind of page, in the order in which they are put together."""
 

@@ -79,6 +79,7 @@ def overview_of(
         "set_aside": summary["set_aside"],
         "input": run.spec.get("input", run.name),
         "judge": ", ".join(told.judges),
+        "panel": len(told.judges) > 1,
         "lead": leading,
         "ranked": told.ranked,
         "sentence": [part.as_json() for part in sentence(summary["records"], told.headline, told.doubts, group)],

@@ -156,7 +156,7 @@ function scoreLine(record, tabs) {
         el('dt', null, named(score.metric)),
         el(
           'dd',
-          null,
+          score.value === null ? null : { class: 'toned', css: tone(score.value) },
           el(
             'a',
             {
