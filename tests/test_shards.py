@@ -103,6 +103,11 @@ def test_what_is_missing_is_named(source: Path) -> None:
     folder = source.parent / "all"
     with pytest.raises(ConfigError, match=r"no shards\.json in it"):
         merged(source)
+    folder.mkdir()
+    (folder / "shards.json").write_text("[]")
+    with pytest.raises(ConfigError, match="not written by run --shard"):
+        merged(source)
+    (folder / "shards.json").unlink()
     api.run(str(source), shard(source, 2)).store.close()
     with pytest.raises(ConfigError) as raised:
         merged(source)
