@@ -223,9 +223,10 @@ class RunOptions:
     ``judge`` is a name for every step, or ``STEP=NAME`` for one, or several of these. ``[A,B]`` in the place of a name
     is a panel, ``A>B`` a cascade: A answers where it is confident enough, B the rest. A judge may also be an object.
     ``parameters`` maps a metric to changed parameters, ``fields`` a canonical field to a path. ``only_failed`` is an
-    earlier run, by number or name, or True for the last of this input. ``progress`` shows how far ``evaluate`` is; None
-    does so in a terminal and in a notebook, but not under pytest or CI. ``on_start`` receives the progress before the
-    first call, ``on_result`` each line of results.jsonl. The help texts of the fields say what the others do.
+    earlier run, by number or name, or True for the last of this input. ``progress`` shows how far ``evaluate`` or
+    ``aevaluate`` is; None does so in a terminal and in a notebook, but not under pytest or CI. ``on_start`` receives
+    the progress before the first call, ``on_result`` each line of results.jsonl. The help texts of the fields say what
+    the others do.
     """
 
     # fmt: off
@@ -250,6 +251,10 @@ class RunOptions:
     topics: Path | str | None = option(
         "--topics", metavar="FILE", help="Questions by topic, for records without their own.",
         commands=f"{EVERY} validate", setting="run.topics", example="topics.jsonl",
+    )
+    qrels: Path | str | None = option(
+        "--qrels", metavar="FILE", help="Relevant passages by topic (TREC qrels); they replace the records' own.",
+        commands="run estimate validate", setting="run.qrels", example="qrels.txt",
     )
     aggregate: Literal["mean", "median", "majority", "min", "max"] | None = option(
         "--panel", metavar="HOW", help="Combine a panel's verdicts: mean, median, majority, min or max",
@@ -313,6 +318,10 @@ class RunOptions:
         "--max-tokens", metavar="N", help="Stop before using more tokens (in + out); exits 4.",
         setting="run.max_tokens", example=5000000, least=0,
         note="Max tokens of one run, in and out.",
+    )
+    tier: Literal["standard", "flex"] | None = option(
+        "--tier", help="flex: about half the price, slower replies (OpenAI, Azure, Gemini) [default: standard]",
+        commands=f"{SENDING} estimate",
     )
     limit: int | None = option(
         "--limit", metavar="N", help="Use only the first N records of each file.", commands=READING, least=1

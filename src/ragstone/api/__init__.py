@@ -18,6 +18,7 @@ _HOMES: Final = {
     "judge_check": ("Checked", "check_judge", "known_judges"),
     "cache": ("CacheInfo", "Prune", "Pruning", "cache_info", "prune_cache"),
     "comparing": ("check", "compare", "opened"),
+    "demo": ("demo",),
     "estimating": ("estimate", "forecast"),
     "labelling": ("label",),
     "nuggets": (

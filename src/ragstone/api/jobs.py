@@ -58,13 +58,16 @@ class Earlier:
         if row is None:
             return None
         document = orjson.loads(row.document)
-        part = orjson.loads(to_json(input_of(record, position)))
+        part = {
+            **dict.fromkeys(("citations", "relevant", "answerable")),
+            **orjson.loads(to_json(input_of(record, position))),
+        }
         if any(document.get(name) != value for name, value in part.items()):
             return None
-        wanted = {name: signature for metric, signature in metrics for name in metric.score_names()}
+        wanted = {name: signature for metric, signature in metrics for name in map(metric.score_name, metric.gives())}
         if {score["metric"]: score["signature"] for score in document["scores"]} != wanted:
             return None
-        rows = {row.metric: row for row in self._store.scores_of(self.run, position)}
+        rows = {row.metric: row for row in self._store.scores(self.run, after=position - 1, until=position)}
         if rows.keys() != wanted.keys():
             return None
         ordered = [(rows[score["metric"]], score) for score in document["scores"]]
@@ -199,7 +202,9 @@ def _all_jobs(plan: Plan, share: Share) -> Iterator[Job]:
         elif record.overrides:
             changed = tuple(metric.overridden(record.overrides.get(metric.name, NOTHING)) for metric in plan.metrics)
             yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in changed))
-        elif record.nuggets is not None and not plan.given:  # some records bring a bank, and some do not
+        elif (record.nuggets is not None and "nuggetize" not in plan.given) or (
+            record.relevant is not None and "relevance" not in plan.given
+        ):  # some records bring it, and some do not
             yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in plan.metrics))
         else:
             yield Job(position, record.id, record, base)

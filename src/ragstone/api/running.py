@@ -20,7 +20,7 @@ from ragstone.analysis.summary import summarize
 from ragstone.api.jobs import Earlier, jobs_of, settled
 from ragstone.api.keywords import takes
 from ragstone.api.loop import wait_for
-from ragstone.api.plan import Plan, bank_of, check_overrides, open_source, planned
+from ragstone.api.plan import Plan, bank_of, check_overrides, open_source, planned, qrels_of
 from ragstone.api.progress import drawn
 from ragstone.api.shards import ShardRun, Shards
 from ragstone.api.workers import Workers, shared
@@ -60,7 +60,8 @@ def evaluate(source: Any, options: RunOptions) -> Run:
 @takes(RunOptions)
 async def aevaluate(source: Any, options: RunOptions) -> Run:
     """Evaluate records as ``evaluate`` does, from a coroutine."""
-    return await _evaluated(source, options)
+    with drawn(options) as shown:
+        return await _evaluated(source, shown)
 
 
 def score(
@@ -101,7 +102,7 @@ def validate(source: Any, options: RunOptions) -> tuple[Survey, dict[str, int]]:
             made = all(has(record, wanted) for wanted in metric.wants) or all(has(record, f) for f in metric.instead)
             able[name] += ready and made
 
-    with open_source(source, spec, inspect, bank_of(spec, source)) as records:
+    with open_source(source, spec, inspect, bank_of(spec, source), qrels_of(spec, source)) as records:
         return survey(records), able
 
 

@@ -334,8 +334,8 @@ def export(
         typer.Option("--format", "-f", metavar="FORM", help="Format [default: by file extension, else jsonl]"),
     ] = None,
     rows: Annotated[
-        Literal["scores", "verdicts"],
-        typer.Option("--rows", metavar="scores|verdicts", help="Rows of a csv or parquet table."),
+        Literal["scores", "verdicts", "sentences"],
+        typer.Option("--rows", metavar="scores|verdicts|sentences", help="Rows of a csv or parquet table."),
     ] = "scores",
     out: Annotated[
         str | None,

@@ -17,7 +17,7 @@ class Spent:
     """Calls and tokens of one kind; ``dollars`` is None as soon as one price in it is unknown.
 
     ``cached_tokens`` are a part of the input, ``reasoning_tokens`` of the output. ``unmetered`` calls came without
-    counts.
+    counts. ``seconds`` is the time of answered calls, added up; calls at the same time count each.
     """
 
     calls: int = 0
@@ -26,6 +26,7 @@ class Spent:
     cached_tokens: int = 0
     reasoning_tokens: int = 0
     unmetered: int = 0
+    seconds: float = 0.0
     dollars: float | None = 0.0
 
     def add(self, usage: Usage, dollars: float | None) -> None:
@@ -114,6 +115,10 @@ class Tally:
         self.paid.add(usage, dollars)
         self.by_step.setdefault((judge, task), Spent()).add(usage, dollars)
 
+    def took(self, judge: str, task: str, seconds: float) -> None:
+        """Count the time of an answered call."""
+        self.by_step.setdefault((judge, task), Spent()).seconds += seconds
+
     def waste(self, judge: str, task: str, usage: Usage, dollars: float | None) -> None:
         """Count an attempt that was charged for and brought no answer."""
         self.unusable.add(usage, dollars)
@@ -155,7 +160,7 @@ class Tally:
                 "dollars": rounded(self.lost_dollars),
             },
             "by_step": [
-                {"judge": judge, "step": task, **spent.as_json()}
+                {"judge": judge, "step": task, **spent.as_json(), "seconds": round(spent.seconds, 3)}
                 for (judge, task), spent in sorted(self.by_step.items())
             ],
             "retry_causes": dict(sorted(self.retry_causes.items())),
@@ -182,6 +187,8 @@ def _sum(values: Sequence[Any]) -> Any:
 
 def cause_of(error: BackendError) -> str:
     """Name the cause of a retry: the HTTP status, else the error without details."""
+    if error.no_capacity:
+        return "no flex capacity"
     if error.status:
         return f"HTTP {error.status}"
     text = str(error)

@@ -15,7 +15,7 @@ from ragstone.types import Record
 
 MAX_MESSAGES: Final = 20
 MAX_NOTES: Final = 50
-SURVEYED: Final = ("question", "response", "contexts", "reference", "nuggets", "citations")
+SURVEYED: Final = ("question", "response", "contexts", "reference", "nuggets", "citations", "relevant")
 MAY_BE_BLANK: Final = {
     "question": "question: blank",
     "response": "response: blank",
@@ -66,7 +66,7 @@ class Survey:
     in_shard: int | None = None
     """Records of the shard, those set aside included; None where all are read."""
     meant: Mapping[str, str] = field(default_factory=dict)
-    """Main fields that no record has, and the one path of the first row that each could be."""
+    """Main fields that no record has, and the option that probably brings each."""
 
     @property
     def total(self) -> int:
@@ -75,8 +75,8 @@ class Survey:
 
     @property
     def near_misses(self) -> tuple[str, ...]:
-        """A question for each main field that no record has and one path could be."""
-        return tuple(f"no {name}; did you mean --field {name}={path}?" for name, path in self.meant.items())
+        """A question for each main field that no record has and an option could bring."""
+        return tuple(f"no {name}; did you mean {option}?" for name, option in self.meant.items())
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
     if misses := source.mapper.misses():
         raise ConfigError("; ".join(misses))
     absent = [name for name in WORDS if not present[name] and not blank.get(name)]
-    meant = {name: path for name in absent if (path := near_miss(name, source.mapper.places))}
+    meant = {name: option for name in absent if (option := near_miss(name, source.mapper.places))}
     return Survey(
         source.name, records, set_aside, tuple(messages), names.renamed, dict(names.repeats), present, blank,
         overridden, notes.ranked(), source.mapper.columns, source.recognised,
@@ -157,6 +157,8 @@ def has(record: Record, field: str) -> bool:
     if field == "contexts":
         return any(passage.text.strip() for passage in record.contexts or ())
     value = getattr(record, field)
+    if field == "relevant":  # an empty map is a question without relevant passages
+        return value is not None
     return bool(value.strip() if isinstance(value, str) else value)
 
 
