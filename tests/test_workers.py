@@ -98,6 +98,7 @@ def test_an_error_is_the_same_error(tmp_path: Path) -> None:
             rows(20), "grounding", f"vllm:any@{server.url}", workers=2, max_calls=12, store=tmp_path / "s.db",
         )  # fmt: skip
     assert server.count <= 12
+    assert "each of 2 worker processes has an equal part of the limits" in raised.value.__notes__
     assert api.open_run(raised.value.run, tmp_path / "s.db").status == "stopped"
 
 

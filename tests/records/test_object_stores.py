@@ -87,7 +87,7 @@ def test_shards_meet_there(bucket: Any, tmp_path: Path) -> None:
         ConfigError, match=r"1 of 2 shards are missing or not whole: 2; run: .* s3://bkt/in -o s3://bkt/all"
     ):
         api.merge("s3://bkt/all", None, options)
-    bucket.pipe_file("bkt/all/shards/00002-of-00002.db", whole)
+    run("s3://bkt/in", tmp_path / "machine2", shard="2/2", out="s3://bkt/all")
     api.merge("s3://bkt/all", None, options).store.close()
     run("s3://bkt/in", tmp_path, out=tmp_path / "alone")
     assert bucket.cat_file("bkt/all/results.jsonl") == (tmp_path / "alone" / "results.jsonl").read_bytes()

@@ -136,7 +136,9 @@ async def _evaluated(source: Any, options: RunOptions, shards: Shards | None = N
             return part.run()
         try:
             finished = await _stored(part.plan, replace(options, out=None))
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, BudgetReached):
+                error.add_note("each shard has an equal part of the limits")
             with contextlib.suppress(RagstoneError, OSError):  # told is what ended the run
                 part.hand_in(done=False)
             raise

@@ -102,10 +102,11 @@ class Shards:
 
     def _fetched(self, number: int, target: Path) -> Path:
         marker = _marker(number, self.of)
-        told = _read(self.place.read(marker) or b"", f"{self.place}/{marker}")
+        told = _read(self.place.read(marker) or b"{}", f"{self.place}/{marker}")
         for old in target.parent.iterdir():
             old.unlink()
-        if not self.place.get(_store(number, self.of), target) or _digest(target) != told["sha256"]:
+        if not self.place.get(_store(number, self.of), target) or _digest(target) != told.get("sha256"):
+            self.place.remove(marker)  # so that the shard is handed in again
             raise self._missing([number])
         return target
 

@@ -31,7 +31,7 @@ from ragstone.api.loop import run_here
 from ragstone.api.plan import Plan
 from ragstone.engine import Engine, Tally, Weighed
 from ragstone.engine.writer import Writer
-from ragstone.errors import ConfigError, RagstoneError, WorkerError
+from ragstone.errors import BudgetReached, ConfigError, RagstoneError, WorkerError
 from ragstone.judges.base import is_inside, processors
 from ragstone.store.database import ResultRow, ScoreRow, Store
 
@@ -100,7 +100,7 @@ def shared(plan: Plan, store: Store, earlier: Earlier | None) -> Workers | None:
             data = pickle.dumps((plan, 0 if earlier is None else earlier.run))
         except (pickle.PicklingError, TypeError, AttributeError) as error:
             trouble = f"the judge, the metrics or the input cannot be sent to another process ({error})"
-        if b"__main__" in data:
+        if b"\x8c\x08__main__" in data:  # the name of a module, as pickle writes it
             trouble = "what is defined in the script itself cannot be sent to another process; move it to a module"
     if not trouble:
         return Workers(plan, store, data, count)
@@ -152,7 +152,10 @@ class Workers:
             writing.cancel()
             await asyncio.gather(writing, *(worker.gone() for worker in self._workers), return_exceptions=True)
             await self._writer.write_group()
-        if trouble := ended or self._trouble or next(filter(None, (one.error for one in self._workers)), None):
+        trouble = ended or self._trouble or next(filter(None, (one.error for one in self._workers)), None)
+        if isinstance(trouble, BudgetReached):
+            trouble.add_note(f"each of {len(self._workers)} worker processes has an equal part of the limits")
+        if trouble is not None:
             raise trouble
 
     def _turn(self, done: int) -> _Worker:

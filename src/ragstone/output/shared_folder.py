@@ -80,6 +80,19 @@ class SharedFolder:
             raise unwritable(target, error) from error
         return True
 
+    def remove(self, name: str) -> None:
+        """Delete a file, if it is there."""
+        if self._remote:
+            with opened(f"{self.address}/{name}", "cannot be deleted") as (system, there):
+                if self._is_there(system, there):
+                    system.rm_file(there)
+            return
+        path = self._folder / name
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise unwritable(path, error, OTHER_FOLDER) from error
+
     def put_all(self, folder: Path) -> None:
         """Copy all files of a folder of this machine."""
         for path in sorted(folder.rglob("*")):
