@@ -16,6 +16,7 @@ from ragstone.analysis.cascades import Cascades, warnings
 from ragstone.analysis.counts import Causes, Quotes
 from ragstone.analysis.run import Run, find_run
 from ragstone.analysis.summary import summarize
+from ragstone.api import batching
 from ragstone.api.jobs import Earlier, jobs_of, settled
 from ragstone.api.keywords import takes
 from ragstone.api.loop import wait_for
@@ -122,6 +123,8 @@ async def _evaluated(source: Any, options: RunOptions) -> Run:
         store = Store(plan.spec.store)
         try:
             with set_aside_if_damaged(store), contextlib.ExitStack() as held:
+                if options.batch:
+                    await batching.in_waves(plan, options)
                 return await _drive(plan, store, options, held)
         except BaseException:
             store.close()
@@ -158,6 +161,8 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
                     if options.on_result is not None:
                         options.on_result(weighed.document)
         status = "done"
+        if options.batch:
+            batching.add_paid(plan, options, engine.tally, engine.budget)
     except RagstoneError as error:
         status = "stopped"
         if engine.tally.anything and not getattr(error, "damaged", False):
@@ -175,6 +180,8 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
                 counted |= (told := _cascaded(cascades, plan, estimated))
                 progress.notes.extend(warnings(told.get("cascade", {})))
                 _close(store, plan, status, progress, folder, counted, estimated, report=options.report)
+    if options.batch:
+        batching.forget(plan, options)
     return find_run(store, number)
 
 
@@ -258,7 +265,7 @@ def _write(run: Run, summary: Mapping[str, Any], folder: Folder, *, report: bool
 
 def _estimated(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | None) -> Estimate | None:
     """Estimate the run, if that is wanted, or is quick and not declined."""
-    if plan.spec.engine.cache == "offline":  # nothing is sent
+    if plan.spec.engine.cache == "offline" or options.batch:  # nothing is sent, or it came with batches
         return None
     prices = plan.prices
     costs = any(not judge.backend.free and not prices.costs_nothing(judge.id) for judge in plan.routes.judges())
