@@ -185,6 +185,32 @@ def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -
         ragstone.evaluate(other, batch=True, refresh=True, **options)
 
 
+def test_a_budget_holds_for_batches_and_what_follows_them_together(given: Any) -> None:
+    """What batches cost is gone when the last calls go live."""
+    server, options, _ = given
+    with pytest.raises(BatchPending):
+        ragstone.evaluate(ROWS, batch=True, **options)
+    with pytest.raises(BudgetReached, match="is reached"):
+        ragstone.evaluate(ROWS, batch=True, max_calls=18, **options)
+    assert server.count == 18
+
+
+def test_one_process_at_a_time_sends_and_collects(given: Any) -> None:
+    """Else a batch that one is about to send would be sent by the other too."""
+    _, options, _ = given
+    with BatchStore(options["store"]) as store, store.alone(), pytest.raises(ConfigError, match="another process"):
+        ragstone.evaluate(ROWS, batch=True, **options)
+
+
+def test_a_wave_has_what_panels_cascades_and_repeats_ask(given: Any) -> None:
+    """A repeat is a call of its own; what a judge here answers is in no batch."""
+    server, options, live = given
+    asked = {"judge": ["embedded>it", "relevance=[embedded,it]"], "metrics": ["groundedness", "context_relevance"]}
+    run = ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", **{**options, **asked}, repeat=2)
+    assert server.count == run.summary()["bill"]["paid"]["calls"] > 16
+    assert scores(run) == scores(ragstone.evaluate(ROWS, **{**live, **asked}, repeat=2))
+
+
 def test_a_provider_without_batches_takes_a_file(tmp_path: Path) -> None:
     """As vLLM's run-batch reads and writes it; every step from the command line."""
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, ROWS)))

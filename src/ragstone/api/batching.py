@@ -52,7 +52,7 @@ async def in_waves(plan: Plan, options: RunOptions) -> None:
     """
     run = options.name or plan.source.name
     pause = POLL[0]
-    with BatchStore(plan.spec.store) as store:
+    with BatchStore(plan.spec.store) as store, store.alone():
         while True:
             if pending := await _collected(store, tolerant=options.wait):
                 if not options.wait:
@@ -81,6 +81,23 @@ def add_paid(plan: Plan, options: RunOptions, tally: Tally, budget: Budget) -> N
                 tally.pay(judge, task, usage, budget.cost(judges[judge], usage))
                 tally.sent += 1
                 tally.replayed = max(0, tally.replayed - 1)
+
+
+def count_paid(plan: Plan, options: RunOptions, budget: Budget) -> None:
+    """Take from a run's budget what batches have taken already."""
+    if budget.limits:
+        with BatchStore(plan.spec.store) as store:
+            budget.settle(Amount(), _paid(plan, store, options.name or plan.source.name, budget))
+
+
+def _paid(plan: Plan, store: BatchStore, run: str, budget: Budget) -> Amount:
+    judges = {judge.id: judge for judge in plan.routes.judges()}
+    paid = Amount()
+    for judge, _, reply in store.paid(run):
+        usage = reply_from_json(reply).usage
+        dollars = budget.cost(judges[judge], usage) if judge in judges else 0.0
+        paid.add(Amount(dollars or 0.0, 1, (usage.input or 0) + (usage.output or 0)))
+    return paid
 
 
 def forget(plan: Plan, options: RunOptions) -> None:
@@ -254,14 +271,7 @@ class _Left:
 
     def __init__(self, plan: Plan, store: BatchStore, run: str, budget: Budget) -> None:
         self._budget = budget
-        self._held = Amount()
-        if not budget.limits:
-            return
-        judges = {judge.id: judge for judge in plan.routes.judges()}
-        for judge, _, reply in store.paid(run):
-            usage = reply_from_json(reply).usage
-            dollars = budget.cost(judges[judge], usage) if judge in judges else 0.0
-            self._held.add(Amount(dollars or 0.0, 1, (usage.input or 0) + (usage.output or 0)))
+        self._held = _paid(plan, store, run, budget) if budget.limits else Amount()
 
     def within(self, judge: Judge, calls: Iterable[Call]) -> Iterator[Call]:
         """Return the calls that it has room for, in order."""
@@ -301,14 +311,17 @@ def cancel_batches(store: Path | str | None = None) -> int:
     async def cancel(found: BatchStore) -> int:
         rows = found.batches("made", "sent", "export")
         for row in rows:
-            if row.remote is None:
-                found.drop_batch(row.id)
-            else:
+            remote = row.remote or ""
+            if row.status != "export":
                 async with _opened(row) as backend:
-                    await backend.cancel(row.remote)
+                    remote = remote or await backend.find(row.tag, row.made, row.calls)
+                    if remote:
+                        await backend.cancel(remote)
+            if not remote:
+                found.drop_batch(row.id)
         return len(rows)
 
-    with _batches(store) as found:
+    with _batches(store) as found, found.alone():
         return wait_for(cancel(found))
 
 
@@ -334,7 +347,7 @@ def export_batches(path: Path, store: Path | str | None = None) -> int:
 
 def import_batches(path: Path, store: Path | str | None = None) -> int:
     """Read the results of exported calls; return how many there are. InputError names a line that is none."""
-    with _batches(store) as found:
+    with _batches(store) as found, found.alone():
         rows = found.batches("export")
         if not rows:
             raise ConfigError("no exported calls wait for results")

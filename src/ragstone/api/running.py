@@ -136,6 +136,8 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
     plan, earlier = settled(plan, store, options)
     estimated = _estimated(plan, store, options, earlier)
     engine = Engine(plan.routes, store, plan.prices, plan.spec.engine)
+    if options.batch:
+        batching.count_paid(plan, options, engine.budget)
     if estimated is not None and estimated.total.dollars is not None:
         engine.tally.expected = estimated.total.dollars.expected
     details = {**plan.as_json(), **({} if earlier is None else {"only_failed": earlier.run})}

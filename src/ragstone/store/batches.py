@@ -1,18 +1,27 @@
 """The batches of a store: what is on its way to a provider or came from it.
 
 Promises: a batch and its calls are on disk before they are sent; a reply is on disk before its batch is done; a call
-that brought neither a reply nor a reason is missing again, and in no batch any more.
+that brought neither a reply nor a reason is missing again, and in no batch any more; one process at a time sends and
+collects, and a lock outlives no process (Windows has no such locks).
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 
+from ragstone.errors import ConfigError
 from ragstone.store.database import CallRow, Store
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]
 
 
 class BatchRow(NamedTuple):
@@ -48,6 +57,17 @@ _SELECT_BATCH = (
 
 class BatchStore(Store):
     """A store with its batches."""
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes from sending and collecting; ConfigError if one is at it."""
+        with Path(f"{self.path}-batches").open("ab") as lock:
+            try:
+                if fcntl is not None:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise ConfigError(f"{self.path}: another process sends or collects batches; wait for it") from error
+            yield
 
     def batches(self, *statuses: str) -> list[BatchRow]:
         """Return the batches with one of these statuses, of all if none is named, oldest first."""
