@@ -223,6 +223,7 @@ def test_a_provider_without_batches_takes_a_file(tmp_path: Path) -> None:
         command = ["run", str(tmp_path / "in.jsonl"), "-m", "grounding", "-j", f"vllm:m@{server.url}", "-q",
                    "--batch", "--finish", "batch"]  # fmt: skip
         waves = 0
+        assert ragstone_(*command, "--wait").exit_code == 5, "nothing but an import brings it"
         while (found := ragstone_(*command)).exit_code == 5:
             waves += 1
             assert "batch export FILE writes them" in found.output

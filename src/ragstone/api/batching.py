@@ -55,7 +55,7 @@ async def in_waves(plan: Plan, options: RunOptions) -> None:
     with BatchStore(plan.spec.store) as store, store.alone():
         while True:
             if pending := await _collected(store, tolerant=options.wait):
-                if not options.wait:
+                if not options.wait or pending[0].status == "export":  # nothing but an import ends those
                     raise _pending(pending)
                 await asyncio.sleep(pause)
                 pause = min(POLL[1], 1.5 * pause)
@@ -167,7 +167,7 @@ async def _ended(store: BatchStore, row: BatchRow, backend: Batching) -> bool:
         raise _lost(row, f"the endpoint does not know batch {remote} any more") from error
     if not state.ended:
         return False
-    found = collect(store, [row], backend, await backend.results(state))
+    found = collect(store, [row], _read(backend, await backend.results(state), strict=False))
     if not found:
         store.drop_batch(row.id)
         raise _lost(row, f"batch {remote} ended without a result ({state.said})")
@@ -178,9 +178,20 @@ def _lost(row: BatchRow, said: str) -> BackendError:
     return BackendError(f"{row.judge}: {said}", judge=row.judge, hint="the same command sends its calls again")
 
 
-def collect(store: BatchStore, rows: Sequence[BatchRow], backend: Batching, lines: Iterable[bytes]) -> int:
-    """Store the results of batches and close them; return how many calls they are about. ValueError: no results."""
-    read = [backend.read_line(line) for line in lines]
+def _read(backend: Batching, lines: Iterable[bytes], *, strict: bool) -> list[tuple[str, Reply | BackendError]]:
+    """Read results; a line that is none is lost, or a ValueError if ``strict``."""
+    read = []
+    for line in lines:
+        try:
+            read.append(backend.read_line(line))
+        except ValueError:
+            if strict:
+                raise
+    return read
+
+
+def collect(store: BatchStore, rows: Sequence[BatchRow], read: Sequence[tuple[str, Reply | BackendError]]) -> int:
+    """Store the results of batches and close them; return how many calls they are about."""
     results = {key: found for key, found in read if isinstance(found, Reply) or not found.retryable}
     known = 0
     for row in rows:
@@ -354,7 +365,7 @@ def import_batches(path: Path, store: Path | str | None = None) -> int:
         backend = cast("Batching", _judge_of(rows[0].spec).backend)
         lines = [line for line in path.read_bytes().splitlines() if line.strip()]
         try:
-            known = collect(found, rows, backend, lines)
+            known = collect(found, rows, _read(backend, lines, strict=True))
         except ValueError as error:
             raise InputError(f"{path}: {error}") from error
         if not known:

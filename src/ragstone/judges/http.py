@@ -249,6 +249,18 @@ class HttpBackend(ABC):
             raise self._error(status, headers, _error_object(data), data, "standard")
         return data
 
+    async def _told(self, wanted: str, method: str, path: str, body: Any = None, *, form: str = "") -> dict[str, Any]:
+        """Return the object that another route answers with, which has this field."""
+        data = await self._asked(method, path, body, form=form)
+        try:
+            found = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            found = None
+        if not isinstance(found, dict) or wanted not in found:
+            shown = self.without_key(data[:2000].decode("utf-8", "replace"))[:80]
+            raise self.trouble(f"{path}: an answer without '{wanted}': {shown!r}", retryable=True)
+        return found
+
     async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
         assert self._address is not None, "send before open"
         return await self._exchange("POST", self._address, body, LONGEST)

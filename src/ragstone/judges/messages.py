@@ -118,12 +118,12 @@ class MessagesBackend(HttpBackend):
 
     async def submit(self, lines: Sequence[bytes], tag: str) -> str:  # noqa: ARG002 - it keeps none
         """One request with all of them."""
-        made = await self._asked("POST", BATCHES, b'{"requests":[' + b",".join(lines) + b"]}")
-        return str(orjson.loads(made)["id"])
+        made = await self._told("id", "POST", BATCHES, b'{"requests":[' + b",".join(lines) + b"]}")
+        return str(made["id"])
 
     async def find(self, tag: str, since: float, calls: int) -> str:  # noqa: ARG002 - it keeps none
         """A batch of as many calls since then; whether it is ours, its results say."""
-        listed = orjson.loads(await self._asked("GET", f"{BATCHES}?limit=100")).get("data") or []
+        listed = (await self._told("data", "GET", f"{BATCHES}?limit=100"))["data"] or []
         for one in listed:
             made = datetime.fromisoformat(one["created_at"]).timestamp()
             if made >= since - LATE and sum((one.get("request_counts") or {}).values()) == calls:
@@ -132,7 +132,7 @@ class MessagesBackend(HttpBackend):
 
     async def state(self, remote: str) -> BatchState:
         """Results are there once processing has ended."""
-        found = orjson.loads(await self._asked("GET", f"{BATCHES}/{remote}"))
+        found = await self._told("processing_status", "GET", f"{BATCHES}/{remote}")
         said = str(found.get("processing_status"))
         # Asked of the same address, wherever the answer says that they are: the key goes nowhere else.
         return BatchState(said == "ended", said, (f"{BATCHES}/{remote}/results",) if found.get("results_url") else ())

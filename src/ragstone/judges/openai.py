@@ -130,18 +130,18 @@ class OpenAIBackend(HttpBackend):
             for name, part in parts.items()
         )
         whole = form + f"--{tag}--\r\n".encode()
-        file = orjson.loads(await self._asked("POST", "/files", whole, form=f"multipart/form-data; boundary={tag}"))
+        file = await self._told("id", "POST", "/files", whole, form=f"multipart/form-data; boundary={tag}")
         made = {"input_file_id": file["id"], "endpoint": ROUTE, "completion_window": "24h"}
-        return str(orjson.loads(await self._asked("POST", "/batches", {**made, "metadata": {TAG: tag}}))["id"])
+        return str((await self._told("id", "POST", "/batches", {**made, "metadata": {TAG: tag}}))["id"])
 
     async def find(self, tag: str, since: float, calls: int) -> str:  # noqa: ARG002 - the tag is enough
         """Look for the tag among the latest batches."""
-        listed = orjson.loads(await self._asked("GET", "/batches?limit=100")).get("data") or []
+        listed = (await self._told("data", "GET", "/batches?limit=100"))["data"] or []
         return next((str(one["id"]) for one in listed if (one.get("metadata") or {}).get(TAG) == tag), "")
 
     async def state(self, remote: str) -> BatchState:
         """Both files count whatever the state is."""
-        found = orjson.loads(await self._asked("GET", f"/batches/{remote}"))
+        found = await self._told("status", "GET", f"/batches/{remote}")
         errors = [str(error.get("message")) for error in (found.get("errors") or {}).get("data") or []]
         files = tuple(str(found[name]) for name in ("output_file_id", "error_file_id") if found.get(name))
         said = str(found.get("status"))
