@@ -215,8 +215,12 @@ def _close(
     bill = progress.tally.as_json()
     seconds = round(time.monotonic() - progress.started, 3)
     held = estimated.against(bill, seconds, whole=status == "done") if estimated is not None else None
+    found = summarize(store, progress.run, plan.signatures, status)
+    for metric in plan.metrics:
+        for name in metric.score_names() if metric.threshold is not None else ():
+            found["metrics"][name]["threshold"] = metric.threshold
     summary = {
-        **summarize(store, progress.run, plan.signatures, status),
+        **found,
         "bill": bill,
         **({"estimate": held} if held is not None else {}),
         "left_out": dict(plan.left_out),
