@@ -278,6 +278,17 @@ def test_blocks_become_overrides() -> None:
     assert record_of({"id": "a", "grounding": {"x": 1}}).meta == {"grounding": {"x": 1}}
 
 
+@pytest.mark.parametrize("other", [{"score": 3}, {"grounding": 0.5}, {"grounding": {}, "score": 1}, {}])
+def test_an_eval_object_of_blocks_is_overrides(other: dict[str, Any]) -> None:
+    """One that holds anything else is a user's own and stays in meta."""
+    row = {"id": "a", "eval": {"grounding": {"x": 1}, "relevance": {"y": 2}}}
+    record = record_of(row, blocks=BLOCKS)
+    assert record.overrides == {"grounding": {"x": 1}, "claim_relevance": {"y": 2}}
+    assert record.meta == {}
+    own = record_of({"id": "a", "eval": other}, blocks=BLOCKS)
+    assert (own.overrides, own.meta) == ({}, {"eval": other})
+
+
 def test_a_parameter_given_two_values_is_an_error() -> None:
     """The same value twice is not."""
     row = {"id": "a", "grounding": {"x": 1}, "overrides": {"grounding": {"x": 2}}}

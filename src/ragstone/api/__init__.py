@@ -26,7 +26,7 @@ _HOMES: Final = {
         "forecast_banks", "forecast_methods", "score_nuggets",
     ),
     "pages": ("serving", "write_report"),
-    "running": ("aevaluate", "evaluate", "run", "score", "validate"),
+    "running": ("aevaluate", "evaluate", "merge", "run", "score", "validate"),
     "services": ("Pulled", "PushResult", "pull", "push"),
     "stored": ("export_run", "open_run", "open_store", "write_config"),
     "tuning": ("Tuner", "tune", "tuner"),

@@ -27,6 +27,7 @@ from ragstone.api.pages import serving as serving
 from ragstone.api.pages import write_report as write_report
 from ragstone.api.running import aevaluate as aevaluate
 from ragstone.api.running import evaluate as evaluate
+from ragstone.api.running import merge as merge
 from ragstone.api.running import run as run
 from ragstone.api.running import score as score
 from ragstone.api.running import validate as validate

@@ -268,10 +268,10 @@ class Engine:
         try:
             calls = next(dialogue)
             while True:
-                if len(calls) == 1:
-                    replies = [await self._calls.reply(judge, calls[0], paid)]
-                else:
-                    replies = await all_of([self._calls.reply(judge, call, paid) for call in calls])
+                alone = 1 if calls[0].leads or len(calls) == 1 else 0
+                replies = [await self._calls.reply(judge, call, paid) for call in calls[:alone]]
+                if calls[alone:]:
+                    replies += await all_of([self._calls.reply(judge, call, paid) for call in calls[alone:]])
                 answered += zip(calls, replies, strict=True)
                 calls = dialogue.send(replies)
         except StopIteration as stop:

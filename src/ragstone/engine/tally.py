@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
 
 from ragstone.errors import BackendError
 from ragstone.judges.base import Usage
@@ -136,6 +136,12 @@ class Tally:
         self.lost += 1
         self.lost_dollars = None if self.lost_dollars is None or dollars is None else self.lost_dollars + dollars
 
+    def take(self, parts: Sequence[Tally]) -> None:
+        """Become the sum of the calls and costs of ``parts``, the tallies of processes that share a run."""
+        for one in fields(self):
+            if one.name not in _OWN:
+                setattr(self, one.name, _sum([getattr(part, one.name) for part in parts]))
+
     def as_json(self) -> dict[str, Any]:
         """Return the bill of this run: sent now, from the store, by judge and step."""
         return {
@@ -163,8 +169,26 @@ class Tally:
         }
 
 
+_OWN: Final = ("records", "kept", "budget", "most_calls", "most_tokens", "expected", "limit")
+"""What a run counts or sets itself, whoever makes its calls."""
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    first = values[0]
+    if None in values:
+        return None
+    if isinstance(first, Spent):
+        return Spent(*(_sum([getattr(value, one.name) for value in values]) for one in fields(Spent)))
+    if isinstance(first, dict):
+        names = dict.fromkeys(name for value in values for name in value)
+        return type(first)({name: _sum([value[name] for value in values if name in value]) for name in names})
+    return sum(values)
+
+
 def cause_of(error: BackendError) -> str:
     """Name the cause of a retry: the HTTP status, else the error without details."""
+    if error.no_capacity:
+        return "no flex capacity"
     if error.status:
         return f"HTTP {error.status}"
     text = str(error)

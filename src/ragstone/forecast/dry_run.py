@@ -290,16 +290,19 @@ class Forecaster:
         written = self._assumed.length(judge, question, call)
         if self._prices.costs_nothing(judge.id):
             return _New(judge, given, written, 0.0, 0.0)
-        cached = self._history.habits(judge, question.task).cached
+        habits = self._history.habits(judge, question.task)
         for_input, dollars = (
             self._prices.cost(
                 judge.id, judge.provider, judge.model,
-                input_tokens=round(given[1]), output_tokens=round(output), cached_tokens=round(cached * given[1]),
+                input_tokens=round(given[1]), output_tokens=round(output),
+                cached_tokens=round(habits.cached * given[1]), saved_tokens=round(habits.saved * given[1]),
             )
             for output in (0.0, written.expected)
         )  # fmt: skip
-        for_output = None if dollars is None or for_input is None else dollars - for_input
-        return _New(judge, given, written, for_input, for_output)
+        if dollars is None or for_input is None:
+            return _New(judge, given, written, None, None)
+        rate = getattr(judge.backend, "rate", 1.0)
+        return _New(judge, given, written, rate * for_input, rate * (dollars - for_input))
 
     def _counter(self, judge: Judge, task: Task) -> TokenCounter:
         at = (judge.id, task)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -35,7 +35,8 @@ class Prompt:
     """Prompt for a language model, independent of the provider.
 
     ``messages`` have a ``role`` and a ``content``. ``extra`` are fields that the user adds to the request as they are.
-    ``room`` is how many times its usual limit the reply may be long, also where ``extra`` sets that limit.
+    ``room`` is how many times its usual limit the reply may be long, also where ``extra`` sets that limit. ``shared``
+    is how many characters at the start of the second message other calls have too, with the same first message.
     """
 
     model: str
@@ -44,7 +45,8 @@ class Prompt:
     temperature: float | None
     schema: Schema | None
     extra: Mapping[str, Any]
-    room: int
+    room: int = 1
+    shared: int = 0
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class Call:
 
     ``body`` is the request as the backend prepared it; ``maker`` names what made it (a prompt with its hash, a model's
     version); ``units`` is how many units it asks about. ``repeat`` numbers the rounds of a repeated run. Calls that
-    are equal in all of this are one call and are paid once.
+    are equal in all of this are one call and are paid once. ``leads``: the calls beside it begin alike, so they wait
+    for its reply and find that beginning in the provider's prefix cache.
     """
 
     judge: str
@@ -62,6 +65,7 @@ class Call:
     body: bytes
     units: int = 1
     repeat: int = 0
+    leads: bool = field(default=False, compare=False)
 
     @cached_property
     def key(self) -> bytes:
@@ -74,13 +78,16 @@ class Call:
 class Usage:
     """Tokens of one reply as the endpoint counted them; None where it did not say.
 
-    ``cached`` of the input and ``reasoning`` of the output are parts, not additions.
+    ``cached`` (read from the provider's prefix cache) and ``saved`` (written to it) of the input, and ``reasoning`` of
+    the output, are parts, not additions. ``rate`` is the price of the reply as a share of the standard one.
     """
 
     input: int | None = None
     output: int | None = None
     cached: int | None = None
     reasoning: int | None = None
+    saved: int | None = None
+    rate: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +148,7 @@ def reply_to_json(reply: Reply, units: int = 0) -> bytes:
             "text": reply.text,
             "finish": reply.finish,
             "reasoning": reply.reasoning,
-            "usage": [usage.input, usage.output, usage.cached, usage.reasoning],
+            "usage": astuple(usage)[: 4 if usage.rate == 1 and not usage.saved else None],
             "notes": reply.notes,
             "units": units,
         }
@@ -171,10 +178,10 @@ class Backend(Protocol):
     """Answers calls. ``open`` and ``close`` frame a run; ``send`` answers one call or raises BackendError.
 
     ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money;
-    ``timeout`` is its own patience with one call. A backend that sends nothing anywhere may say so by an attribute
-    ``inside``, one whose answers to the same call are always equal by ``steady``, one that only looks them up by
-    ``lookup``; all are False unless it has them. One that answers in this process may have ``seconds``, the usual time
-    of a call, for estimates.
+    ``timeout`` is its own patience with one call; one with a ``rate`` expects that share of the standard price. A
+    backend that sends nothing anywhere may say so by an attribute ``inside``, one whose answers to the same call
+    are always equal by ``steady``, one that only looks them up by ``lookup``; all are False unless it has them. One
+    that answers in this process may have ``seconds``, the usual time of a call, for estimates.
     """
 
     @property
@@ -268,6 +275,11 @@ def size_of(backend: Backend, body: bytes) -> Size:
 def lacks(judge: Judge, task: Task) -> str:
     """Return what a judge says that it lacks for a task, to end a refusal with; empty if it does not say."""
     return f": {judge.lacks(task)}" if hasattr(judge, "lacks") else ""
+
+
+def refusal_of(judge: Judge, question: Question[Any]) -> str:
+    """Return why a judge that answers the task cannot answer such a question; empty if it does not say."""
+    return judge.refusal(question) if hasattr(judge, "refusal") else ""
 
 
 @runtime_checkable

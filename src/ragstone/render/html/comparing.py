@@ -19,6 +19,7 @@ from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import scores_of
 from ragstone.analysis.verdicts import with_verdicts
 from ragstone.errors import InputError
+from ragstone.questions import history_of
 from ragstone.render.comparison import headline, in_the_way, leading_of, left_out, notes
 from ragstone.render.facts import judges_of
 from ragstone.render.html.build import LARGEST
@@ -180,6 +181,7 @@ def _record(metric: str, moved: Moved, ours: Result, theirs: Result) -> dict[str
             "positions": [result["position"] for result in (ours, theirs)],
             "first": moved.first,
             "second": moved.second,
+            "histories": list(dict.fromkeys(str(history_of(result["meta"])) for result in (ours, theirs))),
             "question": ours["question"],
             "other_question": theirs["question"] if theirs["question"] != ours["question"] else None,
             "responses": [ours["response"]] if same_response else [ours["response"], theirs["response"]],

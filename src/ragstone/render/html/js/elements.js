@@ -112,6 +112,18 @@ function idHeading(name, attributes, id) {
   return [head, more];
 }
 
+/** What was said before a question, folded where it is long. @param {string | undefined} text @param {string} [where] */
+function earlierTurns(text, where = '') {
+  return text
+    ? el(
+        'details',
+        { class: 'earlier', open: text.length < 500 },
+        el('summary', null, foreign(`Earlier in the conversation${where}`)),
+        el('div', { class: 'prose', dir: 'auto' }, text),
+      )
+    : null;
+}
+
 /** Words that are read aloud and not seen. @param {string} text */
 function unseen(text) {
   return el('span', { class: 'unseen' }, text);

@@ -11,6 +11,9 @@
 
 const RESPONSE = 'response';
 
+/** @type {Record<string, string>} what texts are called that are no passages and hold evidence */
+const TEXTS = { response: 'the response', reference: 'the reference' };
+
 /** Units that are whole texts: they are not underlined. */
 const WHOLE = ['response', 'passage'];
 
@@ -117,14 +120,14 @@ class Case {
   /** The words of a quote: the passage's where they were found there. @param {Quote} quote */
   wordsOf(quote) {
     if (quote.start === undefined) return quote.text || '';
-    const text = this.contexts.get(quote.passage)?.text ?? (quote.passage === RESPONSE ? this.document.response : '');
+    const text = this.contexts.get(quote.passage)?.text ?? (quote.passage in TEXTS ? this.document[quote.passage] : '');
     return stretch(text || '', quote.start, quote.end ?? quote.start);
   }
 
   /** How a passage is called: by its rank. @param {string} id */
   called(id) {
     const found = this.contexts.get(id);
-    return found ? `passage ${found.rank}` : id === RESPONSE ? 'the response' : 'no passage';
+    return found ? `passage ${found.rank}` : TEXTS[id] || 'no passage';
   }
 }
 

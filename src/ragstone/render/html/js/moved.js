@@ -116,6 +116,9 @@ function movedRecord(one, metric) {
         el('b', { class: one.second < one.first ? 'wrong' : null }, `${inPoints(one.second - one.first)} points`),
       ),
     ),
+    one.histories.map((/** @type {string} */ turns, /** @type {number} */ place) =>
+      earlierTurns(turns, one.histories.length > 1 ? `, in ${first.sides[place].label}` : ''),
+    ),
     el(
       'p',
       { class: 'prose question', dir: 'auto' },

@@ -53,7 +53,8 @@ function kindOf(verdict) {
 /** The word for a verdict of a metric: its judge decides which. @param {string} metric @param {any} verdict */
 function wordFor(metric, verdict) {
   const { labels } = measureOf(metric);
-  return (labels[verdict.judge] || labels[''])[kindOf(verdict)];
+  const [own, kind] = [labels[verdict.judge] || labels[''], kindOf(verdict)];
+  return (kind === 'no' && own[verdict.label]) || own[`${kind} ${verdict.unit.split('/').at(-2)}`] || own[kind];
 }
 
 /**
@@ -76,8 +77,8 @@ function metricOf(score) {
 }
 
 /**
- * What a metric says of itself: its heading, the unit of its verdicts, the task that gives them, the score that holds
- * them. @param {string} score
+ * What a metric says of itself: its heading, the unit of its verdicts, the task that gives them, the scores that stand
+ * above a record. @param {string} score
  */
 function measureOf(score) {
   const name = metricOf(score);
