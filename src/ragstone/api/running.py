@@ -254,9 +254,10 @@ def _close(
     seconds = round(time.monotonic() - progress.started, 3)
     held = estimated.against(bill, seconds, whole=status == "done") if estimated is not None else None
     found = summarize(store, progress.run, plan.signatures, status)
-    for metric in plan.metrics:
-        for name in metric.score_names() if metric.threshold is not None else ():
-            found["metrics"][name]["threshold"] = metric.threshold
+    thresholds = {name: metric.threshold for metric in plan.metrics for name in metric.score_names()}
+    for name, entry in found["metrics"].items():
+        if entry["outcomes"] and (least := thresholds.get(name)) is not None:
+            entry["threshold"] = least
     summary = {
         **found,
         "bill": bill,

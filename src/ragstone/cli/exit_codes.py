@@ -54,7 +54,7 @@ def _misused(error: Exception, ctx: Any) -> Exception:
 
 
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
-    "Evaluate": ("demo", "run", "validate", "estimate"),
+    "Evaluate": ("demo", "run", "validate", "estimate", "merge"),
     "Look at results": ("show", "view", "report", "runs", "export"),
     "Compare and gate": ("compare", "check", "compare-methods"),
     "Labels and judges": ("label", "agree", "tune", "formats", "judges"),
@@ -76,13 +76,18 @@ class Commands(TyperGroup):
         """List the commands of ``--help``, group by group."""
         del ctx
         known = [name for names in GROUPS.values() for name in names]
+        wide = max(map(len, self.commands))
         others = [name for name in self.commands if name not in known]
         for title, names in {**GROUPS, "Others": others}.items():
-            there = [(name, self.commands[name].get_short_help_str(60)) for name in names if name in self.commands]
+            there = [
+                (name, self.commands[name].get_short_help_str(formatter.width - wide - 6))
+                for name in names
+                if name in self.commands
+            ]
             if there:
                 with formatter.section(title):
                     # Every name as wide as the widest of all: the columns of the groups are one.
-                    formatter.write_dl([(name.ljust(max(map(len, known))), told) for name, told in there])
+                    formatter.write_dl([(name.ljust(wide), told) for name, told in there])
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the options before the command."""
