@@ -16,7 +16,11 @@ from pathlib import Path
 from ragstone import api, evaluate
 from ragstone.analysis.run import Run, find_run
 from ragstone.store.database import Store
-from report import PAINTED, ROOT, Chromium, copied, installed
+from report import PAINTED, ROOT, copied
+
+sys.path.append(str(ROOT / "tests" / "browser"))
+
+from chromium import Chromium, installed
 
 FILTERS = {
     "verdict": "verdict=no&judged=grounding",
