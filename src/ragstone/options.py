@@ -478,4 +478,4 @@ def _kind(hint: Any) -> tuple[Any, bool]:
     if any(isinstance(origin := get_origin(part), type) and issubclass(origin, Sequence | Mapping) for part in parts):
         return str, True
     words = [part for part in parts if get_origin(part) is Literal]
-    return next(kind for kind in (*words, Path, str, float, int, bool) if kind in parts), False
+    return next(kind for kind in (*words, str, Path, float, int, bool) if kind in parts), False

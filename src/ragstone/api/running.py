@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -28,7 +29,9 @@ from ragstone.engine import Engine, Tally, Weighed
 from ragstone.errors import BudgetReached, OutputError, RagstoneError, StoreError
 from ragstone.options import Progress, RunOptions
 from ragstone.output.files import Folder
+from ragstone.output.shared_folder import SharedFolder
 from ragstone.records import Survey, has, survey
+from ragstone.records.object_stores import is_address
 from ragstone.store.database import ResultRow, ScoreRow, Store
 from ragstone.types import Record
 
@@ -133,7 +136,9 @@ async def _evaluated(source: Any, options: RunOptions, shards: Shards | None = N
             return part.run()
         try:
             finished = await _stored(part.plan, replace(options, out=None))
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, BudgetReached):
+                error.add_note("each shard has an equal part of the limits")
             with contextlib.suppress(RagstoneError, OSError):  # told is what ended the run
                 part.hand_in(done=False)
             raise
@@ -155,6 +160,17 @@ def merge(place: Path | str, source: Any, options: RunOptions) -> Run:
 
 
 async def _stored(plan: Plan, options: RunOptions) -> Run:
+    if is_address(options.out):  # written here, and then copied there
+        with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
+            place = SharedFolder(str(options.out))
+            try:
+                finished = await _stored(plan, replace(options, out=folder))
+            except BaseException:
+                with contextlib.suppress(RagstoneError):  # told is what ended the run
+                    place.put_all(Path(folder))
+                raise
+            place.put_all(Path(folder))
+            return finished
     store = Store(plan.spec.store)
     try:
         with set_aside_if_damaged(store), contextlib.ExitStack() as held:

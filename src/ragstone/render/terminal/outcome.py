@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ragstone.analysis.run import Run
 from ragstone.analysis.run_files import ABOUT, PARTIAL, REPORT, RESULTS, ZSTD
+from ragstone.records.object_stores import is_address
 from ragstone.render.facts import (
     Low,
     RunFacts,
@@ -230,6 +231,8 @@ def bill_rows(bill: Mapping[str, Any], look: Look) -> list[Row]:
 
 def _files(run: Run, place: Place, look: Look) -> list[Row]:
     """The files of the run that are there; that a whole one beside what it leaves is of an earlier run."""
+    if is_address(place.folder):
+        return [("Files", Text(flat(place.folder), overflow="fold"))]
     folder = Path(place.folder)
     whole = run.status == "done"
     results = [RESULTS, f"{RESULTS}{ZSTD}"]

@@ -316,6 +316,18 @@ function everyMetric(toRecords) {
   );
 }
 
+/** The plain and the nuggetized triad, where the run has both. */
+function methodsBlock() {
+  const methods = first.methods || {};
+  if (Object.values(methods).every((/** @type {any} */ found) => found.difference === null)) return null;
+  return el(
+    'section',
+    { class: 'every', 'aria-labelledby': 'methods' },
+    el('h2', { id: 'methods' }, 'Plain, and nugget by nugget'),
+    methodsTable(methods),
+  );
+}
+
 /** What has no value or stands on less than all, by cause. @param {() => void} toRecords */
 function missingBlock(toRecords) {
   const causes = first.missing;
