@@ -303,7 +303,10 @@ class RunOptions:
         commands=f"estimate {RUNS}", setting="run.on_empty", default="null",
         note="Value of a score when there is nothing to judge, such as a response without claims.",
     )
-    concurrency: int | None = option("--concurrency", metavar="N", help="Max concurrent calls per judge.", least=1)
+    concurrency: int | None = option(
+        "--concurrency", metavar="N", help="Max concurrent calls per judge [default: 64, or 4 for a small server here]",
+        least=1,
+    )
     max_cost: float | None = option(
         "--max-cost", metavar="DOLLARS", help="Stop before the run costs more; exits 4.",
         setting="run.max_cost", example=2.5, least=0,

@@ -279,8 +279,13 @@ def _close(
     bill = progress.tally.as_json()
     seconds = round(time.monotonic() - progress.started, 3)
     held = estimated.against(bill, seconds, whole=status == "done") if estimated is not None else None
+    found = summarize(store, progress.run, plan.signatures, status)
+    thresholds = {name: metric.threshold for metric in plan.metrics for name in metric.score_names()}
+    for name, entry in found["metrics"].items():
+        if entry["outcomes"] and (least := thresholds.get(name)) is not None:
+            entry["threshold"] = least
     summary = {
-        **summarize(store, progress.run, plan.signatures, status),
+        **found,
         "bill": bill,
         **({"estimate": held} if held is not None else {}),
         "left_out": dict(plan.left_out),
