@@ -34,7 +34,7 @@ def live(shown: Shown) -> Iterator[str]:
                 store.begin()
                 store.insert([], [(run, row, scores) for row, scores in results])
                 store.commit()
-            summary = dict(shown.run.summary())
+            summary: dict[str, Any] = dict(shown.run.summary())
             entry = summary["metrics"]["groundedness"]
             other = {"mean": number / 100, "signature": entry["signature"] + ("" if number % 2 else "|other")}
             summary["metrics"] = {**summary["metrics"], "groundedness": {**entry, **other}}
@@ -102,6 +102,7 @@ def test_records_are_filtered_by_verdict_metric_and_panel(page: Chromium, live: 
             if score["metric"] == metric and any(fits(verdict) for verdict in score["verdicts"])
         }
 
+    found: set[int] = set()
     for kind in ("no", "partly", "apart"):
         page.open(f"{live}run/1/#verdict={kind}&judged=groundedness")
         page.until("!document.querySelector('.shown').textContent.includes('reading')")

@@ -187,17 +187,11 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
     """Drive the engine through a plan; ``held`` keeps what only this run may use."""
     plan, earlier = settled(plan, store, options)
     estimated = _estimated(plan, store, options, earlier)
-    engine = None if options.batch else shared(plan, store, earlier)
-    engine = engine or Engine(plan.routes, store, plan.prices, plan.spec.engine)
-    if options.batch:
-        batching.count_paid(plan, options, engine.budget)
+    engine = _engine_of(plan, store, options, earlier)
     if estimated is not None and estimated.total.dollars is not None:
         engine.tally.expected = estimated.total.dollars.expected
     details = {**plan.as_json(), **({} if earlier is None else {"only_failed": earlier.run})}
-    folder = None
-    if options.out is not None:
-        made = Folder(Path(options.out), cases=options.cases, compressed=options.zstd)
-        folder = held.enter_context(made.claimed())
+    folder = _folder_of(options, held)
     number = store.start_run(options.name or plan.source.name, details)
     progress = progress_of(plan, store, engine.tally, number)
     causes, quotes, cascades = Causes(), Quotes(), Cascades(plan.cascades())
@@ -218,7 +212,7 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
                     if options.on_result is not None:
                         options.on_result(weighed.document)
         status = "done"
-        if options.batch:
+        if options.batch and isinstance(engine, Engine):
             batching.add_paid(plan, options, engine.tally, engine.budget)
     except RagstoneError as error:
         status = "stopped"
@@ -240,6 +234,23 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
     if options.batch:
         batching.forget(plan, options)
     return find_run(store, number)
+
+
+def _engine_of(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | None) -> Engine | Workers:
+    workers = None if options.batch else shared(plan, store, earlier)
+    if workers is not None:
+        return workers
+    engine = Engine(plan.routes, store, plan.prices, plan.spec.engine)
+    if options.batch:
+        batching.count_paid(plan, options, engine.budget)
+    return engine
+
+
+def _folder_of(options: RunOptions, held: contextlib.ExitStack) -> Folder | None:
+    if options.out is None:
+        return None
+    made = Folder(Path(options.out), cases=options.cases, compressed=options.zstd)
+    return held.enter_context(made.claimed())
 
 
 def _what_is_kept(run: int, records: int, *, replies: bool) -> str:
