@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from chromium import Chromium
@@ -34,7 +35,7 @@ def live(shown: Shown) -> Iterator[str]:
                 store.begin()
                 store.insert([], [(run, row, scores) for row, scores in results])
                 store.commit()
-            summary = dict(shown.run.summary())
+            summary: dict[str, Any] = dict(shown.run.summary())
             entry = summary["metrics"]["groundedness"]
             other = {"mean": number / 100, "signature": entry["signature"] + ("" if number % 2 else "|other")}
             summary["metrics"] = {**summary["metrics"], "groundedness": {**entry, **other}}
@@ -91,7 +92,7 @@ def test_records_are_filtered_by_verdict_metric_and_panel(page: Chromium, live: 
     results = list(shown.run.results())
 
     def places(metric: str, kind: str) -> set[int]:
-        def fits(verdict: dict) -> bool:  # type: ignore[type-arg]
+        def fits(verdict: dict[str, Any]) -> bool:
             labels = {member["label"] for member in verdict.get("members", ())} - {None}
             return len(labels) > 1 if kind == "apart" else kind_of(verdict) == kind
 
@@ -102,6 +103,7 @@ def test_records_are_filtered_by_verdict_metric_and_panel(page: Chromium, live: 
             if score["metric"] == metric and any(fits(verdict) for verdict in score["verdicts"])
         }
 
+    found: set[int] = set()
     for kind in ("no", "partly", "apart"):
         page.open(f"{live}run/1/#verdict={kind}&judged=groundedness")
         page.until("!document.querySelector('.shown').textContent.includes('reading')")
