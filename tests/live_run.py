@@ -17,7 +17,7 @@ def served(folder: Path, records: int) -> Iterator[Live]:
     """The server of a run of so many records, which is stored in ``folder``, while it listens."""
     rows = [{"id": f"r{n}", "question": "q", "response": "It is.", "contexts": ["It is."]} for n in range(records)]
     run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=folder / "s.db")
-    with api.serving(run) as server:
+    with api.serving(run.store) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server

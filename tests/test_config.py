@@ -22,7 +22,7 @@ from said import refusal, spec
 
 pytestmark = pytest.mark.usefixtures("alone")
 
-EVERYTHING = {"question": 9, "response": 9, "contexts": 9, "reference": 9, "nuggets": 9}
+EVERYTHING = {"question": 9, "response": 9, "contexts": 9, "reference": 9, "nuggets": 9, "relevant": 9}
 
 
 # ---- defaults and precedence
@@ -405,6 +405,13 @@ def test_on_empty_holds_for_all_metrics(how: str) -> None:
     assert {metric.name: metric.on_empty for metric in chosen} == {
         name: "one" if name == "grounding" and how == "file" else "zero" for name in catalogue()
     }
+
+
+def test_the_short_name_of_a_metric_is_the_metric() -> None:
+    """``relevance`` takes the parameters and the policy of claim_relevance, and runs once beside it."""
+    given = {"parameters": {"relevance": {"threshold": 0.9}}, "on_empty": "zero"}
+    (metric,) = choose(spec(metrics=["relevance", "claim_relevance"], **given), EVERYTHING)[0]
+    assert (metric.name, metric.threshold, metric.on_empty) == ("claim_relevance", 0.9, "zero")
 
 
 # ---- the choice of metrics

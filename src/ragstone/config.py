@@ -24,7 +24,7 @@ from ragstone.judges.panel import Aggregate
 from ragstone.judges.spec import FLEX_TIMEOUT, NLI, NLI_ANSWERS, Spec, Tier
 from ragstone.options import DEADLINE, DEFAULT_JUDGE, FILE, STORE, TRIES, OnError, RunOptions, option_named, options_of
 from ragstone.questions import TASKS, Task
-from ragstone.records import Cut, Layout
+from ragstone.records import Cut, Layout, Shard
 from ragstone.render.text import shorten
 from ragstone.types import NOTHING
 
@@ -150,9 +150,12 @@ class RunSpec:
     store: Path = Path(STORE)
     nuggets: Path | str | None = None
     topics: Path | str | None = None
+    qrels: Path | str | None = None
     cut: Cut = field(default_factory=Cut)
     layout: Layout = field(default_factory=Layout)
     engine: Settings = ENGINE
+    workers: int | None = None
+    shard: Shard | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON for run.json: it has names of variables, never a key."""
@@ -167,7 +170,7 @@ class RunSpec:
             **({"layout": asdict(self.layout)} if self.layout != Layout() else {}),
             "store": str(self.store),
             "nuggets": None if self.nuggets is None else str(self.nuggets),
-            **({} if self.topics is None else {"topics": str(self.topics)}),
+            **{name: str(path) for name in ("topics", "qrels") if (path := getattr(self, name)) is not None},
             "engine": asdict(self.engine),
         }
 
@@ -243,9 +246,12 @@ def resolve(given: RunOptions) -> RunSpec:
         on_error=cast("OnError", options.on_error),
         nuggets=options.nuggets,
         topics=options.topics,
+        qrels=options.qrels,
         cut=Cut(options.limit, options.sample, options.seed),
         layout=Layout(options.input_format or "", options.records_path or ""),
         store=Path(cast("str", options.store)),
+        workers=options.workers,
+        shard=None if options.shard is None else Shard.parse(options.shard),
     )
 
 
@@ -275,7 +281,11 @@ def _metrics(
     parameters: dict[str, dict[str, Any]] = {}
     if options.on_empty != "null" or given.on_empty:
         suites = {"auto": tuple(metrics.catalogue()), **metrics.suites()}
-        parameters = {name: {"on_empty": options.on_empty} for item in chosen for name in suites.get(item, (item,))}
+        parameters = {
+            name: {"on_empty": options.on_empty}
+            for item in chosen
+            for name in suites.get(item) or (metrics.find(item).name,)
+        }
     said = {name: {"on_empty": given.on_empty} for name in parameters} if given.on_empty else {}
     sources = ((file.get("metrics", {}), origin), (said, "on_empty"), (given.parameters or {}, "parameters (--set)"))
     for source, where in sources:
@@ -407,6 +417,8 @@ def _cache(options: RunOptions) -> Cache:
     said = [name for name in modes if getattr(options, name)]
     if options.batch and said:
         raise ConfigError(f"--batch needs the stored replies of its waves; remove {option_named(said[0]).flags[0]}")
+    if options.batch and options.shard is not None:
+        raise ConfigError("--batch cannot be combined with --shard: a wave is of a whole run")
     if len(said) > 1:
         flags = " and ".join(option_named(name).flags[0] for name in said)
         raise ConfigError(f"{flags} contradict each other; give one of them")

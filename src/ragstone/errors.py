@@ -13,6 +13,7 @@ The tree::
     │   └── ParseError        an answer cannot be parsed; ``reply`` holds it
     ├── ServiceError          a server of traces cannot be reached or refuses; ``hint`` says what to do
     ├── BatchPending          a batch is on its way; the command line exits with 5
+    ├── WorkerError           a process that shares a run's records ended by itself, again and again
     ├── BudgetReached         a limit on money, calls or tokens; the command line exits with 4
     └── StoreError            the store cannot be read or written
 
@@ -140,6 +141,14 @@ class ParseError(JudgeError):
 
 class ServiceError(RagstoneError):
     """A server of traces cannot be reached, or refuses; ``hint`` is what the user can do."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        self.hint = hint
+        super().__init__(message)
+
+
+class WorkerError(RagstoneError):
+    """A worker process ended by itself, again and again; ``hint`` is what the user can do."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         self.hint = hint

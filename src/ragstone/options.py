@@ -223,9 +223,10 @@ class RunOptions:
     ``judge`` is a name for every step, or ``STEP=NAME`` for one, or several of these. ``[A,B]`` in the place of a name
     is a panel, ``A>B`` a cascade: A answers where it is confident enough, B the rest. A judge may also be an object.
     ``parameters`` maps a metric to changed parameters, ``fields`` a canonical field to a path. ``only_failed`` is an
-    earlier run, by number or name, or True for the last of this input. ``progress`` shows how far ``evaluate`` is; None
-    does so in a terminal and in a notebook, but not under pytest or CI. ``on_start`` receives the progress before the
-    first call, ``on_result`` each line of results.jsonl. The help texts of the fields say what the others do.
+    earlier run, by number or name, or True for the last of this input. ``progress`` shows how far ``evaluate`` or
+    ``aevaluate`` is; None does so in a terminal and in a notebook, but not under pytest or CI. ``on_start`` receives
+    the progress before the first call, ``on_result`` each line of results.jsonl. The help texts of the fields say what
+    the others do.
     """
 
     # fmt: off
@@ -250,6 +251,10 @@ class RunOptions:
     topics: Path | str | None = option(
         "--topics", metavar="FILE", help="Questions by topic, for records without their own.",
         commands=f"{EVERY} validate", setting="run.topics", example="topics.jsonl",
+    )
+    qrels: Path | str | None = option(
+        "--qrels", metavar="FILE", help="Relevant passages by topic (TREC qrels); they replace the records' own.",
+        commands="run estimate validate", setting="run.qrels", example="qrels.txt",
     )
     aggregate: Literal["mean", "median", "majority", "min", "max"] | None = option(
         "--panel", metavar="HOW", help="Combine a panel's verdicts: mean, median, majority, min or max",
@@ -340,6 +345,16 @@ class RunOptions:
         "--estimate/--no-estimate", help="Estimate the cost first, to compare with the bill [default: if quick]",
         commands=RUNS,
     )
+    workers: int | None = option(
+        "--workers", metavar="N", help="Processes on this machine [default: a core each if judged in one thread]",
+        commands=f"{RUNS} merge", setting="run.workers", example=4, least=1,
+        note="Processes that share the records. Without it: as many as cores for judges that compute in one thread, as "
+        "embedded does, and 1 for others.",
+    )
+    shard: str | None = option(
+        "--shard", metavar="I/N", help="Evaluate shard I (from 1) of N; -o DIR collects them for: ragstone merge DIR",
+        commands="run",
+    )
     rpm: int | None = option(
         "--rpm", metavar="N", help="Max requests per minute per endpoint and key; 0: no limit.",
         commands=SENDING, least=0,
@@ -352,8 +367,13 @@ class RunOptions:
         "--out", "-o", metavar="DIR", help="Write results, summary, run and report to this folder.", commands=RUNS
     )
     cases: bool = option("--cases", help="With -o: also write one file per record.", commands=RUNS, unless=False)
+    zstd: bool = option(
+        "--zstd", help="With -o: write results.jsonl.zst, about a sixth as large.", commands=f"{RUNS} merge",
+        unless=False,
+    )
     report: bool = option(
-        "--report/--no-report", help="With -o: also write report.html [default: yes]", commands=RUNS, unless=True
+        "--report/--no-report", help="With -o: also write report.html [default: yes]", commands=f"{RUNS} merge",
+        unless=True,
     )
     name: str | None = option(
         "--name", metavar="NAME", help="Name of the run, not a number [default: the input's]", commands=f"{RUNS} assign"
@@ -381,7 +401,7 @@ class RunOptions:
         commands=SENDING, unless=False,
     )
     store: Path | str | None = option(
-        "--store", metavar="PATH", help="Path of the store",
+        "--store", metavar="PATH", help="Path of the store", commands=f"{EVERY} merge",
         setting="run.store", variable="RAGSTONE_STORE", default=STORE,
         note="File of calls and results. The variable RAGSTONE_STORE and the flag --store win over it.",
     )

@@ -110,6 +110,7 @@ class CheckTable(Table):
     """``[check]``: the thresholds of ``ragstone check``."""
 
     min: dict[str, Share] = Field(default_factory=dict)
+    max: dict[str, Share] = Field(default_factory=dict)
     min_coverage: dict[str, Share] = Field(default_factory=dict)
     max_drop: dict[str, Share] = Field(default_factory=dict)
     baseline: str | None = None

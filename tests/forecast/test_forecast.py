@@ -152,11 +152,23 @@ def test_an_unknown_price_is_unknown(tmp_path: Path) -> None:
     assert told.prices[0].price is None
 
 
+def test_metrics_of_a_reference_take_the_calls_that_their_pages_say(tmp_path: Path) -> None:
+    """Four, two, none; with grounding six, for the claims of both texts and all that rates them."""
+    rows = [{**row, "reference": f"Of site {n}: {TEXT}"} for n, row in enumerate(traces(3))]
+    for names, calls in (
+        (["answer_correctness"], 4), (["context_recall"], 2), (["refmatch"], 0), (["refalign"], 0),
+        (["answer_correctness", "context_recall", "grounding"], 6),
+    ):  # fmt: skip
+        told = ragstone.estimate(rows, names, "openai:gpt-4o-mini", store=tmp_path / "s.db")
+        assert told.total.calls.expected == pytest.approx(3 * calls, rel=0.1), names
+
+
 def test_every_metric_can_be_estimated(tmp_path: Path) -> None:
     """No flow is upset by assumed answers, and none goes on for ever."""
-    rows = [{**row, "nuggets": [{"text": "It was finished in 1962.", "importance": "vital"}]} for row in traces(3)]
-    for name in catalogue():
-        for given in (rows, traces(3)):
+    plain = [{**row, "reference": "It was finished in 1962."} for row in traces(3)]
+    rows = [{**row, "nuggets": [{"text": "It was finished in 1962.", "importance": "vital"}]} for row in plain]
+    for name in (name for name, metric in catalogue().items() if metric.asks):
+        for given in (rows, plain):
             told = ragstone.estimate(given, [name], "openai:gpt-4o-mini", store=tmp_path / "s.db")
             assert 3 <= told.total.calls.low <= told.total.calls.expected <= told.total.calls.high < 200
             assert told.total.dollars is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ragstone.questions import ANSWERED as ANSWERED_OR_NOT
 from ragstone.questions import (
     GRADE_0_2,
     GRADE_0_3,
@@ -11,6 +12,7 @@ from ragstone.questions import (
     LIKERT,
     SUPPORT_2,
     SUPPORT_3,
+    SUPPORT_CONTRADICT,
     YES_NO,
     Question,
     Rate,
@@ -62,6 +64,13 @@ CASES: dict[str, Question[Any]] = {
     "support-grade_0_3-evidence-skippable-reasons": Rate(
         "support", SENTENCES, GRADE_0_3, passages=PASSAGES, evidence=True, skippable=True, reasons=True
     ),
+    "support-support_contradict-evidence-reasons": Rate(
+        "support", CLAIMS, SUPPORT_CONTRADICT, passages=PASSAGES, evidence=True, reasons=True
+    ),
+    "support-support3-evidence-skippable": Rate(
+        "support", SENTENCES, SUPPORT_3, passages=PASSAGES, evidence=True, skippable=True
+    ),
+    "relevance-answered-reasons": Rate("relevance", RESPONSE, ANSWERED_OR_NOT, QUESTION, reasons=True),
     "response_support-grade_0_2-evidence": Rate(
         "response_support", RESPONSE, GRADE_0_2, passages=PASSAGES, evidence=True
     ),
@@ -114,6 +123,8 @@ STYLED: dict[str, Question[Any]] = {
     "support": Rate("support", SENTENCES, YES_NO, passages=PASSAGES, evidence=True, skippable=True),
     "relevance": Rate("relevance", CLAIMS, GRADE_0_3, QUESTION),
     "importance": Rate("importance", NUGGETS, IMPORTANCE, QUESTION),
+    "support-three_way": Rate("support", SENTENCES, SUPPORT_3, passages=PASSAGES, skippable=True),
+    "relevance-answered": Rate("relevance", RESPONSE, ANSWERED_OR_NOT, QUESTION),
     "response_support": Rate("response_support", RESPONSE, GRADE_0_2, passages=PASSAGES),
     "response_support-second": Rate("response_support", RESPONSE, GRADE_0_2, passages=PASSAGES, wording=2),
 }

@@ -52,6 +52,7 @@ def test_of_two_candidates_for_a_field_is_said_which_was_taken() -> None:
     """By name, so that it can be counted; not of ids, of equal ones, or of what could not be the field."""
     record = record_of({"id": "a", "qid": "b", "query": "q", "topic": "t", "output": "r", "answer": "r", "prompt": 1})
     assert record.notes == ("question: read from 'query'; 'topic' also fits and is kept as meta",)
+    assert record_of({"id": "a", "question": "q", "topic": "what to group by"}).notes == ()
     record = record_of({"id": "a", "contexts": ["x"], "documents": ["y"], "passages": [3]})
     assert record.contexts == (Passage("1", "x", 1),)
     assert record.notes == ("contexts: read from 'contexts'; 'documents' also fits and is kept as meta",)
@@ -275,6 +276,17 @@ def test_blocks_become_overrides() -> None:
     }  # fmt: skip
     assert record.meta == {"relevance": 0.7}
     assert record_of({"id": "a", "grounding": {"x": 1}}).meta == {"grounding": {"x": 1}}
+
+
+@pytest.mark.parametrize("other", [{"score": 3}, {"grounding": 0.5}, {"grounding": {}, "score": 1}, {}])
+def test_an_eval_object_of_blocks_is_overrides(other: dict[str, Any]) -> None:
+    """One that holds anything else is a user's own and stays in meta."""
+    row = {"id": "a", "eval": {"grounding": {"x": 1}, "relevance": {"y": 2}}}
+    record = record_of(row, blocks=BLOCKS)
+    assert record.overrides == {"grounding": {"x": 1}, "claim_relevance": {"y": 2}}
+    assert record.meta == {}
+    own = record_of({"id": "a", "eval": other}, blocks=BLOCKS)
+    assert (own.overrides, own.meta) == ({}, {"eval": other})
 
 
 def test_a_parameter_given_two_values_is_an_error() -> None:

@@ -314,7 +314,7 @@ def test_damage_within_is_said_when_it_is_met(path: Path) -> None:
         lambda store: [store.call(call(n).key) for n in range(100)],
         lambda store: store.worst(run, "m", 5),
         lambda store: store.result(run, position=50),
-        lambda store: store.record_ids(run),
+        lambda store: store.ids(run),
         lambda store: store.count(run),
         lambda store: store.set_aside(run),
     ]
@@ -452,7 +452,7 @@ def test_results_come_in_the_order_of_the_input(store: Store) -> None:
     assert [(row.position, row.record, row.document) for row in store.results(run)] == [
         (1, "r1", b"1"), (2, "r2", b"2"), (3, "r3", b"3"), (10, "r10", b"10"),
     ]  # fmt: skip
-    assert store.record_ids(run) == ["r1", "r2", "r3", "r10"]
+    assert list(store.ids(run).values()) == ["r1", "r2", "r3", "r10"]
     assert (store.count(run), store.count(other), store.count(99)) == (4, 1, 0)
 
 

@@ -11,6 +11,7 @@ from ragstone.api.cache import prune_cache as prune_cache
 from ragstone.api.comparing import check as check
 from ragstone.api.comparing import compare as compare
 from ragstone.api.comparing import opened as opened
+from ragstone.api.demo import demo as demo
 from ragstone.api.estimating import estimate as estimate
 from ragstone.api.estimating import forecast as forecast
 from ragstone.api.judge_check import Checked as Checked
@@ -30,6 +31,7 @@ from ragstone.api.pages import serving as serving
 from ragstone.api.pages import write_report as write_report
 from ragstone.api.running import aevaluate as aevaluate
 from ragstone.api.running import evaluate as evaluate
+from ragstone.api.running import merge as merge
 from ragstone.api.running import run as run
 from ragstone.api.running import score as score
 from ragstone.api.running import validate as validate

@@ -104,6 +104,31 @@ def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJso
 
 @app.command(
     epilog=examples(
+        "ragstone merge results/",
+    )
+)
+@with_options("merge")
+def merge(
+    place: Annotated[str, typer.Argument(metavar="DIR", help="The folder of run --shard -o DIR.")],
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="The input, if it has another name than the shards read.")
+    ] = None,
+    *,
+    options: RunOptions,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Merge the shards of a run into one, and write its results to their folder.
+
+    Sends no call. Exits 2 with the command to run if a shard is missing.
+    """
+    from ragstone.cli import evaluating
+
+    evaluating.merge(place, file, options, quiet=quiet, as_json=as_json)
+
+
+@app.command(
+    epilog=examples(
         "ragstone validate traces.jsonl --field contexts=retrieval.docs[].text",
     )
 )
@@ -311,8 +336,8 @@ def export(
         typer.Option("--format", "-f", metavar="FORM", help="Format [default: by file extension, else jsonl]"),
     ] = None,
     rows: Annotated[
-        Literal["scores", "verdicts"],
-        typer.Option("--rows", metavar="scores|verdicts", help="Rows of a csv or parquet table."),
+        Literal["scores", "verdicts", "sentences"],
+        typer.Option("--rows", metavar="scores|verdicts|sentences", help="Rows of a csv or parquet table."),
     ] = "scores",
     out: Annotated[
         str | None,

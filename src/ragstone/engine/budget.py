@@ -39,6 +39,11 @@ class Limits:
     def __bool__(self) -> bool:
         return (self.cost, self.calls, self.tokens) != (None, None, None)
 
+    def divided(self, among: int) -> Limits:
+        """Return one of so many equal parts."""
+        calls, tokens = (None if most is None else most // among for most in (self.calls, self.tokens))
+        return Limits(None if self.cost is None else self.cost / among, calls, tokens)
+
 
 @dataclass(slots=True)
 class Amount:

@@ -299,8 +299,10 @@ class Calls:
 
     def _answered(self, judge: Judge, turn: Turn, call: Call, flight: Flight, reply: Reply) -> None:
         queue = self._queue(judge.backend)
+        took = self._loop.time() - turn.begun
+        self._tally.took(call.judge, call.task, took)
         if queue.shown:
-            self.writer.heed(self._loop.time() - turn.begun)
+            self.writer.heed(took)
             flight.holds = queue if self._settings.cache != "off" else None
         queue.answered(turn, call, reply, keep=flight.holds is not None)
         self._failures[id(judge.backend)] = 0

@@ -325,6 +325,11 @@ def lacks(judge: Judge, task: Task) -> str:
     return f": {judge.lacks(task)}" if hasattr(judge, "lacks") else ""
 
 
+def refusal_of(judge: Judge, question: Question[Any]) -> str:
+    """Return why a judge that answers the task cannot answer such a question; empty if it does not say."""
+    return judge.refusal(question) if hasattr(judge, "refusal") else ""
+
+
 @runtime_checkable
 class Immediate(Protocol):
     """A backend that computes its replies in this process, so that also a dry run can have them."""

@@ -182,6 +182,12 @@ class HttpBackend(ABC):
         digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
         return RateLimits(f"{self.url} {digest}", *self._limits)
 
+    def divide(self, among: int, machines: int = 1) -> None:
+        """Keep one part of the limits of so many processes, of this machine's its concurrency too; at least 1 each."""
+        self.concurrency = max(1, self.concurrency * machines // among)
+        rpm, tpm = (limit and max(1, limit // among) for limit in self._limits)
+        self._limits = rpm, tpm
+
     async def open(self) -> None:
         """Read the key and make the connection pool; BackendError when the key's variable is not set."""
         import aiohttp  # noqa: PLC0415 - 130 ms to import, for LLM judges only

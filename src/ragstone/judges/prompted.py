@@ -36,7 +36,7 @@ from ragstone.judges.tracing import Labelling, halved, pieces, read_trace, trace
 from ragstone.parsing import Format
 from ragstone.prompts import Template
 from ragstone.prompts.material import form_of, rate_variables, variables_of
-from ragstone.questions import TASKS, Answer, Question, Rate, Rated, Readout, Task, Trace, Write, Written
+from ragstone.questions import ALL, TASKS, Answer, Question, Rate, Rated, Readout, Task, Trace, Write, Written
 from ragstone.types import Unit
 
 ANSWERS: Final[frozenset[Task]] = frozenset(TASKS)
@@ -147,7 +147,8 @@ class PromptedJudge:
         room = self.spec.max_tokens // (
             _most(question, setup) if self.spec.preset.local else 2 * verdict_tokens(question)
         )
-        most = question.batch or max(1, min(setup.template.batch, room))
+        batch = len(question.units) if question.batch == ALL else question.batch
+        most = batch or max(1, min(setup.template.batch, room))
         return [_Part(question, question.units[n : n + most]) for n in range(0, len(question.units), most)]
 
     def _shared(self, parts: Sequence[_Part], setup: Setup) -> int:

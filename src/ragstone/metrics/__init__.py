@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from ragstone.errors import ConfigError
 from ragstone.metrics.base import Metric
+from ragstone.metrics.words import GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,22 +99,46 @@ def blocks() -> dict[str, str]:
     return {block: name for name, metric in catalogue().items() for block in (name, *metric.blocks)}
 
 
+def groups() -> dict[str, list[type[Metric]]]:
+    """The metrics by what a user asks, in the order of ``words.GROUPS``, each group by rank; then groups of others."""
+    found: dict[str, list[type[Metric]]] = {group: [] for group in GROUPS}
+    for metric in sorted(catalogue().values(), key=lambda metric: metric.rank):
+        found.setdefault(metric.group, []).append(metric)
+    return {group: members for group, members in found.items() if members}
+
+
+def elsewhere(metric: type[Metric]) -> dict[str, list[str]]:
+    """The names of a metric in other tools, each with the tools."""
+    found: dict[str, list[str]] = {}
+    for tool, names in metric.elsewhere.items():
+        for name in names.split(", "):
+            found.setdefault(name, []).append(tool)
+    return found
+
+
+def elsewhere_said(metric: type[Metric]) -> str:
+    """``faithfulness (RAGAS, DeepEval)``; empty where no other tool has it."""
+    return ", ".join(f"{name} ({', '.join(tools)})" for name, tools in elsewhere(metric).items())
+
+
 def called_here(name: str) -> str:
     """Name the metric here for another tool's name, as a clause of a message; empty if there is none."""
     written = name.strip().lower().replace("-", "_").replace(" ", "_")
     found = [
-        f"{metric.name} ({metric.synonyms[written] or metric.title})"
+        f"{metric.name} ({metric.synonyms.get(written) or metric.title})"
         for metric in catalogue().values()
-        if written in metric.synonyms
+        if written in metric.synonyms or written in elsewhere(metric)
     ]
     return f"the metric here is {' or '.join(found)}" if found else ""
 
 
 def find(name: str) -> type[Metric]:
-    """The metric of that name; ConfigError names the closest and all there are."""
+    """The metric of that name, or of that name of its block; ConfigError names the closest and all there are."""
     known = catalogue()
     if name in known:
         return known[name]
+    if name in (named := blocks()):
+        return known[named[name]]
     if meant := called_here(name):
         raise ConfigError(f"no metric '{name}'; {meant}")
     column, *_ = name.partition(".")

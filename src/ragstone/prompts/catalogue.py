@@ -103,8 +103,8 @@ def pair(first: str, second: str | None) -> tuple[NamedPrompt, NamedPrompt]:
 class PromptStyle:
     """One style of one step: its packaged prompts.
 
-    ``names`` are those of its prompts, several where the step asks several questions; ``versions`` are those that all
-    of them have, the newest last. ``units`` is the most that one call asks about, ``gives`` what the replies hold,
+    ``names`` are those of its prompts, several where the step asks several questions; ``versions`` are those that any
+    of them has, the newest last. ``units`` is the most that one call asks about, ``gives`` what the replies hold,
     ``purpose`` what the style is for.
     """
 
@@ -145,7 +145,7 @@ def _style(task: str, style: str, templates: Sequence[Template]) -> PromptStyle:
     names = tuple(template.style for template in english)
     have = [{entry.version for entry in entries() if (entry.task, entry.name) == (task, name)} for name in names]
     return PromptStyle(
-        task, style, names, tuple(sorted(set.intersection(*have))),
+        task, style, names, tuple(sorted(set.union(*have))),
         tuple(dict.fromkeys(template.language or "en" for template in templates)), first.formats, given, first.batch,
         PURPOSES.get(style, first.source),
     )  # fmt: skip
@@ -190,8 +190,8 @@ def check_packaged() -> dict[str, list[str]]:
     for entry in entries():
         path = f"{entry.task}/{entry.file.name}"
         try:
-            if entry.task == "formats":
-                parse_shape(entry.text, path)
+            if entry.task in prompts.SHARED:
+                parse_shape(entry.text, path, prompts.SHARED[entry.task])
                 continue
             template = prompts.load(entry.task, entry.name, entry.version)
             found = problems(template) if entry.task in TASKS else []

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ragstone.errors import ConfigError, TemplateError
 from ragstone.prompts.material import named_texts, variables_of
 from ragstone.prompts.templates import FORMS, Template
-from ragstone.questions import SCALES, TASKS, Rate, Trace, Write
+from ragstone.questions import FORM_OF, SCALES, TASKS, Rate, Trace, Write
 from ragstone.types import TRIVIAL, Level, Passage, Span, Unit
 
 if TYPE_CHECKING:
@@ -60,14 +60,17 @@ def samples(task: str, form: str = "") -> Iterator[Rate | Write | Trace]:
             if form != "answer":
                 yield Write("nuggetize", "nugget", _QUESTION, passages=_PASSAGES, known=known, most=30)
     else:
-        yield from _rates(task, 2 if form == "second" else 1)
+        yield from _rates(task, form)
 
 
-def _rates(task: str, wording: int) -> Iterator[Rate]:
+def _rates(task: str, form: str) -> Iterator[Rate]:
+    wording = 2 if form == "second" else 1
+    scales = [scale for scale in SCALES[task] if FORM_OF.get((task, scale.name), "") == (form if wording == 1 else "")]
+    levels = ("response",) if form == "answered" else _LEVELS[task]
     passages = {"assign": _PASSAGES[:1], "support": _PASSAGES, "response_support": _PASSAGES}.get(task, ())
     question = "" if task in ("support", "response_support") else _QUESTION
     evidence = (False, True) if passages or task == "relevance" else (False,)
-    for scale, level, count, reasons, quoted in product(SCALES[task], _LEVELS[task], (1, 3), (False, True), evidence):
+    for scale, level, count, reasons, quoted in product(scales, levels, (1, 3), (False, True), evidence):
         if level != "response" or count == 1:
             yield Rate(
                 task, _units(level, count), scale, question, passages,  # type: ignore[arg-type]
@@ -88,7 +91,7 @@ def sample(template: Template, units: int | None = None, scale: str | None = Non
     the template cannot be asked.
     """
     asked = list(samples(template.task, template.form))
-    known = {one.name: one for one in SCALES.get(template.task, ())}
+    known = {one.scale.name: one.scale for one in asked if isinstance(one, Rate)}
     if not known:
         for flag, value in (("--units", units), ("--scale", scale)):
             if value is not None:

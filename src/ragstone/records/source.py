@@ -39,7 +39,7 @@ SHOWN: Final = 3
 
 
 class ByTopic(Protocol):
-    """What records get by their topic: `banks.Bank` gives nuggets, `topics.Topics` questions."""
+    """What records get by their topic: of `Bank` nuggets, of `Topics` questions, of `Qrels` relevant ids."""
 
     def given_to(self, record: Record) -> Record:
         """The record with what its topic has."""
@@ -174,6 +174,14 @@ class Source:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process needs to read it; temporary files stay this one's."""
+        return {name: value for name, value in self.__dict__.items() if name != "_delete"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._delete = weakref.finalize(self, _unlink, [])
+
     def _guarded(self, part: InputPart) -> Rows:
         """The reader's items; where it breaks off after some were read, the rest counts as one that is set aside."""
         count = 0
@@ -264,6 +272,7 @@ def open_records(
     inspect: Inspect | None = None,
     bank: ByTopic | None = None,
     topics: ByTopic | None = None,
+    qrels: ByTopic | None = None,
     cut: Cut | None = None,
     layout: Layout | None = None,
 ) -> Source:
@@ -281,6 +290,7 @@ def open_records(
         inspect: shown every record in every reading; the InputError it raises is that record's error.
         bank: nuggets by topic, which take the place of the records' own.
         topics: questions by topic, for records without their own.
+        qrels: relevant ids by topic, which take the place of the records' own.
         cut: the part of the input that is read.
         layout: the export that the rows are of, else it is recognised, and where the list of rows stands.
 
@@ -289,10 +299,10 @@ def open_records(
         ConfigError: the mapping, ``on_error`` or the ``hf://`` address is not usable, or an input is given twice.
         InputError: the object is no source of records.
     """
-    joined = [one for one in (topics, bank) if one is not None]
+    joined = [one for one in (topics, bank, qrels) if one is not None]
     if isinstance(source, Source):
         if joined or cut:
-            given = "no bank" if bank is not None else "no topics" if joined else "neither limit nor sample"
+            given = "no bank" if bank is not None else "no topics or qrels" if joined else "neither limit nor sample"
             raise InputError(f"a source that is open takes {given}: give it to open_records with what is to be read")
         return source
     if on_error not in ("stop", "skip"):

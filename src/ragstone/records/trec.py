@@ -210,7 +210,7 @@ def answer(
     """The sentences joined by single spaces, and one Citation for each, also where it cites nothing.
 
     Places point into ``references``, or, where the record has none, into its contexts. One that points
-    nowhere is left out, with a note. A blank sentence is passed over.
+    nowhere is kept in brackets, with a note. A blank sentence is passed over.
     """
     places = _ids(references) or [passage.id for passage in contexts]
     known = frozenset(places)
@@ -245,10 +245,10 @@ def _cited(citations: Any, places: list[str], known: frozenset[str], number: int
     found: dict[str, None] = {}  # in their order, each once
     for citation in citations:
         name = _name(citation, places, known)
-        if name:
-            found[name] = None
-        else:
-            notes.append("response: a citation that points to nothing, left out")
+        if not name:
+            name = f"[{citation}]"
+            notes.append("response: a citation that points to nothing")
+        found[name] = None
     return tuple(found)
 
 

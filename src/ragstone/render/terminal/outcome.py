@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.analysis.run import Run
-from ragstone.analysis.run_files import ABOUT, PARTIAL, REPORT, RESULTS
+from ragstone.analysis.run_files import ABOUT, PARTIAL, REPORT, RESULTS, ZSTD
 from ragstone.render.facts import (
     Low,
     RunFacts,
@@ -230,7 +230,9 @@ def _files(run: Run, place: Place, look: Look) -> list[Row]:
     """The files of the run that are there; that a whole one beside what it leaves is of an earlier run."""
     folder = Path(place.folder)
     whole = run.status == "done"
-    names = [RESULTS if whole else f"{RESULTS}{PARTIAL}", "summary.json", ABOUT, *([REPORT] if place.report else [])]
+    results = [RESULTS, f"{RESULTS}{ZSTD}"]
+    names = [*(name if whole else f"{name}{PARTIAL}" for name in results), "summary.json", ABOUT]
+    names += [REPORT] if place.report else []
     # They are written one after the other: what comes after one that failed is of an earlier run, if it is there.
     failed = next((at for at, name in enumerate(names) if str(folder / name) == place.failed), len(names))
     names = [name for name in names[:failed] if place.failed != str(folder) and (folder / name).is_file()]
@@ -239,6 +241,6 @@ def _files(run: Run, place: Place, look: Look) -> list[Row]:
     rows: list[Row] = []
     if names:
         rows.append(("Files", Text(f"{flat(place.folder)}: {', '.join(names)}", overflow="fold")))
-    if not whole and (folder / RESULTS).is_file():
-        rows.append(("" if rows else "Files", prose(f"{RESULTS} there is of an earlier run", look, "quiet", LEFT)))
+    if not whole and (older := next((name for name in results if (folder / name).is_file()), "")):
+        rows.append(("" if rows else "Files", prose(f"{older} there is of an earlier run", look, "quiet", LEFT)))
     return rows

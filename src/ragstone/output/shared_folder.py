@@ -1,0 +1,63 @@
+"""A folder that several machines write files to: on a disk that they share, or in an object store.
+
+Promises: a file is there whole or not at all; what goes wrong is one line that names the place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shutil
+from pathlib import Path
+
+from ragstone.analysis.run_files import PARTIAL
+from ragstone.errors import ConfigError
+from ragstone.output.target import OTHER_FOLDER, unwritable
+
+
+class SharedFolder:
+    """The files of a folder, by their names in it."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._folder = Path(address)
+
+    def __str__(self) -> str:
+        return self.address
+
+    def read(self, name: str) -> bytes | None:
+        """Return a file's bytes, or None if there is none."""
+        path = self._folder / name
+        try:
+            return path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
+
+    def put(self, content: Path | bytes, name: str) -> None:
+        """Write a file: some bytes, or a copy of a file of this machine."""
+        path = self._folder / name
+        coming = path.with_name(f"{path.name}.{secrets.token_hex(4)}{PARTIAL}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(content, Path):
+                shutil.copyfile(content, coming)
+            else:
+                coming.write_bytes(content)
+            coming.replace(path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                coming.unlink(missing_ok=True)
+            raise unwritable(path, error, OTHER_FOLDER) from error
+
+    def get(self, name: str, target: Path) -> bool:
+        """Copy a file to this machine; False if there is none."""
+        path = self._folder / name
+        if not path.exists():
+            return False
+        try:
+            shutil.copyfile(path, target)
+        except OSError as error:
+            raise unwritable(target, error) from error
+        return True
