@@ -103,6 +103,11 @@ def test_what_is_missing_is_named(source: Path) -> None:
     folder = source.parent / "all"
     with pytest.raises(ConfigError, match=r"no shards\.json in it"):
         merged(source)
+    folder.mkdir()
+    (folder / "shards.json").write_text("[]")
+    with pytest.raises(ConfigError, match="not written by run --shard"):
+        merged(source)
+    (folder / "shards.json").unlink()
     api.run(str(source), shard(source, 2)).store.close()
     with pytest.raises(ConfigError) as raised:
         merged(source)
@@ -115,7 +120,6 @@ def test_what_is_missing_is_named(source: Path) -> None:
     lost.write_bytes(lost.read_bytes()[:-4096])
     with pytest.raises(ConfigError, match=r"1 of 3 shards are missing or not whole: 3; run: .* --shard 3/3"):
         merged(source)
-    (folder / "shards" / "00003-of-00003.json").unlink()
     api.run(str(source), shard(source, 3)).store.close()
     assert merged(source) == whole
     assert ranges([3, 7, 8, 9, 12]) == "3, 7-9, 12"

@@ -25,6 +25,7 @@ from ragstone.judges.spec import FLEX_TIMEOUT, NLI, NLI_ANSWERS, Spec, Tier
 from ragstone.options import DEADLINE, DEFAULT_JUDGE, FILE, STORE, TRIES, OnError, RunOptions, option_named, options_of
 from ragstone.questions import TASKS, Task
 from ragstone.records import Cut, Layout, Shard
+from ragstone.records.object_stores import is_address
 from ragstone.render.text import shorten
 from ragstone.types import NOTHING
 
@@ -223,6 +224,8 @@ def resolve(given: RunOptions) -> RunSpec:
         how = own if own and task == "response_support" else options.aggregate
         return replace(step, aggregate=cast("Aggregate", how), weights=weights)
 
+    if is_address(options.store):
+        raise ConfigError(f"--store {options.store}: a store is a file on a local disk; -o may be in an object store")
     engine = file.get("engine", {})
     patience = max((spec.timeout for spec in specs.values()), default=0.0)
     return RunSpec(

@@ -12,8 +12,8 @@ The tree::
     │   ├── BackendError      no answer came; ``retryable`` and ``hint`` say what to do
     │   └── ParseError        an answer cannot be parsed; ``reply`` holds it
     ├── ServiceError          a server of traces cannot be reached or refuses; ``hint`` says what to do
-    ├── BatchPending          a batch is on its way; the command line exits with 5
     ├── WorkerError           a process that shares a run's records ended by itself, again and again
+    ├── BatchPending          a batch is on its way; the command line exits with 5
     ├── BudgetReached         a limit on money, calls or tokens; the command line exits with 4
     └── StoreError            the store cannot be read or written
 

@@ -303,7 +303,10 @@ class RunOptions:
         commands=f"estimate {RUNS}", setting="run.on_empty", default="null",
         note="Value of a score when there is nothing to judge, such as a response without claims.",
     )
-    concurrency: int | None = option("--concurrency", metavar="N", help="Max concurrent calls per judge.", least=1)
+    concurrency: int | None = option(
+        "--concurrency", metavar="N", help="Max concurrent calls per judge [default: 64, or 4 for a small server here]",
+        least=1,
+    )
     max_cost: float | None = option(
         "--max-cost", metavar="DOLLARS", help="Stop before the run costs more; exits 4.",
         setting="run.max_cost", example=2.5, least=0,
@@ -484,4 +487,4 @@ def _kind(hint: Any) -> tuple[Any, bool]:
     if any(isinstance(origin := get_origin(part), type) and issubclass(origin, Sequence | Mapping) for part in parts):
         return str, True
     words = [part for part in parts if get_origin(part) is Literal]
-    return next(kind for kind in (*words, Path, str, float, int, bool) if kind in parts), False
+    return next(kind for kind in (*words, str, Path, float, int, bool) if kind in parts), False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -29,7 +30,9 @@ from ragstone.engine import Engine, Tally, Weighed
 from ragstone.errors import BudgetReached, OutputError, RagstoneError, StoreError
 from ragstone.options import Progress, RunOptions
 from ragstone.output.files import Folder
+from ragstone.output.shared_folder import SharedFolder
 from ragstone.records import Survey, has, survey
+from ragstone.records.object_stores import is_address
 from ragstone.store.database import ResultRow, ScoreRow, Store
 from ragstone.types import Record
 
@@ -134,7 +137,9 @@ async def _evaluated(source: Any, options: RunOptions, shards: Shards | None = N
             return part.run()
         try:
             finished = await _stored(part.plan, replace(options, out=None))
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, BudgetReached):
+                error.add_note("each shard has an equal part of the limits")
             with contextlib.suppress(RagstoneError, OSError):  # told is what ended the run
                 part.hand_in(done=False)
             raise
@@ -156,15 +161,23 @@ def merge(place: Path | str, source: Any, options: RunOptions) -> Run:
 
 
 async def _stored(plan: Plan, options: RunOptions) -> Run:
+    if is_address(options.out):  # written here, and then copied there
+        with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
+            place = SharedFolder(str(options.out))
+            try:
+                finished = await _stored(plan, replace(options, out=folder))
+            except BaseException:
+                with contextlib.suppress(RagstoneError):  # told is what ended the run
+                    place.put_all(Path(folder))
+                raise
+            place.put_all(Path(folder))
+            return finished
     store = Store(plan.spec.store)
     try:
         with set_aside_if_damaged(store), contextlib.ExitStack() as held:
             if options.batch:
                 await batching.in_waves(plan, options)
-            finished = await _drive(plan, store, options, held)
-            if options.batch:
-                batching.forget(plan, options)
-            return finished
+            return await _drive(plan, store, options, held)
     except BaseException:
         store.close()
         raise
@@ -174,14 +187,11 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
     """Drive the engine through a plan; ``held`` keeps what only this run may use."""
     plan, earlier = settled(plan, store, options)
     estimated = _estimated(plan, store, options, earlier)
-    engine = _engine(plan, store, options, earlier)
+    engine = _engine_of(plan, store, options, earlier)
     if estimated is not None and estimated.total.dollars is not None:
         engine.tally.expected = estimated.total.dollars.expected
     details = {**plan.as_json(), **({} if earlier is None else {"only_failed": earlier.run})}
-    folder = None
-    if options.out is not None:
-        made = Folder(Path(options.out), cases=options.cases, compressed=options.zstd)
-        folder = held.enter_context(made.claimed())
+    folder = _folder_of(options, held)
     number = store.start_run(options.name or plan.source.name, details)
     progress = progress_of(plan, store, engine.tally, number)
     causes, quotes, cascades = Causes(), Quotes(), Cascades(plan.cascades())
@@ -221,15 +231,26 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
                 counted |= (told := _cascaded(cascades, plan, estimated))
                 progress.notes.extend(warnings(told.get("cascade", {})))
                 _close(store, plan, status, progress, folder, counted, estimated, report=options.report)
+    if options.batch:
+        batching.forget(plan, options)
     return find_run(store, number)
 
 
-def _engine(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | None) -> Engine | Workers:
-    alone = Engine(plan.routes, store, plan.prices, plan.spec.engine)
-    if options.batch:  # few calls are left to share
-        batching.count_paid(plan, options, alone.budget)
-        return alone
-    return shared(plan, store, earlier) or alone
+def _engine_of(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | None) -> Engine | Workers:
+    workers = None if options.batch else shared(plan, store, earlier)
+    if workers is not None:
+        return workers
+    engine = Engine(plan.routes, store, plan.prices, plan.spec.engine)
+    if options.batch:
+        batching.count_paid(plan, options, engine.budget)
+    return engine
+
+
+def _folder_of(options: RunOptions, held: contextlib.ExitStack) -> Folder | None:
+    if options.out is None:
+        return None
+    made = Folder(Path(options.out), cases=options.cases, compressed=options.zstd)
+    return held.enter_context(made.claimed())
 
 
 def _what_is_kept(run: int, records: int, *, replies: bool) -> str:
@@ -269,8 +290,13 @@ def _close(
     bill = progress.tally.as_json()
     seconds = round(time.monotonic() - progress.started, 3)
     held = estimated.against(bill, seconds, whole=status == "done") if estimated is not None else None
+    found = summarize(store, progress.run, plan.signatures, status)
+    thresholds = {name: metric.threshold for metric in plan.metrics for name in metric.score_names()}
+    for name, entry in found["metrics"].items():
+        if entry["outcomes"] and (least := thresholds.get(name)) is not None:
+            entry["threshold"] = least
     summary = {
-        **summarize(store, progress.run, plan.signatures, status),
+        **found,
         "bill": bill,
         **({"estimate": held} if held is not None else {}),
         "left_out": dict(plan.left_out),

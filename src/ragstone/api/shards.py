@@ -59,7 +59,10 @@ class Shards:
             raise ConfigError(
                 f"{address}: no {MANIFEST} in it; evaluate the shards first: ragstone run FILE -o DIR --shard 1/4"
             )
-        return cls(place, _read(data, f"{address}/{MANIFEST}"))
+        found = _read(data, f"{address}/{MANIFEST}")
+        if not {"shards", "source", "options"} <= found.keys():
+            raise ConfigError(f"{address}/{MANIFEST}: not written by run --shard; name another folder")
+        return cls(place, found)
 
     def options(self) -> RunOptions:
         """Return the options that the shards had, without those of sending calls."""
@@ -99,10 +102,11 @@ class Shards:
 
     def _fetched(self, number: int, target: Path) -> Path:
         marker = _marker(number, self.of)
-        told = _read(self.place.read(marker) or b"", f"{self.place}/{marker}")
+        told = _read(self.place.read(marker) or b"{}", f"{self.place}/{marker}")
         for old in target.parent.iterdir():
             old.unlink()
-        if not self.place.get(_store(number, self.of), target) or _digest(target) != told["sha256"]:
+        if not self.place.get(_store(number, self.of), target) or _digest(target) != told.get("sha256"):
+            self.place.remove(marker)  # so that the shard is handed in again
             raise self._missing([number])
         return target
 
@@ -147,7 +151,10 @@ class ShardRun:
         done = self._shards.has(self._shard.number)
         if not self._store.exists():
             self._store.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            there = self._shards.place.get(_store(self._shard.number, self._shard.of), self._store)
+            coming = self._store.with_suffix(".coming")
+            there = self._shards.place.get(_store(self._shard.number, self._shard.of), coming)
+            if there:
+                coming.replace(self._store)
             return done and there
         return done
 

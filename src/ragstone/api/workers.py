@@ -31,14 +31,15 @@ from ragstone.api.loop import run_here
 from ragstone.api.plan import Plan
 from ragstone.engine import Engine, Tally, Weighed
 from ragstone.engine.writer import Writer
-from ragstone.errors import ConfigError, RagstoneError, WorkerError
-from ragstone.judges.base import is_inside
+from ragstone.errors import BudgetReached, ConfigError, RagstoneError, WorkerError
+from ragstone.judges.base import is_inside, processors
 from ragstone.store.database import ResultRow, ScoreRow, Store
 
 LEAST: Final = 256
 """Records for which a process is worth its start, unless the caller says how many there are to be."""
 DEATHS: Final = 3
 """Times that a process may end by itself without a further result, or a further reply that the store keeps."""
+FEWER: Final = "use fewer --workers if memory is short, or --workers 1 to see the error"
 OFTEN: Final = 0.25
 """Seconds between two tallies of a worker."""
 
@@ -77,8 +78,7 @@ def processes(plan: Plan) -> int:
     if wanted is not None:
         return min(wanted, max(1, plan.total))
     computed = all(is_inside(one) and getattr(one, "threads", 1) == 1 for one in plan.routes.backends())
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, plan.total // LEAST)) if computed else 1
+    return max(1, min(processors(), plan.total // LEAST)) if computed else 1
 
 
 def shared(plan: Plan, store: Store, earlier: Earlier | None) -> Workers | None:
@@ -100,7 +100,7 @@ def shared(plan: Plan, store: Store, earlier: Earlier | None) -> Workers | None:
             data = pickle.dumps((plan, 0 if earlier is None else earlier.run))
         except (pickle.PicklingError, TypeError, AttributeError) as error:
             trouble = f"the judge, the metrics or the input cannot be sent to another process ({error})"
-        if b"__main__" in data:
+        if b"\x8c\x08__main__" in data:  # the name of a module, as pickle writes it
             trouble = "what is defined in the script itself cannot be sent to another process; move it to a module"
     if not trouble:
         return Workers(plan, store, data, count)
@@ -137,6 +137,7 @@ class Workers:
         ended: BaseException | None = None
         try:
             try:
+                await asyncio.gather(*(worker.start() for worker in self._workers))
                 while self._trouble is None and (weighed := await self._turn(done).result()) is not None:
                     done += 1
                     yield self._counted(weighed)
@@ -151,7 +152,10 @@ class Workers:
             writing.cancel()
             await asyncio.gather(writing, *(worker.gone() for worker in self._workers), return_exceptions=True)
             await self._writer.write_group()
-        if trouble := ended or self._trouble or next(filter(None, (one.error for one in self._workers)), None):
+        trouble = ended or self._trouble or next(filter(None, (one.error for one in self._workers)), None)
+        if isinstance(trouble, BudgetReached):
+            trouble.add_note(f"each of {len(self._workers)} worker processes has an equal part of the limits")
+        if trouble is not None:
             raise trouble
 
     def _turn(self, done: int) -> _Worker:
@@ -201,7 +205,7 @@ class _Worker:
         """Return its next result; None where there is none any more."""
         while not self._over:
             if self._process is None:
-                await self._start()
+                await self.start()
             frame = await self._frame()
             if isinstance(frame, Weighed):
                 self._share = replace(self._share, after=self._share.after + self._share.of)
@@ -234,11 +238,15 @@ class _Worker:
         if self._process is not None:
             await self._process.wait()
 
-    async def _start(self) -> None:
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", _BEGIN, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-            start_new_session=True, limit=1 << 20,  # an interrupt from the terminal is for this process alone
-        )  # fmt: skip
+    async def start(self) -> None:
+        """Start its process on what is left of its share."""
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", _BEGIN, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+                start_new_session=True, limit=1 << 20,  # an interrupt from the terminal is for this process alone
+            )  # fmt: skip
+        except OSError as error:
+            raise WorkerError(f"a worker process cannot be started ({error.strerror})", hint=FEWER) from error
         assert self._process.stdin is not None
         with contextlib.suppress(ConnectionError):  # its end is seen where its frames are read
             self._process.stdin.writelines((pickle.dumps(sys.path), pickle.dumps(self._share), self._data))
@@ -271,7 +279,7 @@ class _Worker:
             how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
             raise WorkerError(
                 f"a worker process ended by itself {DEATHS} times ({how})",
-                hint="use fewer --workers if memory is short, or --workers 1 to see the error",
+                hint=FEWER,
             )
 
 

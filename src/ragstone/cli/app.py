@@ -47,7 +47,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     no_args_is_help=True,
     context_settings=HELP,
-    epilog="Start with: ragstone run examples/traces.jsonl",
+    epilog="Start with: ragstone demo",
 )
 app.add_typer(nugget_commands.nuggets, name="nuggets")
 app.add_typer(prompt_commands.prompts, name="prompts")

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, cast
 
@@ -55,12 +55,41 @@ def _misused(error: Exception, ctx: Any) -> Exception:
     return typer.Exit(USAGE)
 
 
+GROUPS: Final[Mapping[str, Sequence[str]]] = {
+    "Evaluate": ("demo", "run", "validate", "estimate", "merge"),
+    "Look at results": ("show", "view", "report", "runs", "export"),
+    "Compare and gate": ("compare", "check", "compare-methods"),
+    "Labels and judges": ("label", "agree", "tune", "formats", "judges"),
+    "Nuggets and prompts": ("nuggets", "prompts"),
+    "Other tools": ("pull", "push"),
+    "Set up": ("init", "metrics", "fields", "cache"),
+}
+"""The commands as help lists them: in the order of use. One that is in no group comes at the end."""
+
+
 class Commands(TyperGroup):
     """The group of all commands; turns every error into a message and an exit code."""
 
     def __init__(self, **made: Any) -> None:
         super().__init__(**made)
         plain_arguments(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands of ``--help``, group by group."""
+        del ctx
+        known = [name for names in GROUPS.values() for name in names]
+        wide = max(map(len, self.commands))
+        others = [name for name in self.commands if name not in known]
+        for title, names in {**GROUPS, "Others": others}.items():
+            there = [
+                (name, self.commands[name].get_short_help_str(formatter.width - wide - 6))
+                for name in names
+                if name in self.commands
+            ]
+            if there:
+                with formatter.section(title):
+                    # Every name as wide as the widest of all: the columns of the groups are one.
+                    formatter.write_dl([(name.ljust(wide), told) for name, told in there])
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the options before the command."""

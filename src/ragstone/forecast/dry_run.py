@@ -163,7 +163,7 @@ class Forecaster:
     ) -> tuple[list[Question[Any]], bool]:
         """Return the questions that a metric asks about a record, and whether any depends on an assumed answer."""
         asked: list[Question[Any]] = []
-        assumed = False
+        assumed = rated = False
         depth = 0
         flow = metric.flow(record)
         try:
@@ -176,6 +176,7 @@ class Forecaster:
                     answer = known[question].answer
                     if answer is None:
                         assumed = assumed or isinstance(question, Write)
+                        rated = True  # what is asked next may depend on its labels
                         answer = self._assumed.answer(self._routes.of(question.task).judges[0], question, world)
                     asked.append(question)
                     answers.append(answer)
@@ -184,7 +185,7 @@ class Forecaster:
                 )
                 self._depth = max(self._depth, depth)
                 questions = flow.send(answers)
-                self._exact = self._exact and not assumed
+                self._exact = self._exact and not rated
         except StopIteration:
             return asked, assumed
 

@@ -11,9 +11,11 @@ unjudged verdicts.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import orjson
@@ -226,6 +228,16 @@ class InProcess:
 
     async def close(self) -> None:
         """Close nothing."""
+
+
+def processors() -> int:
+    """Return the processors that this process may use: those it is bound to, or fewer by the quota of its container."""
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        return found if quota == "max" else max(1, min(found, int(quota) // int(period)))
+    except (OSError, ValueError):
+        return found
 
 
 def is_inside(backend: Backend) -> bool:

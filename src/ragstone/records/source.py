@@ -18,8 +18,8 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, Self
 import orjson
 
 from ragstone.errors import ConfigError, InputError, RecordError
-from ragstone.records import frames, hub
-from ragstone.records.bytestream import COMPRESSIONS, Origin, is_pipe, origin_of, pipe, spool, standard_input
+from ragstone.records import frames, hub, object_stores
+from ragstone.records.bytestream import COMPRESSIONS, Origin, files_in, is_pipe, origin_of, pipe, spool, standard_input
 from ragstone.records.cut import SEED, Cut, Sample
 from ragstone.records.exports import Layout
 from ragstone.records.fields import Fields
@@ -310,7 +310,7 @@ def open_records(
     mapper = Mapper(fields if isinstance(fields, Fields) else Fields(fields), blocks)
     listed = source if isinstance(source, list | tuple) else ()
     paths = [os.fspath(path) for path in listed if isinstance(path, str | os.PathLike)]
-    parts = _several(paths, mapper) if paths and len(paths) == len(listed) else [_part(source, mapper)]
+    parts = _several(paths, mapper) if paths and len(paths) == len(listed) else _parts(source, mapper)
     return Source(parts, mapper, on_error=on_error, inspect=inspect, joined=joined, cut=cut, layout=layout)
 
 
@@ -330,8 +330,28 @@ def _several(names: Sequence[str], mapper: Mapper) -> list[InputPart]:
     return parts
 
 
+def _parts(source: Any, mapper: Mapper) -> list[InputPart]:
+    """One input: its only part, or those of a folder, which are read as one file."""
+    if object_stores.is_address(source):
+        names: list[Any] = list(object_stores.parts_of(source))
+    elif isinstance(source, str | os.PathLike) and Path(source).is_dir():
+        names = [path for path in files_in(Path(source)) if not path.name.startswith("_")]
+        if not names:
+            raise RecordError(str(source), "there is no file in this directory", "expected files of records")
+    else:
+        return [_part(source, mapper)]
+    with ExitStack() as undo:
+        parts = []
+        for name in names:
+            parts.append(_part(name, mapper))
+            if temporary := parts[-1].temporary:
+                undo.callback(temporary.unlink)
+        undo.pop_all()
+    return parts
+
+
 def _is_no_file(name: str) -> bool:
-    return name == "-" or name.startswith(hub.SCHEME)
+    return name == "-" or name.startswith(hub.SCHEME) or object_stores.is_address(name)
 
 
 def _runs(names: Sequence[str]) -> list[str]:
@@ -364,6 +384,13 @@ def _part(source: Any, mapper: Mapper, called: str = "") -> InputPart:
     if isinstance(source, str) and source.startswith(hub.SCHEME):
         hub.check(source)
         return InputPart(source, partial(hub.read, source))
+    if object_stores.is_address(source):
+        path = object_stores.fetched(source)
+        with ExitStack() as undo:
+            undo.callback(path.unlink)
+            part = _from(origin_of(path, name=called or PurePath(source).name), mapper, path)
+            undo.pop_all()
+        return part
     if isinstance(source, str) and source == "-":
         return _spooled("stdin", standard_input(), "", mapper)
     if isinstance(source, str | os.PathLike):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from functools import cached_property
 from typing import Any, Final
 
-from ragstone.judges.base import Call, Cuts, Reply
+from ragstone.judges.base import Call, Cuts, Reply, processors
 from ragstone.judges.embedded.judge import VERSION as EMBEDDED
 from ragstone.judges.embedded.judge import ComputedJudge, EmbeddedBackend, divided_by
 from ragstone.judges.embedded.model import digest
@@ -30,7 +29,7 @@ class NliBackend(EmbeddedBackend):
     def __init__(self, name: str) -> None:
         super().__init__()
         self._name = name
-        self.threads = self.concurrency = _processors()
+        self.threads = self.concurrency = processors()
 
     @cached_property
     def files(self) -> ModelFiles:
@@ -85,8 +84,3 @@ class NliJudge(ComputedJudge):
     def own_cuts(self, task: Task) -> Cuts | None:
         """The same for all models; of whole responses the threshold can only be raised, as with the embedded judge."""
         return Cuts(YES if task == "response_support" else LEAST, YES, YES / 2, MOST)
-
-
-def _processors() -> int:
-    """The processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

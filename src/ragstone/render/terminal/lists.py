@@ -104,7 +104,7 @@ def metric_list(look: Look) -> Page:
     suites = {"auto": "every metric that has its fields in the records and needs few calls", **suites}
     return page(
         *blocks,
-        section("Suites", indented(facts(suites.items(), 7))),
+        section("Suites", indented(facts(suites.items(), max(map(len, suites))))),
         Text("To describe one: ragstone metrics NAME", style="quiet"),
     )
 

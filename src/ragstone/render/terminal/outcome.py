@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ragstone.analysis.run import Run
 from ragstone.analysis.run_files import ABOUT, PARTIAL, REPORT, RESULTS, ZSTD
+from ragstone.records.object_stores import is_address
 from ragstone.render.facts import (
     Low,
     RunFacts,
@@ -202,6 +203,8 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str], look: Lo
     if place.lines:
         rows.append(("File", Text(flat(place.lines), overflow="fold")))
     rows.append(("Store", Text(f"{flat(run.store.path)}, run {run.id}", overflow="fold")))
+    if run.status != "done":
+        rows += told_rows("Resume", ["run the same command; stored replies are not paid for again"], look)
     rows += labelled("Next", [to_paste(command, look) for command in following])
     return facts(rows)
 
@@ -228,6 +231,8 @@ def bill_rows(bill: Mapping[str, Any], look: Look) -> list[Row]:
 
 def _files(run: Run, place: Place, look: Look) -> list[Row]:
     """The files of the run that are there; that a whole one beside what it leaves is of an earlier run."""
+    if is_address(place.folder):
+        return [("Files", Text(flat(place.folder), overflow="fold"))]
     folder = Path(place.folder)
     whole = run.status == "done"
     results = [RESULTS, f"{RESULTS}{ZSTD}"]
