@@ -303,7 +303,10 @@ class RunOptions:
         commands=f"estimate {RUNS}", setting="run.on_empty", default="null",
         note="Value of a score when there is nothing to judge, such as a response without claims.",
     )
-    concurrency: int | None = option("--concurrency", metavar="N", help="Max concurrent calls per judge.", least=1)
+    concurrency: int | None = option(
+        "--concurrency", metavar="N", help="Max concurrent calls per judge [default: 64, or 4 for a small server here]",
+        least=1,
+    )
     max_cost: float | None = option(
         "--max-cost", metavar="DOLLARS", help="Stop before the run costs more; exits 4.",
         setting="run.max_cost", example=2.5, least=0,
@@ -318,6 +321,15 @@ class RunOptions:
         "--max-tokens", metavar="N", help="Stop before using more tokens (in + out); exits 4.",
         setting="run.max_tokens", example=5000000, least=0,
         note="Max tokens of one run, in and out.",
+    )
+    batch: bool = option(
+        "--batch", help="Send calls in batches at half the price; the same command collects them.",
+        commands="run estimate", unless=False,
+    )
+    wait: bool = option("--wait", help="With --batch: wait for the batches.", commands="run", unless=False)
+    finish: Literal["live", "flex", "batch"] | None = option(
+        "--finish", help="With --batch: how to send a last wave of under 200 calls [default: live]",
+        commands="run estimate",
     )
     tier: Literal["standard", "flex"] | None = option(
         "--tier", help="flex: about half the price, slower replies (OpenAI, Azure, Gemini) [default: standard]",

@@ -232,6 +232,7 @@ class MetricDict(TypedDict):
     statuses: dict[str, int]
     units: UnitsDict
     outcomes: dict[str, int] | None
+    threshold: NotRequired[float]
     repeats: NotRequired[MetricRepeatsDict]
     cost: CostDict
     signature: str

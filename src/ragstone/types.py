@@ -88,11 +88,15 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Nugget:
-    """A fact that a good answer contains, as given by the record; fields that were not given are unset."""
+    """A fact that a good answer contains, as given by the record; fields that were not given are unset.
+
+    ``sources`` are the ids of the passages that it comes from.
+    """
 
     text: str
     importance: Importance | None = None
     assignment: Assignment | None = None
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,16 @@ def test_it_opens_without_a_network(browser: Chromium, shown: Shown) -> None:
     assert len(browser.all(ROWS)) == 22
 
 
+def test_the_plain_and_the_nuggetized_triad_are_side_by_side(page: Chromium, shown: Shown) -> None:
+    """On the first page, in percent, with what the difference of the run means."""
+    rows = page.all("section[aria-labelledby=methods] tbody tr", "innerText")
+    methods = shown.run.summary()["methods"]
+    assert len(rows) == len(methods) == 2
+    for said, found in zip(rows, methods.values(), strict=True):
+        assert f"{(found['plain'] or 0) * 100:.0f}\u00a0%" in said
+        assert found["interpretation"] in said
+
+
 def test_every_number_of_the_sentence_leads_to_its_records(page: Chromium, shown: Shown) -> None:
     """The responses that fall short are those below the highest value, lowest first."""
     short = {place: value for place, value in values(shown, "grounding").items() if value is not None and value < 1}
@@ -291,7 +301,7 @@ def test_raw_calls_are_a_click_away(page: Chromium, shown: Shown) -> None:
     assert len(page.all(".calls details")) == len(result["calls"])
     stood = [f"for {', '.join(metric.replace('_', ' ') for metric in call['metrics'])}" for call in result["calls"]]
     assert page.all(".calls .served") == [told.replace("trace", "TRACe") for told in stood]
-    assert "for claim relevance, grounding" in stood
+    assert "for answer correctness, claim relevance, grounding" in stood
     page.click(".calls summary")
     page.until("document.querySelector('.calls details[open] pre')")
     stored = shown.run.store.call(bytes.fromhex(result["calls"][0]["key"]))

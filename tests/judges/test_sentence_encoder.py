@@ -62,7 +62,10 @@ def test_a_model_with_another_output_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nowhere", "'refalign.model=nowhere': no such folder; a model of the hub is refalign.model=ORG/MODEL[@REV"),
+        (
+            "nowhere",
+            "'--set refalign.model=nowhere': no such folder; a model of the hub is --set refalign.model=ORG/MODEL",
+        ),
         (".", "has no .onnx file; a model is config.json, tokenizer.json and an .onnx file"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -136,12 +137,13 @@ def test_a_citation_that_does_not_support_lowers_precision_only(labels: list[Any
     assert first is None or (second is not None and second <= first and (second < first or first == 0))
 
 
-def test_calls_are_one_for_each_passage_cited() -> None:
+def test_calls_are_one_for_each_passage_cited(tmp_path: Path) -> None:
     """Sentences that cite the same passage go together, those that cite nothing make one call; the estimate agrees."""
     row = {"id": "r", "question": "What?", "contexts": [*TEXTS],
            "response": "It is steel [1]. It is made of steel [1]. It boils [2]. It is from Ulm."}  # fmt: skip
     judged = ScriptedJudge({"support": "support"})
-    assert [one.stored for one in estimate([row], "citations", judged).rows] == [3]  # of a judge in this process
+    told = estimate([row], "citations", judged, store=tmp_path / "s.db")
+    assert [one.calls.worlds[1] for one in told.rows] == [3]
     assert evaluate([row], "citations", judged).summary()["cost"]["calls"] == 3
 
 

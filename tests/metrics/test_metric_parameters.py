@@ -60,10 +60,10 @@ def test_names_in_other_tools_say_whose_they_are() -> None:
 
 def test_an_unknown_metric_is_refused_with_the_closest() -> None:
     with pytest.raises(
-        ConfigError, match=r"no metric 'groundin'; did you mean 'grounding'\? metrics: answer_"
+        ConfigError, match=r"no metric 'groundin'; did you mean 'grounding'\? metrics: abstention, "
     ) as error:
         find("groundin")
-    assert "suites: auto, all" in str(error.value)
+    assert "suites: auto, abstention, all" in str(error.value)
     with pytest.raises(ConfigError, match="no metric 'zzz'; metrics: "):
         find("zzz")
     with pytest.raises(ConfigError, match=r"no metric 'trace.adherence'; did you mean 'trace'"):
@@ -94,7 +94,7 @@ def test_each_metric_says_what_it_is(name: str) -> None:
     kind = find(name)
     assert kind.title
     assert "\n" not in kind.title
-    assert set(kind.needs) <= {"question", "response", "contexts", "reference"}
+    assert set(kind.needs) <= {"question", "response", "contexts", "reference", "nuggets"}
     assert set(kind.asks) <= set(TASKS)
     assert kind.suites
     assert (kind.calls >= 1) == bool(kind.asks)

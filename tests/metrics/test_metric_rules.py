@@ -11,7 +11,7 @@ from material import DOWN, EVERYTHING_DOWN, nobody, record, weigh
 from ragstone.metrics import catalogue
 from ragstone.metrics.base import Metric, ask
 from ragstone.questions import GRADE_0_3, Question, Rate, Rated
-from ragstone.types import TRIVIAL, Record, Unit, Verdict
+from ragstone.types import TRIVIAL, Nugget, Record, Unit, Verdict
 
 METRICS = sorted(catalogue().items())
 BY_NAME = pytest.mark.parametrize("metric", [kind() for _, kind in METRICS], ids=[name for name, _ in METRICS])
@@ -34,13 +34,15 @@ def good_script(question: Question[Any]) -> Any:
     return question.scale.labels[-1] if isinstance(question, Rate) else FINE[question.task]
 
 
-def full(metric: Metric) -> Record:
-    return record(CITED) if metric.unit == "citation" else record()
+def full(metric: Metric, *texts: str) -> Record:
+    """A record that has everything that the metric needs; a bank only where it is needed, since it saves questions."""
+    cited = (CITED,) if metric.unit == "citation" else ()
+    return record(*(texts or cited), nuggets=(Nugget("One."),) if "nuggets" in metric.needs else None)
 
 
-def with_field(name: str, value: str | None) -> Record:
+def with_field(metric: Metric, name: str, value: str | None) -> Record:
     changed: dict[str, Any] = {name: value}
-    return replace(record(), **changed)
+    return replace(full(metric), **changed)
 
 
 def verdict(value: float | None, *, trivial: bool = False, failure: str = "") -> Verdict:
@@ -62,7 +64,7 @@ def test_a_full_record_is_scored(metric: Metric) -> None:
 def test_an_absent_field_is_said_and_costs_nothing(metric: Metric) -> None:
     """Each gives ``missing_field`` by its name, whatever ``on_empty`` says: no value, no call, no bounds."""
     for needed in metric.needs:
-        score, _ = weigh(metric, with_field(needed, None), nobody)
+        score, _ = weigh(metric, with_field(metric, needed, None), nobody)
         assert (score.status, score.value, score.low, score.high) == ("missing_field", None, None, None)
         assert score.reason == f"no {needed}"
         assert score.outcome is None
@@ -77,7 +79,7 @@ def test_a_blank_field_is_empty_and_costs_nothing(metric: Metric, blank: str) ->
     for needed in metric.needs:
         if needed == "contexts":
             continue
-        score, _ = weigh(metric, with_field(needed, blank), nobody)
+        score, _ = weigh(metric, with_field(metric, needed, blank), nobody)
         assert (score.status, score.value, score.reason) == ("empty", None, f"blank {needed}")
 
 
@@ -86,7 +88,7 @@ def test_contexts_without_text_are_no_contexts(metric: Metric) -> None:
     """An empty list and blank passages are as good as no contexts."""
     if "contexts" not in metric.needs:
         return
-    for about in (replace(record(), contexts=()), record("A b c.", " ", "\n")):
+    for about in (replace(full(metric), contexts=()), full(metric, "A b c.", " ", "\n")):
         score, _ = weigh(metric, about, nobody)
         assert (score.status, score.reason) == ("missing_field", "no contexts")
 
@@ -96,7 +98,7 @@ def test_contexts_without_text_are_no_contexts(metric: Metric) -> None:
 def test_on_empty_is_one_policy_for_all(metric: Metric, policy: Any, value: float | None) -> None:
     """The value of an empty record is what the policy says; its status stays ``empty``."""
     blank = next((needed for needed in metric.needs if needed != "contexts"), "")
-    about = with_field(blank, " ") if blank else replace(record(), relevant={})  # of retrieval_ranking alone
+    about = with_field(metric, blank, " ") if blank else replace(record(), relevant={})  # of retrieval_ranking alone
     score, _ = weigh(replace(metric, on_empty=policy), about, nobody)
     assert (score.status, score.value, score.low, score.high) == ("empty", value, value, value)
 

@@ -213,6 +213,27 @@ def test_quotes_name_the_text_that_they_stand_in(tmp_path: Path) -> None:
     assert "passage" not in " ".join(verdict["reason"] for verdict in score["verdicts"])
 
 
+@pytest.mark.parametrize(
+    ("question", "response", "reference", "expected"),
+    [
+        ("What is the capital of Australia?", "Canberra.", "The capital of Australia is Canberra.", 1.0),
+        ("What is the capital of Australia?", "The capital of Australia is Canberra.", "Canberra", 1.0),
+        ("What is the capital of Australia?", "Canberra", "canberra.", 1.0),
+        ("What is the capital of Australia?", "Sydney", "Canberra", 0.0),
+        ("When was the bridge built?", "in 1932", "The bridge was built in 1932.", 1.0),
+        ("When was the bridge built?", "in 1932", "The bridge was built in 1931.", 0.0),
+        ("Is the museum open on Mondays?", "No.", "The museum is open on Mondays.", 0.0),
+        ("Какая столица Австралии?", "Канберра", "Столица Австралии — Канберра.", 1.0),
+    ],
+)
+def test_the_embedded_judge_compares_terse_texts(
+    tmp_path: Path, question: str, response: str, reference: str, expected: float
+) -> None:
+    row = {"id": "r", "question": question, "response": response, "reference": reference}
+    run = evaluate([row], "answer_correctness", out=tmp_path / "run")
+    assert run["r"]["scores"][0]["value"] == expected
+
+
 def test_the_calls_are_those_that_are_announced(tmp_path: Path) -> None:
     """Four, two and, with grounding, five in all: the response's and the reference's claims are written once."""
     script: Script = {"claims": ["One.", "Two."], "support": "yes"}
@@ -243,12 +264,14 @@ def test_a_terse_text_is_read_after_the_question() -> None:
         return Rated((Verdict(question.units[0], "yes", 1.0, "j", evidence=tuple(quotes)),))
 
     score, _ = weigh(metric(), about, answer)
-    assert asked_of == {"response": "What is the capital?\nIn Canberra.", "reference": about.reference}
+    assert asked_of == {"response": "What is the capital: In Canberra.", "reference": about.reference}
     recall = score.verdicts[1].evidence
     assert [(quote.span, quote.text) for quote in recall] == [
         (Span(0, 12), "In Canberra."), (Span(3, 12), "Canberra."), (None, "?"),
     ]  # fmt: skip
     assert len(score.verdicts[0].evidence) == 4
+    weigh(metric(), replace(about, question="Is it Canberra?", response="No."), answer)
+    assert asked_of["response"] == "Is it Canberra?\nNo.", "not as a statement"
     unasked, _ = weigh(metric(), replace(about, question=None), answer)
     assert asked_of["response"] == "In Canberra."
     assert unasked.value == 1.0

@@ -296,6 +296,7 @@ def test_of_two_retrievers_the_reranked_is_replaced() -> None:
     [
         ([ROOT], "1 without a retriever span"),
         ([span("a", "RETRIEVER", retrieval_documents=found("A"))], "1 without an answer"),
+        ([span("a", "RETRIEVER", input_value="q", output_value="A")], "1 without an answer"),
         (
             [{**ROOT, "attributes": {}, "status": {"status_code": "ERROR"}}, span("a", "RETRIEVER", "root")],
             "1 failed be",
@@ -596,6 +597,8 @@ def test_a_near_miss_is_suggested() -> None:
     ):
         with open_records([{"id": "a", **row}]) as source:
             assert survey(source).near_misses == ((said,) if said else ())
+    with open_records([{"train": [RECORD], "test": [RECORD]}]) as source:
+        assert survey(source).near_misses == ("no records; did you mean --records train[]?",)
 
 
 @pytest.mark.parametrize(

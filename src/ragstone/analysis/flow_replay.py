@@ -26,7 +26,7 @@ Judging = Callable[[Unit, Scale], Verdict]
 class Replayed:
     """What a flow asked and returned.
 
-    ``question`` is the metric's own, the last if there are several, None where it was not asked. ``exact`` is False
+    ``question`` is the metric's own, the first if there are several, None where it was not asked. ``exact`` is False
     where it asked about a unit that the result does not have: the record was evaluated with other settings, or divided
     in another way.
     """
@@ -57,7 +57,7 @@ def replay(metric: Metric, result: ResultDict, judging: Judging, traced: Traced)
     found = Replayed()
 
     def judged(question: Rate | Trace, asked: Sequence[Unit], scale: Scale) -> tuple[Verdict, ...]:
-        found.question = question
+        found.question = found.question or question
         found.exact &= all(texts.get(unit.id) == unit.text for unit in asked)
         return tuple(judging(unit, scale) for unit in asked)
 

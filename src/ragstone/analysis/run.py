@@ -17,7 +17,7 @@ from ragstone.analysis.result import Result, notebook_page
 from ragstone.analysis.summary import summarize
 from ragstone.errors import InputError
 from ragstone.metrics import of_score
-from ragstone.metrics.methods import PAIRS
+from ragstone.metrics.methods import PAIRS, points_between
 from ragstone.store.database import DEFAULT_PATH, ResultRow, RunRow, ScoreRow, Store
 
 if TYPE_CHECKING:
@@ -219,10 +219,9 @@ class Run:
                 for verdict in score["verdicts"]:
                     unit = units[verdict["unit"]]
                     quote: QuoteDict | dict[str, Any] = verdict["evidence"][0] if verdict["evidence"] else {}
-                    apart = plain is not None and verdict["value"] is not None
                     flat = {
                         **rows.get(unit["id"], {}), **verdict, **quote,
-                        "difference": round(100 * (verdict["value"] - plain), 6) if apart else None,
+                        "difference": points_between(plain, verdict["value"]),
                         "record": result["id"], "metric": score["metric"], "unit": unit["id"],
                         "level": unit["level"], "text": unit_text(result, unit), "quote": quote.get("text"),
                     }  # fmt: skip

@@ -159,7 +159,8 @@ def settled(plan: Plan, store: Store, options: RunOptions) -> tuple[Plan, Earlie
     engine = spec.engine
     if engine.repeat > 1 and all(is_steady(judge.backend) for judge in plan.routes.judges()):
         names = " and ".join(judge.name for judge in plan.routes.judges())
-        notes.append(f"asked once, not {engine.repeat} times: replies of {names} are always the same")
+        why = f"replies of {names} are always the same" if names else "no metric asks a judge"
+        notes.append(f"asked once, not {engine.repeat} times: {why}")
         engine = replace(engine, repeat=1)
     if engine.cache == "refresh":
         engine = replace(engine, since=refresh_since(store, name, time.time()))

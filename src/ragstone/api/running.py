@@ -17,6 +17,7 @@ from ragstone.analysis.cascades import Cascades, warnings
 from ragstone.analysis.counts import Causes, Quotes
 from ragstone.analysis.run import Run, find_run
 from ragstone.analysis.summary import summarize
+from ragstone.api import batching
 from ragstone.api.jobs import Earlier, jobs_of, settled
 from ragstone.api.keywords import takes
 from ragstone.api.loop import wait_for
@@ -174,6 +175,8 @@ async def _stored(plan: Plan, options: RunOptions) -> Run:
     store = Store(plan.spec.store)
     try:
         with set_aside_if_damaged(store), contextlib.ExitStack() as held:
+            if options.batch:
+                await batching.in_waves(plan, options)
             return await _drive(plan, store, options, held)
     except BaseException:
         store.close()
@@ -184,7 +187,10 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
     """Drive the engine through a plan; ``held`` keeps what only this run may use."""
     plan, earlier = settled(plan, store, options)
     estimated = _estimated(plan, store, options, earlier)
-    engine = shared(plan, store, earlier) or Engine(plan.routes, store, plan.prices, plan.spec.engine)
+    engine = None if options.batch else shared(plan, store, earlier)
+    engine = engine or Engine(plan.routes, store, plan.prices, plan.spec.engine)
+    if options.batch:
+        batching.count_paid(plan, options, engine.budget)
     if estimated is not None and estimated.total.dollars is not None:
         engine.tally.expected = estimated.total.dollars.expected
     details = {**plan.as_json(), **({} if earlier is None else {"only_failed": earlier.run})}
@@ -212,6 +218,8 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
                     if options.on_result is not None:
                         options.on_result(weighed.document)
         status = "done"
+        if options.batch:
+            batching.add_paid(plan, options, engine.tally, engine.budget)
     except RagstoneError as error:
         status = "stopped"
         if engine.tally.anything and not getattr(error, "damaged", False):
@@ -229,6 +237,8 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
                 counted |= (told := _cascaded(cascades, plan, estimated))
                 progress.notes.extend(warnings(told.get("cascade", {})))
                 _close(store, plan, status, progress, folder, counted, estimated, report=options.report)
+    if options.batch:
+        batching.forget(plan, options)
     return find_run(store, number)
 
 
@@ -269,8 +279,13 @@ def _close(
     bill = progress.tally.as_json()
     seconds = round(time.monotonic() - progress.started, 3)
     held = estimated.against(bill, seconds, whole=status == "done") if estimated is not None else None
+    found = summarize(store, progress.run, plan.signatures, status)
+    thresholds = {name: metric.threshold for metric in plan.metrics for name in metric.score_names()}
+    for name, entry in found["metrics"].items():
+        if entry["outcomes"] and (least := thresholds.get(name)) is not None:
+            entry["threshold"] = least
     summary = {
-        **summarize(store, progress.run, plan.signatures, status),
+        **found,
         "bill": bill,
         **({"estimate": held} if held is not None else {}),
         "left_out": dict(plan.left_out),
@@ -312,7 +327,7 @@ def _write(run: Run, summary: Mapping[str, Any], folder: Folder, *, report: bool
 
 def _estimated(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | None) -> Estimate | None:
     """Estimate the run, if that is wanted, or is quick and not declined."""
-    if plan.spec.engine.cache == "offline":  # nothing is sent
+    if plan.spec.engine.cache == "offline" or options.batch:  # nothing is sent, or it came with batches
         return None
     prices = plan.prices
     costs = any(not judge.backend.free and not prices.costs_nothing(judge.id) for judge in plan.routes.judges())

@@ -259,6 +259,6 @@ def _passages(
     places = {context["id"]: place for context, place in zip(result["contexts"], documents, strict=True)}
     units = {unit["id"]: places[unit["parent"]] for unit in result["units"] if unit["level"] == "passage"}
     for one in score["verdicts"]:
-        if one["value"] is not None:
+        if one["value"] is not None and one["unit"] in units:
             span, place = units[one["unit"]]
             yield PassageScore(span, place, one["value"], word(score["metric"], one), why(one))

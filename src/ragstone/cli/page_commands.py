@@ -111,10 +111,10 @@ def view(
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show runs in the browser: their list, each run, two compared, labels.
+    """Show runs of any size in the browser.
 
-    Serves pages on this machine only, for runs of any size, until Ctrl-C. Labels that are given there are kept in files
-    beside the store.
+    Serves pages on this machine only, until Ctrl-C: the list of runs with trends, each run, two side by side. Labels
+    that are given there are kept in files beside the store.
     """
     from ragstone.analysis.run import find_run
     from ragstone.render.terminal.lists import serving

@@ -10,7 +10,7 @@ import math
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import cycle, islice
 from typing import Any, Final, Literal, cast
 
 from ragstone.engine.route import Route
@@ -71,7 +71,7 @@ class Assumptions:
     # ---- answers
 
     def answer(self, judge: Judge, question: Question[Any], world: World) -> Answer:
-        """Make up an answer: as many units as the judge may write, the labels of the scale in turn."""
+        """Make up an answer: as many units as the judge may write, the labels of the scale in turn from any of them."""
         if isinstance(question, Write):
             return Written(tuple(self._units(judge, question, world)))
         if isinstance(question, Trace):
@@ -79,10 +79,12 @@ class Assumptions:
             return Traced((), (), verdicts, ((),) * len(verdicts))
         assert isinstance(question, Rate)
         scale = question.scale
+        first = int(drawn(question.units[0].text) * len(scale.labels)) if question.units else 0
+        labels = islice(cycle(scale.labels), first, None)
         return Rated(
             tuple(
                 Verdict(unit, label, scale.value(label), judge.id, raw=scale.raw(label))
-                for unit, label in zip(question.units, cycle(scale.labels), strict=False)
+                for unit, label in zip(question.units, labels, strict=False)
             )
         )
 

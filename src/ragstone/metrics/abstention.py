@@ -39,7 +39,7 @@ class AbstentionRates(Metric):
     title: ClassVar[str] = "whether a response answers with support where it can, and abstains where it cannot"
     needs: ClassVar[tuple[str, ...]] = ("question", "response")
     asks: ClassVar[tuple[Task, ...]] = ("claims", "support", "relevance")
-    suites: ClassVar[tuple[str, ...]] = ()
+    suites: ClassVar[tuple[str, ...]] = ("abstention",)
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     lower_is_better: ClassVar[tuple[str, ...]] = ("answered_unsupported", "abstained_wrongly")
     calls: ClassVar[int] = 3

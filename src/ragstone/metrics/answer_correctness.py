@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
@@ -21,6 +22,8 @@ TITLES: Final = {
 }
 TERSE: Final = 5
 """Words up to which a text is read after the question: "Canberra." alone states nothing."""
+POLAR: Final = re.compile(r"\W*(yes|no|true|false|да|нет|ja|nein|oui|non|sí|sim|não)\b", re.IGNORECASE)
+"""A terse text that accepts or denies what the question says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +43,7 @@ class AnswerCorrectness(ClaimMetric):
     source: ClassVar[str] = "RAGAS, answer correctness and factual correctness"
     group: ClassVar[str] = MATCHES_REFERENCE
     synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(("correctness", "factual_correctness", "answer_accuracy"), "")
+    labelled: ClassVar[bool] = False
     unit: ClassVar[str] = "compared claim"
     rank: ClassVar[int] = 40
     words: ClassVar[MetricWords] = MetricWords(
@@ -47,7 +51,12 @@ class AnswerCorrectness(ClaimMetric):
         {"f1": Sentence("is the F1 of claims in response and reference", "{have} a claim not in both", "claim")},
     )  # fmt: skip
     found_words: ClassVar[MetricWords] = MetricWords(
-        side_labels("found in", "not found in"), TITLES,
+        side_labels("found in", "not found in"),
+        {
+            "f1": "F1 of claims found in the other text",
+            "precision": "share of the response's claims found in the reference",
+            "recall": "share of the reference's claims found in the response",
+        },
         {"f1": Sentence("is the F1 of claims found in response and reference", "{have} a claim to check", "claim")},
     )  # fmt: skip
 
@@ -97,7 +106,11 @@ def _before(record: Record, source: Source) -> str:
     """What a terse text is read after; empty for any other."""
     terse = words_in(getattr(record, source)) <= TERSE
     question = (record.question or "").strip()
-    return f"{question}\n" if terse and question else ""
+    if not terse or not question:
+        return ""
+    # As one statement, "What is the capital: Canberra", since a judge of words takes a question for no statement. But
+    # "Is it open: No" would be taken for one that it is.
+    return f"{question}\n" if POLAR.match(getattr(record, source)) else question.rstrip("?\uff1f ") + ": "
 
 
 def _placed(rated: Rated, before: str) -> Rated:

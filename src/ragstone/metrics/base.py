@@ -92,6 +92,8 @@ class Metric:
     """The words where the embedded judge gave all verdicts; None for the same."""
     ranked_by: ClassVar[Mapping[str, str]] = NOTHING
     """For a column that is all or none the finer one by which the lowest records are found."""
+    labelled: ClassVar[bool] = True
+    """Whether its units can be labelled on a page, which shows one text or the passages to rate them by."""
     limits: ClassVar[tuple[str, ...]] = ()
     """Parameters by which units are left out."""
     table: ClassVar[ScoreTable | None] = None

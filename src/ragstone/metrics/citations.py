@@ -39,7 +39,7 @@ class Citations(Metric):
     title: ClassVar[str] = "whether cited passages support the sentences, and which sentences lack a citation"
     needs: ClassVar[tuple[str, ...]] = ("response", "contexts")
     asks: ClassVar[tuple[Task, ...]] = ("support",)
-    suites: ClassVar[tuple[str, ...]] = ()
+    suites: ClassVar[tuple[str, ...]] = ("citations",)
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     calls: ClassVar[int] = 3
     source: ClassVar[str] = "TREC 2024 RAG track, arXiv 2504.15205; ALCE, arXiv 2305.14627"

@@ -49,13 +49,18 @@ def compared(
     aspect: str, plain: float | None, nuggetized: float | None, interval: Sequence[float] | None = None
 ) -> dict[str, Any]:
     """One pair, with the sentence that says what the difference means; ``interval`` is that of the difference."""
-    difference = None if plain is None or nuggetized is None else round(100 * (nuggetized - plain), 6)
+    difference = points_between(plain, nuggetized)
     return {
         "plain": rounded(plain),
         "nuggetized": rounded(nuggetized),
         "difference": difference,
         "interpretation": interpretation(aspect, difference, interval),
     }
+
+
+def points_between(plain: float | None, nuggetized: float | None) -> float | None:
+    """Return the second less the first in points (hundredths); None if one has no value."""
+    return None if plain is None or nuggetized is None else round(100 * (nuggetized - plain), 6)
 
 
 def interpretation(aspect: str, difference: float | None, interval: Sequence[float] | None = None) -> str:

@@ -22,7 +22,7 @@ from ragstone.types import NOTHING, REFERENCE, RESPONSE, Quote, Record, Score, U
 MODEL: Final = "sentence-transformers/all-MiniLM-L6-v2"
 """For English, 90 MB, Apache-2.0."""
 USER: Final = ModelUser(
-    "refalign", "refalign", "refalign.model={}", {MODEL: "c9745ed1d9f207416be6d2e6f8de32d1f16199bf"}
+    "refalign", "refalign", "--set refalign.model={}", {MODEL: "c9745ed1d9f207416be6d2e6f8de32d1f16199bf"}
 )
 SIMILARITY: Final = "similarity"
 
@@ -58,6 +58,7 @@ class RefAlign(Metric):
         "bertscore": "sentences are compared, not tokens",
     }  # fmt: skip
     heading: ClassVar[str] = "reference alignment"
+    labelled: ClassVar[bool] = False
     unit: ClassVar[str] = "compared sentence"
     rank: ClassVar[int] = 120
     words: ClassVar[MetricWords] = MetricWords(

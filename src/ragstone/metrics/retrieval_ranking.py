@@ -61,7 +61,7 @@ class RetrievalRanking(Metric):
     instead: ClassVar[tuple[str, ...]] = ("question", "contexts")
     asks: ClassVar[tuple[Task, ...]] = ("relevance",)
     brings: ClassVar[tuple[Task, ...]] = ("relevance",)
-    suites: ClassVar[tuple[str, ...]] = ()
+    suites: ClassVar[tuple[str, ...]] = ("retrieval",)
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     in_suites: ClassVar[Mapping[str, Any]] = MappingProxyType({"ask": False})
     unsigned: ClassVar[tuple[str, ...]] = (*Metric.unsigned, "ask")
@@ -174,7 +174,9 @@ class RetrievalRanking(Metric):
 
 def _tied(record: Record) -> list[str]:
     """Passages with the retrieval score of the one before: their order is the record's, where trec_eval goes by id."""
-    details = record.meta.get(DETAILS, NOTHING)
+    details = record.meta.get(DETAILS)
+    if not isinstance(details, Mapping) or not all(isinstance(one, Mapping) for one in details.values()):
+        return []  # a field of the user's own
     scores = [details.get(passage.id, NOTHING).get("score") for passage in record.contexts or ()]
     ranked = zip((record.contexts or ())[1:], scores[1:], scores, strict=False)
     return [passage.id for passage, own, before in ranked if own is not None and own == before]

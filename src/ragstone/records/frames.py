@@ -108,7 +108,9 @@ def _record(fields: dict[str, Any]) -> Record:
     contexts, nuggets = fields["contexts"], fields["nuggets"]
     changed: dict[str, Any] = {
         "contexts": None if contexts is None else tuple(Passage(**passage) for passage in contexts),
-        "nuggets": None if nuggets is None else tuple(Nugget(**nugget) for nugget in nuggets),
+        "nuggets": None
+        if nuggets is None
+        else tuple(Nugget(**{**nugget, "sources": tuple(nugget["sources"])}) for nugget in nuggets),
         "citations": tuple(Citation(Span(**c["span"]), tuple(c["passages"])) for c in fields["citations"]),
         "notes": tuple(fields["notes"]),
     }

@@ -171,16 +171,14 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
     """The record of one root and the spans around it, or the reason why there is none."""
     spans, root, llm = tree.spans, tree.root, tree.last_llm
     question = asked(root.input) or (asked(llm.input) if llm else None)
-    response = answered(root.output)
-    said = answered(llm.output) if llm else None
-    outputs = [span.output for span in (root, llm) if span is not None]
-    if response is None:
-        response = said
+    outputs = [span.output for span in (root, llm) if span is not None and span.kind not in STEPS]
+    response = next((text for text in map(answered, outputs) if text is not None), None)
     if response is None and not any(map(is_error, outputs)):  # an answer that is JSON by itself
         response = next((output for output in outputs if isinstance(output, str)), None)
         notes += [AS_JSON] if response is not None else []
     retrieval = tree.retrieval
-    seen = [span for span in retrieval if not llm or said != response or not 0 < llm.end < span.start]
+    by_llm = llm is not None and answered(llm.output) == response
+    seen = [span for span in retrieval if not llm or not by_llm or not 0 < llm.end < span.start]
     if 0 < len(seen) < len(retrieval):
         retrieval, notes = seen, [*notes, LATE]
     documented, said_of_them = _shown(retrieval)
@@ -298,18 +296,20 @@ class _Found(NamedTuple):
 def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[_Found], list[str]]:
     """The documents that the LLM saw, each once."""
     shown: list[_Found] = []
+    known: set[str] = set()
     notes: list[str] = []
     for span in retrieval:
         found = [_Found(item, span.id, place) for place, item in enumerate(_documents(span))]
         if span.kind == RERANKER:
             before = documents(span.input)
-            given = {one.same for one in shown} if before is None else set(map(_same, before))
+            given = known if before is None else set(map(_same, before))
             shown = [*(one for one in shown if one.same not in given), *found]
+            known = {one.same for one in shown}
             continue
-        known = {one.same for one in shown}
         new = [one for one in found if one.same not in known]
         notes += [MERGED] if len(new) < len(found) else []
         shown += new
+        known.update(one.same for one in new)
     return shown, notes
 
 

@@ -126,7 +126,10 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
     if misses := source.mapper.misses():
         raise ConfigError("; ".join(misses))
     absent = [name for name in WORDS if not present[name] and not blank.get(name)]
-    meant = {name: option for name in absent if (option := near_miss(name, source.mapper.places))}
+    places = source.mapper.places
+    meant = {name: option for name in absent if (option := near_miss(name, places))}
+    if len(absent) == len(WORDS) and set(places.values()) == {list}:
+        meant = {"records": f"--records {next(iter(places))}[]"}
     return Survey(
         source.name, records, set_aside, tuple(messages), names.renamed, dict(names.repeats), present, blank,
         overridden, notes.ranked(), source.mapper.columns, source.recognised,

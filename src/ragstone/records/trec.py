@@ -246,9 +246,10 @@ def _cited(citations: Any, places: list[str], known: frozenset[str], number: int
     for citation in citations:
         name = _name(citation, places, known)
         if not name:
-            name = f"[{citation}]"
             notes.append("response: a citation that points to nothing")
-        found[name] = None
+            name = f"[{citation}]" if type(citation) in (int, str) and str(citation).strip() else ""
+        if name:
+            found[name] = None
     return tuple(found)
 
 

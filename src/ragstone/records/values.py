@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 
 from ragstone.records.ids import Names
@@ -41,6 +42,8 @@ ASSIGNMENTS: Final[Mapping[str, Assignment]] = {
     "partial_support": "partial_support",
     "not_support": "not_support",
 }
+NUGGET_SOURCES: Final = ("docids", "references", "sources")
+"""Keys under which a nugget names the passages that it comes from."""
 GRADES: Final = ("grade", "relevance", "judgment", "rel", "score")
 """Keys of the grade of a relevant passage."""
 TRUTHS: Final[Mapping[str, bool]] = {
@@ -265,8 +268,11 @@ def _one(place: int, first: Nugget, second: Nugget, number: int, notes: list[str
         raise UnfitError(found, "expected one assignment for each nugget")
     if {first.importance, second.importance} == {"vital", "okay"}:
         notes.append(BOTH)
-        return place, Nugget(first.text, "vital", first.assignment or second.assignment)
-    return place, Nugget(first.text, first.importance or second.importance, first.assignment or second.assignment)
+        first = replace(first, importance="vital")
+    return place, Nugget(
+        first.text, first.importance or second.importance, first.assignment or second.assignment,
+        tuple(dict.fromkeys((*first.sources, *second.sources))),
+    )  # fmt: skip
 
 
 def _nugget(item: Any, number: int, notes: list[str]) -> Nugget:
@@ -282,7 +288,18 @@ def _nugget(item: Any, number: int, notes: list[str]) -> Nugget:
         notes.append(NO_IMPORTANCE)
     if assignment and assignment not in ASSIGNMENTS:
         notes.append(NO_ASSIGNMENT)
-    return Nugget(item[key], IMPORTANCES.get(importance), ASSIGNMENTS.get(assignment))
+    return Nugget(item[key], IMPORTANCES.get(importance), ASSIGNMENTS.get(assignment), sources_of(item))
+
+
+def sources_of(item: Mapping[str, Any]) -> tuple[str, ...]:
+    """The ids of the passages that a nugget, or an answer, names as its own; of another form they are passed over."""
+    key = _first(item, NUGGET_SOURCES)
+    named = item[key] if key else ()
+    ids = [
+        ref.get(_first(ref, PASSAGE_IDS) or "") if isinstance(ref, dict) else ref
+        for ref in (named if isinstance(named, list) else [named])
+    ]
+    return tuple(dict.fromkeys(str(one) for one in ids if isinstance(one, str | int) and not isinstance(one, bool)))
 
 
 def _word(item: Mapping[str, Any], key: str, number: int) -> str:

@@ -389,7 +389,7 @@ class Store:
         return {position for (position,) in self._rows(f"{query} UNION {_UNREAD}", (run, run))}
 
     def scores(
-        self, run: int, metric: str | None = None, *, after: int = 0, until: int = sys.maxsize
+        self, run: int, metric: str | None = None, after: int = 0, until: int = sys.maxsize
     ) -> Iterator[ScoreRow]:
         """Return the scores of a run, by metric and place, between two places if given."""
         query = f"{_SELECT_SCORE} AND metric = coalesce(?, metric) AND position > ? AND position <= ?"
@@ -399,11 +399,9 @@ class Store:
     def bins(self, run: int, count: int, metric: str | None = None) -> dict[str, list[int]]:
         """Count the values of each metric in ``count`` bins of equal width from 0 to 1; one more is of the value 1."""
         found: dict[str, list[int]] = {}
-        query = (
-            "SELECT metric, CAST(value * ? AS INTEGER), count(*) FROM scores"
-            " WHERE run = ? AND metric = coalesce(?, metric) AND value IS NOT NULL GROUP BY 1, 2"
-        )
-        for name, place, number in self._rows(query, (count, run, metric)):
+        query = "SELECT metric, CAST(value * ? AS INTEGER), count(*) FROM scores WHERE run = ? AND value IS NOT NULL"
+        rows = self._rows(f"{query} AND metric = coalesce(?, metric) GROUP BY 1, 2", (count, run, metric))
+        for name, place, number in rows:
             found.setdefault(name, [0] * (count + 1))[place] = number
         return found
 

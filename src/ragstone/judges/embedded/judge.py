@@ -182,7 +182,8 @@ class ComputedJudge:
             scale.value(label),
             self.id,
             raw=scale.raw(label),
-            probability=None if "vital" in row else row["chance"],  # closeness is no probability
+            # Closeness is no probability, and that of relevance is none of answering.
+            probability=None if "vital" in row or scale == ANSWERED else row["chance"],
             evidence=tuple(evidence),
             reason=row["reason"] + changed,
         )

@@ -101,7 +101,7 @@ def overview_of(
 def _metric(name: str, entry: Mapping[str, Any], counts: Mapping[str, Sequence[int]] | None) -> dict[str, Any]:
     bins = [0] * (BINS + 1) if counts is None else counts.get(name, [0] * (BINS + 1))
     kept = ("mean", "interval", "interval_method", "median", "scored", "total", "low", "high", "statuses", "units",
-            "outcomes", "signature")  # fmt: skip
+            "outcomes", "threshold", "signature")  # fmt: skip
     return {
         "name": name,
         "title": title_of(name, entry["signature"]),

@@ -51,6 +51,21 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
     return page(table(fitting(columns, look.width - 2, look)))
 
 
+def batch_table(batches: Sequence[Mapping[str, Any]], look: Look) -> Page:
+    """All batches, the latest at the bottom."""
+    if not batches:
+        return page(Text("No batches; make one with: ragstone run FILE --batch"))
+    columns = [
+        Column("batch", [flat(one["remote"] or one["tag"]) for one in batches], style="head"),
+        Column("run", [flat(one["run"]) for one in batches], least=10),
+        Column("judge", [flat(one["judge"]).partition("@")[0] for one in batches], drop=2, style="quiet"),
+        Column("calls", [number(one["calls"]) for one in batches], right=True),
+        Column("status", [one["status"] for one in batches]),
+        Column("made", [moment(one["made"]) for one in batches], drop=1, style="quiet"),
+    ]
+    return page(table(fitting(columns, look.width - 2, look)))
+
+
 def _run_row(run: Run, look: Look) -> tuple[str, ...]:
     summary = run.summary()
     name = lead(summary)
@@ -89,7 +104,7 @@ def metric_list(look: Look) -> Page:
     suites = {"auto": "every metric that has its fields in the records and needs few calls", **suites}
     return page(
         *blocks,
-        section("Suites", indented(facts(suites.items(), 7))),
+        section("Suites", indented(facts(suites.items(), max(map(len, suites))))),
         Text("To describe one: ragstone metrics NAME", style="quiet"),
     )
 

@@ -201,7 +201,7 @@ function tabsOf(record, lights) {
     Object.values(record.document.methods || {}).some((found) => found.difference !== null) && {
       name: 'methods',
       title: 'Plain and nuggetized',
-      body: () => methodsTable(record),
+      body: () => methodsTable(record.document.methods),
     },
     panels > 0 && { name: 'panel', title: 'Panel', body: () => panelView(record, lights) },
     { name: 'scores', title: 'Scores', size: record.document.scores.length, body: () => scoresTable(record, lights) },

@@ -24,6 +24,7 @@ function drawOverview() {
     first.records ? whereItHurts() : null,
     agreementSection(first.agreement),
     worstForPaper(),
+    methodsBlock(),
     missingBlock(showRecords),
   );
   drawRecords();

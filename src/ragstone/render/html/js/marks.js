@@ -87,7 +87,10 @@ class Case {
       const quotes = rows[place] ? this.supports(score, rows[place].support) : verdict.evidence || [];
       const held = quotes.filter(
         (/** @type {Quote} */ quote) =>
-          quote.passage === RESPONSE && quote.start !== undefined && !this.contexts.has(RESPONSE),
+          kindOf(verdict) !== 'no' &&
+          quote.passage === RESPONSE &&
+          quote.start !== undefined &&
+          !this.contexts.has(RESPONSE),
       );
       const spans = held.length
         ? held

@@ -91,7 +91,7 @@ function notice() {
     { class: 'notice' },
     el('strong', null, why),
     ` The figures are of the ${plural(first.records, 'record')} that have a result. `,
-    'The same command goes on where it ended, and pays for nothing twice.',
+    'Run the same command to resume; stored replies are not paid for again.',
   );
 }
 
@@ -163,7 +163,10 @@ function coverage(metric, toRecords) {
   if (metric.low !== null && points(metric.low, metric.scored) !== points(metric.high, metric.scored)) {
     parts.push([`could be ${between(metric.low, metric.high, metric.scored)}${NBSP}% counting unjudged units`]);
   }
-  if (metric.outcomes) parts.push([`${count(metric.outcomes.PASSED || 0)} passed`]);
+  if (metric.outcomes) {
+    const least = metric.threshold === null ? '' : ` (min ${percent(metric.threshold)})`;
+    parts.push([`${count(metric.outcomes.PASSED || 0)} passed${least}`]);
+  }
   if (metric.repeats && metric.repeats.flip_rate !== null)
     parts.push([`${percent(metric.repeats.flip_rate, metric.repeats.units)} of verdicts flip when asked again`]);
   return parts.flatMap((part, place) => (place ? [' \u00b7 ', ...part] : part));
@@ -216,7 +219,7 @@ function labelFacts() {
         el('span', { class: 'note' }, foreign(command(`ragstone agree ${first.run} ${one.file}`, first.store))),
       ),
     ),
-    el('dd', null, el('a', { href: `${first.root}run/${first.run}/label/` }, 'Label a sample')),
+    el('dd', { class: 'screen' }, el('a', { href: `${first.root}run/${first.run}/label/` }, 'Label a sample')),
   ];
 }
 
@@ -310,6 +313,18 @@ function everyMetric(toRecords) {
         el('tbody', null, rows),
       ),
     ),
+  );
+}
+
+/** The plain and the nuggetized triad, where the run has both. */
+function methodsBlock() {
+  const methods = first.methods || {};
+  if (Object.values(methods).every((/** @type {any} */ found) => found.difference === null)) return null;
+  return el(
+    'section',
+    { class: 'every', 'aria-labelledby': 'methods' },
+    el('h2', { id: 'methods' }, 'Plain, and nugget by nugget'),
+    methodsTable(methods),
   );
 }
 

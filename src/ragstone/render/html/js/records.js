@@ -339,8 +339,7 @@ function scoreCell(line, name) {
     'td',
     { class: 'number toned', css: tone(value) },
     label,
-    worst ? verdictSign(/** @type {Kind} */ (worst), '') : null,
-    el('span', { class: 'value' }, points(value)),
+    el('span', { class: 'value' }, worst ? verdictSign(/** @type {Kind} */ (worst), '') : null, points(value)),
     status !== 'scored' ? el('span', { class: 'state' }, STATUS[status]) : null,
     thinBar(value),
   );

@@ -179,12 +179,15 @@ function addTexts(found) {
   }
 }
 
+/** @type {{key: string, order: number[]}} all lines in the order that was wanted last: a filter leaves it as it is */
+let inOrder = { key: '', order: [] };
+
 /** The lines that a state shows, in its order. @param {State} state @returns {number[]} */
 function matching(state) {
+  const key = `${state.sort} ${state.down} ${table.position.length}`;
+  if (inOrder.key !== key) inOrder = { key, order: sorted([...table.position.keys()], state) };
   const tests = testsOf(state);
-  const found = [];
-  for (let line = 0; line < table.position.length; line++) if (tests.every((test) => test(line))) found.push(line);
-  return sorted(found, state);
+  return tests.length ? inOrder.order.filter((line) => tests.every((test) => test(line))) : inOrder.order;
 }
 
 /** @param {State} state @returns {((line: number) => boolean)[]} */

@@ -161,9 +161,9 @@ function quoteLine(record, quote) {
   );
 }
 
-/** The plain triad beside the nuggetized one. @param {Case} record */
-function methodsTable(record) {
-  const rows = Object.entries(record.document.methods).map(([aspect, found]) =>
+/** The plain triad beside the nuggetized one, of a record or of a run. @param {Record<string, any>} methods */
+function methodsTable(methods) {
+  const rows = Object.entries(methods).map(([aspect, found]) =>
     el(
       'tr',
       null,
