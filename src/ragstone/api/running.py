@@ -187,9 +187,9 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
     """Drive the engine through a plan; ``held`` keeps what only this run may use."""
     plan, earlier = settled(plan, store, options)
     estimated = _estimated(plan, store, options, earlier)
-    engine = None if options.batch else shared(plan, store, earlier)
-    engine = engine or Engine(plan.routes, store, plan.prices, plan.spec.engine)
-    if options.batch:
+    workers = None if options.batch else shared(plan, store, earlier)
+    engine = workers or Engine(plan.routes, store, plan.prices, plan.spec.engine)
+    if options.batch and isinstance(engine, Engine):
         batching.count_paid(plan, options, engine.budget)
     if estimated is not None and estimated.total.dollars is not None:
         engine.tally.expected = estimated.total.dollars.expected
@@ -218,7 +218,7 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
                     if options.on_result is not None:
                         options.on_result(weighed.document)
         status = "done"
-        if options.batch:
+        if options.batch and isinstance(engine, Engine):
             batching.add_paid(plan, options, engine.tally, engine.budget)
     except RagstoneError as error:
         status = "stopped"

@@ -34,7 +34,7 @@ MANIFEST: Final = "shards.json"
 _OWN: Final = frozenset(("shard", "out", "store", "workers", "report", "cases", "zstd"))
 """Options that each shard, and the merge, may have their own way."""
 _CALLING: Final = frozenset(
-    ("concurrency", "rpm", "tpm", "max_cost", "max_calls", "max_tokens", "estimate", "refresh", "offline")
+    "concurrency rpm tpm max_cost max_calls max_tokens estimate refresh offline batch wait finish".split()  # noqa: SIM905
 )
 """Options that are about sending calls, which a merge does not."""
 _UNFIT: Final = ("no_cache", "only_failed", "cases")
