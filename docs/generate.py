@@ -52,6 +52,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "judges.NAME.tpm": "The most tokens in any 60 seconds, of requests and replies, likewise; 0: no limit.",
     "judges.NAME.tier": "The service tier: flex costs about half and answers later. `--tier` goes before it.",
     "judges.NAME.tier_fallback": "Whether the standard tier is asked where flex has no capacity.",
+    "judges.NAME.batch_tokens": "The most tokens that batches have queued at a time; 0: no limit.",
     "judges.NAME.timeout": "Seconds to wait for one reply; 600 for local servers.",
     "judges.NAME.temperature": "Sampling temperature, where a metric wants none of its own.",
     "judges.NAME.max_tokens": "The most tokens of a reply; reasoning counts. Local servers: by task.",

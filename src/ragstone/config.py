@@ -163,7 +163,7 @@ class RunSpec:
         return {
             "metrics": list(self.metrics),
             "parameters": {name: dict(values) for name, values in self.parameters.items()},
-            "judges": {name: _spec_as_json(spec) for name, spec in self.judges.items()},
+            "judges": {name: spec_as_json(spec) for name, spec in self.judges.items()},
             "default": _step_as_json(self.default),
             "steps": {task: _step_as_json(step) for task, step in self.steps.items()},
             "fields": dict(self.fields),
@@ -348,13 +348,16 @@ def _specs(used: Sequence[str], options: RunOptions, given: RunOptions, file: Ta
         prompts = [(f"{origin}: judges.{name}.prompts", table["prompts"])] if "prompts" in table else []
         # Checked for every judge, also where it has no prompts.
         prompted = prompting.prompted(spec, given, *prompts, (f"{origin}: prompts", file.get("prompts", {})))
-        specs[name] = replace(_tiered(prompted, options.tier) if prompting.is_prompted(spec) else spec, **limits)
+        specs[name] = replace(_tiered(prompted, options) if prompting.is_prompted(spec) else spec, **limits)
     return specs
 
 
-def _tiered(spec: Spec, said: Tier | None) -> Spec:
-    """Set the service tier, with the patience that it takes."""
-    tier = said or spec.tier
+def _tiered(spec: Spec, options: RunOptions) -> Spec:
+    """Set the service tier, with the patience that it takes, and whether calls go out in batches."""
+    tier: Tier = options.tier or spec.tier
+    if options.batch:
+        spec = replace(spec, batch=True)
+        tier = "flex" if options.finish == "flex" else "standard"
     if tier == "flex" and not spec.preset.flex:
         known = [name for name, preset in judge_spec.providers().items() if preset.flex]
         raise ConfigError(f"judge '{spec.name}': its provider has no flex tier; {', '.join(known)} have one")
@@ -415,13 +418,18 @@ def _priced(spec: Spec) -> Spec:
 def _cache(options: RunOptions) -> Cache:
     modes: dict[str, Cache] = {"refresh": "refresh", "no_cache": "off", "offline": "offline"}
     said = [name for name in modes if getattr(options, name)]
+    if options.batch and said:
+        raise ConfigError(f"--batch needs the stored replies of its waves; remove {option_named(said[0]).flags[0]}")
+    if options.batch and options.shard is not None:
+        raise ConfigError("--batch cannot be combined with --shard: a wave is of a whole run")
     if len(said) > 1:
         flags = " and ".join(option_named(name).flags[0] for name in said)
         raise ConfigError(f"{flags} contradict each other; give one of them")
     return modes[said[0]] if said else "use"
 
 
-def _spec_as_json(spec: Spec) -> dict[str, Any]:
+def spec_as_json(spec: Spec) -> dict[str, Any]:
+    """Return a judge's settings as plain JSON, as runs and batches keep them."""
     plain = {name: getattr(spec, name) for name in Spec.__dataclass_fields__}
     return {**plain, "extra": dict(spec.extra), "choice": spec.choice.as_json()}
 

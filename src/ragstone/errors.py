@@ -13,6 +13,7 @@ The tree::
     │   └── ParseError        an answer cannot be parsed; ``reply`` holds it
     ├── ServiceError          a server of traces cannot be reached or refuses; ``hint`` says what to do
     ├── WorkerError           a process that shares a run's records ended by itself, again and again
+    ├── BatchPending          a batch is on its way; the command line exits with 5
     ├── BudgetReached         a limit on money, calls or tokens; the command line exits with 4
     └── StoreError            the store cannot be read or written
 
@@ -163,6 +164,14 @@ class BudgetReached(RagstoneError):  # noqa: N818 - not a fault: the limit worke
     def __init__(self, message: str, *, hint: str = "", run: int = 0) -> None:
         self.hint = hint
         self.run = run
+        super().__init__(message)
+
+
+class BatchPending(RagstoneError):  # noqa: N818 - not a fault: the provider has the calls
+    """Calls are in a batch that is not done; ``hint`` says when to come back."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        self.hint = hint
         super().__init__(message)
 
 

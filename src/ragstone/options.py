@@ -322,6 +322,15 @@ class RunOptions:
         setting="run.max_tokens", example=5000000, least=0,
         note="Max tokens of one run, in and out.",
     )
+    batch: bool = option(
+        "--batch", help="Send calls in batches at half the price; the same command collects them.",
+        commands="run estimate", unless=False,
+    )
+    wait: bool = option("--wait", help="With --batch: wait for the batches.", commands="run", unless=False)
+    finish: Literal["live", "flex", "batch"] | None = option(
+        "--finish", help="With --batch: how to send a last wave of under 200 calls [default: live]",
+        commands="run estimate",
+    )
     tier: Literal["standard", "flex"] | None = option(
         "--tier", help="flex: about half the price, slower replies (OpenAI, Azure, Gemini) [default: standard]",
         commands=f"{SENDING} estimate",

@@ -71,6 +71,7 @@ class JudgeTable(Table):
     tpm: int = Field(default=0, ge=0)
     tier: Tier = "standard"
     tier_fallback: bool = False
+    batch_tokens: int = Field(default=0, ge=0)
     timeout: float | int = Field(default=120, gt=0)
     temperature: Annotated[float | int, Field(ge=0, le=2)] | Literal["default"] = 0
     max_tokens: int = Field(default=4096, ge=16)

@@ -345,7 +345,7 @@ def test_a_newer_store_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(StoreError, match=r"made by a newer Ragstone \(format 99, this one reads 2\); upgrade"):
+    with pytest.raises(StoreError, match=r"made by a newer Ragstone \(format 99, this one reads 3\); upgrade"):
         Store(path)
     assert not list(path.parent.glob("*.damaged*"))
 
@@ -497,7 +497,7 @@ def test_results_are_read_one_at_a_time(store: Store) -> None:
 
 def test_only_this_version_is_written() -> None:
     """A change of the schema is a new version with a migration: this test is to be changed with it."""
-    assert store_module.VERSION == 2
+    assert store_module.VERSION == 3
     with Store(":memory:") as store:
         tables = {
             name: [column[1] for column in store._reader.execute(f"PRAGMA table_info({name})")]
@@ -506,4 +506,6 @@ def test_only_this_version_is_written() -> None:
     assert tables["calls"] == ["key", "judge", "task", "maker", "request", "reply", "at"]
     assert tables["runs"] == ["id", "name", "started", "finished", "status", "spec", "summary"]
     assert tables["results"] == ["run", "position", "record", "document"]
+    assert tables["batches"] == ["id", "run", "judge", "spec", "tag", "remote", "status", "made"]
+    assert tables["batch_calls"] == ["key", "batch", "task", "maker", "units", "repeat", "request", "failed"]
     assert set(tables["scores"]) == {"run", *ScoreRow._fields}

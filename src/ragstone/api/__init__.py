@@ -16,6 +16,7 @@ from ragstone.analysis.result import PAGES
 _HOMES: Final = {
     "agreeing": ("agree",),
     "judge_check": ("Checked", "check_judge", "known_judges"),
+    "batching": ("cancel_batches", "export_batches", "import_batches", "list_batches"),
     "cache": ("CacheInfo", "Prune", "Pruning", "cache_info", "prune_cache"),
     "comparing": ("check", "compare", "opened"),
     "demo": ("demo",),

@@ -1,4 +1,8 @@
 from ragstone.api.agreeing import agree as agree
+from ragstone.api.batching import cancel_batches as cancel_batches
+from ragstone.api.batching import export_batches as export_batches
+from ragstone.api.batching import import_batches as import_batches
+from ragstone.api.batching import list_batches as list_batches
 from ragstone.api.cache import CacheInfo as CacheInfo
 from ragstone.api.cache import Prune as Prune
 from ragstone.api.cache import Pruning as Pruning

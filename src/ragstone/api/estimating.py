@@ -60,4 +60,9 @@ def judge_price(judge: Judge, prices: PriceBook) -> JudgePrice:
     rate = getattr(judge.backend, "rate", 1.0)
     price = tuple(rate * float(part) for part in (found[0].input, found[0].output, found[0].cached)) if found else None
     source = prices.source(*at)
-    return JudgePrice(judge.id, price, f"{source}, flex" if rate != 1 else source, tiers=len(found) > 1)
+    return JudgePrice(
+        judge.id,
+        price,
+        f"{source}, {'batch' if getattr(judge.backend, 'batch', False) else 'flex'}" if rate != 1 else source,
+        tiers=len(found) > 1,
+    )

@@ -17,6 +17,7 @@ from ragstone.analysis.cascades import Cascades, warnings
 from ragstone.analysis.counts import Causes, Quotes
 from ragstone.analysis.run import Run, find_run
 from ragstone.analysis.summary import summarize
+from ragstone.api import batching
 from ragstone.api.jobs import Earlier, jobs_of, settled
 from ragstone.api.keywords import takes
 from ragstone.api.loop import wait_for
@@ -174,6 +175,8 @@ async def _stored(plan: Plan, options: RunOptions) -> Run:
     store = Store(plan.spec.store)
     try:
         with set_aside_if_damaged(store), contextlib.ExitStack() as held:
+            if options.batch:
+                await batching.in_waves(plan, options)
             return await _drive(plan, store, options, held)
     except BaseException:
         store.close()
@@ -184,14 +187,11 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
     """Drive the engine through a plan; ``held`` keeps what only this run may use."""
     plan, earlier = settled(plan, store, options)
     estimated = _estimated(plan, store, options, earlier)
-    engine = shared(plan, store, earlier) or Engine(plan.routes, store, plan.prices, plan.spec.engine)
+    engine = _engine(plan, store, options, earlier)
     if estimated is not None and estimated.total.dollars is not None:
         engine.tally.expected = estimated.total.dollars.expected
     details = {**plan.as_json(), **({} if earlier is None else {"only_failed": earlier.run})}
-    folder = None
-    if options.out is not None:
-        made = Folder(Path(options.out), cases=options.cases, compressed=options.zstd)
-        folder = held.enter_context(made.claimed())
+    folder = None if options.out is None else held.enter_context(_folder(options, options.out).claimed())
     number = store.start_run(options.name or plan.source.name, details)
     progress = progress_of(plan, store, engine.tally, number)
     causes, quotes, cascades = Causes(), Quotes(), Cascades(plan.cascades())
@@ -212,6 +212,8 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
                     if options.on_result is not None:
                         options.on_result(weighed.document)
         status = "done"
+        if options.batch and isinstance(engine, Engine):
+            batching.add_paid(plan, options, engine.tally, engine.budget)
     except RagstoneError as error:
         status = "stopped"
         if engine.tally.anything and not getattr(error, "damaged", False):
@@ -229,7 +231,23 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
                 counted |= (told := _cascaded(cascades, plan, estimated))
                 progress.notes.extend(warnings(told.get("cascade", {})))
                 _close(store, plan, status, progress, folder, counted, estimated, report=options.report)
+    if options.batch:
+        batching.forget(plan, options)
     return find_run(store, number)
+
+
+def _engine(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | None) -> Engine | Workers:
+    """What evaluates the records: processes if they are worth it, else an engine; a batch needs one engine."""
+    if not options.batch and (workers := shared(plan, store, earlier)) is not None:
+        return workers
+    engine = Engine(plan.routes, store, plan.prices, plan.spec.engine)
+    if options.batch:
+        batching.count_paid(plan, options, engine.budget)
+    return engine
+
+
+def _folder(options: RunOptions, path: Path | str) -> Folder:
+    return Folder(Path(path), cases=options.cases, compressed=options.zstd)
 
 
 def _what_is_kept(run: int, records: int, *, replies: bool) -> str:
@@ -317,7 +335,7 @@ def _write(run: Run, summary: Mapping[str, Any], folder: Folder, *, report: bool
 
 def _estimated(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | None) -> Estimate | None:
     """Estimate the run, if that is wanted, or is quick and not declined."""
-    if plan.spec.engine.cache == "offline":  # nothing is sent
+    if plan.spec.engine.cache == "offline" or options.batch:  # nothing is sent, or it came with batches
         return None
     prices = plan.prices
     costs = any(not judge.backend.free and not prices.costs_nothing(judge.id) for judge in plan.routes.judges())

@@ -13,6 +13,7 @@ import typer
 from ragstone import __version__
 from ragstone.cli import (
     agreement_commands,
+    batch_commands,
     cache_commands,
     compare_commands,
     label_commands,
@@ -51,6 +52,7 @@ app = typer.Typer(
 app.add_typer(nugget_commands.nuggets, name="nuggets")
 app.add_typer(prompt_commands.prompts, name="prompts")
 app.add_typer(cache_commands.cache, name="cache")
+app.add_typer(batch_commands.batch, name="batch")
 app.add_typer(label_commands.label, name="label")
 
 

@@ -3,7 +3,7 @@
 0: done. 1: a threshold of ``check`` failed; no error exits with 1, so that none is taken for a failed check. 2: wrong
 input, configuration or usage, or a file that cannot be written. 3: the judge or a server of traces could not be
 reached, nothing was scored, the last judge of a cascade answered nothing, an offline run lacked a call, or the store
-failed. 4: a budget was reached. 70: a fault of Ragstone itself. 130: interrupted.
+failed. 4: a budget was reached. 5: a batch is not done. 70: a fault of Ragstone itself. 130: interrupted.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ import typer
 from typer.core import TyperGroup
 
 from ragstone.cli.options import plain_arguments
-from ragstone.errors import BudgetReached, InputError, RagstoneError
+from ragstone.errors import BatchPending, BudgetReached, InputError, RagstoneError
 
 DONE: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
 UNJUDGED: Final = 3
 BUDGET: Final = 4
+PENDING: Final = 5
 FAULT: Final = 70
 INTERRUPTED: Final = 130
 TYPED: Final = "ragstone.typed"
@@ -39,7 +40,8 @@ def code_of(error: RagstoneError) -> int:
     """The exit code of an error."""
     if isinstance(error, InputError):
         return USAGE
-    return BUDGET if isinstance(error, BudgetReached) else UNJUDGED
+    codes = {BudgetReached: BUDGET, BatchPending: PENDING}
+    return codes.get(type(error), UNJUDGED)
 
 
 def _misused(error: Exception, ctx: Any) -> Exception:
@@ -123,7 +125,7 @@ class Commands(TyperGroup):
 
 def say_error(error: RagstoneError) -> None:
     """Print what happened, then what to do and what was kept, if known."""
-    say("error", str(error))
+    say("note" if isinstance(error, BatchPending) else "error", str(error))
     hint = getattr(error, "hint", "")
     if hint:
         say("hint", hint)

@@ -101,7 +101,7 @@ class Forecaster:
         self._seen: set[bytes] = set()
         self._longest: dict[Judge, bytes] = {}
         self._abreast = routes.abreast()
-        self._records = self._set_aside = 0
+        self._records = self._set_aside = self._depth = 0
         self._exact = True
         self._alone: dict[str, Alone] = {}
         self._seen_alone: set[bytes] = set()
@@ -153,7 +153,7 @@ class Forecaster:
             assumed={**self._assumed.told, **self._lengths(rows)},
             counted={judge: _leading(hows) for judge, hows in counted.items()},
             worst=self._worst(), limits=self._limits, prices=prices, left_out=left_out, extent=extent,
-            alone=self._alone,
+            alone=self._alone, waves=self._depth and self._depth + 1,
         )  # fmt: skip
 
     # ---- one record
@@ -164,6 +164,7 @@ class Forecaster:
         """Return the questions that a metric asks about a record, and whether any depends on an assumed answer."""
         asked: list[Question[Any]] = []
         assumed = rated = False
+        depth = 0
         flow = metric.flow(record)
         try:
             questions = next(flow)
@@ -179,6 +180,10 @@ class Forecaster:
                         answer = self._assumed.answer(self._routes.of(question.task).judges[0], question, world)
                     asked.append(question)
                     answers.append(answer)
+                depth += any(
+                    getattr(call.judge.backend, "batch", False) for one in questions for call in known[one].calls(world)
+                )
+                self._depth = max(self._depth, depth)
                 questions = flow.send(answers)
                 self._exact = self._exact and not rated
         except StopIteration:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import orjson
 
+from ragstone.errors import BackendError
 from ragstone.questions import Answer, Question, Task
 from ragstone.tokens import Size
 
@@ -273,6 +274,53 @@ class Dialect(Backend, Protocol):
 
     def usage(self, answer: Any) -> Usage:
         """The tokens that an answer says it took."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """State of a batch at its provider: whether it has ``ended``, in its own words, and the places of its results."""
+
+    ended: bool
+    said: str
+    places: tuple[str, ...] = ()
+
+
+class Batching(Dialect, Protocol):
+    """A dialect whose provider also takes calls in batches; ``batch`` says that they are to go there.
+
+    All but ``batch_line`` and ``read_line`` raise BackendError.
+    """
+
+    batch: bool
+    rate: float
+
+    def batch_line(self, call: Call) -> bytes:
+        """Return the line of a call in a batch file; its id is the call's key."""
+        ...
+
+    def read_line(self, line: bytes) -> tuple[str, Reply | BackendError]:
+        """Read a line of results: the id, and the reply or why there is none. ValueError for what is no such line."""
+        ...
+
+    async def submit(self, lines: Sequence[bytes], tag: str) -> str:
+        """Send a batch and return its id there; ``tag`` goes with it where the provider keeps one."""
+        ...
+
+    async def find(self, tag: str, since: float, calls: int) -> str:
+        """Return the id of a batch with this tag, or of one of so many calls since then; empty if there is none."""
+        ...
+
+    async def state(self, remote: str) -> BatchState:
+        """Return the state of a batch."""
+        ...
+
+    async def results(self, state: BatchState) -> Sequence[bytes]:
+        """Return the lines of results and errors of a batch that has ended, in any order."""
+        ...
+
+    async def cancel(self, remote: str) -> None:
+        """Ask the provider to stop a batch."""
         ...
 
 

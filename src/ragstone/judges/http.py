@@ -36,6 +36,8 @@ RETRYABLE: Final = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505}
 """Statuses after which the same request may succeed; what a server does not implement it will not have later."""
 LONGEST: Final = 8_000_000
 """Bytes of a response body; a longer one is an error."""
+RESULTS: Final = 2_000_000_000
+"""Bytes of the results of a batch."""
 SECRET_LENGTH: Final = 12
 """Characters of a key from which on it is left out of replies: a shorter one (EMPTY, none) is a word of theirs."""
 MINUTE: Final = 60.0
@@ -76,14 +78,17 @@ class HttpBackend(ABC):
     def __init__(self, spec: Spec) -> None:
         preset = spec.preset
         self.judge = spec.name
-        self.url = (spec.base_url or preset.base_url).rstrip("/") + self.path
+        self.base = (spec.base_url or preset.base_url).rstrip("/")
+        self.url = self.base + self.path
         self.key_variable = preset.key if spec.api_key_env is None else spec.api_key_env
         self.concurrency = spec.concurrency
         self.timeout: float | None = spec.timeout
         self._limits = spec.rpm, spec.tpm
         self.strict = spec.structured == "schema"
         self.key_header = preset.key_header
-        self.rate = preset.flex if spec.tier == "flex" else 1.0
+        self._rates = {"flex": preset.flex, "batch": preset.batch or 1.0}
+        self.batch, self.batch_tokens = spec.batch, spec.batch_tokens
+        self.rate = self._rates.get("batch" if spec.batch else spec.tier, 1.0)
         self._tier = spec.tier
         self._falls_back = spec.tier_fallback
         self._refused: dict[str, str] = {}
@@ -237,23 +242,53 @@ class HttpBackend(ABC):
             tier = "standard"
         raise AssertionError("there is always another request, or an end")
 
+    async def _asked(
+        self, method: str, path: str, body: Any = None, *, form: str = "", longest: int = LONGEST
+    ) -> bytes:
+        """Return the answer of another route of the endpoint; BackendError for anything but one."""
+        import yarl  # noqa: PLC0415 - loaded already by open
+
+        sent = body if isinstance(body, bytes) else None if body is None else orjson.dumps(body)
+        more = {"headers": {"Content-Type": form}} if form else {}
+        status, headers, data = await self._exchange(method, yarl.URL(self.base + path), sent, longest, **more)
+        if status != 200:
+            raise self._error(status, headers, _error_object(data), data, "standard")
+        return data
+
+    async def _told(self, wanted: str, method: str, path: str, body: Any = None, *, form: str = "") -> dict[str, Any]:
+        """Return the object that another route answers with, which has this field."""
+        data = await self._asked(method, path, body, form=form)
+        try:
+            found = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            found = None
+        if not isinstance(found, dict) or wanted not in found:
+            shown = self.without_key(data[:2000].decode("utf-8", "replace"))[:80]
+            raise self.trouble(f"{path}: an answer without '{wanted}': {shown!r}", retryable=True)
+        return found
+
     async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
+        assert self._address is not None, "send before open"
+        return await self._exchange("POST", self._address, body, LONGEST)
+
+    async def _exchange(
+        self, method: str, address: yarl.URL, body: bytes | None, longest: int, **more: Any
+    ) -> tuple[int, Mapping[str, str], bytes]:
         import aiohttp  # noqa: PLC0415 - loaded already by open
 
         assert self._session is not None, "send before open"
-        assert self._address is not None, "send before open"
         begun = False
         try:
-            async with self._session.post(self._address, data=body, allow_redirects=False) as response:
+            async with self._session.request(method, address, data=body, allow_redirects=False, **more) as response:
                 begun = True
                 data = bytearray()
                 packing = response.headers.get("Content-Encoding")
                 # Unpacked here, as far as it may be long: a small packed piece may be a thousand times its size.
                 unpacking = zlib.decompressobj(wbits=47) if packing not in (None, "identity") else None
                 while chunk := await response.content.readany():  # what ``iter_any`` does, with half the coroutines
-                    data += unpacking.decompress(chunk, LONGEST + 1 - len(data)) if unpacking else chunk
-                    if len(data) > LONGEST:
-                        raise self.trouble(f"a reply of more than {LONGEST} bytes", lost=True)
+                    data += unpacking.decompress(chunk, longest + 1 - len(data)) if unpacking else chunk
+                    if len(data) > longest:
+                        raise self.trouble(f"a reply of more than {longest} bytes", lost=True)
                 return response.status, response.headers, bytes(data)
         except TimeoutError as error:
             raise self.trouble(f"no reply within {self.timeout:g} s", retryable=True, lost=True) from error
@@ -301,14 +336,24 @@ class HttpBackend(ABC):
     def _charged(self, answer: Any, tier: str) -> Usage:
         """Return the tokens of an answer at the price of the tier that it had, by its own word if it says."""
         usage = self.usage(answer)
-        cheap = (self.tier_of(answer) or tier) == "flex"
-        return replace(usage, rate=self.rate) if cheap and usage != Usage() else usage
+        had = tier if tier == "batch" else self.tier_of(answer) or tier
+        return replace(usage, rate=self._rates.get(had, 1.0)) if usage != Usage() else usage
 
     def _unusable(self, said: str, answer: Any, tier: str) -> BackendError:
         """Return the error of an unusable reply, with its tokens: it may be charged for."""
         usage = self._charged(answer, tier)
         spent = None if usage == Usage() else astuple(usage)
         return self.trouble(said, retryable=True, spent=spent, lost=spent is None)
+
+    def of_batch(self, status: int, answer: Any, error: Any) -> Reply | BackendError:
+        """Return what a batch brought for a call, as of a call of its own; a status of 0 is none, and worth a retry."""
+        try:
+            if status == 200:
+                return self._reply(orjson.dumps(answer), 1, None, "batch")
+        except BackendError as unusable:
+            return unusable
+        told = error.get("error", error) if isinstance(error, dict) else {}
+        return self._error(status or 500, {}, told if isinstance(told, dict) else {"message": told}, b"", "batch")
 
     def trouble(self, said: str, **more: Any) -> BackendError:
         """Return an error of this judge."""

@@ -9,13 +9,15 @@ the other dialect does. No other module reads this JSON.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, ClassVar, Final
 
 import orjson
 
-from ragstone.judges.base import Prompt, Reply, Usage
-from ragstone.judges.http import HttpBackend, whole_number
+from ragstone.errors import BackendError
+from ragstone.judges.base import BatchState, Call, Prompt, Reply, Usage
+from ragstone.judges.http import RESULTS, HttpBackend, whole_number
 from ragstone.tokens import Size
 
 FINISHES: Final[Mapping[str | None, str]] = {
@@ -23,6 +25,9 @@ FINISHES: Final[Mapping[str | None, str]] = {
     "model_context_window_exceeded": "length", "refusal": "content_filter",
 }  # fmt: skip
 """Its ``stop_reason``, in the words of the other dialect."""
+BATCHES: Final = "/messages/batches"
+LATE: Final = 60.0
+"""Seconds that the provider's clock may be behind this one."""
 
 
 class MessagesBackend(HttpBackend):
@@ -91,6 +96,55 @@ class MessagesBackend(HttpBackend):
             cached=read,
             saved=saved,
         )
+
+    # ---- batches
+
+    def batch_line(self, call: Call) -> bytes:
+        """One of the ``requests`` of a batch."""
+        return orjson.dumps({"custom_id": call.key.hex(), "params": orjson.Fragment(self.fitted(call.body))})
+
+    def read_line(self, line: bytes) -> tuple[str, Reply | BackendError]:
+        """A line of results: succeeded, errored, canceled or expired."""
+        try:
+            entry = orjson.loads(line)
+            key, result = str(entry["custom_id"]), entry["result"]
+            error = result.get("error") or {}
+            kind = error.get("error", error).get("type")
+        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as trouble:
+            raise ValueError("not a line of batch results") from trouble
+        done = result["type"] == "succeeded"
+        refused = result["type"] == "errored" and kind == "invalid_request_error"
+        return key, self.of_batch(200 if done else 400 if refused else 0, result.get("message"), error)
+
+    async def submit(self, lines: Sequence[bytes], tag: str) -> str:  # noqa: ARG002 - it keeps none
+        """One request with all of them."""
+        made = await self._told("id", "POST", BATCHES, b'{"requests":[' + b",".join(lines) + b"]}")
+        return str(made["id"])
+
+    async def find(self, tag: str, since: float, calls: int) -> str:  # noqa: ARG002 - it keeps none
+        """A batch of as many calls since then; whether it is ours, its results say."""
+        listed = (await self._told("data", "GET", f"{BATCHES}?limit=100"))["data"] or []
+        for one in listed:
+            made = datetime.fromisoformat(one["created_at"]).timestamp()
+            if made >= since - LATE and sum((one.get("request_counts") or {}).values()) == calls:
+                return str(one["id"])
+        return ""
+
+    async def state(self, remote: str) -> BatchState:
+        """Results are there once processing has ended."""
+        found = await self._told("processing_status", "GET", f"{BATCHES}/{remote}")
+        said = str(found.get("processing_status"))
+        # Asked of the same address, wherever the answer says that they are: the key goes nowhere else.
+        return BatchState(said == "ended", said, (f"{BATCHES}/{remote}/results",) if found.get("results_url") else ())
+
+    async def results(self, state: BatchState) -> Sequence[bytes]:
+        """All lines, whatever came of the calls."""
+        texts = [await self._asked("GET", place, longest=RESULTS) for place in state.places]
+        return [line for text in texts for line in text.splitlines() if line.strip()]
+
+    async def cancel(self, remote: str) -> None:
+        """It ends with what it has."""
+        await self._asked("POST", f"{BATCHES}/{remote}/cancel")
 
 
 def _said(content: Any) -> str:

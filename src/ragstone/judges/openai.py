@@ -5,17 +5,23 @@ Promises: reasoning is kept apart from the answer. No other module reads this JS
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 import orjson
 
-from ragstone.judges.base import Prompt, Reply, Usage
-from ragstone.judges.http import HttpBackend, whole_number
+from ragstone.errors import BackendError
+from ragstone.judges.base import BatchState, Call, Prompt, Reply, Usage
+from ragstone.judges.http import RESULTS, HttpBackend, whole_number
 from ragstone.tokens import Size
 
 LIMITS: Final = ("max_tokens", "max_completion_tokens")
 """The parameters that limit the length of a reply."""
+ROUTE: Final = "/v1/chat/completions"
+"""The route that batches name, whatever the base URL is."""
+TAG: Final = "ragstone"
+"""The key of a batch's tag in its metadata."""
+ENDED: Final = ("completed", "failed", "expired", "cancelled")
 _TEXTS: Final = ("text", "output_text")
 
 
@@ -97,6 +103,58 @@ class OpenAIBackend(HttpBackend):
             cached=whole_number(usage.get("prompt_tokens_details"), "cached_tokens"),
             reasoning=whole_number(usage.get("completion_tokens_details"), "reasoning_tokens"),
         )
+
+    # ---- batches
+
+    def batch_line(self, call: Call) -> bytes:
+        """A line of a batch file, which vLLM's ``run-batch`` reads, too."""
+        body = orjson.Fragment(self.fitted(call.body))
+        return orjson.dumps({"custom_id": call.key.hex(), "method": "POST", "url": ROUTE, "body": body})
+
+    def read_line(self, line: bytes) -> tuple[str, Reply | BackendError]:
+        """A line of an output or error file."""
+        try:
+            entry = orjson.loads(line)
+            key, answer = str(entry["custom_id"]), entry["response"] or {}
+            status, body = answer.get("status_code") or 0, answer.get("body") or {}
+        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError("not a line of batch results") from error
+        return key, self.of_batch(status, body, entry.get("error") or body)
+
+    async def submit(self, lines: Sequence[bytes], tag: str) -> str:
+        """Upload the file, then make the batch of it, with the tag in its metadata."""
+        parts = {"purpose": b"batch", "file": b"\n".join(lines)}
+        named = {"purpose": "", "file": f'; filename="{tag}.jsonl"\r\nContent-Type: application/jsonl'}
+        form = b"".join(
+            f'--{tag}\r\nContent-Disposition: form-data; name="{name}"{named[name]}\r\n\r\n'.encode() + part + b"\r\n"
+            for name, part in parts.items()
+        )
+        whole = form + f"--{tag}--\r\n".encode()
+        file = await self._told("id", "POST", "/files", whole, form=f"multipart/form-data; boundary={tag}")
+        made = {"input_file_id": file["id"], "endpoint": ROUTE, "completion_window": "24h"}
+        return str((await self._told("id", "POST", "/batches", {**made, "metadata": {TAG: tag}}))["id"])
+
+    async def find(self, tag: str, since: float, calls: int) -> str:  # noqa: ARG002 - the tag is enough
+        """Look for the tag among the latest batches."""
+        listed = (await self._told("data", "GET", "/batches?limit=100"))["data"] or []
+        return next((str(one["id"]) for one in listed if (one.get("metadata") or {}).get(TAG) == tag), "")
+
+    async def state(self, remote: str) -> BatchState:
+        """Both files count whatever the state is."""
+        found = await self._told("status", "GET", f"/batches/{remote}")
+        errors = [str(error.get("message")) for error in (found.get("errors") or {}).get("data") or []]
+        files = tuple(str(found[name]) for name in ("output_file_id", "error_file_id") if found.get(name))
+        said = str(found.get("status"))
+        return BatchState(said in ENDED, "; ".join([said, *errors]), files)
+
+    async def results(self, state: BatchState) -> Sequence[bytes]:
+        """The lines of both files."""
+        texts = [await self._asked("GET", f"/files/{place}/content", longest=RESULTS) for place in state.places]
+        return [line for text in texts for line in text.splitlines() if line.strip()]
+
+    async def cancel(self, remote: str) -> None:
+        """It ends as cancelled, with what it has."""
+        await self._asked("POST", f"/batches/{remote}/cancel")
 
 
 def _texts(content: Any) -> list[str]:

@@ -32,8 +32,8 @@ class Preset(NamedTuple):
     """A provider: its address, the variable of its key ("" for none), and the ``HttpBackend`` of its dialect.
 
     ``local``: a server on this machine, which costs nothing and enforces the limits of a schema. ``concurrency`` and
-    ``timeout`` are used where the user sets none. ``flex`` is the price of its flex tier as a share of the standard
-    price, 0 where it has none.
+    ``timeout`` are used where the user sets none. ``flex`` and ``batch`` are the prices of its flex tier and its
+    batches as shares of the standard price, 0 where it has none.
     """
 
     base_url: str
@@ -44,6 +44,7 @@ class Preset(NamedTuple):
     concurrency: int = 64
     timeout: float = 120.0
     flex: float = 0.0
+    batch: float = 0.0
 
 
 def _local(port: int, concurrency: int = 64) -> Preset:
@@ -57,16 +58,17 @@ PRESETS: Final[Mapping[str, Preset]] = {
         "ANTHROPIC_API_KEY",
         "x-api-key",
         backend="ragstone.judges.messages:MessagesBackend",
+        batch=0.5,
     ),
-    "azure": Preset("", "AZURE_OPENAI_API_KEY", "api-key", flex=0.5),
+    "azure": Preset("", "AZURE_OPENAI_API_KEY", "api-key", flex=0.5, batch=0.5),
     "deepseek": Preset("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
     "gemini": Preset("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", flex=0.5),
-    "groq": Preset("https://api.groq.com/openai/v1", "GROQ_API_KEY", flex=1.0),
+    "groq": Preset("https://api.groq.com/openai/v1", "GROQ_API_KEY", flex=1.0, batch=0.5),
     "llamacpp": _local(8080, 4),
     "lmstudio": _local(1234, 4),
     "mistral": Preset("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
     "ollama": _local(11434, 4),
-    "openai": Preset("https://api.openai.com/v1", "OPENAI_API_KEY", flex=0.5),
+    "openai": Preset("https://api.openai.com/v1", "OPENAI_API_KEY", flex=0.5, batch=0.5),
     "openrouter": Preset("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
     "sglang": _local(30000),
     "tgi": _local(3000),
@@ -103,7 +105,8 @@ class Spec:
     file of a replay or of labels. ``threshold`` is the
     probability (0-1) where the best label of a judge with probabilities begins, None for its own. ``rpm`` and ``tpm``
     are the most requests and tokens in any 60 seconds, 0 for no limit. ``tier`` is the provider's service tier;
-    with ``tier_fallback`` the standard one is asked where flex has no capacity.
+    with ``tier_fallback`` the standard one is asked where flex has no capacity. ``batch``: calls go out in batches, of
+    at most ``batch_tokens`` tokens at a time, 0 for no limit.
     """
 
     name: str
@@ -127,6 +130,8 @@ class Spec:
     tpm: int = 0
     tier: Tier = "standard"
     tier_fallback: bool = False
+    batch: bool = False
+    batch_tokens: int = 0
 
     @property
     def preset(self) -> Preset:

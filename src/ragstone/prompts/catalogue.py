@@ -12,7 +12,7 @@ from ragstone.errors import ConfigError, TemplateError
 from ragstone.prompts import DEFAULT, FORMS, PromptFile, Template, entries, entry_of, is_path, split, stem, versioned
 from ragstone.prompts.check import problems, samples
 from ragstone.prompts.templates import parse_shape
-from ragstone.questions import TASKS, Rate
+from ragstone.questions import FORM_OF, TASKS, Rate
 
 PURPOSES: Final = {
     "default": "the default: label, reason and evidence in one object",
@@ -58,6 +58,17 @@ def find(named: str, style: str | None = None) -> NamedPrompt:
     if style is not None:
         raise ConfigError(f"'{named}' is a file and has its own style; drop '{style}'")
     return NamedPrompt(path, path, prompts.read(path, task if equals else "").text)
+
+
+def for_scale(found: NamedPrompt, scale: str | None) -> NamedPrompt:
+    """The prompt of the same step and style that asks with a scale, where it has a form of its own."""
+    entry = found.entry
+    form = FORM_OF.get((entry.task, scale or ""), "") if entry else ""
+    if entry is None or not form or split(entry.task, entry.name)[1]:
+        return found
+    name = stem(entry.name, form)
+    known = {one.name for one in entries() if one.task == entry.task}
+    return _packaged(entry.task, name if name in known else stem(DEFAULT, form))
 
 
 def _packaged(task: str, style: str) -> NamedPrompt:

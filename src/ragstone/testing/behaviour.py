@@ -57,6 +57,7 @@ Answering = Callable[[dict[str, Any]], Any]
 """From a request's parsed body to text, something that becomes JSON, a ``Scripted``, or None for the default."""
 
 Dying = Literal["503", "refuse"]
+Ending = Literal["completed", "partial", "expired", "cancelled", "failed", "empty", "lost"]
 
 
 class Knobs(TypedDict, total=False):
@@ -96,6 +97,8 @@ class Knobs(TypedDict, total=False):
     usage: bool
     cached_share: float
     prefix_cache: int | None
+    batch_end: Ending
+    batch_polls: int
     headers: Mapping[str, str]
     vary: bool
     answer: Answering | None
@@ -153,6 +156,10 @@ class Behaviour:
     ``prefix_cache`` counts as cached what begins as an earlier request that was answered, from so many tokens on; of
     Messages only up to the last mark.
 
+    Batches (``/v1/files`` and ``/v1/batches``, and Message Batches) end after ``batch_polls`` looks, with results in
+    reverse order. ``batch_end``: "completed"; "partial" and "cancelled" have half of the results and say nothing of
+    the rest, "expired" names the rest; "failed" and "empty" have none; "lost" is not known any more.
+
     ``latency`` is in seconds, or a (least, most) pair. ``obey_max_tokens`` cuts an answer at the limit that
     the request sets. ``usage`` False leaves the counts out, ``cached_share`` of the prompt is said to have come
     from a cache. ``vary`` makes the answers to equal requests differ. ``headers`` go on every reply.
@@ -193,6 +200,8 @@ class Behaviour:
     usage: bool = True
     cached_share: float = 0.0
     prefix_cache: int | None = None
+    batch_end: Ending = "completed"
+    batch_polls: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
     vary: bool = False
     answer: Answering | None = None

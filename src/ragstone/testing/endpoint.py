@@ -18,6 +18,7 @@ from typing import Any, Final, Unpack
 
 import orjson
 
+from ragstone.testing.batches import BATCH_PATHS, FakeBatches
 from ragstone.testing.behaviour import CUT, FAULTS, GONE, HANG, RESET, Behaviour, Knobs, Outcome, Scripted, from_plain
 from ragstone.testing.messages import as_chat, from_chat
 from ragstone.testing.rate_limits import Meter, PrefixCache, asked_to_wait
@@ -40,6 +41,7 @@ class Books:
         self.begun = time.monotonic()
         self.meter = Meter()
         self.prefixes = PrefixCache()
+        self.batches = FakeBatches()
         self.attempts: Counter[bytes] = Counter()
         self.schemas: dict[bytes, Any] = {}
         self.connections = 0
@@ -123,6 +125,8 @@ class Endpoint:
             messages = path == "/v1/messages"
             outcome = self._chat(headers, body, messages=messages)
             return self._noted(from_chat(outcome) if messages else outcome)
+        if (found := self._of_batch(method, path, headers, body)) is not None:
+            return found
         if path == "/v1/models":
             return self._models(headers) if method == "GET" else _not_allowed("GET")
         if path == "/_stats":
@@ -137,6 +141,20 @@ class Endpoint:
                 return _error(400, str(error))
             return Outcome(200, b"{}")
         return _error(404, f"Unknown request URL: {method} {path}.", code="unknown_url")
+
+    def _of_batch(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Outcome | None:
+        def answer(headers: Mapping[str, str], body: bytes) -> Outcome:
+            outcome = self._chat(headers, body, messages=messages)
+            if outcome.answered:
+                self.books.count += 1
+                self.books.unique.add(outcome.answered)
+            return from_chat(outcome) if messages else outcome
+
+        messages = path.startswith("/v1/messages/")
+        if not path.startswith(BATCH_PATHS):
+            return None
+        refused = self._wrong_key(headers)
+        return refused or self.books.batches.reply(method, path, headers, body, self.behaviour, answer)
 
     def _noted(self, outcome: Outcome) -> Outcome:
         self.books.arrivals.append((time.monotonic() - self.books.begun, outcome.status, outcome.tokens))

@@ -51,6 +51,21 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
     return page(table(fitting(columns, look.width - 2, look)))
 
 
+def batch_table(batches: Sequence[Mapping[str, Any]], look: Look) -> Page:
+    """All batches, the latest at the bottom."""
+    if not batches:
+        return page(Text("No batches; make one with: ragstone run FILE --batch"))
+    columns = [
+        Column("batch", [flat(one["remote"] or one["tag"]) for one in batches], style="head"),
+        Column("run", [flat(one["run"]) for one in batches], least=10),
+        Column("judge", [flat(one["judge"]).partition("@")[0] for one in batches], drop=2, style="quiet"),
+        Column("calls", [number(one["calls"]) for one in batches], right=True),
+        Column("status", [one["status"] for one in batches]),
+        Column("made", [moment(one["made"]) for one in batches], drop=1, style="quiet"),
+    ]
+    return page(table(fitting(columns, look.width - 2, look)))
+
+
 def _run_row(run: Run, look: Look) -> tuple[str, ...]:
     summary = run.summary()
     name = lead(summary)
@@ -95,7 +110,8 @@ def metric_list(look: Look) -> Page:
 
 
 def _listed(metric: type[Metric], look: Look) -> RenderableType:
-    needs = f"needs {', '.join(metric.needs)} {look.dot} {plural(metric.calls, 'call')} a record"
+    calls = f"{plural(metric.calls, 'call')} a record" if metric.calls else "no judge"
+    needs = f" {look.dot} ".join([*([f"needs {', '.join(metric.needs)}"] if metric.needs else []), calls])
     other = catalogue.elsewhere_said(metric)
     lines = [metric.title, *([f"Elsewhere: {other}"] if other else [])]
     below = (prose(line, look, style, indent=4) for line, style in zip(lines, ("", "quiet"), strict=False))
