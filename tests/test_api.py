@@ -252,12 +252,14 @@ def test_the_summary_has_its_shape() -> None:
     assert (summary["run"], summary["status"], summary["records"], summary["set_aside"]) == (1, "done", 3, 0)
     assert set(summary["metrics"]) == set(CLAIMS)
     for metric in summary["metrics"].values():
-        assert set(metric) == {
+        assert set(metric) - {"threshold"} == {
             "mean", "interval", "interval_method", "median", "scored", "total", "low", "high", "statuses", "units",
             "outcomes", "cost", "signature",
         }  # fmt: skip
     assert summary["metrics"]["grounding"]["mean"] == 0.5
     assert summary["metrics"]["grounding"]["outcomes"] == {"FAILED": 3}
+    thresholds = {name: metric["threshold"] for name, metric in summary["metrics"].items() if "threshold" in metric}
+    assert thresholds == {name: 0.6 for name, metric in summary["metrics"].items() if metric["outcomes"]}
     assert orjson.loads(orjson.dumps(summary)) == summary
 
 

@@ -183,6 +183,8 @@ def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -
         ragstone.evaluate(other, batch=True, max_cost=1.0, **options)
     with pytest.raises(ConfigError, match="remove --refresh"):
         ragstone.evaluate(other, batch=True, refresh=True, **options)
+    with pytest.raises(ConfigError, match="a wave is of a whole run"):
+        ragstone.evaluate(other, batch=True, shard="1/2", **options)
 
 
 def test_a_budget_holds_for_batches_and_what_follows_them_together(given: Any) -> None:

@@ -420,6 +420,8 @@ def _cache(options: RunOptions) -> Cache:
     said = [name for name in modes if getattr(options, name)]
     if options.batch and said:
         raise ConfigError(f"--batch needs the stored replies of its waves; remove {option_named(said[0]).flags[0]}")
+    if options.batch and options.shard is not None:
+        raise ConfigError("--batch cannot be combined with --shard: a wave is of a whole run")
     if len(said) > 1:
         flags = " and ".join(option_named(name).flags[0] for name in said)
         raise ConfigError(f"{flags} contradict each other; give one of them")

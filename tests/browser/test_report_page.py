@@ -301,7 +301,7 @@ def test_raw_calls_are_a_click_away(page: Chromium, shown: Shown) -> None:
     assert len(page.all(".calls details")) == len(result["calls"])
     stood = [f"for {', '.join(metric.replace('_', ' ') for metric in call['metrics'])}" for call in result["calls"]]
     assert page.all(".calls .served") == [told.replace("trace", "TRACe") for told in stood]
-    assert "for answer correctness, claim relevance, grounding" in stood
+    assert any("claim relevance, grounding" in told for told in stood)
     page.click(".calls summary")
     page.until("document.querySelector('.calls details[open] pre')")
     stored = shown.run.store.call(bytes.fromhex(result["calls"][0]["key"]))

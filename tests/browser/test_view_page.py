@@ -92,7 +92,7 @@ def test_records_are_filtered_by_verdict_metric_and_panel(page: Chromium, live: 
     results = list(shown.run.results())
 
     def places(metric: str, kind: str) -> set[int]:
-        def fits(verdict: dict) -> bool:  # type: ignore[type-arg]
+        def fits(verdict: dict[str, Any]) -> bool:
             labels = {member["label"] for member in verdict.get("members", ())} - {None}
             return len(labels) > 1 if kind == "apart" else kind_of(verdict) == kind
 

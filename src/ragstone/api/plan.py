@@ -286,9 +286,13 @@ def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
     if lacks := metric.lacks(present):
         return lacks
     if not metric.in_auto:
-        return f"labels every sentence; add -m {metric.name}"
+        return "labels every sentence; add by name with -m"
     if metric.calls > AUTO_CALLS:
-        return f"about {metric.calls} calls per record; add -m {metric.name}"
+        return f"about {metric.calls} calls per record; add by name with -m"
+    most = max(present.values())
+    for field in metric.needs:
+        if field not in ("question", "response", "contexts") and 2 * present[field] < most:
+            return f"only {present[field]} of {most} records have {field}; add by name with -m"
     return ""
 
 

@@ -187,11 +187,11 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
     """Drive the engine through a plan; ``held`` keeps what only this run may use."""
     plan, earlier = settled(plan, store, options)
     estimated = _estimated(plan, store, options, earlier)
-    engine = _engine_of(plan, store, options, earlier)
+    engine = _engine(plan, store, options, earlier)
     if estimated is not None and estimated.total.dollars is not None:
         engine.tally.expected = estimated.total.dollars.expected
     details = {**plan.as_json(), **({} if earlier is None else {"only_failed": earlier.run})}
-    folder = _folder_of(options, held)
+    folder = None if options.out is None else held.enter_context(_folder(options, options.out).claimed())
     number = store.start_run(options.name or plan.source.name, details)
     progress = progress_of(plan, store, engine.tally, number)
     causes, quotes, cascades = Causes(), Quotes(), Cascades(plan.cascades())
@@ -236,9 +236,9 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
     return find_run(store, number)
 
 
-def _engine_of(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | None) -> Engine | Workers:
-    workers = None if options.batch else shared(plan, store, earlier)
-    if workers is not None:
+def _engine(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | None) -> Engine | Workers:
+    """What evaluates the records: processes if they are worth it, else an engine; a batch needs one engine."""
+    if not options.batch and (workers := shared(plan, store, earlier)) is not None:
         return workers
     engine = Engine(plan.routes, store, plan.prices, plan.spec.engine)
     if options.batch:
@@ -246,11 +246,8 @@ def _engine_of(plan: Plan, store: Store, options: RunOptions, earlier: Earlier |
     return engine
 
 
-def _folder_of(options: RunOptions, held: contextlib.ExitStack) -> Folder | None:
-    if options.out is None:
-        return None
-    made = Folder(Path(options.out), cases=options.cases, compressed=options.zstd)
-    return held.enter_context(made.claimed())
+def _folder(options: RunOptions, path: Path | str) -> Folder:
+    return Folder(Path(path), cases=options.cases, compressed=options.zstd)
 
 
 def _what_is_kept(run: int, records: int, *, replies: bool) -> str:

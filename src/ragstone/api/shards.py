@@ -28,13 +28,13 @@ from ragstone.output.shared_folder import SharedFolder
 from ragstone.records import Shard
 from ragstone.store.connection import network_mount
 from ragstone.store.database import Store
-from ragstone.store.union import unite
+from ragstone.store.union import copy, unite
 
 MANIFEST: Final = "shards.json"
 _OWN: Final = frozenset(("shard", "out", "store", "workers", "report", "cases", "zstd"))
 """Options that each shard, and the merge, may have their own way."""
 _CALLING: Final = frozenset(
-    ("concurrency", "rpm", "tpm", "max_cost", "max_calls", "max_tokens", "estimate", "refresh", "offline")
+    "concurrency rpm tpm max_cost max_calls max_tokens estimate refresh offline batch wait finish".split()  # noqa: SIM905
 )
 """Options that are about sending calls, which a merge does not."""
 _UNFIT: Final = ("no_cache", "only_failed", "cases")
@@ -164,12 +164,12 @@ class ShardRun:
 
     def hand_in(self, *, done: bool) -> None:
         """Copy the store to the folder, and last the marker if the shard is ``done``."""
-        with tempfile.TemporaryDirectory(prefix="ragstone-") as folder, Store(self._store) as store:
-            copy = Path(folder) / "part.db"
-            store.copy_to(copy)
-            self._shards.place.put(copy, _store(self._shard.number, self._shard.of))
+        with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
+            copied = Path(folder) / "part.db"
+            copy(self._store, copied)
+            self._shards.place.put(copied, _store(self._shard.number, self._shard.of))
             if done:
-                told = {"shard": str(self._shard), "sha256": _digest(copy), "bytes": copy.stat().st_size}
+                told = {"shard": str(self._shard), "sha256": _digest(copied), "bytes": copied.stat().st_size}
                 self._shards.place.put(orjson.dumps(told) + b"\n", _marker(self._shard.number, self._shard.of))
 
 

@@ -42,7 +42,8 @@ class AnswerCorrectness(ClaimMetric):
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     source: ClassVar[str] = "RAGAS, answer correctness and factual correctness"
     group: ClassVar[str] = MATCHES_REFERENCE
-    synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(("correctness", "factual_correctness", "answer_accuracy"), "")
+    elsewhere: ClassVar[Mapping[str, str]] = {"RAGAS": "answer_correctness, factual_correctness, answer_accuracy"}
+    synonyms: ClassVar[Mapping[str, str]] = {"correctness": ""}
     labelled: ClassVar[bool] = False
     unit: ClassVar[str] = "compared claim"
     rank: ClassVar[int] = 40

@@ -23,7 +23,10 @@ class ContextRecall(ClaimMetric):
     suites: ClassVar[tuple[str, ...]] = ("reference",)
     source: ClassVar[str] = "RAGAS, context recall"
     group: ClassVar[str] = GOOD_RETRIEVAL
-    synonyms: ClassVar[Mapping[str, str]] = {"contextual_recall": "", "llm_context_recall": ""}
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "RAGAS": "context_recall, llm_context_recall",
+        "DeepEval": "contextual_recall",
+    }
     claims_of: ClassVar[Source] = "reference"
     unit: ClassVar[str] = "reference claim"
     rank: ClassVar[int] = 45

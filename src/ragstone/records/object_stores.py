@@ -10,7 +10,6 @@ import contextlib
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -75,6 +74,8 @@ def parts_of(address: str) -> list[str]:
 
 def fetched(address: str) -> Path:
     """Copy a file to a new temporary one with the same endings, which the caller deletes."""
+    import tempfile  # noqa: PLC0415 - it imports random and shutil, which no other reader needs
+
     number, place = tempfile.mkstemp(prefix="ragstone-", suffix="".join(PurePosixPath(address).suffixes[-2:]))
     target = Path(place)
     try:

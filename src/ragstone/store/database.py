@@ -213,10 +213,6 @@ class Store:
         self._change("VACUUM", ())
         self._change("PRAGMA wal_checkpoint(TRUNCATE)", ())
 
-    def copy_to(self, path: Path) -> None:
-        """Write all that is committed to a new file, without unused space."""
-        self._change("VACUUM INTO ?", (str(path),))
-
     def latest_calls(self, judge: str, task: str, most: int) -> Iterator[CallRow]:
         """Return at most so many calls of a judge for a step, the latest first."""
         query = f"{_SELECT_CALL} WHERE judge = ? AND task = ? ORDER BY rowid DESC LIMIT ?"

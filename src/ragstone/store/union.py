@@ -21,6 +21,15 @@ from ragstone.store.database import Store
 _COLUMNS: Final = "key, judge, task, maker, request, reply, at"
 
 
+def copy(store: Path, to: Path) -> None:
+    """Write all that is committed in a store to a new file, without unused space; StoreError if that fails."""
+    try:
+        with contextlib.closing(file.connect(str(store))) as source:
+            source.execute("VACUUM INTO ?", (str(to),))
+    except sqlite3.Error as error:
+        raise file.trouble(str(store), error, "cannot copy the store") from error
+
+
 def unite(into: Path | str, parts: Iterable[Callable[[], Path]]) -> int:
     """Copy the calls of the parts' stores to a store, whose own replies to the same calls they replace.
 

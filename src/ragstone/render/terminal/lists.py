@@ -110,7 +110,8 @@ def metric_list(look: Look) -> Page:
 
 
 def _listed(metric: type[Metric], look: Look) -> RenderableType:
-    needs = f"needs {', '.join(metric.needs)} {look.dot} {plural(metric.calls, 'call')} a record"
+    calls = f"{plural(metric.calls, 'call')} a record" if metric.calls else "no judge"
+    needs = f" {look.dot} ".join([*([f"needs {', '.join(metric.needs)}"] if metric.needs else []), calls])
     other = catalogue.elsewhere_said(metric)
     lines = [metric.title, *([f"Elsewhere: {other}"] if other else [])]
     below = (prose(line, look, style, indent=4) for line, style in zip(lines, ("", "quiet"), strict=False))

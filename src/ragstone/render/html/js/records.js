@@ -119,7 +119,7 @@ function statusChoice() {
 /** A kind of verdict that a record has, of any metric or of one. */
 function verdictChoices() {
   const names = first.metrics
-    .filter((/** @type {any} */ one) => one.units?.asked && measureOf(one.name).holder === one.name)
+    .filter((/** @type {any} */ one) => one.units?.asked && measureOf(one.name).shown?.includes(one.name))
     .map((/** @type {any} */ one) => [one.name, named(one.name)]);
   if (!names.length) return [];
   const kinds = Object.entries(VERDICTS).filter(([kind]) => kind !== 'apart' || first.panel);
