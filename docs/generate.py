@@ -68,6 +68,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "check.corrected": "Compare `min` with the lower end of the mean corrected by people's labels.",
     "engine.deadline": "The most seconds from a call's first try to the end of its last.",
     "engine.tries": "The most tries of one call.",
+    "rubric": 'Your own criteria: `[rubric.NAME]`, `criterion = "…"`. See [rubric](../tasks/own-criteria.md).',
     "metrics": "A metric to its parameters: `[metrics.grounding]`, `threshold = 0.8`. See [metrics](metrics.md).",
     **{
         one.setting: f"{(one.note or one.help).rstrip('.')}."

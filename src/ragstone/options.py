@@ -274,6 +274,10 @@ class RunOptions:
         "--set", metavar="METRIC.NAME=VALUE", help="Set a metric's parameter for this run. Repeatable.",
         commands=f"{SCORING} tune", parse=assignments,
     )
+    rubric: Sequence[Path | str] | Path | str | None = option(
+        "--rubric", metavar="FILE", help="Your own criteria: a TOML or JSON file of [rubric.NAME] tables. Repeatable.",
+        commands=f"{RUNS} estimate",
+    )
     fields: Mapping[str, str] | None = option(
         "--field", metavar="FIELD=PATH", help="Map a field to a path, e.g. question=user.query. Repeatable.",
         commands=f"{EVERY} validate", setting="fields", parse=field_paths,

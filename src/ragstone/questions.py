@@ -13,14 +13,17 @@ from typing import Any, Final, Generic, Literal, TypeVar, get_args
 
 from ragstone.types import Passage, Scale, Unit, Verdict
 
-Task = Literal["claims", "nuggetize", "importance", "support", "assign", "response_support", "relevance", "trace"]
+Task = Literal[
+    "claims", "nuggetize", "importance", "support", "assign", "response_support", "relevance", "trace", "rubric"
+]
 """The steps, each of which can have its own judge.
 
 ``claims``: write the claims of a part of a response. ``nuggetize``: write the nuggets of a response, or of
 passages. ``importance``: rate nuggets as vital or okay to the question. ``support``: rate sentences, claims
 or nuggets against the passages. ``assign``: rate nuggets by whether a response holds them.
 ``response_support``: rate a whole response against all passages joined. ``relevance``: rate passages, claims,
-nuggets or a response against the question. ``trace``: mark the sentences of contexts and response.
+nuggets or a response against the question. ``trace``: mark the sentences of contexts and response. ``rubric``: rate
+a record by criteria of the user's own, and write the steps of one.
 """
 
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
@@ -40,7 +43,7 @@ SCALES: Final[Mapping[str, tuple[Scale, ...]]] = {
     "relevance": (YES_NO, LIKERT, GRADE_0_3),
     "importance": (IMPORTANCE,),
 }
-"""The scales of each step that rates units, its default first; the other steps write or trace."""
+"""The scales of each step that rates units, its default first; the others write, trace or have units with scales."""
 
 
 Special = Literal["supported_without_sentence", "general", "well_known_fact", "numerical_reasoning"]
@@ -181,9 +184,12 @@ class Write(Question[Written]):
     passages add, most important first.
 
     ``most`` is the maximum length of the list, known units included; 0 sets no limit.
+
+    Of a ``criterion`` (``rubric``): the steps of judging by it, for who sees the ``fields`` of a record. It is about
+    no record, so that a run asks it once.
     """
 
-    level: Literal["claim", "nugget"]
+    level: Literal["claim", "nugget", "step"]
     question: str
     sentences: tuple[Unit, ...] = ()
     before: str = ""
@@ -192,11 +198,16 @@ class Write(Question[Written]):
     known: tuple[str, ...] = ()
     most: int = 0
     whole: tuple[Unit, ...] = ()
+    criterion: Unit | None = None
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Rate(Question[Rated]):
-    """Rate each unit on the scale, by passages (support), a response (assign) or the question.
+    """Rate each unit on its scale, by passages (support), a response (assign) or the question.
+
+    Of ``rubric`` each unit is a criterion with a scale of its own, and what it sees is what is given of the question,
+    ``passages``, ``response`` and ``reference``.
 
     ``passages`` of ``assign`` is the response alone, whole. ``reasons`` asks for one sentence of reason per unit,
     ``evidence`` for quotes from the passages. ``skippable``: a unit that states nothing may be labelled trivial.
@@ -214,6 +225,12 @@ class Rate(Question[Rated]):
     wording: int = 1
     temperature: float | None = None
     batch: int = 0
+    response: str = ""
+    reference: str = ""
+
+    def scale_of(self, unit: Unit) -> Scale:
+        """The unit's own scale, or the question's."""
+        return unit.scale or self.scale
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ragstone.judges.base import Failed
+from ragstone.metrics import find
 from ragstone.metrics.base import Metric
 from ragstone.questions import TASKS, Answer, Question
 from ragstone.testing import drive
@@ -34,13 +35,19 @@ def record(
     return Record("r", question=question, response=response, contexts=None if no_contexts else passages(*texts), **more)
 
 
+def made(name: str) -> Metric:
+    """A metric by its name, with what it cannot do without."""
+    metric = find(name)()
+    return metric.with_parameters({"criteria": {"x": {"criterion": "So?"}}}) if metric.unset() else metric
+
+
 def weigh(metric: Metric, about: Record, script: Script) -> tuple[Score, list[Question[Any]]]:
     """The score of a metric, the first of its columns where it has several, and every question that it asked.
 
     Columns that have no verdicts to stand on must agree on that.
     """
     scores, asked = drive(metric.flow(about), script)
-    assert tuple(score.metric for score in scores) == metric.score_names()
+    assert tuple(score.metric for score in scores) == metric.run_scores()
     if not scores[0].verdicts:
         assert len({(score.value, score.status, score.reason) for score in scores}) == 1
     return scores[0], asked
@@ -49,7 +56,7 @@ def weigh(metric: Metric, about: Record, script: Script) -> tuple[Score, list[Qu
 def columns(metric: Metric, about: Record, script: Script) -> tuple[dict[str, Score], list[Question[Any]]]:
     """The scores of a metric by their column, the metric's own name where it has none, and what was asked."""
     scores, asked = drive(metric.flow(about), script)
-    assert tuple(score.metric for score in scores) == metric.score_names()
+    assert tuple(score.metric for score in scores) == metric.run_scores()
     return {score.metric.partition(".")[2] or score.metric: score for score in scores}, asked
 
 

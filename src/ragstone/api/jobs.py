@@ -61,7 +61,7 @@ class Earlier:
         part = orjson.loads(to_json(input_of(record, position)))
         if any(document.get(name) != value for name, value in part.items()):
             return None
-        wanted = {name: signature for metric, signature in metrics for name in metric.score_names()}
+        wanted = {name: signature for metric, signature in metrics for name in metric.run_scores()}
         if {score["metric"]: score["signature"] for score in document["scores"]} != wanted:
             return None
         rows = {row.metric: row for row in self._store.scores_of(self.run, position)}

@@ -67,7 +67,7 @@ class Plan:
     @property
     def signatures(self) -> dict[str, str]:
         """The signature of each score by its name."""
-        return {name: self.signature(metric) for metric in self.metrics for name in metric.score_names()}
+        return {name: self.signature(metric) for metric in self.metrics for name in metric.run_scores()}
 
     def cascades(self) -> dict[str, Any]:
         """By step that has a cascade: its judges' ids, how often one may err, and where each but the last is sure."""
@@ -132,11 +132,14 @@ def _plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank 
         raise ConfigError(f"{bank.name} has no nuggets for any record of {source.name}: {brought.trouble()}")
     answers = brought.given()
     chosen, left_out = _chosen(spec, found, lambda metric: routes.lacking(metric, answers), loose=source.loose)
+    chosen = tuple(metric.expecting(overridden=metric.name in brought.overridden) for metric in chosen)
     if not chosen:
         hint = "; ".join(found.near_misses) or f"map columns with --field FIELD=COLUMN{offered(found.columns)}"
         recognised = "".join(f"; {line}" for line in found.recognised)
         raise ConfigError(f"{source.name}: no metric can run: {_reasons(left_out, found)}{recognised}; {hint}")
     for metric in chosen:
+        if wanted := metric.unset():
+            raise ConfigError(f"{metric.name}: {wanted}")
         routes.check(metric, answers)
     asked = (task for metric in chosen for task in metric.asks if not (task in answers and task in metric.brings))
     routes = replace(routes, asked=tuple(dict.fromkeys(asked)))
@@ -198,6 +201,8 @@ def choose(
     for name in spec.metrics:
         if name == "auto":
             for metric in metrics.catalogue().values():
+                if metric().with_parameters(spec.parameters.get(metric.name, {})).unset():
+                    continue
                 reason = unsuitable(metric, present) or unable(metric)
                 if reason:
                     left_out[metric.name] = reason
@@ -272,12 +277,14 @@ class _Brought:
         self._records = 0
         self._topic = ""
         self._empty = 0
+        self.overridden: set[str] = set()
 
     def add(self, record: Record) -> None:
         """Count one record."""
         self._records += 1
         self._topic = self._topic or record.topic
         self._empty += record.nuggets == ()
+        self.overridden.update(record.overrides)
         self._counts.update(_answers_of(record, self._bank).keys())
 
     def given(self) -> dict[Task, str]:

@@ -147,4 +147,6 @@ def _samples(task: Task, metric: Metric) -> list[Question[Any]]:
     if task == "trace":
         return [Trace("trace", "", (), ())]
     temperature = getattr(metric, "temperature", None)
-    return [Rate(task, (), GRADE_0_3, wording=wording, temperature=temperature) for wording in metric.wordings]
+    written: list[Question[Any]] = [Write(task, "step", "")] if metric.writes else []
+    rated = [Rate(task, (), GRADE_0_3, wording=wording, temperature=temperature) for wording in metric.wordings]
+    return [*written, *rated]

@@ -20,6 +20,7 @@ from ragstone.judges.base import Call, Dialect, Dialogue, Failed, Prompt, Reply,
 from ragstone.judges.readings import Ratings, ReplyReading, Setup, UnitList, read_rate, read_units
 from ragstone.judges.schemas import (
     LABEL,
+    OF_RESPONSE,
     THINKING,
     VERDICT,
     bounded,
@@ -39,6 +40,8 @@ from ragstone.questions import TASKS, Answer, Question, Rate, Rated, Readout, Ta
 from ragstone.types import Unit
 
 ANSWERS: Final[frozenset[Task]] = frozenset(TASKS)
+UNSUMMED: Final = ("response_support", "rubric")
+"""Tasks whose reasons say it all: one unit, or criteria that have nothing in common."""
 REPEATED: Final = 20_000
 """Characters of a reply that are said again before a repair turn."""
 
@@ -217,9 +220,10 @@ def _schema(part: _Part, setup: Setup, wanted: Sequence[int | str], *, local: bo
     if setup.format != "object":
         numbered = numbers if setup.format == "keyed" else len(numbers)
         return labels_schema(numbered, question.scale, question.skippable)
-    summary = question.reasons and question.task != "response_support"  # one unit: its reason says it all
-    evidence = "" if not question.evidence else "words" if question.task == "assign" else "quotes"
-    return rate_schema(numbers, question.scale, question.skippable, evidence, question.reasons, summary)
+    summary = question.reasons and question.task not in UNSUMMED
+    evidence = "" if not question.evidence else "words" if question.task in OF_RESPONSE else "quotes"
+    scales = tuple(question.scale_of(part.units[number - 1]) for number in numbers)
+    return rate_schema(numbers, scales, question.skippable, evidence, question.reasons, summary)
 
 
 def _repair_turn(part: _Part, setup: Setup, reading: ReplyReading) -> dict[str, str]:

@@ -92,6 +92,10 @@ class Metric:
     """The layout of its columns."""
     bands: ClassVar[tuple[Band, ...]] = ()
     """Words for stretches of its value, the highest first."""
+    open_columns: ClassVar[bool] = False
+    """Whether users name its columns."""
+    hears: ClassVar[bool] = True
+    """Whether all of its questions come with the earlier turns of a conversation."""
 
     enabled: bool = True
     on_empty: OnEmpty = "null"
@@ -128,7 +132,7 @@ class Metric:
         blank = [field for field in self.needs if field != "contexts" and not str(getattr(record, field)).strip()]
         if blank:
             return self.nothing(record, "empty", f"blank {' and blank '.join(blank)}")
-        history = history_of(record.meta)
+        history = history_of(record.meta) if self.hears else ""
         return (yield from _after(history, self.judged(record)) if history else self.judged(record))
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
@@ -139,6 +143,23 @@ class Metric:
     def score_names(cls) -> tuple[str, ...]:
         """The names of its scores: its own, or one for each of its columns."""
         return tuple(f"{cls.name}.{column}" for column in cls.columns) or (cls.name,)
+
+    def run_scores(self) -> tuple[str, ...]:
+        """The names of its scores with these parameters."""
+        return self.score_names()
+
+    def unset(self) -> str:
+        """Say what has to be given before it can ask anything; empty where nothing has."""
+        return ""
+
+    def expecting(self, *, overridden: bool) -> Self:  # noqa: ARG002 - for metrics whose scores depend on it
+        """The same metric for a run; ``overridden``: some of its records bring parameters."""
+        return self
+
+    @property
+    def writes(self) -> bool:
+        """Whether the task of its verdicts also writes."""
+        return False
 
     @classmethod
     def task(cls) -> Task:

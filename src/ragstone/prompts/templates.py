@@ -25,8 +25,12 @@ KEYS: Final = ("task", "style", "version", "language", "form", "batch", "formats
 """What a header may say."""
 Gives = Literal["evidence", "reasons"]
 GIVES: Final[tuple[Gives, ...]] = ("evidence", "reasons")
-FORMS: Final[Mapping[str, tuple[str, ...]]] = {"nuggetize": ("answer", "passages"), "response_support": ("", "second")}
-"""The questions of a step, where there are several: nuggets of an answer or of passages, and a second wording."""
+FORMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "nuggetize": ("answer", "passages"),
+    "response_support": ("", "second"),
+    "rubric": ("", "steps"),
+}
+"""The questions of a step with several: nuggets of an answer or of passages, a second wording, and steps."""
 POSITIONAL: Final[frozenset[Format]] = frozenset({"json", "python_list", "adaptive"})
 """The formats in which a label's place says which unit it is of."""
 

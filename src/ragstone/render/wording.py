@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ragstone.metrics import column_of, of_score
-from ragstone.metrics.words import Labels, MetricWords, Sentence
+from ragstone.metrics.words import ANY_COLUMN, Labels, MetricWords, Sentence
 from ragstone.render.text import clean
 from ragstone.types import TRIVIAL
 
@@ -54,7 +54,9 @@ def words_of(score: str, signature: str) -> MetricWords:
 
 def title_of(score: str, signature: str) -> str:
     """The meaning of a value, in a few words; empty for a metric that is not installed."""
-    return words_of(score, signature).titles.get(column_of(score)) or of_score(score).title
+    column = column_of(score)
+    titles = words_of(score, signature).titles
+    return titles.get(column) or titles.get(ANY_COLUMN, "").format(column) or of_score(score).title
 
 
 def sentence_of(score: str, signature: str) -> Sentence | None:
@@ -71,6 +73,9 @@ def labels_of(score: str, verdicts: Iterable[Mapping[str, Any]]) -> Labels:
 
 def word(score: str, verdict: Mapping[str, Any]) -> str:
     """``not supported``, ``to check``, ``partly relevant``: a verdict in the words of its metric and its judge."""
+    metric = of_score(score)
+    if metric.open_columns and verdict["label"] not in (None, *metric.words.labels):
+        return clean(verdict["label"])
     return labels_of(score, (verdict,))[kind_of(verdict)]
 
 
@@ -89,7 +94,7 @@ def card_order(score: str) -> tuple[bool, int]:
 
 def in_response(score: str) -> bool:
     """Return whether the evidence of a score's verdicts is in the response, and not in the passages."""
-    return of_score(score).task() == "assign"
+    return of_score(score).task() in ("assign", "rubric")
 
 
 def drawn_at(names: Iterable[str]) -> dict[str, str]:
@@ -133,6 +138,7 @@ def measures(names: Iterable[str]) -> dict[str, dict[str, Any]]:
             "task": metric.task(),
             "rank": metric.rank,
             "holder": f"{name}.{metric.columns[0]}" if metric.columns else name,
+            "open": metric.open_columns,
             "labels": {_EMBEDDED: dict((metric.found_words or metric.words).labels), "": dict(metric.words.labels)},
         }
     return found

@@ -274,6 +274,9 @@ class _Drawing:
             yield self.grounds.aside(self.grounds.shown(score["reason"]))
         if score["metric"] in self.names.values() or score["metric"] in GRADED:
             return
+        for name, steps in (score["detail"].get("steps") or {}).items():
+            listed = " ".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+            yield self.grounds.aside(self.grounds.shown(f"steps of {name}: {listed}"))
         for verdict in score["verdicts"]:
             if not (score["detail"].get("shortcut") or (verdict["reason"] and verdict["reason"] == score["reason"])):
                 yield from self._alone(score["metric"], verdict)

@@ -200,6 +200,13 @@ function scoresTable(record, lights) {
             { class: 'why' },
             score.reason ? el('p', null, foreign(score.reason)) : null,
             alone.map((entry) => whyOf(record, entry, false, lights)),
+            Object.values(score.detail?.steps || {}).map((steps) =>
+              el(
+                'ol',
+                { class: 'note' },
+                steps.map((/** @type {string} */ step) => el('li', null, foreign(step))),
+              ),
+            ),
             score.signature
               ? el('p', { class: 'note' }, 'Made otherwise than in the rest of the run: ', foreign(score.signature))
               : null,
