@@ -276,7 +276,11 @@ def _metrics(
     parameters: dict[str, dict[str, Any]] = {}
     if options.on_empty != "null" or given.on_empty:
         suites = {"auto": tuple(metrics.catalogue()), **metrics.suites()}
-        parameters = {name: {"on_empty": options.on_empty} for item in chosen for name in suites.get(item, (item,))}
+        parameters = {
+            name: {"on_empty": options.on_empty}
+            for item in chosen
+            for name in suites.get(item) or (metrics.find(item).name,)
+        }
     said = {name: {"on_empty": given.on_empty} for name in parameters} if given.on_empty else {}
     criteria = _criteria(as_list(options.rubric), file.get("rubric", {}), origin)
     own = {"rubric": {"criteria": criteria}} if criteria else {}

@@ -230,7 +230,7 @@ class RunOptions:
 
     # fmt: off
     metrics: Sequence[str] | str | None = option(
-        "--metrics", "-m", metavar="NAMES", help="Metrics or suites, e.g. grounding,triad",
+        "--metrics", "-m", metavar="NAMES", help="Metrics or suites, e.g. grounding,triad, or MODULE:CLASS of your own",
         commands="run estimate", setting="run.metrics", default="auto",
         note="Metrics and suites (see: ragstone metrics), or auto: those whose fields the records have and whose calls "
         "are few.",

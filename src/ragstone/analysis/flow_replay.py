@@ -119,5 +119,5 @@ def _record(result: ResultDict) -> Record:
         tuple(Passage(one["id"], one["text"], one["rank"]) for one in result["contexts"]),
         nuggets=tuple(Nugget(unit["text"] or "", unit.get("importance")) for unit in bank) if bank else None,
         citations=tuple(Citation(Span(unit["start"] or 0, unit["end"] or 0), ()) for unit in judged),
-        reference=result["reference"], meta=result["meta"],
+        reference=result.get("reference"), meta=result["meta"],
     )  # fmt: skip

@@ -196,20 +196,24 @@ def choose(
     dicts of a program, where nothing is to be mapped and each record's own status says what it lacks.
     """
     suites = metrics.suites()
+    made = {
+        name: metric().with_parameters(spec.parameters.get(name, {})) for name, metric in metrics.catalogue().items()
+    }
+    silent = {name for name, metric in made.items() if metric.unset()}
     wanted: dict[str, bool] = {}
     left_out: dict[str, str] = {}
     for name in spec.metrics:
         if name == "auto":
             for metric in metrics.catalogue().values():
-                if metric().with_parameters(spec.parameters.get(metric.name, {})).unset():
-                    continue
                 reason = unsuitable(metric, present) or unable(metric)
+                if metric.name in silent:
+                    continue
                 if reason:
                     left_out[metric.name] = reason
                 else:
                     wanted.setdefault(metric.name, False)
         elif name in suites and name not in metrics.catalogue():
-            wanted.update((member, False) for member in suites[name] if member not in wanted)
+            wanted.update((member, False) for member in suites[name] if member not in {*wanted, *silent})
         else:
             wanted[metrics.find(name).name] = True
     chosen: list[Metric] = []

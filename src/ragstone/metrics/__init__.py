@@ -1,6 +1,7 @@
 """One file per metric: each module here with a ``METRIC`` offers it, and each entry point of ``ragstone.metrics``.
 
-A metric of another package is a class with ``Metric`` as its base, named by an entry point of that group.
+A metric of another package is a class with ``Metric`` as its base, named by an entry point of that group, or as
+``MODULE:CLASS``, for this process: of the working directory, or installed.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 import difflib
 import pkgutil
 import re
+import sys
 from functools import lru_cache
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 GROUP: Final = "ragstone.metrics"
 """The entry-point group in which another package offers metrics."""
 _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_NAMED: Final[dict[str, type[Metric]]] = {}
+"""The metrics that were named as ``MODULE:CLASS``, by their own names."""
 
 
 @lru_cache(maxsize=1)
@@ -42,14 +47,34 @@ def catalogue() -> Mapping[str, type[Metric]]:
             raise ConfigError(
                 f"{_called(point)}: there is already a metric '{metric.name}'; uninstall one or rename it"
             )
-    return MappingProxyType(dict(sorted(found.items())))
+    return MappingProxyType(dict(sorted({**found, **_NAMED}.items())))
+
+
+def _named(reference: str) -> type[Metric]:
+    """The metric of ``MODULE:CLASS``; the catalogue has it from now on."""
+    from importlib.metadata import EntryPoint  # noqa: PLC0415 - see catalogue
+
+    point = EntryPoint("", reference, GROUP)
+    sys.path.insert(0, here := str(Path.cwd()))
+    try:
+        metric = _offered(point)
+    finally:
+        sys.path.remove(here)
+    known = catalogue().get(metric.name, metric)
+    if known is not metric and metric.name not in _NAMED:
+        raise ConfigError(f"{_called(point)}: there is already a metric '{metric.name}'; rename it")
+    if known is not metric or metric.name not in catalogue():
+        _NAMED[metric.name] = metric
+        catalogue.cache_clear()
+    return metric
 
 
 def _offered(point: EntryPoint) -> type[Metric]:
     try:
         metric = point.load()
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"{_called(point)} cannot be loaded ({error}); reinstall or uninstall the package") from error
+    except (ImportError, AttributeError, SyntaxError, NameError, TypeError, ValueError) as error:
+        mend = "reinstall or uninstall the package" if point.name else "expected MODULE:CLASS, here or installed"
+        raise ConfigError(f"{_called(point)} cannot be loaded ({error}); {mend}") from error
     if not (isinstance(metric, type) and issubclass(metric, Metric)):
         raise ConfigError(f"{_called(point)} is no metric; expected a subclass of ragstone.metrics.base.Metric")
     lacking = [name for name in ("name", "title", "needs", "asks", "suites") if not hasattr(metric, name)]
@@ -60,6 +85,8 @@ def _offered(point: EntryPoint) -> type[Metric]:
 
 
 def _called(point: EntryPoint) -> str:
+    if not point.name:
+        return f"metric {point.value}"
     package = f" of {point.dist.name}" if point.dist else ""
     return f"entry point {point.name} = {point.value}{package}"
 
@@ -110,7 +137,9 @@ def called_here(name: str) -> str:
 
 
 def find(name: str) -> type[Metric]:
-    """The metric of that name; ConfigError names the closest and all there are."""
+    """The metric of that name, or of ``MODULE:CLASS``; ConfigError names the closest and all there are."""
+    if ":" in name:
+        return _named(name)
     known = catalogue()
     if name in known:
         return known[name]

@@ -151,7 +151,7 @@ function scoreLine(record, tabs) {
     tabs.find((tab) => tab.metrics?.includes(metric))?.name || 'scores';
   const order = first.metrics.map((/** @type {any} */ metric) => metric.name);
   const scores = record.document.scores
-    .filter((/** @type {any} */ { metric }) => !metric.includes('.') || metric === measureOf(metric).holder)
+    .filter((/** @type {any} */ { metric }) => !metric.includes('.') || metric === measureOf(metric).holder || measureOf(metric).open)
     .sort((/** @type {any} */ a, /** @type {any} */ b) => order.indexOf(a.metric) - order.indexOf(b.metric));
   return el(
     'dl',
