@@ -165,10 +165,12 @@ class Question(Generic[A_co]):
     """Any question; its ``task`` chooses the judge.
 
     ``history`` is what was said before the record's question (see ``history_of``), for judges that read meaning.
+    ``lang`` is the code of the language to ask in, empty for English; judges without prompts in it ask in English.
     """
 
     task: Task
     history: str = field(default="", kw_only=True)
+    lang: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

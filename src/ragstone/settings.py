@@ -48,6 +48,8 @@ class PromptsTable(Table):
     format: str | None = None
     structured: str | None = None
     case_sensitive: bool | None = None
+    pack: str | None = None
+    pack_examples: int | None = Field(default=None, ge=0)
     claims: str | None = None
     nuggetize: str | None = None
     importance: str | None = None

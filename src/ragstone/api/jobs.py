@@ -21,6 +21,7 @@ from ragstone.judges.base import is_steady
 from ragstone.metrics.base import Metric
 from ragstone.options import RunOptions
 from ragstone.records import SetAside
+from ragstone.segment import record_language
 from ragstone.store.database import RunRow, ScoreRow, Store
 from ragstone.types import NOTHING, Record, Repeats, Score
 
@@ -175,7 +176,7 @@ def jobs_of(plan: Plan, earlier: Earlier | None = None) -> Iterator[Job]:
 
 
 def _all_jobs(plan: Plan) -> Iterator[Job]:
-    base = tuple((metric, plan.signature(metric)) for metric in plan.metrics)
+    signed: dict[str, tuple[tuple[Metric, str], ...]] = {}
     for position, record in enumerate(plan.source, 1):
         if isinstance(record, SetAside):
             yield Job(position, record.id, None, error=record.error)
@@ -185,4 +186,7 @@ def _all_jobs(plan: Plan) -> Iterator[Job]:
         elif record.nuggets is not None and not plan.given:  # some records bring a bank, and some do not
             yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in plan.metrics))
         else:
-            yield Job(position, record.id, record, base)
+            lang = record_language(record.meta, record.question, record.response)
+            if lang not in signed:
+                signed[lang] = tuple((metric, plan.signature(metric, lang=lang)) for metric in plan.metrics)
+            yield Job(position, record.id, record, signed[lang])

@@ -23,6 +23,7 @@ from ragstone.options import RunOptions, option_named
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
 from ragstone.records import Bank, Source, Survey, offered, open_records, read_bank, read_topics, survey
+from ragstone.segment import record_language
 from ragstone.signature import TEXT_LIBRARIES, version_of
 from ragstone.types import NOTHING, Record
 
@@ -59,10 +60,12 @@ class Plan:
         own = ((judge.id, self.spec.judges[name].price) for name, judge in self.judges.items())
         return PriceBook({judge: price for judge, price in own if price})
 
-    def signature(self, metric: Metric, record: Record | None = None) -> str:
-        """Return the signature of the metric's scores, of the whole run or of one record."""
-        given = self.given if record is None else _answers_of(record, self.bank)
-        return signature_of(metric, self.routes, given)
+    def signature(self, metric: Metric, record: Record | None = None, lang: str = "") -> str:
+        """Return the signature of the metric's scores, of the whole run, of records in a language, or of one record."""
+        if record is None:
+            return signature_of(metric, self.routes, self.given, lang)
+        lang = record_language(record.meta, record.question, record.response)
+        return signature_of(metric, self.routes, _answers_of(record, self.bank), lang)
 
     @property
     def signatures(self) -> dict[str, str]:
@@ -359,7 +362,9 @@ def _absent(plan: Plan) -> list[str]:
 
 def _unread(plan: Plan, options: RunOptions) -> list[str]:
     """Warn of prompt options if no judge is prompted."""
-    named = [option_named(name).flags[0] for name in ("prompts", "format", "structured") if getattr(options, name)]
+    named = [
+        option_named(name).flags[0] for name in ("prompts", "pack", "format", "structured") if getattr(options, name)
+    ]
     if not named or any(is_prompted(spec) for spec in plan.spec.judges.values()):
         return []
     return [f"{' and '.join(named)} has no effect: no judge of this run uses prompts"]

@@ -35,7 +35,8 @@ from ragstone.judges.spec import MAX_TOKENS, Spec
 from ragstone.judges.tracing import Labelling, halved, pieces, read_trace, traced
 from ragstone.parsing import Format
 from ragstone.prompts import Template
-from ragstone.prompts.material import form_of, rate_variables, variables_of
+from ragstone.prompts.material import form_of, rate_variables, texts_of, variables_of
+from ragstone.prompts.packs import Pack, read_pack
 from ragstone.questions import TASKS, Answer, Question, Rate, Rated, Readout, Task, Trace, Write, Written
 from ragstone.types import Unit
 
@@ -68,7 +69,8 @@ class PromptedJudge:
         self.provider = spec.provider
         self.spec = spec
         self.backend = backend
-        self._setups: dict[tuple[str, str, float | None], Setup] = {}
+        self._pack = read_pack(spec.choice.pack) if spec.choice.pack else None
+        self._setups: dict[tuple[str, str, str, float | None], Setup] = {}
 
     def can(self, task: Task) -> bool:
         """Return whether the task has a prompt."""
@@ -112,9 +114,9 @@ class PromptedJudge:
         wanted = question.temperature if isinstance(question, Rate) else None
         temperature = spec.temperature if spec.temperature is None or wanted is None else wanted
         form = form_of(cast("Rate | Write | Trace", question))
-        at = (question.task, form, temperature)
+        at = (question.task, form, question.lang, temperature)
         if at not in self._setups:
-            template, fmt = spec.choice.template(question.task, form)
+            template, fmt = spec.choice.template(question.task, form, question.lang)
             if spec.structured == "schema" and not _has_schema(template, fmt, local=spec.preset.local):
                 raise TemplateError(
                     f"structured = schema: the prompt '{template.name}' of the step '{question.task}' with the format "
@@ -125,6 +127,8 @@ class PromptedJudge:
             maker += "" if fmt == "object" else f"/{fmt}#{prompts.shape(fmt, template.language).digest[:4]}"
             maker += "" if temperature is None else f",t={temperature:g}"
             maker += "" if spec.max_tokens == MAX_TOKENS else f",max={spec.max_tokens}"
+            if self._pack is not None:
+                maker += f",pack={self._pack.name}" + f":{spec.choice.pack_examples}" * bool(spec.choice.pack_examples)
             if spec.extra:
                 extra = orjson.dumps(dict(spec.extra), option=orjson.OPT_SORT_KEYS)
                 maker += f",x#{hashlib.blake2b(extra, digest_size=3).hexdigest()}"
@@ -149,6 +153,8 @@ class PromptedJudge:
     def _call(self, part: _Part, setup: Setup, repeat: int, reading: ReplyReading | None = None) -> Call:
         """Build the first call about a part; with ``reading``, the call that asks again."""
         messages = setup.template.render(_variables(part, setup))
+        if self._pack is not None:
+            messages[0]["content"] += f"\n\n{self._pack.section(self._examples(self._pack, part.question))}"
         wanted: Sequence[int | str] = ()
         cut_off = reading is not None and reading.status == "cut_off"
         if reading is not None and not cut_off:
@@ -167,6 +173,15 @@ class PromptedJudge:
         )
         units = len(wanted) if wanted and part.units else part.asked
         return Call(self.id, part.question.task, setup.maker, body, units, repeat)
+
+    def _examples(self, pack: Pack, question: Rate | Write | Trace) -> list[int] | None:
+        """The examples that are most similar to the question, or, without one, to what is asked about; None for all."""
+        most = self.spec.choice.pack_examples
+        if not most or most >= len(pack.examples):
+            return None
+        from ragstone.judges.nearest import nearest  # noqa: PLC0415 - loads the word lists of the embedded judge
+
+        return nearest(question.question or " ".join(texts_of(question)), pack.examples, most)
 
     def _answer(
         self, question: Question[Any], done: Sequence[tuple[_Part, ReplyReading]], readouts: tuple[Readout, ...]

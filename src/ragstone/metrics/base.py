@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 from ragstone.errors import ConfigError
 from ragstone.metrics.words import SUPPORTED, Band, MetricWords, ScoreTable
 from ragstone.questions import A_co, Answer, Question, Task, history_of
+from ragstone.segment import ENGLISH, record_language
 from ragstone.stats.means import agreement, mean, reaches
 from ragstone.types import NOTHING, Outcome, Record, Score, Status, Verdict
 
@@ -133,7 +134,9 @@ class Metric:
         if blank:
             return self.nothing(record, "empty", f"blank {' and blank '.join(blank)}")
         history = history_of(record.meta) if self.hears else ""
-        return (yield from _after(history, self.judged(record)) if history else self.judged(record))
+        lang = record_language(record.meta, record.question, record.response)
+        told = history or lang != ENGLISH
+        return (yield from _told(history, lang, self.judged(record)) if told else self.judged(record))
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Ask the questions about a record that has all needed fields, then return the scores."""
@@ -296,12 +299,16 @@ class Metric:
         return "PASSED" if reaches(value, self.threshold) else "FAILED"
 
 
-def _after(history: str, flow: Flow[R]) -> Flow[R]:
-    """The same flow, each of its questions with what was said before the record's."""
+def _told(history: str, lang: str, flow: Flow[R]) -> Flow[R]:
+    """The same flow, each of its questions with what was said before the record's, and with its language."""
+
+    def told(question: Question[Any]) -> Question[Any]:
+        return replace(question, history=history or question.history, lang=question.lang or lang)
+
     try:
         questions = next(flow)
         while True:
-            questions = flow.send((yield [replace(question, history=history) for question in questions]))
+            questions = flow.send((yield [told(question) for question in questions]))
     except StopIteration as stop:
         return cast("R", stop.value)
 

@@ -14,6 +14,7 @@ from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.criteria import MOST_STEPS, OWN, Criterion, criteria_of
 from ragstone.metrics.words import ANY_COLUMN, MetricWords, labels
 from ragstone.questions import YES_NO, Rate, Task, Write, Written, history_of
+from ragstone.segment import language_of
 from ragstone.types import Record, Score, Status, Unit
 
 
@@ -102,7 +103,15 @@ class RubricMetric(Metric):
         if writing:
             answers = yield from ask(
                 *(
-                    Write("rubric", "step", "", criterion=one.unit(), fields=one.fields, most=MOST_STEPS)
+                    Write(
+                        "rubric",
+                        "step",
+                        "",
+                        criterion=one.unit(),
+                        fields=one.fields,
+                        most=MOST_STEPS,
+                        lang=language_of(one.text),
+                    )
                     for one in writing
                 )
             )

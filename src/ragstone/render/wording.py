@@ -14,6 +14,7 @@ from typing import Any, Final
 from ragstone.metrics import column_of, of_score
 from ragstone.metrics.words import ANY_COLUMN, Labels, MetricWords, Sentence
 from ragstone.render.text import clean
+from ragstone.segment import record_language
 from ragstone.types import TRIVIAL
 
 ORDER: Final = ("no", "partly", "unjudged", "yes", "trivial")
@@ -151,6 +152,11 @@ def why(verdict: Mapping[str, Any]) -> str:
     """The reason, or the failure; of a panel, each member's own."""
     members = (f"{member['judge']}: {said}" for member in verdict.get("members", ()) if (said := why(member)))
     return "; ".join(members) or verdict.get("failure") or verdict["reason"]
+
+
+def band_text(result: Mapping[str, Any], band: Mapping[str, str]) -> str:
+    """The words for a band, in the language of the record where there are any."""
+    return band.get(record_language(result["meta"], result["question"], result["response"])) or band["en"]
 
 
 def in_words(result: Mapping[str, Any], reason: str) -> str:
