@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 from prompt_cases import CASES
 
@@ -15,7 +17,6 @@ from ragstone.judges.nearest import nearest
 from ragstone.judges.spec import Spec
 from ragstone.prompts.choice import Choice
 from ragstone.prompts.packs import read_pack
-from ragstone.questions import Question
 from ragstone.testing import FakeServer
 
 PACK = """# Kettles
@@ -39,10 +40,8 @@ def pack(tmp_path: Path) -> str:
     return str(tmp_path / "kettles.md")
 
 
-def messages(choice: Choice, question: Question[object]) -> tuple[str, list[dict[str, str]]]:
+def messages(choice: Choice, question: Any) -> tuple[str, list[dict[str, str]]]:
     call = next(build(Spec("judge", model="m", choice=choice)).dialogue(question))[0]
-    import orjson
-
     return call.maker, orjson.loads(call.body)["messages"]
 
 
@@ -107,9 +106,9 @@ def test_a_malformed_pack_is_one_line(text: str | bytes | None, said: str, tmp_p
 
 def test_examples_to_choose_from_must_be_there(tmp_path: Path) -> None:
     (tmp_path / "p.md").write_text("Words.", "utf-8")
-    for more in ({}, {"pack": tmp_path / "p.md"}):
+    for pack in (None, tmp_path / "p.md"):
         with pytest.raises(ConfigError, match="pack_examples 2: "):
-            evaluate([{"response": "x"}], judge="openai:m", pack_examples=2, store=tmp_path / "s.db", **more)
+            evaluate([{"response": "x"}], judge="openai:m", pack_examples=2, pack=pack, store=tmp_path / "s.db")
 
 
 def test_a_run_sends_it_once_and_replays_it(pack: str, tmp_path: Path) -> None:

@@ -199,10 +199,10 @@ def choose(
     dicts of a program, where nothing is to be mapped and each record's own status says what it lacks.
     """
     suites = metrics.suites()
-    made = {
+    ready = {
         name: metric().with_parameters(spec.parameters.get(name, {})) for name, metric in metrics.catalogue().items()
     }
-    silent = {name for name, metric in made.items() if metric.unset()}
+    silent = {name for name, metric in ready.items() if metric.unset()}
     wanted: dict[str, bool] = {}
     left_out: dict[str, str] = {}
     for name in spec.metrics:
