@@ -13,7 +13,7 @@ from prompt_cases import CASES
 from ragstone import evaluate
 from ragstone.errors import ConfigError, TemplateError
 from ragstone.judges.catalogue import build
-from ragstone.judges.nearest import nearest
+from ragstone.judges.embedded.relevance import nearest
 from ragstone.judges.spec import Spec
 from ragstone.prompts.choice import Choice
 from ragstone.prompts.packs import read_pack

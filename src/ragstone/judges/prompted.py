@@ -179,7 +179,7 @@ class PromptedJudge:
         most = self.spec.choice.pack_examples
         if not most or most >= len(pack.examples):
             return None
-        from ragstone.judges.nearest import nearest  # noqa: PLC0415 - loads the word lists of the embedded judge
+        from ragstone.judges.embedded.relevance import nearest  # noqa: PLC0415 - loads its word lists
 
         return nearest(question.question or " ".join(texts_of(question)), pack.examples, most)
 

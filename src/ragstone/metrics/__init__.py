@@ -12,7 +12,6 @@ import re
 import sys
 from functools import lru_cache
 from importlib import import_module
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -55,11 +54,11 @@ def _named(reference: str) -> type[Metric]:
     from importlib.metadata import EntryPoint  # noqa: PLC0415 - see catalogue
 
     point = EntryPoint("", reference, GROUP)
-    sys.path.insert(0, here := str(Path.cwd()))
+    sys.path.insert(0, "")  # the working directory
     try:
         metric = _offered(point)
     finally:
-        sys.path.remove(here)
+        sys.path.remove("")
     known = catalogue().get(metric.name, metric)
     if known is not metric and metric.name not in _NAMED:
         raise ConfigError(f"{_called(point)}: there is already a metric '{metric.name}'; rename it")
