@@ -45,7 +45,6 @@ def eleven_lines(form: str, folder: Path) -> Iterator[str]:
     finally:
         sys.modules.pop(SHORT, None)
         metrics._NAMED.clear()
-        metrics.catalogue.cache_clear()
 
 
 @contextmanager

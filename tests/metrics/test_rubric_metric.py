@@ -15,7 +15,9 @@ from ragstone.errors import ConfigError, InputError
 from ragstone.judges.base import Failed
 from ragstone.metrics import find
 from ragstone.metrics.base import Metric
+from ragstone.pytest_plugin.scoring import thresholds_and_options
 from ragstone.questions import Rate, Write
+from ragstone.render.ci import junit
 from ragstone.testing import FakeServer, drive
 from ragstone.types import RESPONSE, Passage, Record, Score
 
@@ -216,6 +218,8 @@ def test_each_criterion_has_its_mean_its_threshold_and_its_row(ask: Any) -> None
         ("rubric.short", "passed"),
         ("rubric.tone", "failed"),
     ]
+    assert 'classname="ragstone.rubric.tone"' in junit(outcome).decode()
+    assert thresholds_and_options({"rubric.tone": 0.8}, "mark") == ({"rubric.tone": 0.8}, {})
     assert {row.metric for row in compare(one, other).metrics} >= set(means)
     signed = [run.summary()["metrics"]["rubric.tone"]["signature"] for run in (one, other)]
     assert signed[0] != signed[1]

@@ -101,7 +101,7 @@ def test_a_run_outlives_the_package(run: Run) -> None:
     known = dict(metrics.catalogue())
     del known[NAME]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metrics, "catalogue", lambda: known)
+        patch.setattr(metrics, "known", lambda: known)
         assert f"Lowest {NAME}" not in drawn(outcome(run, Look(100)))  # groundedness leads
         assert "not supported" in drawn(case(run["bad"], 2, run.id, Look(100)))
         assert NAME in run["bad"]._repr_html_()
@@ -140,6 +140,8 @@ def test_eleven_lines_show_everywhere(form: str, tmp_path: Path, pytester: pytes
     with eleven_lines(form, pytester.path) as named:
         run = evaluate(RECORDS, named, store=tmp_path / "s.db", name="short")
         other = evaluate(RECORDS[:1], named, store=tmp_path / "s.db", name="other")
+        usual = evaluate(RECORDS[:1], store=tmp_path / "s.db", name="usual")
+        assert (SHORT in usual.summary()["metrics"]) == (form == "installed"), "auto has what is installed"
         assert SHORT in drawn(outcome(run, Look(100)))
         assert title.capitalize() in drawn(outcome(run, Look(100)))
         page = overview_of(run, [], [], None)
@@ -159,7 +161,7 @@ def test_eleven_lines_show_everywhere(form: str, tmp_path: Path, pytester: pytes
         pytester.makepyfile(body)
         told = pytester.runpytest_inprocess("-p", "no:cacheprovider").stdout.str()
         assert f"{SHORT} is 0.00, below 0.9" in told
-        for one in (run, other):
+        for one in (run, other, usual):
             one.store.close()
 
 

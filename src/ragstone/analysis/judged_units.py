@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ragstone.analysis.flow_replay import Judging, verdict_of
 from ragstone.analysis.run import unit_text
-from ragstone.metrics import catalogue, column_of
+from ragstone.metrics import column_of, known
 from ragstone.metrics.base import Metric
 from ragstone.questions import YES_NO, Traced
 from ragstone.stats.means import mean
@@ -104,7 +104,7 @@ def judged_units(result: ResultDict, tasks: Collection[str]) -> dict[str, Judged
     """The units of each installed metric of a result, by name; marks that are among ``tasks`` before their trace."""
     names = dict.fromkeys(score["metric"].partition(".")[0] for score in result["scores"])
     found: dict[str, JudgedUnits] = {}
-    for cls in (catalogue()[name] for name in names if name in catalogue()):
+    for cls in (known()[name] for name in names if name in known()):
         if cls.open_columns:  # each has labels of its own
             scores = [score["metric"] for score in result["scores"] if score["metric"].startswith(f"{cls.name}.")]
             found |= {score: JudgedUnits(cls, result, score=score) for score in scores}

@@ -46,11 +46,16 @@ def catalogue() -> Mapping[str, type[Metric]]:
             raise ConfigError(
                 f"{_called(point)}: there is already a metric '{metric.name}'; uninstall one or rename it"
             )
-    return MappingProxyType(dict(sorted({**found, **_NAMED}.items())))
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def known() -> Mapping[str, type[Metric]]:
+    """The catalogue with the metrics that were named in this process, which ``auto`` and suites do not choose."""
+    return {**catalogue(), **_NAMED} if _NAMED else catalogue()
 
 
 def _named(reference: str) -> type[Metric]:
-    """The metric of ``MODULE:CLASS``; the catalogue has it from now on."""
+    """The metric of ``MODULE:CLASS``, known from now on."""
     from importlib.metadata import EntryPoint  # noqa: PLC0415 - see catalogue
 
     point = EntryPoint("", reference, GROUP)
@@ -59,12 +64,10 @@ def _named(reference: str) -> type[Metric]:
         metric = _offered(point)
     finally:
         sys.path.remove("")
-    known = catalogue().get(metric.name, metric)
-    if known is not metric and metric.name not in _NAMED:
+    if catalogue().get(metric.name, metric) is not metric:
         raise ConfigError(f"{_called(point)}: there is already a metric '{metric.name}'; rename it")
-    if known is not metric or metric.name not in catalogue():
+    if metric.name not in catalogue():
         _NAMED[metric.name] = metric
-        catalogue.cache_clear()
     return metric
 
 
@@ -102,7 +105,7 @@ class NotInstalled(Metric):
 
 def of_score(score: str) -> type[Metric]:
     """The metric that a score is of (``trace.average`` of ``trace``); ``NotInstalled`` where it is not known."""
-    return catalogue().get(score.partition(".")[0], NotInstalled)
+    return known().get(score.partition(".")[0], NotInstalled)
 
 
 def column_of(score: str) -> str:
@@ -121,7 +124,7 @@ def suites() -> dict[str, tuple[str, ...]]:
 
 def blocks() -> dict[str, str]:
     """Every name under which a record may bring overrides, with the metric it means."""
-    return {block: name for name, metric in catalogue().items() for block in (name, *metric.blocks)}
+    return {block: name for name, metric in known().items() for block in (name, *metric.blocks)}
 
 
 def called_here(name: str) -> str:
@@ -139,12 +142,12 @@ def find(name: str) -> type[Metric]:
     """The metric of that name, or of ``MODULE:CLASS``; ConfigError names the closest and all there are."""
     if ":" in name:
         return _named(name)
-    known = catalogue()
-    if name in known:
-        return known[name]
+    metrics = known()
+    if name in metrics:
+        return metrics[name]
     if meant := called_here(name):
         raise ConfigError(f"no metric '{name}'; {meant}")
     column, *_ = name.partition(".")
-    near = [column] if column in known else difflib.get_close_matches(name, known, 1)
+    near = [column] if column in metrics else difflib.get_close_matches(name, metrics, 1)
     hint = f"did you mean '{near[0]}'? " if near else ""
-    raise ConfigError(f"no metric '{name}'; {hint}metrics: {', '.join(known)}; suites: auto, {', '.join(suites())}")
+    raise ConfigError(f"no metric '{name}'; {hint}metrics: {', '.join(metrics)}; suites: auto, {', '.join(suites())}")

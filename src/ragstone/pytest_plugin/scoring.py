@@ -24,7 +24,7 @@ from ragstone.analysis.verdicts import with_verdicts
 from ragstone.api import RunOptions, evaluate
 from ragstone.errors import InputError, JudgeError, RagstoneError
 from ragstone.judges.base import Judge
-from ragstone.metrics import called_here, catalogue, column_of, find, of_score
+from ragstone.metrics import called_here, column_of, find, known, of_score
 from ragstone.pytest_plugin.summary import note_of
 from ragstone.records import ALIASES
 from ragstone.render.facts import handle, shortfall
@@ -185,7 +185,7 @@ def thresholds_and_options(given: Mapping[str, Any], where: str) -> tuple[dict[s
 
 def _metrics() -> Mapping[str, str]:
     """The metric of every score whose name is known."""
-    return {score: metric.name for metric in catalogue().values() for score in metric.score_names()}
+    return {score: metric.name for metric in known().values() for score in metric.score_names()}
 
 
 def _metric_of(score: str) -> str:
@@ -195,10 +195,8 @@ def _metric_of(score: str) -> str:
 
 
 def _unknown(name: str) -> str:
-    if name in catalogue():
-        several = catalogue()[name].score_names()
-        if catalogue()[name].open_columns:
-            return f"'{name}' has a score for each criterion; name one of them, as in {{'{name}.NAME': 0.8}}"
+    if name in known():
+        several = known()[name].score_names()
         return f"'{name}' has several scores; name one of them, as in {{'{several[0]}': 0.8}}: {', '.join(several)}"
     near = difflib.get_close_matches(name, [*_metrics(), *OPTIONS], 1)
     hint = f"did you mean '{near[0]}'?" if near else f"scores are {', '.join(_metrics())}"
@@ -209,7 +207,7 @@ def _unknown(name: str) -> str:
 def _check_fields(metrics: Sequence[str] | str | None, record: Mapping[str, Any]) -> None:
     """InputError if a metric that is named lacks a field."""
     for name in (metrics,) if isinstance(metrics, str) else metrics or ():
-        needs = catalogue()[name].needs if name in catalogue() else ()
+        needs = known()[name].needs if name in known() else ()
         lacking = [needed for needed in needs if record.get(needed) is None or record[needed] in ([], ())]
         if lacking:
             raise InputError(f"{name} needs {' and '.join(needs)}; there is no {' and no '.join(lacking)}")

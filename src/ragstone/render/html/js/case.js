@@ -226,7 +226,7 @@ function unitTabs(record, lights) {
     return {
       name: isBank(name) ? 'bank' : name,
       title: isBank(name) ? 'Nugget bank' : capital(name),
-      size: Math.max(...metrics.map((metric) => record.of(metric).length)),
+      size: new Set(metrics.flatMap((metric) => record.of(metric).map((entry) => entry.unit.id))).size,
       layer: metrics[0],
       metrics,
       body: () => unitTable(record, metrics, lights, capital(name.slice(0, -1))),
