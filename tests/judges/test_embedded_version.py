@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-8", "6f599b423341")
+RULES = ("embedded-8", "fc10c43aaa71")
 """A version, and the digest of the code that it stands for."""
 
 
