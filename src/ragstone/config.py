@@ -271,7 +271,7 @@ def _metrics(
         raise ConfigError("no metrics named; give names, suites, or 'auto'")
     for name in chosen:
         if name != "auto" and name not in metrics.suites():
-            metrics.find(name)
+            metrics.asked_for(name)
     known = metrics.blocks()
     parameters: dict[str, dict[str, Any]] = {}
     if options.on_empty != "null" or given.on_empty:
@@ -279,7 +279,7 @@ def _metrics(
         parameters = {
             name: {"on_empty": options.on_empty}
             for item in chosen
-            for name in suites.get(item) or (metrics.find(item).name,)
+            for name in suites.get(item) or (metrics.asked_for(item).name,)
         }
     said = {name: {"on_empty": given.on_empty} for name in parameters} if given.on_empty else {}
     criteria = _criteria(as_list(options.rubric), file.get("rubric", {}), origin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -12,7 +13,7 @@ import pytest
 from own_metric import RECORDS, SHORT, eleven_lines, installed
 from ragstone import Run, check, compare, evaluate, metrics
 from ragstone.api import export_run
-from ragstone.errors import ConfigError
+from ragstone.errors import ConfigError, InputError
 from ragstone.render.ci import junit, markdown
 from ragstone.render.html.overview import overview_of
 from ragstone.render.terminal.case import case
@@ -185,3 +186,14 @@ def test_a_reference_without_a_metric_is_one_line(named: str, said: str, tmp_pat
             evaluate(RECORDS, named, store=tmp_path / "s.db")
     assert str(caught.value).startswith(said)
     assert "\n" not in str(caught.value)
+
+
+def test_a_record_loads_no_code(tmp_path: Path) -> None:
+    """What its overrides name is not imported; nor is what a stored run names."""
+    with eleven_lines("file", tmp_path / "site") as named:
+        row = {**RECORDS[0], "overrides": {named: {"enabled": True}}}
+        with pytest.raises(InputError, match="no metric"):
+            evaluate([row], "grounding", store=tmp_path / "s.db")
+        with pytest.raises(ConfigError, match="no metric"):
+            metrics.find(named)
+        assert SHORT not in sys.modules

@@ -218,7 +218,7 @@ def choose(
         elif name in suites and name not in metrics.catalogue():
             wanted.update((member, False) for member in suites[name] if member not in {*wanted, *silent})
         else:
-            wanted[metrics.find(name).name] = True
+            wanted[metrics.asked_for(name).name] = True
     chosen: list[Metric] = []
     for name, by_name in wanted.items():
         metric = metrics.find(name)

@@ -54,8 +54,13 @@ def known() -> Mapping[str, type[Metric]]:
     return {**catalogue(), **_NAMED} if _NAMED else catalogue()
 
 
-def _named(reference: str) -> type[Metric]:
-    """The metric of ``MODULE:CLASS``, known from now on."""
+def asked_for(reference: str) -> type[Metric]:
+    """The metric that a user named, also as ``MODULE:CLASS``, which is loaded and known from now on.
+
+    Not for names that come from records or files of results: what they name is never loaded.
+    """
+    if ":" not in reference:
+        return find(reference)
     from importlib.metadata import EntryPoint  # noqa: PLC0415 - see catalogue
 
     point = EntryPoint("", reference, GROUP)
@@ -139,9 +144,7 @@ def called_here(name: str) -> str:
 
 
 def find(name: str) -> type[Metric]:
-    """The metric of that name, or of ``MODULE:CLASS``; ConfigError names the closest and all there are."""
-    if ":" in name:
-        return _named(name)
+    """The metric of that name; ConfigError names the closest and all there are."""
     metrics = known()
     if name in metrics:
         return metrics[name]

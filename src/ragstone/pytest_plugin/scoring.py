@@ -24,7 +24,7 @@ from ragstone.analysis.verdicts import with_verdicts
 from ragstone.api import RunOptions, evaluate
 from ragstone.errors import InputError, JudgeError, RagstoneError
 from ragstone.judges.base import Judge
-from ragstone.metrics import called_here, column_of, find, known, of_score
+from ragstone.metrics import asked_for, called_here, column_of, known, of_score
 from ragstone.pytest_plugin.summary import note_of
 from ragstone.records import ALIASES
 from ragstone.render.facts import handle, shortfall
@@ -171,7 +171,7 @@ def thresholds_and_options(given: Mapping[str, Any], where: str) -> tuple[dict[s
     least: dict[str, float] = {}
     options: dict[str, Any] = {}
     for key, value in given.items():
-        name = find(key).name if ":" in key else key
+        name = asked_for(key).name if ":" in key else key
         if name in OPTIONS:
             options[name] = value
         elif not _metric_of(name):
