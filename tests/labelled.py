@@ -64,7 +64,7 @@ def answer(request: Mapping[str, Any]) -> str:
     gold = list(nuggets(record).values())
     right = request["model"] == "good" and style_of(request) == "short_cot"
     wrong = [label if right or n % 2 else SCALE[(SCALE.index(label) + 1) % 3] for n, label in enumerate(gold, record)]
-    form = next(form for form in FORMATS if shape(form).render(len(gold)) in user)
+    form = next(form for form in FORMATS if shape(form).render(n=len(gold)) in user)
     return labels_reply(wrong, form)
 
 

@@ -1,4 +1,4 @@
-"""A small run behind its live page's server, for tests of the page and of what it asks for."""
+"""The pages of a store behind their server, for tests of the pages and of what they ask for."""
 
 from __future__ import annotations
 
@@ -9,18 +9,26 @@ from pathlib import Path
 
 from ragstone import api, evaluate
 from ragstone.render.html.live import Live
+from ragstone.store.database import Store
 from ragstone.testing import ScriptedJudge
 
 
 @contextmanager
-def served(folder: Path, records: int) -> Iterator[Live]:
-    """The server of a run of so many records, which is stored in ``folder``, while it listens."""
-    rows = [{"id": f"r{n}", "question": "q", "response": "It is.", "contexts": ["It is."]} for n in range(records)]
-    run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=folder / "s.db")
-    with api.serving(run) as server:
+def listening(store: Store) -> Iterator[Live]:
+    """The server of a store's runs, while it listens."""
+    with api.serving(store) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server
         server.shutdown()
         thread.join()
+
+
+@contextmanager
+def served(folder: Path, records: int) -> Iterator[Live]:
+    """The server of one run of so many records, which is stored in ``folder``, while it listens."""
+    rows = [{"id": f"r{n}", "question": "q", "response": "It is.", "contexts": ["It is."]} for n in range(records)]
+    run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=folder / "s.db")
+    with listening(run.store) as server:
+        yield server
     run.store.close()

@@ -7,6 +7,7 @@ import io
 import sys
 import threading
 import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -307,7 +308,7 @@ def test_frames_have_their_columns() -> None:
     assert tuple(verdicts.columns) == UNIT_COLUMNS
     assert len(verdicts) == 12
     assert set(verdicts.text) == {"One.", "Two."}
-    with pytest.raises(InputError, match="no rows 'claims'; expected scores or verdicts"):
+    with pytest.raises(InputError, match="no rows 'claims'; expected scores, verdicts or sentences"):
         run.to_pandas("claims")
     empty = weigh([row(1), "no record"], on_error="skip")
     assert tuple(empty.to_pandas("verdicts").columns) == UNIT_COLUMNS
@@ -618,6 +619,12 @@ def test_what_no_record_has_is_noted_and_of_a_table_refused() -> None:
         api.evaluate(pd.DataFrame(rows), "grounding")
 
 
+def test_a_short_name_is_noted() -> None:
+    run = api.evaluate([row(1)], "relevance")
+    assert "relevance is short for claim_relevance" in run.summary()["notes"]
+    assert [score.metric for score in run.scores] == ["claim_relevance"]
+
+
 def test_an_error_is_one_line_and_stands_alone() -> None:
     """Nothing of an event loop is chained to it, and a notebook shows what happened and what to do."""
     with pytest.raises(ConfigError) as caught:
@@ -657,13 +664,15 @@ class Terminal(io.StringIO):
         return True
 
 
-def seen(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO, **options: Any) -> str:
-    """What a person sees of ``evaluate``."""
+def seen(
+    monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO, how: Callable[..., Run] = api.evaluate, **options: Any
+) -> str:
+    """What a person sees of ``evaluate``, or of ``aevaluate``."""
     with monkeypatch.context() as changed:
         for name in ("PYTEST_CURRENT_TEST", "CI", "TERM"):
             changed.delenv(name, raising=False)
         changed.setattr("sys.stderr", stderr)
-        api.evaluate(rows(2), CLAIMS, scripted(), **options).store.close()
+        how(rows(2), CLAIMS, scripted(), **options).store.close()
     return stderr.getvalue()
 
 
@@ -676,6 +685,7 @@ def test_evaluate_shows_a_line_in_a_terminal_alone(monkeypatch: pytest.MonkeyPat
     assert called == [2]
     assert seen(monkeypatch, io.StringIO()) == seen(monkeypatch, Terminal(), progress=False) == ""
     assert "of 2 records" in seen(monkeypatch, io.StringIO(), progress=True)
+    assert seen(monkeypatch, Terminal(), lambda *given: asyncio.run(api.aevaluate(*given))).count("of 2 records") > 0
     with monkeypatch.context() as changed:
         changed.setattr("sys.stderr", terminal := Terminal())
         api.evaluate(rows(1), CLAIMS, scripted()).store.close()  # under pytest

@@ -22,7 +22,7 @@ from said import refusal, spec
 
 pytestmark = pytest.mark.usefixtures("alone")
 
-EVERYTHING = {"question": 9, "response": 9, "contexts": 9, "reference": 9, "nuggets": 9}
+EVERYTHING = {"question": 9, "response": 9, "contexts": 9, "reference": 9, "nuggets": 9, "relevant": 9}
 
 
 # ---- defaults and precedence
@@ -403,8 +403,17 @@ def test_on_empty_holds_for_all_metrics(how: str) -> None:
     text, flags = (own, {"on_empty": "zero"}) if how == "flag" else (f'[run]\non_empty = "zero"\n{own}', {})
     chosen, _ = choose(spec(text, metrics=["all"], **flags), EVERYTHING)
     assert {metric.name: metric.on_empty for metric in chosen} == {
-        name: "one" if name == "grounding" and how == "file" else "zero" for name in catalogue() if name != "rubric"
+        name: "one" if name == "grounding" and how == "file" else "zero"
+        for name in catalogue()
+        if name not in ("refalign", "rubric")  # no suite loads a model; there are no criteria
     }
+
+
+def test_the_short_name_of_a_metric_is_the_metric() -> None:
+    """``relevance`` takes the parameters and the policy of claim_relevance, and runs once beside it."""
+    given: dict[str, Any] = {"parameters": {"relevance": {"threshold": 0.9}}, "on_empty": "zero"}
+    (metric,) = choose(spec(metrics=["relevance", "claim_relevance"], **given), EVERYTHING)[0]
+    assert (metric.name, metric.threshold, metric.on_empty) == ("claim_relevance", 0.9, "zero")
 
 
 # ---- the choice of metrics
@@ -421,7 +430,7 @@ def test_auto_takes_what_the_records_have() -> None:
     assert chosen == [
         name
         for name in sorted(catalogue())
-        if catalogue()[name].calls <= plan.AUTO_CALLS and name not in ("trace", "rubric")
+        if catalogue()[name].calls <= plan.AUTO_CALLS and name not in ("trace", "refalign", "rubric")
     ]
     assert set(left_out) == set(catalogue()) - {*chosen, "rubric"}, "without criteria nothing is said of it"
     chosen, left_out = names(present={"question": 3, "response": 3, "contexts": 0})

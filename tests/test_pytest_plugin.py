@@ -289,6 +289,7 @@ MISTAKES = {
     "assert_scores(GOOD, **KETTLE)": "no threshold; give one as in assert_scores(grounding=0.8)",
     "assert_scores(GOOD, groundin=0.5, **KETTLE)": "neither a score nor an option; did you mean 'grounding'?",
     "assert_scores(GOOD, grounding=80, **KETTLE)": "grounding = 80; a threshold is a number from 0 to 1",
+    "assert_scores(GOOD, {'grounding.contradicted': 0}, **KETTLE)": "is best at 0 and thresholds are least values",
     "assert_scores(GOOD, nugget_recall=0.5, **KETTLE)": "has several scores; name one of them",
     "assert_scores(GOOD, grounding=0.5)": "grounding needs response and contexts; there is no contexts",
     "assert_scores(GOOD, grounding=0.5, judge='nobody:x', **KETTLE)": "nobody",

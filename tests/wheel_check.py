@@ -78,7 +78,7 @@ def check_contents(wheel: Path) -> int:
         path.relative_to(SOURCE).as_posix()
         for path in SOURCE.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
-    }
+    } | {TRACES.name}
     if others:
         raise WrongError(f"files outside the package: {', '.join(others)}")
     if inside != source:
@@ -105,7 +105,7 @@ def install(wheel: Path, place: Path) -> Path:
 
 
 def check_use(commands: Path, place: Path) -> int:
-    """From an empty folder: where it is imported from, its version, what pytest finds, a run of the example traces."""
+    """From an empty folder: where it is imported from, its version, what pytest finds, a run, and the demo."""
     where = command(commands / "python", "-c", "import ragstone; print(ragstone.__file__)", cwd=place)
     if not Path(where).is_relative_to(commands.parent):
         raise WrongError(f"imported from {where}, not from the wheel")
@@ -124,9 +124,10 @@ def check_use(commands: Path, place: Path) -> int:
         raise WrongError(f"{summary['records']} records weighed of {expected}")
     if not summary["metrics"] or not all(metric["scored"] for metric in summary["metrics"].values()):
         raise WrongError(f"nothing is scored: {json.dumps(summary['metrics'])[:500]}")
-    page = (place / "out" / "report.html").read_bytes()
-    if not page.endswith(b"</html>\n"):
-        raise WrongError("no whole report.html")
+    command(commands / "ragstone", "demo", "--no-open", "-o", "out", cwd=place)
+    for name in ("report.html", "compare.html"):
+        if not (place / "out" / name).read_bytes().endswith(b"</html>\n"):
+            raise WrongError(f"no whole {name}")
     return expected
 
 

@@ -19,7 +19,7 @@ _HOMES: Final = {
     "options": ("Progress", "RunOptions"),
     "errors": (
         "BackendError", "BudgetReached", "ConfigError", "InputError", "JudgeError", "ParseError",
-        "RagstoneError", "RecordError", "ServiceError", "StoreError", "TemplateError",
+        "RagstoneError", "RecordError", "ServiceError", "StoreError", "TemplateError", "WorkerError",
     ),
     "analysis.agreement": ("Agreement",),
     "analysis.tuning": ("Tuning",),

@@ -29,6 +29,7 @@ from ragstone.errors import RecordError as RecordError
 from ragstone.errors import ServiceError as ServiceError
 from ragstone.errors import StoreError as StoreError
 from ragstone.errors import TemplateError as TemplateError
+from ragstone.errors import WorkerError as WorkerError
 from ragstone.forecast.summary import Estimate as Estimate
 from ragstone.options import Progress as Progress
 from ragstone.options import RunOptions as RunOptions

@@ -21,11 +21,12 @@ from ragstone.judges import prompting
 from ragstone.judges import spec as judge_spec
 from ragstone.judges.base import Judge
 from ragstone.judges.panel import Aggregate
-from ragstone.judges.spec import NLI, NLI_ANSWERS, UNCOMPUTED, Spec
+from ragstone.judges.spec import FLEX_TIMEOUT, NLI, NLI_ANSWERS, UNCOMPUTED, Spec, Tier
 from ragstone.metrics.criteria import criteria_of
 from ragstone.options import DEADLINE, DEFAULT_JUDGE, FILE, STORE, TRIES, OnError, RunOptions, option_named, options_of
 from ragstone.questions import TASKS, Task
-from ragstone.records import Cut, Layout
+from ragstone.records import Cut, Layout, Shard
+from ragstone.records.object_stores import is_address
 from ragstone.render.text import shorten
 from ragstone.types import NOTHING
 
@@ -151,16 +152,19 @@ class RunSpec:
     store: Path = Path(STORE)
     nuggets: Path | str | None = None
     topics: Path | str | None = None
+    qrels: Path | str | None = None
     cut: Cut = field(default_factory=Cut)
     layout: Layout = field(default_factory=Layout)
     engine: Settings = ENGINE
+    workers: int | None = None
+    shard: Shard | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON for run.json: it has names of variables, never a key."""
         return {
             "metrics": list(self.metrics),
             "parameters": {name: dict(values) for name, values in self.parameters.items()},
-            "judges": {name: _spec_as_json(spec) for name, spec in self.judges.items()},
+            "judges": {name: spec_as_json(spec) for name, spec in self.judges.items()},
             "default": _step_as_json(self.default),
             "steps": {task: _step_as_json(step) for task, step in self.steps.items()},
             "fields": dict(self.fields),
@@ -168,7 +172,7 @@ class RunSpec:
             **({"layout": asdict(self.layout)} if self.layout != Layout() else {}),
             "store": str(self.store),
             "nuggets": None if self.nuggets is None else str(self.nuggets),
-            **({} if self.topics is None else {"topics": str(self.topics)}),
+            **{name: str(path) for name in ("topics", "qrels") if (path := getattr(self, name)) is not None},
             "engine": asdict(self.engine),
         }
 
@@ -221,6 +225,8 @@ def resolve(given: RunOptions) -> RunSpec:
         how = own if own and task == "response_support" else options.aggregate
         return replace(step, aggregate=cast("Aggregate", how), weights=weights)
 
+    if is_address(options.store):
+        raise ConfigError(f"--store {options.store}: a store is a file on a local disk; -o may be in an object store")
     engine = file.get("engine", {})
     patience = max((spec.timeout for spec in specs.values()), default=0.0)
     return RunSpec(
@@ -244,9 +250,12 @@ def resolve(given: RunOptions) -> RunSpec:
         on_error=cast("OnError", options.on_error),
         nuggets=options.nuggets,
         topics=options.topics,
+        qrels=options.qrels,
         cut=Cut(options.limit, options.sample, options.seed),
         layout=Layout(options.input_format or "", options.records_path or ""),
         store=Path(cast("str", options.store)),
+        workers=options.workers,
+        shard=None if options.shard is None else Shard.parse(options.shard),
     )
 
 
@@ -363,8 +372,20 @@ def _specs(used: Sequence[str], options: RunOptions, given: RunOptions, file: Ta
         prompts = [(f"{origin}: judges.{name}.prompts", table["prompts"])] if "prompts" in table else []
         # Checked for every judge, also where it has no prompts.
         prompted = prompting.prompted(spec, given, *prompts, (f"{origin}: prompts", file.get("prompts", {})))
-        specs[name] = replace(prompted if prompting.is_prompted(spec) else spec, **limits)
+        specs[name] = replace(_tiered(prompted, options) if prompting.is_prompted(spec) else spec, **limits)
     return specs
+
+
+def _tiered(spec: Spec, options: RunOptions) -> Spec:
+    """Set the service tier, with the patience that it takes, and whether calls go out in batches."""
+    tier: Tier = options.tier or spec.tier
+    if options.batch:
+        spec = replace(spec, batch=True)
+        tier = "flex" if options.finish == "flex" else "standard"
+    if tier == "flex" and not spec.preset.flex:
+        known = [name for name, preset in judge_spec.providers().items() if preset.flex]
+        raise ConfigError(f"judge '{spec.name}': its provider has no flex tier; {', '.join(known)} have one")
+    return replace(spec, tier=tier, timeout=max(spec.timeout, FLEX_TIMEOUT) if tier == "flex" else spec.timeout)
 
 
 def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:
@@ -421,13 +442,16 @@ def _priced(spec: Spec) -> Spec:
 def _cache(options: RunOptions) -> Cache:
     modes: dict[str, Cache] = {"refresh": "refresh", "no_cache": "off", "offline": "offline"}
     said = [name for name in modes if getattr(options, name)]
+    if options.batch and said:
+        raise ConfigError(f"--batch needs the stored replies of its waves; remove {option_named(said[0]).flags[0]}")
     if len(said) > 1:
         flags = " and ".join(option_named(name).flags[0] for name in said)
         raise ConfigError(f"{flags} contradict each other; give one of them")
     return modes[said[0]] if said else "use"
 
 
-def _spec_as_json(spec: Spec) -> dict[str, Any]:
+def spec_as_json(spec: Spec) -> dict[str, Any]:
+    """Return a judge's settings as plain JSON, as runs and batches keep them."""
     plain = {name: getattr(spec, name) for name in Spec.__dataclass_fields__}
     return {**plain, "extra": dict(spec.extra), "choice": spec.choice.as_json()}
 

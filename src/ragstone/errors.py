@@ -12,6 +12,8 @@ The tree::
     │   ├── BackendError      no answer came; ``retryable`` and ``hint`` say what to do
     │   └── ParseError        an answer cannot be parsed; ``reply`` holds it
     ├── ServiceError          a server of traces cannot be reached or refuses; ``hint`` says what to do
+    ├── WorkerError           a process that shares a run's records ended by itself, again and again
+    ├── BatchPending          a batch is on its way; the command line exits with 5
     ├── BudgetReached         a limit on money, calls or tokens; the command line exits with 4
     └── StoreError            the store cannot be read or written
 
@@ -19,6 +21,8 @@ A message is one line: where, what was found, what to do. No message holds an AP
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 
 class RagstoneError(Exception):
@@ -85,9 +89,10 @@ class BackendError(JudgeError):
     ``retryable``: the same request may succeed later. ``fatal``: no request of this run will succeed (a
     wrong key, an unknown model), so the run stops. ``retry_after``: seconds the endpoint asked to wait.
     ``hint``: what the user can do. ``too_long``: the request exceeds the model's context. ``spent``: the tokens that
-    the endpoint counted (input, output, cached, reasoning), if it did. ``lost``: the request was sent and no reply
+    the endpoint counted (the fields of ``Usage``), if it did. ``lost``: the request was sent and no reply
     came; it may have been charged. ``status``: the HTTP status, 0 if there was none. ``loading``: the server reads
-    its model. ``allowance``: what is left of the endpoint's limits, as it said.
+    its model. ``no_capacity``: the cheap tier has no room now. ``allowance``: what is left of the endpoint's limits, as
+    it said.
     """
 
     def __init__(
@@ -100,10 +105,11 @@ class BackendError(JudgeError):
         retry_after: float | None = None,
         hint: str = "",
         too_long: bool = False,
-        spent: tuple[int | None, int | None, int | None, int | None] | None = None,
+        spent: tuple[Any, ...] | None = None,
         lost: bool = False,
         status: int = 0,
         loading: bool = False,
+        no_capacity: bool = False,
         allowance: object = None,
     ) -> None:
         self.retryable = retryable
@@ -115,13 +121,14 @@ class BackendError(JudgeError):
         self.lost = lost
         self.status = status
         self.loading = loading
+        self.no_capacity = no_capacity
         self.allowance = allowance
         super().__init__(message, judge=judge)
 
     @property
     def busy(self) -> bool:
         """Whether the endpoint is well and takes no call now: that is no failed try, and no sign of its death."""
-        return self.loading or self.status == 429
+        return self.loading or self.no_capacity or self.status in (429, 529)
 
 
 class ParseError(JudgeError):
@@ -140,6 +147,14 @@ class ServiceError(RagstoneError):
         super().__init__(message)
 
 
+class WorkerError(RagstoneError):
+    """A worker process ended by itself, again and again; ``hint`` is what the user can do."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        self.hint = hint
+        super().__init__(message)
+
+
 class BudgetReached(RagstoneError):  # noqa: N818 - not a fault: the limit worked
     """The next call would exceed a limit on money, calls or tokens.
 
@@ -149,6 +164,14 @@ class BudgetReached(RagstoneError):  # noqa: N818 - not a fault: the limit worke
     def __init__(self, message: str, *, hint: str = "", run: int = 0) -> None:
         self.hint = hint
         self.run = run
+        super().__init__(message)
+
+
+class BatchPending(RagstoneError):  # noqa: N818 - not a fault: the provider has the calls
+    """Calls are in a batch that is not done; ``hint`` says when to come back."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        self.hint = hint
         super().__init__(message)
 
 

@@ -223,9 +223,10 @@ class RunOptions:
     ``judge`` is a name for every step, or ``STEP=NAME`` for one, or several of these. ``[A,B]`` in the place of a name
     is a panel, ``A>B`` a cascade: A answers where it is confident enough, B the rest. A judge may also be an object.
     ``parameters`` maps a metric to changed parameters, ``fields`` a canonical field to a path. ``only_failed`` is an
-    earlier run, by number or name, or True for the last of this input. ``progress`` shows how far ``evaluate`` is; None
-    does so in a terminal and in a notebook, but not under pytest or CI. ``on_start`` receives the progress before the
-    first call, ``on_result`` each line of results.jsonl. The help texts of the fields say what the others do.
+    earlier run, by number or name, or True for the last of this input. ``progress`` shows how far ``evaluate`` or
+    ``aevaluate`` is; None does so in a terminal and in a notebook, but not under pytest or CI. ``on_start`` receives
+    the progress before the first call, ``on_result`` each line of results.jsonl. The help texts of the fields say what
+    the others do.
     """
 
     # fmt: off
@@ -251,6 +252,10 @@ class RunOptions:
         "--topics", metavar="FILE", help="Questions by topic, for records without their own.",
         commands=f"{EVERY} validate", setting="run.topics", example="topics.jsonl",
     )
+    qrels: Path | str | None = option(
+        "--qrels", metavar="FILE", help="Relevant passages by topic (TREC qrels); they replace the records' own.",
+        commands="run estimate validate", setting="run.qrels", example="qrels.txt",
+    )
     aggregate: Literal["mean", "median", "majority", "min", "max"] | None = option(
         "--panel", metavar="HOW", help="Combine a panel's verdicts: mean, median, majority, min or max",
         setting="panel.aggregate", default="mean",
@@ -263,9 +268,7 @@ class RunOptions:
     prompts: Sequence[str] | None = option(
         "--prompt", metavar="[STEP=]STYLE|FILE", help="Prompt style, or your own prompt file. Repeatable."
     )
-    pack: Path | str | None = option(
-        "--pack", metavar="FILE", help="Markdown file of definitions and examples, beside every prompt.",
-    )
+    pack: Path | str | None = option("--pack", metavar="FILE", help="Markdown of definitions and examples, for all prompts.")
     pack_examples: int | None = option(
         "--pack-examples", metavar="N", least=0,
         help="Send only the N examples of the pack that are most similar to the question; 0: all.",
@@ -309,7 +312,10 @@ class RunOptions:
         commands=f"estimate {RUNS}", setting="run.on_empty", default="null",
         note="Value of a score when there is nothing to judge, such as a response without claims.",
     )
-    concurrency: int | None = option("--concurrency", metavar="N", help="Max concurrent calls per judge.", least=1)
+    concurrency: int | None = option(
+        "--concurrency", metavar="N", help="Max concurrent calls per judge [default: 64, or 4 for a small server here]",
+        least=1,
+    )
     max_cost: float | None = option(
         "--max-cost", metavar="DOLLARS", help="Stop before the run costs more; exits 4.",
         setting="run.max_cost", example=2.5, least=0,
@@ -325,6 +331,19 @@ class RunOptions:
         setting="run.max_tokens", example=5000000, least=0,
         note="Max tokens of one run, in and out.",
     )
+    batch: bool = option(
+        "--batch", help="Send calls in batches at half the price; the same command collects them.",
+        commands="run estimate", unless=False,
+    )
+    wait: bool = option("--wait", help="With --batch: wait for the batches.", commands="run", unless=False)
+    finish: Literal["live", "flex", "batch"] | None = option(
+        "--finish", help="With --batch: how to send a last wave of under 200 calls [default: live]",
+        commands="run estimate",
+    )
+    tier: Literal["standard", "flex"] | None = option(
+        "--tier", help="flex: about half the price, slower replies (OpenAI, Azure, Gemini) [default: standard]",
+        commands=f"{SENDING} estimate",
+    )
     limit: int | None = option(
         "--limit", metavar="N", help="Use only the first N records of each file.", commands=READING, least=1
     )
@@ -338,6 +357,16 @@ class RunOptions:
         "--estimate/--no-estimate", help="Estimate the cost first, to compare with the bill [default: if quick]",
         commands=RUNS,
     )
+    workers: int | None = option(
+        "--workers", metavar="N", help="Processes on this machine [default: a core each if judged in one thread]",
+        commands=f"{RUNS} merge", setting="run.workers", example=4, least=1,
+        note="Processes that share the records. Without it: as many as cores for judges that compute in one thread, as "
+        "embedded does, and 1 for others.",
+    )
+    shard: str | None = option(
+        "--shard", metavar="I/N", help="Evaluate shard I (from 1) of N; -o DIR collects them for: ragstone merge DIR",
+        commands="run",
+    )
     rpm: int | None = option(
         "--rpm", metavar="N", help="Max requests per minute per endpoint and key; 0: no limit.",
         commands=SENDING, least=0,
@@ -350,8 +379,13 @@ class RunOptions:
         "--out", "-o", metavar="DIR", help="Write results, summary, run and report to this folder.", commands=RUNS
     )
     cases: bool = option("--cases", help="With -o: also write one file per record.", commands=RUNS, unless=False)
+    zstd: bool = option(
+        "--zstd", help="With -o: write results.jsonl.zst, about a sixth as large.", commands=f"{RUNS} merge",
+        unless=False,
+    )
     report: bool = option(
-        "--report/--no-report", help="With -o: also write report.html [default: yes]", commands=RUNS, unless=True
+        "--report/--no-report", help="With -o: also write report.html [default: yes]", commands=f"{RUNS} merge",
+        unless=True,
     )
     name: str | None = option(
         "--name", metavar="NAME", help="Name of the run, not a number [default: the input's]", commands=f"{RUNS} assign"
@@ -379,7 +413,7 @@ class RunOptions:
         commands=SENDING, unless=False,
     )
     store: Path | str | None = option(
-        "--store", metavar="PATH", help="Path of the store",
+        "--store", metavar="PATH", help="Path of the store", commands=f"{EVERY} merge",
         setting="run.store", variable="RAGSTONE_STORE", default=STORE,
         note="File of calls and results. The variable RAGSTONE_STORE and the flag --store win over it.",
     )
@@ -462,4 +496,4 @@ def _kind(hint: Any) -> tuple[Any, bool]:
     if any(isinstance(origin := get_origin(part), type) and issubclass(origin, Sequence | Mapping) for part in parts):
         return str, True
     words = [part for part in parts if get_origin(part) is Literal]
-    return next(kind for kind in (*words, Path, str, float, int, bool) if kind in parts), False
+    return next(kind for kind in (*words, str, Path, float, int, bool) if kind in parts), False

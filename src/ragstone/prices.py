@@ -12,11 +12,15 @@ _PER: Final = Decimal(1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars per million tokens, from a request's ``above`` input tokens on; ``cached`` is for cached input."""
+    """Dollars per million tokens, from a request's ``above`` input tokens on.
+
+    ``cached`` is for input that the provider reads from its prefix cache, ``saved`` for input that it writes there.
+    """
 
     input: Decimal
     output: Decimal
     cached: Decimal
+    saved: Decimal
     above: int = 0
 
 
@@ -36,18 +40,29 @@ class PriceBook:
         return judge in self._own and not any(self._own[judge])
 
     def cost(
-        self, judge: str, provider: str, model: str, *, input_tokens: int, output_tokens: int, cached_tokens: int = 0
+        self,
+        judge: str,
+        provider: str,
+        model: str,
+        *,
+        input_tokens: int,
+        output_tokens: int,
+        cached_tokens: int = 0,
+        saved_tokens: int = 0,
     ) -> float | None:
         """Return the dollars of one call; None if the price is unknown.
 
-        ``cached_tokens`` are the part of the input that the provider served from its prefix cache.
+        ``cached_tokens`` are the part of the input that the provider read from its prefix cache, ``saved_tokens`` the
+        part that it wrote there.
         """
         prices = self.prices(judge, provider, model)
         if not prices:
             return None
         price = next(band for band in reversed(prices) if input_tokens > band.above or not band.above)
         cached_tokens = min(cached_tokens, input_tokens)
-        total = price.input * (input_tokens - cached_tokens) + price.cached * cached_tokens
+        saved_tokens = min(saved_tokens, input_tokens - cached_tokens)
+        total = price.input * (input_tokens - cached_tokens - saved_tokens)
+        total += price.cached * cached_tokens + price.saved * saved_tokens
         return float((total + price.output * output_tokens) / _PER)
 
     def prices(self, judge: str, provider: str, model: str) -> tuple[Price, ...]:
@@ -66,7 +81,7 @@ class PriceBook:
     def _look_up(self, judge: str, provider: str, model: str) -> tuple[Price, ...]:
         if judge in self._own:
             fresh, output, *cached = (Decimal(str(dollars)) for dollars in self._own[judge])
-            return (Price(fresh, output, cached[0] if cached else fresh),)
+            return (Price(fresh, output, cached[0] if cached else fresh, fresh),)
         if not provider or not model:
             return ()
         from genai_prices import Usage, calc_price  # noqa: PLC0415 - 120 ms to import, and only where money is spent
@@ -79,7 +94,8 @@ class PriceBook:
             alone = dollars(input_tokens=length).total_price
             written = dollars(input_tokens=length, output_tokens=1_000_000).total_price - alone
             cached = dollars(input_tokens=length, cache_read_tokens=length).total_price
-            return Price(alone * _PER / length, written, cached * _PER / length, above)
+            saved = dollars(input_tokens=length, cache_write_tokens=length).total_price
+            return Price(alone * _PER / length, written, cached * _PER / length, saved * _PER / length, above)
 
         try:
             tiers = vars(dollars(input_tokens=1000).model_price).values()

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, Literal, TypeVar, get_args
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, get_args
 
-from ragstone.types import Passage, Scale, Unit, Verdict
+from ragstone.types import REFERENCE, RESPONSE, Passage, Scale, Unit, Verdict
 
 Task = Literal[
     "claims", "nuggetize", "importance", "support", "assign", "response_support", "relevance", "trace", "rubric"
@@ -34,28 +34,45 @@ GRADE_0_3: Final = Scale("grade_0_3", ("0", "1", "2", "3"), (0.0, 1 / 3, 2 / 3, 
 GRADE_0_2: Final = Scale("grade_0_2", ("0", "1", "2"), (0.0, 0.5, 1.0), (0, 1, 2))
 SUPPORT_3: Final = Scale("support3", ("not_support", "partial_support", "support"), (0.0, 0.5, 1.0), (0, 1, 2))
 SUPPORT_2: Final = Scale("support2", ("not_support", "support"), (0.0, 1.0), (0, 1))
+SUPPORT_CONTRADICT: Final = Scale(
+    "support_contradict", ("contradicted", "not_mentioned", "supported"), (0.0, 0.0, 1.0), (0, 0, 1)
+)
+ANSWERED: Final = Scale("answered", ("abstains", "answers"), (0.0, 1.0), (0, 1))
 IMPORTANCE: Final = Scale("importance", ("okay", "vital"), (0.0, 1.0), (0, 1))
 
 SCALES: Final[Mapping[str, tuple[Scale, ...]]] = {
-    "support": (YES_NO, LIKERT, GRADE_0_3),
+    "support": (YES_NO, LIKERT, GRADE_0_3, SUPPORT_3, SUPPORT_CONTRADICT),
     "assign": (SUPPORT_3, SUPPORT_2),
     "response_support": (GRADE_0_2,),
-    "relevance": (YES_NO, LIKERT, GRADE_0_3),
+    "relevance": (YES_NO, LIKERT, GRADE_0_3, ANSWERED),
     "importance": (IMPORTANCE,),
 }
 """The scales of each step that rates units, its default first; the others write, trace or have units with scales."""
 
+FORM_OF: Final[Mapping[tuple[str, str], str]] = {
+    ("support", SUPPORT_3.name): "three_way",
+    ("support", SUPPORT_CONTRADICT.name): "three_way",
+    ("relevance", ANSWERED.name): "answered",
+}
+"""The form of a step's question, by step and scale, where it is not the step's usual one."""
 
 Special = Literal["supported_without_sentence", "general", "well_known_fact", "numerical_reasoning"]
 """What may support a response sentence besides sentences of the contexts (RAGBench, arXiv 2407.11005)."""
 
 SPECIAL: Final[tuple[Special, ...]] = get_args(Special)
 
+TEXTS: Final[Mapping[str, str]] = {RESPONSE: "the response", REFERENCE: "the reference"}
+"""What texts are called that units are rated by as by a passage, by its id."""
+
 
 def key_of(unit: Unit) -> str:
     """The key of a traced sentence: ``doc_0_s3`` or ``resp_s1``, the last part of its id."""
     return unit.id.rpartition("/")[2]
 
+
+Batch = int | Literal["all"]
+ALL: Final = "all"
+"""Every unit of a question in one call."""
 
 HISTORY: Final = 4000
 """Characters of earlier turns that a judge reads."""
@@ -64,33 +81,56 @@ TURN: Final = 1000
 EARLIER: Final = "Earlier in the conversation"
 
 
-def history_of(meta: Mapping[str, Any], most: int = HISTORY, longest: int = TURN) -> str:
-    """The turns of ``meta.history`` in order, each on one line after its role; the last ones where they are long.
+class EarlierTurn(NamedTuple):
+    """An earlier turn: its role, its text on one line, and how many characters of it are left out."""
 
-    A line for each turn, so that none can look like another's. What is left out is said.
+    role: str
+    text: str
+    cut: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.role}: {self.text}" + (f" [{self.cut:,} more characters left out]" if self.cut else "")
+
+
+class EarlierTurns(NamedTuple):
+    """What was said before a question: the last turns, and how many before them are left out.
+
+    As a text each turn is one line, so that none can look like another's.
     """
+
+    turns: tuple[EarlierTurn, ...] = ()
+    left_out: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.turns)
+
+    def __str__(self) -> str:
+        left = [f"[earlier turns left out: {self.left_out:,}]"] if self.left_out else []
+        return "\n".join([*left, *map(str, self.turns)])
+
+
+def history_of(meta: Mapping[str, Any], most: int = HISTORY, longest: int = TURN) -> EarlierTurns:
+    """The turns of ``meta.history`` in order; the last ones where they are long."""
     given = meta.get("history")
     turns = [turn for turn in given if isinstance(turn, Mapping)] if isinstance(given, list | tuple) else []
     texts = [(turn.get("role"), turn.get("content")) for turn in turns]
     said = [
-        (who, text) for who, text in texts if who in ("user", "assistant") and isinstance(text, str) and text.strip()
+        (who, " ".join(text.split()))
+        for who, text in texts
+        if who in ("user", "assistant") and isinstance(text, str) and text.strip()
     ]
-    lines: list[str] = []
+    kept: list[EarlierTurn] = []
     for who, text in reversed(said):
-        flat = " ".join(text.split())
-        line = f"{who}: {flat[:longest]}"
-        if len(flat) > longest:
-            line += f" [{len(flat) - longest:,} more characters left out]"
-        most -= len(line)
-        if lines and most < 0:
+        turn = EarlierTurn(who, text[:longest], max(0, len(text) - longest))
+        most -= len(str(turn))
+        if kept and most < 0:
             break
-        lines.append(line)
-    left = len(said) - len(lines)
-    return "\n".join([*([f"[earlier turns left out: {left:,}]"] if left else []), *reversed(lines)])
+        kept.append(turn)
+    return EarlierTurns(tuple(reversed(kept)), len(said) - len(kept))
 
 
-def in_conversation(question: str, history: str) -> str:
-    """The question as a reader needs it: after what was said before, if there is anything; a blank one stays so."""
+def in_conversation(question: str, history: EarlierTurns) -> str:
+    """The question as a person needs it: after what was said before, if there is anything; a blank one stays so."""
     return f"{EARLIER}:\n{history}\n\nQuestion: {question}" if history and question.strip() else question
 
 
@@ -169,7 +209,7 @@ class Question(Generic[A_co]):
     """
 
     task: Task
-    history: str = field(default="", kw_only=True)
+    history: EarlierTurns = field(default=EarlierTurns(), kw_only=True)
     lang: str = field(default="", kw_only=True)
 
 
@@ -204,6 +244,12 @@ class Write(Question[Written]):
     fields: tuple[str, ...] = ()
 
 
+def written_kind(question: Write) -> str:
+    """What the units that a question asks for are called in ids: ``claim``, ``nugget``, ``reference_claim``."""
+    *_, kind, _ = ["", *question.sentences[0].id.split("/")] if question.sentences else ["", ""]
+    return kind.replace("sentence", question.level) or question.level
+
+
 @dataclass(frozen=True, slots=True)
 class Rate(Question[Rated]):
     """Rate each unit on its scale, by passages (support), a response (assign) or the question.
@@ -214,7 +260,7 @@ class Rate(Question[Rated]):
     ``passages`` of ``assign`` is the response alone, whole. ``reasons`` asks for one sentence of reason per unit,
     ``evidence`` for quotes from the passages. ``skippable``: a unit that states nothing may be labelled trivial.
     ``wording`` (from 1) chooses among independent wordings of the same question. ``temperature`` is for judges that
-    have one. ``batch`` is the maximum number of units in a call; 0 leaves it to the judge.
+    have one. ``batch`` is the maximum number of units in a call, or ``all``; 0 leaves it to the judge.
     """
 
     units: tuple[Unit, ...]
@@ -226,7 +272,7 @@ class Rate(Question[Rated]):
     skippable: bool = False
     wording: int = 1
     temperature: float | None = None
-    batch: int = 0
+    batch: Batch = 0
     response: str = ""
     reference: str = ""
 

@@ -70,7 +70,7 @@ class RepeatsDict(TypedDict):
 
 
 class ScoreDict(TypedDict):
-    """One metric of one record; see ``types.Score``."""
+    """One metric of one record; see ``types.Score``. ``cached`` of its calls had been made for an earlier score."""
 
     metric: str
     value: float | None
@@ -86,6 +86,7 @@ class ScoreDict(TypedDict):
     verdicts_in: NotRequired[str]
     repeats: NotRequired[RepeatsDict]
     cost: CostDict
+    cached: NotRequired[int]
     signature: str
 
 
@@ -157,7 +158,15 @@ class MethodsDict(TypedDict):
     records: NotRequired[int]
 
 
-class InputDict(TypedDict):
+class MoreInputDict(TypedDict):
+    """Fields of the input that few records have; a citation is ``[start, end, [passage ids]]``."""
+
+    citations: NotRequired[list[list[Any]]]
+    relevant: NotRequired[dict[str, int]]
+    answerable: NotRequired[bool]
+
+
+class InputDict(MoreInputDict):
     """The input that a result repeats."""
 
     id: str
@@ -223,6 +232,7 @@ class MetricDict(TypedDict):
     statuses: dict[str, int]
     units: UnitsDict
     outcomes: dict[str, int] | None
+    threshold: NotRequired[float]
     repeats: NotRequired[MetricRepeatsDict]
     cost: CostDict
     signature: str

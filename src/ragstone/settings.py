@@ -19,6 +19,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from ragstone.errors import ConfigError
+from ragstone.judges.spec import Tier
 from ragstone.options import DEADLINE, DEFAULT_JUDGE, FILE, TRIES, Option, RunOptions, options_of
 
 _HARMLESS: Final = frozenset(
@@ -71,6 +72,9 @@ class JudgeTable(Table):
     concurrency: int = Field(default=64, ge=1, le=4096)
     rpm: int = Field(default=0, ge=0)
     tpm: int = Field(default=0, ge=0)
+    tier: Tier = "standard"
+    tier_fallback: bool = False
+    batch_tokens: int = Field(default=0, ge=0)
     timeout: float | int = Field(default=120, gt=0)
     temperature: Annotated[float | int, Field(ge=0, le=2)] | Literal["default"] = 0
     max_tokens: int = Field(default=4096, ge=16)
@@ -109,6 +113,7 @@ class CheckTable(Table):
     """``[check]``: the thresholds of ``ragstone check``."""
 
     min: dict[str, Share] = Field(default_factory=dict)
+    max: dict[str, Share] = Field(default_factory=dict)
     min_coverage: dict[str, Share] = Field(default_factory=dict)
     max_drop: dict[str, Share] = Field(default_factory=dict)
     baseline: str | None = None

@@ -61,8 +61,13 @@ class Size:
     @property
     def usual(self) -> float:
         """Tokens of the texts, as is usual for their scripts."""
-        scripts = [_scripts(text) for text in self.texts]
-        return sum(plain / PLAIN + dense / DENSE + other / OTHER + PER_MESSAGE for plain, dense, other in scripts)
+        return sum(usual_tokens(text) + PER_MESSAGE for text in self.texts)
+
+
+def usual_tokens(text: str) -> float:
+    """Return the tokens of a text, as is usual for its scripts."""
+    plain, dense, other = _scripts(text)
+    return plain / PLAIN + dense / DENSE + other / OTHER
 
 
 def text_length(text: str) -> float:

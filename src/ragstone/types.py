@@ -32,7 +32,8 @@ TRIVIAL: Final = "trivial"
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 RESPONSE: Final = "response"
-"""The id of the response where units are rated by it, as by a passage."""
+REFERENCE: Final = "reference"
+"""The id of the response, or of the reference, where units are rated by it as by a passage."""
 
 DETAILS: Final = "context_details"
 """The key of a record's ``meta`` for further fields of its passages, by passage id: score, judgment."""
@@ -90,11 +91,15 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Nugget:
-    """A fact that a good answer contains, as given by the record; fields that were not given are unset."""
+    """A fact that a good answer contains, as given by the record; fields that were not given are unset.
+
+    ``sources`` are the ids of the passages that it comes from.
+    """
 
     text: str
     importance: Importance | None = None
     assignment: Assignment | None = None
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,9 @@ class Record:
 
     ``None`` means that the input has no such field; ``""`` that it is there and blank. ``contexts`` is None
     when absent and may hold blank passages; ``passages`` leaves those out. ``overrides`` maps a metric's name
-    to parameters for this record alone. ``where`` names the file and line that the record came from.
+    to parameters for this record alone. ``relevant`` maps ids of passages to their grade, 0 for one that should not
+    be retrieved. ``answerable`` says whether the question can be answered. ``where`` names the file and line that the
+    record came from.
     ``topic`` is the id as the input has it, which several systems' records may share and nugget banks are
     keyed by; ``id`` is unique.
     """
@@ -123,6 +130,8 @@ class Record:
     reference: str | None = None
     nuggets: tuple[Nugget, ...] | None = None
     citations: tuple[Citation, ...] = ()
+    relevant: Mapping[str, int] | None = field(default=None, hash=False)
+    answerable: bool | None = None
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NOTHING, hash=False)
     meta: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
     where: str = ""

@@ -121,6 +121,8 @@ def test_every_metric_has_the_labels_and_the_evidence_of_its_question(tmp_path: 
     run = run_of(tmp_path, rows(3), "all")
     grade = ["3", "2", "1", "0"]
     told = {
+        "abstention": (["answers", "abstains"], "question"),
+        "citations": (["support", "partial_support", "not_support", TRIVIAL], "passages"),
         "answer_relevance": (grade, "question"), "claim_relevance": (["yes", "no"], "question"),
         "context_relevance": (grade, "question"), "groundedness": ([*grade, TRIVIAL], "passages"),
         "grounding": (["yes", "no"], "passages"), "nugget_groundedness": (grade, "passages"),
@@ -132,7 +134,18 @@ def test_every_metric_has_the_labels_and_the_evidence_of_its_question(tmp_path: 
     assert {name: ([label for label, _ in s.rubric.labels], s.evidence) for name, s in drawn.items()} == told
     assert {name: s.task for name, s in drawn.items()} == {name: catalogue()[name].task() for name in told}
     hidden = {name for name, s in drawn.items() if not any(record.contexts for record in s.records)}
-    assert hidden == {"answer_relevance", "claim_relevance", "nugget_recall", "nugget_relevance"}
+    assert hidden == {"abstention", "answer_relevance", "claim_relevance", "nugget_recall", "nugget_relevance"}
+
+
+def test_claims_of_a_reference_are_rated_by_the_passages(tmp_path: Path) -> None:
+    """They are no part of the response. Claims that are compared with two texts have no page."""
+    run = run_of(tmp_path, [{**row, "reference": "It is made of steel."} for row in rows(2)], "reference")
+    assert ratable(run) == ["context_recall"]
+    drawn = sample(run, "context_recall")
+    assert (drawn.task, drawn.unit, drawn.evidence) == ("support", "reference claim", "passages")
+    assert [(unit.id, unit.text, unit.span) for unit in drawn.records[0].units] == [
+        (f"{drawn.records[0].id}/reference_claim/1", "It is made of steel.", None)
+    ]  # fmt: skip
 
 
 def test_the_scale_is_that_of_the_run(tmp_path: Path) -> None:

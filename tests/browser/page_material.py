@@ -12,7 +12,6 @@ from ragstone import Run
 from ragstone.questions import Question, Rate
 
 TRACES: Final = Path(__file__).parents[2] / "examples" / "traces.jsonl"
-KINDS: Final = ("manual", "leaflet", "guide")
 Serious: TypeAlias = Callable[[], list[tuple[str, str]]]
 """What axe finds serious on the page that is open."""
 
@@ -40,10 +39,9 @@ def contrary(question: Question[Any]) -> Any:
 
 
 def rows() -> list[dict[str, Any]]:
-    """The example traces, in three groups, some with nuggets of their own."""
+    """The example traces, some with nuggets of their own."""
     found = [json.loads(line) for line in TRACES.read_text("utf-8").splitlines()]
     for number, row in enumerate(found):
-        row["kind"] = KINDS[number % len(KINDS)]
         if number < 4:
             row["nuggets"] = [{"text": row["response"].split(".")[0], "importance": "vital"},
                               {"text": "Something that no response says.", "importance": "okay"}]  # fmt: skip

@@ -156,14 +156,14 @@ def test_the_keyboard_goes_from_record_to_record(page: Chromium) -> None:
 
 def test_groups_are_listed_with_their_means(browser: Chromium, held: Held, tmp_path: Path) -> None:
     """Where records belong together: each group's means and pairs, the lowest difference on top."""
-    found = compare(held.first, held.second, by="meta.kind", out=tmp_path / "by.html")
+    found = compare(held.first, held.second, by="meta.topic", out=tmp_path / "by.html")
     browser.open((tmp_path / "by.html").as_uri())
     cells = browser.evaluate(
         "[...document.querySelectorAll('.apart-groups tbody tr')].map((row) =>"
         " [row.cells[0].textContent, Number(row.cells[3].textContent.replace('\\u2212', '-')),"
         " Number(row.cells[5].textContent)])"
     )
-    assert {name for name, _, _ in cells} == {"manual", "leaflet", "guide"}
+    assert {name for name, _, _ in cells} == {"culture", "food", "products", "science", "travel", "work and law"}
     assert [points for _, points, _ in cells] == sorted(points for _, points, _ in cells)
     leading = found["grounding"].paired
     assert leading is not None
@@ -304,3 +304,24 @@ def test_what_does_not_fit_is_said(browser: Chromium, held: Held, tmp_path: Path
     browser.open(path.as_uri())
     assert "do not fit into this file" in browser.text(".moved-box")
     assert len(browser.all(".differences tbody tr")) >= 4
+
+
+def test_earlier_turns_stand_above_the_question(browser: Chromium, tmp_path: Path) -> None:
+    """Once where both runs have the same, else those of each run; a record without any has none."""
+    one, other = ([{"role": "user", "content": f"<b>{text}</b>"}] for text in ("Hi", "Ho"))
+    before = [row | {"history": turns} for row, turns in zip(rows()[:3], (one, one, None), strict=True)]
+    after = [row | {"history": turns} for row, turns in zip(rows()[:3], (one, other, None), strict=True)]
+    first = evaluate(before, "grounding", store=tmp_path / "s.db")
+    second = evaluate(
+        [row | {"response": row["response"] + LIE} for row in after], "grounding", store=tmp_path / "s.db"
+    )
+    opened(browser, first, second, tmp_path / "c.html")
+    cards = range(1, 1 + len(browser.all(".moved-record")))
+    told = sorted(tuple(browser.all(f".moved-record:nth-child({n}) .earlier")) for n in cards)
+    head = "Earlier in the conversation"
+    assert told == [
+        (),
+        (f"{head}, in run 1user: <b>Hi</b>", f"{head}, in run 2user: <b>Ho</b>"),
+        (f"{head}user: <b>Hi</b>",),
+    ]
+    first.store.close()

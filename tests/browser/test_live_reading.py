@@ -23,7 +23,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 def test_a_record_that_could_not_be_fetched_is_asked_for_again(browser: Chromium, live: Live) -> None:
     """Once the network is back; meanwhile its page says what is wrong and leads back."""
     browser.offline(cut=False)
-    browser.open(live.address)
+    browser.open(f"{live.address}run/1/")
     browser.offline()
     try:
         browser.evaluate("location.hash = 'record=2'")
@@ -41,8 +41,8 @@ def test_a_record_that_could_not_be_fetched_is_asked_for_again(browser: Chromium
 def test_a_record_that_is_not_there_is_said_as_in_a_file(browser: Chromium, live: Live) -> None:
     """The server is well: how many records there are, under a heading, with the way back."""
     browser.offline(cut=False)
-    browser.open(f"{live.address}#record=99999")
-    browser.until("document.querySelector('main .empty')")
+    browser.open(f"{live.address}run/1/#record=99999")
+    browser.until("document.querySelector('main .empty')?.innerText.startsWith('There is no record')")
     assert browser.text("main .empty").replace("\u00a0", " ") == "There is no record #99,999: the run has 3 records."
     assert browser.text("h1") == "#99999"
     browser.click("#back")

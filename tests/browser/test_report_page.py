@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from chromium import Chromium
-from page_material import KINDS, Shown
+from page_material import Shown
 
 from ragstone.render.html.case import case_of
 
@@ -50,6 +50,16 @@ def test_it_opens_without_a_network(browser: Chromium, shown: Shown) -> None:
     assert len(browser.all(ROWS)) == 22
 
 
+def test_the_plain_and_the_nuggetized_triad_are_side_by_side(page: Chromium, shown: Shown) -> None:
+    """On the first page, in percent, with what the difference of the run means."""
+    rows = page.all("section[aria-labelledby=methods] tbody tr", "innerText")
+    methods = shown.run.summary()["methods"]
+    assert len(rows) == len(methods) == 2
+    for said, found in zip(rows, methods.values(), strict=True):
+        assert f"{(found['plain'] or 0) * 100:.0f}\u00a0%" in said
+        assert found["interpretation"] in said
+
+
 def test_every_number_of_the_sentence_leads_to_its_records(page: Chromium, shown: Shown) -> None:
     """The responses that fall short are those below the highest value, lowest first."""
     short = {place: value for place, value in values(shown, "grounding").items() if value is not None and value < 1}
@@ -65,12 +75,12 @@ def test_every_number_of_the_sentence_leads_to_its_records(page: Chromium, shown
 def test_words_are_searched_and_stand_in_the_address(page: Chromium, shown: Shown) -> None:
     """The search keeps what is typed, narrows the table, and its address opens the same view again."""
     page.click("#search")
-    page.type("kettle")
+    page.type("limescale")
     page.until("document.querySelector('.shown').textContent.startsWith('1 of 22')")
     assert page.evaluate("document.activeElement.id") == "search"
     assert page.all(f"{ROWS} .id") == ["kettle-descale"]
     address = page.evaluate("location.href")
-    assert address.endswith("#q=kettle")
+    assert address.endswith("#q=limescale")
     page.open(address)
     assert page.all(f"{ROWS} .id") == ["kettle-descale"]
     page.click(".chips a")
@@ -106,14 +116,15 @@ def test_scores_filter_by_form_and_by_box(page: Chromium, shown: Shown) -> None:
 
 
 def test_groups_stand_worst_first_and_filter(page: Chromium, shown: Shown) -> None:
-    """The default field makes three groups, whose means are those of their records."""
+    """The default field is the topic of the traces; the means of its groups are those of their records."""
     names = page.all(".rows .name bdi")
-    assert sorted(names) == sorted(KINDS)
+    kinds = {result["position"]: result["meta"]["topic"] for result in shown.run.results()}
+    assert sorted(names) == sorted(set(kinds.values()))
+    assert page.text("#hurts") == ("Where it hurts" if page.all(".rows .below") else "Groups and metrics")
     means = [float(text.split("\u00a0")[0]) for text in page.all(".rows li a > .number:not(.size)")]
     assert means == sorted(means)
     page.click(".rows li a")
     page.until("document.querySelector('.chips')")
-    kinds = {result["position"]: result["meta"]["kind"] for result in shown.run.results()}
     assert {kinds[place] for place in places(page)} == {names[0]}
     grounding = [values(shown, "grounding")[place] for place in places(page)]
     found = [value for value in grounding if value is not None]
@@ -290,7 +301,7 @@ def test_raw_calls_are_a_click_away(page: Chromium, shown: Shown) -> None:
     assert len(page.all(".calls details")) == len(result["calls"])
     stood = [f"for {', '.join(metric.replace('_', ' ') for metric in call['metrics'])}" for call in result["calls"]]
     assert page.all(".calls .served") == [told.replace("trace", "TRACe") for told in stood]
-    assert "for claim relevance, grounding" in stood
+    assert "for answer correctness, claim relevance, grounding" in stood
     page.click(".calls summary")
     page.until("document.querySelector('.calls details[open] pre')")
     stored = shown.run.store.call(bytes.fromhex(result["calls"][0]["key"]))
@@ -349,12 +360,12 @@ def test_the_groups_are_drawn_on_paper(page: Chromium) -> None:
     whole = filled()
     groups = len(page.all(".rows .reach"))
     page.evaluate("document.querySelectorAll('.rows .reach').forEach((one) => one.remove())")
-    assert groups == 3
+    assert groups == 6
     assert whole - filled() == groups
     page.send("Emulation.setEmulatedMedia", media="print")
     told = page.text(".groups .on-paper")
     page.send("Emulation.setEmulatedMedia", media="")
-    assert told == "Grounding by kind"
+    assert told == "Grounding by topic"
 
 
 def test_what_the_page_knows_of_a_record_is_its_result(shown: Shown) -> None:

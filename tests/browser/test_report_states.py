@@ -101,7 +101,10 @@ def test_a_run_that_was_cut_off(browser: Chromium, tmp_path: Path) -> None:
     run = evaluate([record(1), record(2)], "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")
     number = run.store.start_run("cut off", dict(run.spec))
     run.store.begin()
-    rows = [(number, row, run.store.scores_of(run.id, row.position)) for row in run.store.results(run.id, 0, 1)]
+    rows = [
+        (number, row, [*run.store.scores(run.id, after=row.position - 1, until=row.position)])
+        for row in run.store.results(run.id, 0, 1)
+    ]
     run.store.insert([], rows)
     run.store.commit()
     page = opened(browser, find_run(run.store, number), tmp_path)
@@ -148,11 +151,10 @@ def test_a_place_that_is_not_there(browser: Chromium, shown: Shown) -> None:
 
 
 def test_a_search_says_what_it_looks_at(browser: Chromium, shown: Shown) -> None:
-    """Nothing found is nothing in the texts that were weighed; it may stand in a passage."""
+    """Nothing found is nothing in all the texts of a record."""
     browser.open(shown.at("q=nowhere"))
-    assert "ids, questions, responses, references and what was judged in them, not the passages" in browser.text(
-        ".records .empty"
-    )
+    searched = "ids, questions, responses, references, passages and what was judged in them"
+    assert searched in browser.text(".records .empty")
     browser.open(shown.at("in=grounding:0.001-0.002"))
     assert browser.text(".records .empty") == "No record is left by these filters. Clear them to see all."
 

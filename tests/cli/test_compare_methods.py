@@ -110,14 +110,14 @@ def test_the_widest_are_the_records_with_the_largest_difference() -> None:
 
 
 def test_one_record_is_compared_with_its_nuggets(fake: str) -> None:
-    """Each with both grades and its importance."""
+    """Each with both scores in percent, its weight and its importance."""
     came = ragstone("compare-methods", write("a.jsonl", row(1)), "-q", "-j", fake)
     assert came.code == 0
     result = ragstone("show", "1", "r1", "--json").json
     texts = [unit["text"] for unit in result["units"] if unit["level"] == "nugget"]
     assert texts
     for text in texts:
-        assert re.search(rf"\d/3 +\d/3 +(vital|okay) +{re.escape(text[:20])}", came.out)
+        assert re.search(rf"\d+.% +\d+.% +(2  vital|1  okay) +{re.escape(text[:20])}", came.out)
     assert "Largest differences" not in came.out
 
 
@@ -160,12 +160,12 @@ def test_no_line_of_a_comparison_is_wider_than_the_terminal() -> None:
 
 
 def test_nuggets_of_the_response_have_both_grades(weighed_kettle: None) -> None:
-    """The sign of the first, importance with a question mark where nobody knows; why, unless it is fully supported."""
+    """Sign of the first, scores in percent, weight, importance or a question mark; why, unless it is supported."""
     came = ragstone("show", "kettle", "r1", "--store", "s.db")
     for sign, grounded, relevant, importance, text in (
-        ("✓", 3, 3, "vital", FACTS[0]), ("~", 2, 1, "okay", FACTS[1]), ("✗", 0, 0, r"\?", FACTS[2]),
+        ("✓", 100, 100, "2  vital", FACTS[0]), ("~", 67, 33, "1  okay", FACTS[1]), ("✗", 0, 0, r"1  \?", FACTS[2]),
     ):  # fmt: skip
-        expected = rf"^    {sign} +{grounded}/3 +{relevant}/3  {importance} +{text}$"
+        expected = rf"^    {sign} +{grounded}.% +{relevant}.% +{importance} +{text}$"
         assert re.search(expected, came.out, re.MULTILINE)
     assert "Nuggets of the response  3: 1 vital, 1 okay, 1 of unknown importance" in came.out
     assert came.flat.count("? importance unknown: the reply was cut short") == 2  # those of the bank are others
@@ -239,7 +239,7 @@ def test_no_line_with_nuggets_is_wider_than_the_terminal(weighed_kettle: None, c
     ]
     assert {came.code for came in screens} == {0}
     assert max(came.widest for came in screens) <= columns
-    assert ("vital · grounded 3/3 · relevant 3/3" in screens[0].out) == (columns < 72)
+    assert ("vital · weight 2 · grounded 100 % · relevant 100 %" in screens[0].flat) == (columns < 76)
 
 
 def test_foreign_nuggets_command_no_terminal() -> None:
@@ -261,11 +261,11 @@ def test_foreign_nuggets_command_no_terminal() -> None:
             assert charset == "utf-8" or came.out.isascii()
 
 
-def test_a_grade_between_two_is_a_percentage() -> None:
-    """As the mean of a panel may be; what is unjudged is a question mark, what was not asked a dash."""
+def test_a_grade_is_a_percentage() -> None:
+    """What is unjudged is a question mark, what was not asked a dash."""
     shown = [grade(one and {"value": one[0], "label": one[1]}).plain for one in (
         (2 / 3, "2"), (0.0, "0"), (1.0, "3"), (0.5, "1"), (None, None), None)]  # fmt: skip
-    assert shown == ["2/3", "0/3", "3/3", "50\u00a0%", "?", "-"]
+    assert shown == ["67\u00a0%", "0\u00a0%", "100\u00a0%", "50\u00a0%", "?", "-"]
 
 
 # ---- exported

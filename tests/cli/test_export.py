@@ -15,11 +15,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from terminal import TRACES, ragstone, row, write
 
-from ragstone.analysis.run import SCORE_COLUMNS, UNIT_COLUMNS
+from ragstone import evaluate
+from ragstone.analysis.run import SCORE_COLUMNS, SENTENCE_COLUMNS, UNIT_COLUMNS
+from ragstone.judges.base import Failed
 from ragstone.output import export
 from ragstone.output import formats as packaged
 from ragstone.output.formats.csv import harmless
 from ragstone.records import read_leaderboard
+from ragstone.testing import ScriptedJudge
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
@@ -55,6 +58,73 @@ def test_tables_of_scores_and_of_verdicts(weighed: Path) -> None:
     verdicts = table(ragstone("export", "-f", "csv", "--rows", "verdicts", "--store", str(weighed)).out)
     assert tuple(verdicts[0]) == UNIT_COLUMNS
     assert {one["verbatim"] for one in verdicts} <= {"true", "false", ""}
+
+
+def test_verdicts_of_claims_and_nuggets_have_what_their_metric_says_of_them() -> None:
+    """Decision and tokens of a claim; importance, weight and difference of a nugget, whose mean is the record's."""
+    assert ragstone("run", write("a.jsonl", row(1)), "-q", "-m", "claims,nugget_groundedness,groundedness").code == 0
+    result = ragstone("show", "1", "r1", "--json").json
+    rows = table(ragstone("export", "-f", "csv", "--rows", "verdicts").out)
+    claims = [one for one in rows if one["metric"] == "grounding"]
+    (score,) = (score for score in result["scores"] if score["metric"] == "grounding")
+    assert [(one["verdict"], one["tokens"]) for one in claims] == [
+        (claim["verdict"], str(claim["tokens"])) for claim in score["detail"]["claims"]
+    ]
+    nuggets = [one for one in rows if one["metric"] == "nugget_groundedness"]
+    weights = [float(one["weight"]) for one in nuggets]
+    assert {(one["importance"], one["weight"]) for one in nuggets} <= {("vital", "2.0"), ("okay", "1.0")}
+    differences = [weight * float(one["difference"]) for weight, one in zip(weights, nuggets, strict=True)]
+    assert sum(differences) / sum(weights) == pytest.approx(result["methods"]["groundedness"]["difference"], abs=1e-5)
+
+
+def test_scores_say_which_calls_others_paid_and_where_claims_are_missing() -> None:
+    judge = ScriptedJudge({"claims": Failed("the endpoint is down")})
+    evaluate([row(1)], "grounding,claim_relevance", judge, store="s.db").store.close()
+    first, second = table(ragstone("export", "-f", "csv", "--store", "s.db").out)
+    assert (first["status"], first["extraction_failed"], second["extraction_failed"]) == (
+        "judge_failed",
+        "true",
+        "true",
+    )
+    assert ragstone("run", write("a.jsonl", row(1)), "-q", "-m", "grounding,claim_relevance").code == 0
+    rows = table(ragstone("export", "-f", "csv").out)
+    assert [(one["calls"], one["cached"], one["extraction_failed"]) for one in rows] == [
+        ("2", "0", "false"), ("2", "1", "false"),
+    ]  # fmt: skip
+
+
+def test_every_sentence_of_a_trace_is_a_row_and_a_row_of_ragbench() -> None:
+    """The mapping as a table; RAGBench's form of it says the same, and is read back as labels that agree."""
+    assert ragstone("run", write("a.jsonl", row(1), row(2)), "-q", "-m", "trace").code == 0
+    traced = ragstone("show", "1", "r1", "--json").json["scores"][0]["detail"]
+    rows = [one for one in table(ragstone("export", "-f", "csv", "--rows", "sentences").out) if one["record"] == "r1"]
+    assert tuple(rows[0]) == SENTENCE_COLUMNS
+    keyed = {one["key"]: one for one in rows}
+    assert list(keyed) == [one["key"] for one in (*traced["contexts"], *traced["response"])]
+    for one in traced["response"]:
+        assert keyed[one["key"]]["supported_by"].split() == [*one["support"], *one["special"]]
+        assert all(one["key"] in keyed[key]["supports"].split() for key in one["support"])
+    assert ragstone("export", "-f", "ragbench", "-o", "traces.jsonl").code == 0
+    bench = json.loads(Path("traces.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    for name, mark in (("all_relevant_sentence_keys", "relevant"), ("all_utilized_sentence_keys", "utilized")):
+        assert bench[name] == [key for key, one in keyed.items() if one[mark] == "true"]
+    support = {one["response_sentence_key"]: one for one in bench["sentence_support_information"]}
+    assert {key: str(one["fully_supported"]).lower() for key, one in support.items()} == {
+        key: one["supported"] for key, one in keyed.items() if key.startswith("resp_")
+    }
+    assert dict(line for lines in bench["documents_sentences"] for line in lines) == {
+        key: one["text"] for key, one in keyed.items() if key.startswith("doc_")
+    }
+    agreed = ragstone("agree", "1", "traces.jsonl", "--json").json
+    assert agreed["joined"] == agreed["rows"] > 0
+    assert [metric["accuracy"] for metric in agreed["metrics"]] == [1.0, 1.0, 1.0]
+
+
+def test_a_run_without_traces_has_no_rows_of_ragbench() -> None:
+    assert ragstone("run", write("a.jsonl", row(1)), "-q", "-m", "grounding").code == 0
+    came = ragstone("export", "-f", "ragbench")
+    assert (came.code, came.out) == (2, "")
+    assert "no traces; make them with: ragstone run FILE -m trace" in came.err
 
 
 def test_the_format_is_what_the_ending_says(weighed: Path) -> None:

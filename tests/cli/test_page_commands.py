@@ -30,6 +30,23 @@ def test_a_report_is_named_after_its_run(weighed: Path) -> None:
         assert Path(written).read_bytes().startswith(b"<!DOCTYPE html>")
 
 
+def test_the_demo_makes_two_runs_that_can_be_compared() -> None:
+    """From an empty folder: both runs of the same judge in the store, their pages, and what to type next."""
+    came = ragstone("demo", "-o", "out")
+    assert came.code == 0, came.err
+    assert all(Path("out", name).read_bytes().endswith(b"</html>\n") for name in ("report.html", "compare.html"))
+    assert "ragstone view" in came.out
+    runs = ragstone("runs", "--json").json
+    assert [(run["name"], run["records"], run["judges"]) for run in runs] == [
+        ("demo", 22, ["embedded"]), ("demo-copied", 22, ["embedded"]),
+    ]  # fmt: skip
+    found = {one["metric"]: one["finding"] for one in ragstone("compare", "1", "2", "--json").json["metrics"]}
+    assert found["response_groundedness"] == "higher"
+    topics = ragstone("compare", "1", "2", "--by", "meta.topic")
+    assert "6 groups" in topics.out
+    assert "also fits" not in came.err
+
+
 def test_no_calls_makes_it_smaller(weighed: Path) -> None:
     """What was asked and replied is left out."""
     sizes = [ragstone("report", "1", "--store", str(weighed), "--json", *more).json["bytes"]

@@ -221,7 +221,7 @@ def test_a_format_is_worded_for_so_many_units(fmt: str) -> None:
         arguments = ("assign", "no_reasoning", "--format", fmt, "--units", str(units), "--json")
         told = ragstone("prompts", "render", *arguments).json
         _, user = (message["content"] for message in told["messages"])
-        wording = prompts.shape(told["format"]).render(units)
+        wording = prompts.shape(told["format"]).render(n=units)
         assert wording in user
         assert len(re.findall(r"^\[\w+ nugget \d+\]$", user, re.MULTILINE)) == told["units"] == units
         wordings.add(wording)

@@ -1,8 +1,9 @@
 """The pages of docs/: their blocks, and a place to run them in as a reader would.
 
 Blocks of a page run from top to bottom and share names, a folder and an environment. A block with
-``title="NAME"`` is written to a file of that name. A block with ``exit=N`` leaves with N. An endpoint on loopback
-stands behind the addresses that pages name; it gives labels where a prompt asks for labels.
+``title="NAME"`` is written to a file of that name; one with ``from="NAME"`` is part of that export. A block with
+``exit=N`` leaves with N. An endpoint on loopback stands behind the addresses that pages name; it gives labels where a
+prompt asks for labels.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ragstone.testing import FakeServer
 
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"
+EXPORTS: Final = ROOT / "tests" / "records" / "exports"
 ADDRESS: Final = "http://127.0.0.1:8000/v1"
 """Where pages say that an endpoint of the reader's own is."""
 
@@ -40,6 +42,7 @@ class Block:
     line: int
     title: str = ""
     code: int = 0
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,18 @@ def blocks(page: Path) -> list[Block]:
     for match in _BLOCK.finditer(text):
         title = re.search(r'title="([^"]+)"', match[2])
         code = re.search(r"exit=(\d+)", match[2])
+        source = re.search(r'from="([^"]+)"', match[2])
         line = text.count("\n", 0, match.start()) + 1
-        found.append(Block(match[1], match[3], line, title[1] if title else "", int(code[1]) if code else 0))
+        found.append(
+            Block(
+                match[1],
+                match[3],
+                line,
+                title[1] if title else "",
+                int(code[1]) if code else 0,
+                source[1] if source else "",
+            )
+        )
     return found
 
 

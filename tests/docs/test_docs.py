@@ -8,15 +8,16 @@ import re
 import shutil
 import types
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from typing import get_args
 
 import pytest
-from pages import ADDRESS, DOCS, ROOT, Reader, blocks, commands, labelled, matches, pages, run
+from pages import ADDRESS, DOCS, EXPORTS, ROOT, Reader, blocks, commands, labelled, matches, pages, run
 
-from fake_tools import FakePhoenix
+from fake_tools import FakeLangfuse, FakeMLflow, FakePhoenix
 from ragstone.judges import spec
 from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.spec import STRUCTURED
@@ -55,17 +56,27 @@ def server() -> Iterator[FakeServer]:
 
 
 @pytest.fixture(scope="module")
-def phoenix() -> Iterator[FakePhoenix]:
-    with FakePhoenix() as running:
-        running.project = "assistant"
-        running.seed(2)
-        yield running
+def tools() -> Iterator[dict[str, str]]:
+    """Servers of the tools that record traces: the variables that lead to them."""
+    variables = {
+        "PHOENIX_ENDPOINT": FakePhoenix(),
+        "MLFLOW_TRACKING_URI": FakeMLflow(),
+        "LANGFUSE_HOST": FakeLangfuse(),
+    }
+    with ExitStack() as running:
+        for tool in variables.values():
+            running.enter_context(tool)
+            tool.project = "assistant"
+            tool.seed(2)
+        addresses = {name: tool.url for name, tool in variables.items()}
+        yield addresses | {name: value for tool in variables.values() for name, value in tool.environment.items()}
 
 
 @pytest.fixture
-def reader(server: FakeServer, phoenix: FakePhoenix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
-    """A reader in a folder of their own, who has keys and the example traces. No page reaches a real endpoint."""
+def reader(server: FakeServer, tools: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
+    """A reader in a folder of their own, with keys, example traces and exports. No page reaches a real endpoint."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    shutil.copytree(EXPORTS, tmp_path, ignore=shutil.ignore_patterns("*.py"), dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(
@@ -74,7 +85,7 @@ def reader(server: FakeServer, phoenix: FakePhoenix, tmp_path: Path, monkeypatch
     for preset in spec.PRESETS.values():
         if preset.key:
             monkeypatch.delenv(preset.key, raising=False)
-    for name, value in {KEY: "sk-of-the-docs", "PHOENIX_ENDPOINT": phoenix.url, **phoenix.environment}.items():
+    for name, value in {KEY: "sk-of-the-docs", **tools}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("COLUMNS", "100")
     for name in ("RAGSTONE_CONFIG", "RAGSTONE_STORE", "NO_COLOR", "FORCE_COLOR"):
@@ -92,6 +103,32 @@ def interrupted(_: Live) -> None:
 def test_a_page_does_what_it_says(page: Path, reader: Reader) -> None:
     """Every block of Python runs, and every ragstone command ends and prints as the page shows."""
     reader.follow(page)
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "tools").glob("*.md")), ids=lambda page: page.name)
+def test_the_page_of_a_tool_shows_and_reads_a_real_export(page: Path) -> None:
+    """Its snippet is part of an export that the tool made, but for ellipses, and a command reads that file."""
+    found = [block for block in blocks(page) if block.source]
+    typed = " ".join(command.typed for block in blocks(page) for command in commands(block))
+    for block in found:
+        parts = [re.escape(part.strip()) for part in " ".join(block.text.split()).split("…")]
+        export = " ".join((EXPORTS / block.source).read_text(encoding="utf-8").split())
+        assert re.search(".*?".join(parts), export), f"{page.name}:{block.line}"
+    files = [block.source for block in found] + [block.title for block in blocks(page) if block.title]
+    assert files
+    assert [file for file in files if file not in typed] == []
+
+
+@pytest.mark.parametrize("tool", ["RAGAS", "DeepEval", "TruLens"])
+def test_the_page_of_a_tool_has_the_metrics_that_are_there_too(tool: str) -> None:
+    """Each in the row of the metric that is its nearest here, as `ragstone metrics` says."""
+    text = (DOCS / "tools" / f"{tool.lower()}.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| [")]
+    named = {name: one.elsewhere[tool].split(", ") for name, one in catalogue().items() if tool in one.elsewhere}
+    assert named
+    for name, theirs in named.items():
+        row = "".join(row for row in rows if row.startswith(f"| [{name}]"))
+        assert [other for other in theirs if f"`{other}`" not in row] == []
 
 
 def test_what_is_shown_is_held_against_the_output() -> None:

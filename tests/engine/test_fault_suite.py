@@ -18,6 +18,7 @@ METRICS = ["grounding", "answer_relevance"]
 FAULTS: dict[str, Any] = {
     "rate_429": 0.05, "retry_after": 0.05, "rate_500": 0.05, "rate_truncated": 0.01, "rate_malformed": 0.01,
     "rate_garbage": 0.01, "rate_think_fenced": 0.02, "rate_hang": 0.01, "rate_reset": 0.005, "rate_cut": 0.005,
+    "seed": 1,
 }  # fmt: skip
 
 
@@ -56,9 +57,11 @@ def records() -> list[dict[str, Any]]:
     ]
 
 
-def judged(folder: Path, server: FakeServer) -> Run:
+def judged(folder: Path, server: FakeServer, dialect: str) -> Run:
     config = folder / "ragstone.toml"
-    config.write_text(f'[judges.it]\nmodel = "m"\nbase_url = "{server.url}"\napi_key_env = ""\ntimeout = 2\n')
+    config.write_text(
+        f'[judges.it]\n{dialect}\nmodel = "m"\nbase_url = "{server.url}"\napi_key_env = ""\ntimeout = 2\n'
+    )
     return evaluate(records(), METRICS, "it", config=config, store=folder / "store.db", out=folder)
 
 
@@ -66,8 +69,9 @@ def labels(score: dict[str, Any]) -> list[tuple[str, Any]]:
     return [(verdict["unit"], verdict["label"]) for verdict in score["verdicts"]]
 
 
+@pytest.mark.parametrize("dialect", ["", 'provider = "anthropic"'], ids=["openai", "messages"])
 def test_a_judge_that_fails_in_every_way_costs_no_label_and_gives_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dialect: str
 ) -> None:
     """Every record is scored or says why not, what is scored is as in calm weather, and the run comes to its end.
 
@@ -78,11 +82,11 @@ def test_a_judge_that_fails_in_every_way_costs_no_label_and_gives_none(
     for name in ("calm", "storm"):
         (tmp_path / name).mkdir()
     with FakeServer(answer=answer) as server:
-        calm = judged(tmp_path / "calm", server)
+        calm = judged(tmp_path / "calm", server, dialect)
         needed = server.count
         server.configure(**FAULTS)
         server.reset()
-        storm = judged(tmp_path / "storm", server)
+        storm = judged(tmp_path / "storm", server, dialect)
         seen = server.seen
         # What comes after its two seconds, on a busy machine, is asked for again; nothing else is paid twice.
         assert server.count - len(server.unique) <= 0.005 * needed

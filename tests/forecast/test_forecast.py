@@ -87,6 +87,16 @@ def test_calls_are_exact_where_nothing_depends_on_answers(names: list[str], hous
         assert told.total.calls.expected == bill["sent"] == server.count
 
 
+def test_calls_that_depend_on_labels_are_no_exact_number(house: dict[str, Any]) -> None:
+    """An answer is asked about further and an abstention is not: labels are assumed in turn, and the bill is near."""
+    with FakeServer(answer=realistic) as server:
+        at(server.url, house)
+        told = ragstone.estimate(traces(12), ["abstention"], "house", **house)
+        sent = bill_of(ragstone.evaluate(traces(12), ["abstention"], "house", **house))["sent"]
+        assert not told.exact
+        assert 0.75 * sent <= told.total.calls.expected <= 1.25 * sent
+
+
 def test_what_is_in_the_store_is_free_and_its_answers_are_used(house: dict[str, Any]) -> None:
     """After the run nothing is left to do, halfway through the other half is; claims are the real ones."""
     with FakeServer(answer=realistic) as server:
@@ -152,12 +162,24 @@ def test_an_unknown_price_is_unknown(tmp_path: Path) -> None:
     assert told.prices[0].price is None
 
 
+def test_metrics_of_a_reference_take_the_calls_that_their_pages_say(tmp_path: Path) -> None:
+    """Four, two, none; with grounding six, for the claims of both texts and all that rates them."""
+    rows = [{**row, "reference": f"Of site {n}: {TEXT}"} for n, row in enumerate(traces(3))]
+    for names, calls in (
+        (["answer_correctness"], 4), (["context_recall"], 2), (["refmatch"], 0), (["refalign"], 0),
+        (["answer_correctness", "context_recall", "grounding"], 6),
+    ):  # fmt: skip
+        told = ragstone.estimate(rows, names, "openai:gpt-4o-mini", store=tmp_path / "s.db")
+        assert told.total.calls.expected == pytest.approx(3 * calls, rel=0.1), names
+
+
 def test_every_metric_can_be_estimated(tmp_path: Path) -> None:
     """No flow is upset by assumed answers, and none goes on for ever."""
-    rows = [{**row, "nuggets": [{"text": "It was finished in 1962.", "importance": "vital"}]} for row in traces(3)]
+    plain = [{**row, "reference": "It was finished in 1962."} for row in traces(3)]
+    rows = [{**row, "nuggets": [{"text": "It was finished in 1962.", "importance": "vital"}]} for row in plain]
     criteria = {"rubric": {"criteria": {"x": {"criterion": "So?", "steps": "write"}}}}
-    for name in catalogue():
-        for given in (rows, traces(3)):
+    for name in (name for name, metric in catalogue().items() if metric.asks):
+        for given in (rows, *([] if "nuggets" in find(name).needs else [plain])):
             told = ragstone.estimate(given, [name], "openai:gpt-4o-mini", parameters=criteria, store=tmp_path / "s.db")
             assert 3 <= told.total.calls.low <= told.total.calls.expected <= told.total.calls.high < 200
             assert told.total.dollars is not None

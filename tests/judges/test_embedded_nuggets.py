@@ -191,6 +191,25 @@ def test_a_bank_holds_statements_that_stand_alone() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "passage", "expected"),
+    [
+        ("How tall is the Eiffel Tower?", "The Eiffel Tower is 330 metres tall. It is in Paris.", "330 metres"),
+        ("Eiffel Tower height", "The Eiffel Tower is 330 metres tall. It is in Paris.", "330 metres"),
+        ("How high is Eiffel's tower?", "The Eiffel Tower is 330 metres tall. It is in Paris.", "330 metres"),
+        ("How long does the warranty last?", "The warranty covers the device for 24 months.", "24 months"),
+        ("Why is the sky blue?", "Air scatters blue light from the sun more than it scatters red light.", "scatters"),
+        ("Tell me about the speed of light", "Light travels at 299,792 kilometres per second.", "299,792"),
+        ("Which planet is the largest in the solar system?",
+         "Jupiter is the largest planet in the Solar System, with a mass twice that of all others.", "Jupiter"),
+    ],
+)  # fmt: skip
+def test_a_passage_that_answers_in_other_words_makes_a_bank(question: str, passage: str, expected: str) -> None:
+    """One word of the question is enough where no statement has more of them: the closest is the bank."""
+    (nugget,) = bank(question, "Cats sleep for sixteen hours a day.", passage)
+    assert expected in nugget
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Moscow Capital City Guide", "The history of the capital Moscow.", "Is Moscow the capital?",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.utils
 import math
 import time
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -41,9 +42,21 @@ def test_what_is_left_needs_an_end() -> None:
     assert allowance({}) is None
     said = {"x-ratelimit-remaining-requests": "3", "x-ratelimit-reset-requests": "2s"}
     assert allowance(said) == Allowance(requests=Left(3, 2.0))
-    assert allowance({"x-ratelimit-remaining-tokens": "3"}) == Allowance()
+    assert allowance({"x-ratelimit-remaining-tokens": "3"}) is None
     said = {"x-ratelimit-remaining-tokens": "149984", "x-ratelimit-reset-tokens": "6ms"}
     assert allowance(said) == Allowance(tokens=Left(149_984, 0.006))
+
+
+def test_anthropics_headers_say_when_and_not_in_how_long() -> None:
+    said = {"anthropic-ratelimit-tokens-remaining": "79000", "anthropic-ratelimit-tokens-limit": "80000"}
+    assert allowance(said) is None
+    soon = datetime.fromtimestamp(time.time() + 30, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    found = allowance({**said, "anthropic-ratelimit-tokens-reset": soon})
+    assert found is not None
+    assert found.tokens is not None
+    assert (found.requests, found.tokens.amount, found.tokens.limit) == (None, 79_000, 80_000)
+    assert 25 < found.tokens.reset <= 31
+    assert duration("2026-01-01T25:00:00Z") is None
 
 
 @pytest.mark.parametrize(

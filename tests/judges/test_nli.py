@@ -22,7 +22,7 @@ from ragstone.judges.nli import NliJudge
 from ragstone.judges.nli.judge import NliBackend
 from ragstone.judges.nli.reader import Odds
 from ragstone.options import RunOptions
-from ragstone.questions import SUPPORT_3, YES_NO, Rate, Rated, Task, Trace, Traced
+from ragstone.questions import SUPPORT_3, SUPPORT_CONTRADICT, YES_NO, Rate, Rated, Task, Trace, Traced
 from ragstone.types import Passage, Span, Unit, Verdict
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "traces.jsonl"
@@ -88,6 +88,18 @@ class Counting:
 
 
 # ---- verdicts
+
+
+def test_three_classes_tell_the_contradicted_from_the_missing(judge: NliJudge, model: Path, tmp_path: Path) -> None:
+    """A model of two classes cannot, and says so before the run."""
+    claims = units("The pot has not a steel lid.", "The pot came from Spain.", "The pot has a steel lid.")
+    answer = answered(judge, Rate("support", claims, SUPPORT_CONTRADICT, passages=passages(LID)))
+    assert [verdict.label for verdict in answer.verdicts] == ["contradicted", "not_mentioned", "supported"]
+    two = make_model(tmp_path / "two", [LID], labels=("entailment", "not_entailment"))
+    row = {"id": "r", "question": "What?", "contexts": [LID], "response": "The pot has a steel lid."}
+    told = {"grounding": {"scoring_mode": "support_contradict"}}
+    with pytest.raises(ConfigError, match="grounding: 'two' has no class for contradiction, which support_contradict"):
+        evaluate([row], "grounding", f"nli:{two}", parameters=told)
 
 
 def test_what_a_passage_entails_is_supported_with_its_sentence_as_evidence(judge: NliJudge) -> None:

@@ -21,8 +21,8 @@ import huggingface_hub
 from huggingface_hub import constants
 from nli_model import make_model
 
+from ragstone import models
 from ragstone.errors import BackendError, ConfigError
-from ragstone.judges.nli import files
 from ragstone.judges.nli.files import ModelFiles, locate
 from ragstone.judges.nli.reader import Reader
 
@@ -127,7 +127,7 @@ def test_a_file_for_this_processor_comes_before_others(
         ("riscv64", "", "model.onnx"),
     ):
         monkeypatch.setattr(platform, "machine", lambda machine=machine: machine)
-        monkeypatch.setattr(files, "_CPU_FLAGS", tmp_path / "cpuinfo")
+        monkeypatch.setattr(models, "_CPU_FLAGS", tmp_path / "cpuinfo")
         (tmp_path / "cpuinfo").write_text(flags)
         assert locate(REPO).onnx.name == wanted
 
@@ -150,8 +150,8 @@ def test_a_file_for_this_processor_comes_before_others(
             {"tokenizer.json": (403, "")},
             "cannot download tokenizer.json of lab/reader: 403 Forbidden",
         ),
-        ("lab", {}, "judge 'nli:lab': no such folder; a model of the hub is nli:ORG/MODEL[@REVISION]"),
-        ("./lab/reader", {}, "judge 'nli:./lab/reader': no such folder"),
+        ("lab", {}, "'nli:lab': no such folder; a model of the hub is nli:ORG/MODEL[@REVISION]"),
+        ("./lab/reader", {}, "'nli:./lab/reader': no such folder"),
     ],
 )
 def test_what_the_hub_refuses_is_one_line(hub: Hub, name: str, fault: dict[str, tuple[int, str]], said: str) -> None:

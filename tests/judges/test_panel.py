@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.judges.panel import AGGREGATES, Aggregate, combine
-from ragstone.questions import GRADE_0_2, GRADE_0_3, LIKERT, YES_NO, Rate, Rated
+from ragstone.questions import GRADE_0_2, GRADE_0_3, LIKERT, SUPPORT_CONTRADICT, YES_NO, Rate, Rated
 from ragstone.types import TRIVIAL, Quote, Scale, Span, Unit, Verdict
 
 UNIT = Unit("r/response/1", "response", "x")
@@ -168,3 +168,10 @@ def test_the_order_of_the_members_does_not_matter(labels: list[str | None], how:
     first, second = panel(labels, how), panel(shuffled, how)
     assert first.label == second.label
     assert first.value == pytest.approx(second.value)
+
+
+@pytest.mark.parametrize("how", AGGREGATES)
+def test_of_labels_with_one_value_the_one_most_members_gave_counts(how: Aggregate) -> None:
+    """Two members who miss a fact do not contradict it; of as many votes the worse label stands."""
+    assert panel(["not_mentioned"] * 2, how, SUPPORT_CONTRADICT).label == "not_mentioned"
+    assert panel(["not_mentioned", "contradicted", "contradicted"], how, SUPPORT_CONTRADICT).label == "contradicted"

@@ -47,6 +47,7 @@ CUT = Reply('{"verdicts": {"1": {"label": "yes"}, "2": {"la', finish="length")
         ({"reasons": True, "evidence": True}, 1700, [10, 10, 5]),  # a reply has room for ten verdicts twice as long
         ({}, 16, [1] * 25),
         ({"batch": 25}, 16, [25]),
+        ({"batch": "all"}, 16, [25]),
         ({"batch": 10}, 4096, [10, 10, 5]),
     ],
 )

@@ -16,6 +16,7 @@ Script = Callable[[Question[Any]], Any] | Mapping[Any, Any]
 
 QUESTION = "What kettle is it?"
 RESPONSE = "The kettle is steel. It boils fast. It costs ten."
+REFERENCE = "The kettle is steel and boils water in two minutes."
 CONTEXTS = ("The kettle is made of steel.", "Water boils in it within two minutes.")
 
 
@@ -32,6 +33,7 @@ def record(
 ) -> Record:
     """A record that has everything; contexts as texts."""
     texts = contexts or CONTEXTS
+    more.setdefault("reference", REFERENCE)
     return Record("r", question=question, response=response, contexts=None if no_contexts else passages(*texts), **more)
 
 
@@ -47,16 +49,21 @@ def weigh(metric: Metric, about: Record, script: Script) -> tuple[Score, list[Qu
     Columns that have no verdicts to stand on must agree on that.
     """
     scores, asked = drive(metric.flow(about), script)
-    assert tuple(score.metric for score in scores) == metric.run_scores()
-    if not scores[0].verdicts:
-        assert len({(score.value, score.status, score.reason) for score in scores}) == 1
+    assert tuple(score.metric for score in scores) == tuple(map(metric.score_name, metric.gives()))
+    if not scores[0].verdicts and metric.asks:
+        assert len({(_goodness(metric, score), score.status, score.reason) for score in scores}) == 1
     return scores[0], asked
+
+
+def _goodness(metric: Metric, score: Score) -> float | None:
+    lower = score.value is not None and score.metric.partition(".")[2] in metric.lower_is_better
+    return 1 - (score.value or 0.0) if lower else score.value
 
 
 def columns(metric: Metric, about: Record, script: Script) -> tuple[dict[str, Score], list[Question[Any]]]:
     """The scores of a metric by their column, the metric's own name where it has none, and what was asked."""
     scores, asked = drive(metric.flow(about), script)
-    assert tuple(score.metric for score in scores) == metric.run_scores()
+    assert tuple(score.metric for score in scores) == tuple(map(metric.score_name, metric.gives()))
     return {score.metric.partition(".")[2] or score.metric: score for score in scores}, asked
 
 

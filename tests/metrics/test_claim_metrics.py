@@ -63,8 +63,8 @@ def test_the_mode_chooses_the_scale(name: str, mode: str, scale: Any) -> None:
     assert [question.scale for question in rated(asked)] == [scale]
 
 
-@pytest.mark.parametrize(("claim", "tokens"), [("It boils fast.", 3), ("北京是中国的首都。", 8)])
-def test_a_row_has_the_length_of_its_claim_in_words(claim: str, tokens: int) -> None:
+@pytest.mark.parametrize(("claim", "tokens"), [("It boils fast within two minutes.", 8), ("北京是中国的首都。", 8)])
+def test_a_row_has_the_length_of_its_claim_in_tokens(claim: str, tokens: int) -> None:
     score, _ = weigh(metric(), record(), script([claim], "yes"))
     assert [row["tokens"] for row in rows(score)] == [tokens]
 
@@ -140,6 +140,8 @@ def test_the_reason_for_all_claims_is_kept() -> None:
 
     score, _ = weigh(metric(include_reasoning=True), record(), answer)
     assert (score.reason, score.verdicts[0].reason) == ("all is there", "it says so")
+    assert score.detail["reasoning"] == ["One.: it says so", "all is there"]
+    assert "reasoning" not in weigh(metric(), record(), answer)[0].detail
 
 
 @BOTH
@@ -193,6 +195,7 @@ def test_a_part_that_cannot_be_read_makes_the_score_partial(name: str) -> None:
     score, asked = weigh(metric(name), record(LONG), answer)
     assert (score.status, score.value, score.unjudged) == ("partial", 1.0, 0)
     assert score.reason == "not all claims: it timed out"
+    assert score.detail["extraction_failed"] is True
     assert len(score.verdicts) == len(written(asked)) - 1
 
 
@@ -261,7 +264,7 @@ def test_a_row_tells_what_a_reader_needs() -> None:
     score, _ = weigh(metric(), record(), script(Written((unit,)), "yes"))
     assert rows(score) == [
         {
-            "claim": "r/claim/1", "text": "The kettle is steel.", "tokens": 4, "part": 1, "confidence": 0.7,
+            "claim": "r/claim/1", "text": "The kettle is steel.", "tokens": 5, "part": 1, "confidence": 0.7,
             "verdict": "ACCEPTED", "raw_score": 1,
         }
     ]  # fmt: skip

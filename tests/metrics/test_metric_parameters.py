@@ -10,7 +10,8 @@ from material import columns, record
 
 from ragstone import metrics
 from ragstone.errors import ConfigError
-from ragstone.metrics import blocks, catalogue, find, suites
+from ragstone.metrics import blocks, catalogue, elsewhere_said, find, groups, suites
+from ragstone.metrics.words import GROUPS
 from ragstone.questions import TASKS, Rate
 
 EVERY = pytest.mark.parametrize("name", sorted(catalogue()))
@@ -40,15 +41,29 @@ def test_suites_hold_their_metrics() -> None:
 def test_blocks_name_each_metric_and_its_other_names() -> None:
     """``relevance`` is accepted for claim relevance; every name is its own block."""
     assert blocks()["relevance"] == "claim_relevance"
+    assert find("relevance") is find("claim_relevance")
     assert all(blocks()[name] == name for name in catalogue())
+
+
+def test_metrics_are_listed_by_what_a_user_asks() -> None:
+    """Every metric is in one group, in the order of the questions, and the groups that have none are left out."""
+    found = groups()
+    assert [metric.name for metric in found["Is it true to the passages?"]][:2] == ["grounding", "groundedness"]
+    assert list(found) == [group for group in GROUPS if group in found]
+    assert sorted(metric.name for members in found.values() for metric in members) == sorted(catalogue())
+
+
+def test_names_in_other_tools_say_whose_they_are() -> None:
+    assert elsewhere_said(find("grounding")) == "faithfulness (RAGAS, DeepEval, LlamaIndex), hallucination (Phoenix)"
+    assert elsewhere_said(find("nugget_relevance")) == ""
 
 
 def test_an_unknown_metric_is_refused_with_the_closest() -> None:
     with pytest.raises(
-        ConfigError, match=r"no metric 'groundin'; did you mean 'grounding'\? metrics: answer_"
+        ConfigError, match=r"no metric 'groundin'; did you mean 'grounding'\? metrics: abstention, "
     ) as error:
         find("groundin")
-    assert "suites: auto, all" in str(error.value)
+    assert "suites: auto, abstention, all" in str(error.value)
     with pytest.raises(ConfigError, match="no metric 'zzz'; metrics: "):
         find("zzz")
     with pytest.raises(ConfigError, match=r"no metric 'trace.adherence'; did you mean 'trace'"):
@@ -60,9 +75,10 @@ def test_an_unknown_metric_is_refused_with_the_closest() -> None:
     [
         ("faithfulness", "the metric here is grounding (share of the response's claims that the contexts support)"),
         ("Hallucination", "grounding (its opposite: "),
-        ("answer-correctness", "nugget_recall (share of the facts "),
-        ("context_recall", "nugget_recall (of the response; recall of the contexts alone is not measured)"),
-        ("relevance", "answer_relevance (how far the response answers the question, true or not) or context_relevance"),
+        ("correctness", "answer_correctness (F1 of the claims that response and reference have in common)"),
+        ("contextual_recall", "context_recall (share of the reference's claims that the contexts support)"),
+        ("relevancy", "answer_relevance (how far the response answers the question, true or not) or context_relevance"),
+        ("answer relevancy", "answer_relevance (how far the response answers the question, true or not) or claim_"),
         ("completeness", "trace (in its column trace.completeness)"),
     ],
 )
@@ -74,15 +90,14 @@ def test_the_name_of_another_tool_is_told_what_it_is_here(name: str, said: str) 
 
 @EVERY
 def test_each_metric_says_what_it_is(name: str) -> None:
-    """A title of one line, needs that are fields of a record, tasks that exist, some suite."""
+    """A title of one line, needs that are fields of a record, tasks that exist, calls if it has any, some suite."""
     kind = find(name)
     assert kind.title
     assert "\n" not in kind.title
-    assert set(kind.needs) <= {"question", "response", "contexts", "reference"}
-    assert kind.asks
+    assert set(kind.needs) <= {"question", "response", "contexts", "reference", "nuggets"}
     assert set(kind.asks) <= set(TASKS)
     assert kind.suites
-    assert kind.calls >= 1
+    assert (kind.calls >= 1) == bool(kind.asks)
     parameters = kind().parameters()
     assert {*kind.fixed, "enabled", "on_empty", "threshold"} <= set(parameters)
     assert list(parameters) == sorted(parameters)
@@ -146,7 +161,7 @@ def test_the_batch_that_is_wanted_is_asked_for(name: str) -> None:
     """With the last question, the one whose verdicts make the score; unless set, it is the judge's own."""
     script = {"claims": ["A."], "nuggetize": ["A."], "importance": "vital", "support": "1", "relevance": "1",
               "assign": "support"}  # fmt: skip
-    for wanted in (0, 25):
+    for wanted in (0, 25, "all"):
         _, asked = columns(find(name)().with_parameters({"batch": wanted}), record(), script)
         assert isinstance(asked[-1], Rate)
         assert asked[-1].batch == wanted
@@ -163,7 +178,8 @@ def test_a_claim_metric_has_a_threshold(name: str) -> None:
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [("max_claims", -1), ("max_claims", 1.5), ("max_claims", True), ("max_claims", "9"), ("part_tokens", 9),
-     ("part_tokens", None), ("batch", -1), ("include_reasoning", 1), ("include_reasoning", "yes")],
+     ("part_tokens", None), ("batch", -1), ("batch", "half"), ("max_claims", "all"),
+     ("include_reasoning", 1), ("include_reasoning", "yes")],
 )  # fmt: skip
 def test_claim_parameters_of_the_wrong_kind_are_refused(name: str, parameter: str, value: Any) -> None:
     assert refusal(name, {parameter: value}).startswith(f"{name}.{parameter}: invalid value {value!r}; expected ")

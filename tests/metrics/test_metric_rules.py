@@ -10,11 +10,14 @@ from material import DOWN, EVERYTHING_DOWN, made, nobody, record, weigh
 
 from ragstone.metrics import catalogue
 from ragstone.metrics.base import Metric, ask
-from ragstone.questions import GRADE_0_3, Rate, Rated
-from ragstone.types import TRIVIAL, Record, Unit, Verdict
+from ragstone.questions import GRADE_0_3, Question, Rate, Rated
+from ragstone.types import TRIVIAL, Nugget, Record, Unit, Verdict
 
 METRICS = sorted(catalogue().items())
 BY_NAME = pytest.mark.parametrize("metric", [made(name) for name, _ in METRICS], ids=[name for name, _ in METRICS])
+BY_JUDGE = pytest.mark.parametrize(
+    "metric", [made(name) for name, kind in METRICS if kind.asks], ids=[name for name, kind in METRICS if kind.asks]
+)
 FINE = {
     "claims": ["One.", "Two."], "nuggetize": ["One.", "Two."], "importance": "vital", "support": "yes",
     "assign": "support", "relevance": "yes", "response_support": "2", "rubric": "yes",
@@ -23,16 +26,23 @@ FINE = {
         "support": {f"resp_s{n}": ["doc_0_s0"] for n in range(3)},
     },
 }  # fmt: skip
-GRADED = {**FINE, "support": "3", "relevance": "3"}
+CITED = "The kettle is steel [1]. It boils fast [2]. It costs ten [1]."
 
 
-def good_script(metric: Metric) -> dict[Any, Any]:
-    return FINE if "claims" in metric.asks else GRADED
+def good_script(question: Question[Any]) -> Any:
+    """The best label of the question's own scale."""
+    return question.scale.labels[-1] if isinstance(question, Rate) else FINE[question.task]
 
 
-def with_field(name: str, value: str | None) -> Record:
+def full(metric: Metric, *texts: str) -> Record:
+    """A record that has everything that the metric needs; a bank only where it is needed, since it saves questions."""
+    cited = (CITED,) if metric.unit == "citation" else ()
+    return record(*(texts or cited), nuggets=(Nugget("One."),) if "nuggets" in metric.needs else None)
+
+
+def with_field(metric: Metric, name: str, value: str | None) -> Record:
     changed: dict[str, Any] = {name: value}
-    return replace(record(), **changed)
+    return replace(full(metric), **changed)
 
 
 def verdict(value: float | None, *, trivial: bool = False, failure: str = "") -> Verdict:
@@ -40,12 +50,12 @@ def verdict(value: float | None, *, trivial: bool = False, failure: str = "") ->
     return Verdict(Unit("r/claim/1", "claim", "x"), label, value, "j", failure=failure)
 
 
-@BY_NAME
+@BY_JUDGE
 def test_a_full_record_is_scored(metric: Metric) -> None:
     """With everything there and every verdict best the value is 1, and low and high agree."""
-    score, asked = weigh(metric, record(), good_script(metric))
+    score, asked = weigh(metric, full(metric), good_script)
     assert (score.value, score.status, score.low, score.high, score.unjudged) == (1.0, "scored", 1.0, 1.0, 0)
-    assert (score.metric, score.record, score.signature) == (metric.run_scores()[0], "r", "")
+    assert (score.metric, score.record, score.signature) == (metric.score_name(metric.gives()[0]), "r", "")
     assert score.asked == sum(not v.trivial for v in score.verdicts) > 0
     assert {question.task for question in asked} == set(metric.asks)
 
@@ -54,13 +64,15 @@ def test_a_full_record_is_scored(metric: Metric) -> None:
 def test_an_absent_field_is_said_and_costs_nothing(metric: Metric) -> None:
     """Each gives ``missing_field`` by its name, whatever ``on_empty`` says: no value, no call, no bounds."""
     for needed in metric.needs:
-        score, _ = weigh(metric, with_field(needed, None), nobody)
+        score, _ = weigh(metric, with_field(metric, needed, None), nobody)
         assert (score.status, score.value, score.low, score.high) == ("missing_field", None, None, None)
         assert score.reason == f"no {needed}"
         assert score.outcome is None
     score, _ = weigh(replace(metric, on_empty="one"), Record("r"), nobody)
     assert (score.status, score.value) == ("missing_field", None)
-    assert not metric.needs or score.reason == "no " + " and no ".join(metric.needs)
+    assert score.reason == "no " + " and no ".join(
+        metric.needs or ["question" if metric.name == "rubric" else "contexts"]
+    )
 
 
 @BY_NAME
@@ -69,7 +81,7 @@ def test_a_blank_field_is_empty_and_costs_nothing(metric: Metric, blank: str) ->
     for needed in metric.needs:
         if needed == "contexts":
             continue
-        score, _ = weigh(metric, with_field(needed, blank), nobody)
+        score, _ = weigh(metric, with_field(metric, needed, blank), nobody)
         assert (score.status, score.value, score.reason) == ("empty", None, f"blank {needed}")
 
 
@@ -78,7 +90,7 @@ def test_contexts_without_text_are_no_contexts(metric: Metric) -> None:
     """An empty list and blank passages are as good as no contexts."""
     if "contexts" not in metric.needs:
         return
-    for about in (replace(record(), contexts=()), record("A b c.", " ", "\n")):
+    for about in (replace(full(metric), contexts=()), full(metric, "A b c.", " ", "\n")):
         score, _ = weigh(metric, about, nobody)
         assert (score.status, score.reason) == ("missing_field", "no contexts")
 
@@ -87,16 +99,19 @@ def test_contexts_without_text_are_no_contexts(metric: Metric) -> None:
 @pytest.mark.parametrize(("policy", "value"), [("null", None), ("zero", 0.0), ("one", 1.0)])
 def test_on_empty_is_one_policy_for_all(metric: Metric, policy: Any, value: float | None) -> None:
     """The value of an empty record is what the policy says; its status stays ``empty``."""
-    blank = next((needed for needed in metric.needs if needed != "contexts"), "response")
-    score, _ = weigh(replace(metric, on_empty=policy), with_field(blank, " "), nobody)
+    blank = next(
+        (needed for needed in metric.needs if needed != "contexts"), "response" if metric.name == "rubric" else ""
+    )
+    about = with_field(metric, blank, " ") if blank else replace(record(), relevant={})  # of retrieval_ranking alone
+    score, _ = weigh(replace(metric, on_empty=policy), about, nobody)
     assert (score.status, score.value, score.low, score.high) == ("empty", value, value, value)
 
 
-@BY_NAME
+@BY_JUDGE
 def test_a_judge_that_is_down_is_no_zero(metric: Metric) -> None:
     """No verdict at all: no value, any value possible, the cause said, and neither PASSED nor FAILED."""
     script = {**EVERYTHING_DOWN, "claims": DOWN}
-    score, asked = weigh(replace(metric, threshold=0.5, on_empty="one"), record(), script)
+    score, asked = weigh(replace(metric, threshold=0.5, on_empty="one"), full(metric), script)
     assert {question.task for question in asked} <= set(metric.asks), "routes are checked by them before a run"
     assert (score.status, score.value, score.outcome) == ("judge_failed", None, None)
     assert (score.low, score.high) == (0.0, 1.0)
@@ -114,8 +129,8 @@ def test_disabled_asks_nothing(metric: Metric) -> None:
 @BY_NAME
 def test_equal_records_ask_equal_questions(metric: Metric) -> None:
     """Questions are values: asked again about an equal record they are equal and hash alike."""
-    first = weigh(metric, record(), good_script(metric))[1]
-    second = weigh(metric, record(), good_script(metric))[1]
+    first = weigh(metric, full(metric), good_script)[1]
+    second = weigh(metric, full(metric), good_script)[1]
     assert first == second
     assert len({*first, *second}) == len(set(first))
 

@@ -229,6 +229,25 @@ def test_a_gap_is_one_over_ten_points(aspect: str, points: float, begins: str) -
     assert interpretation(aspect, points).startswith(begins)
 
 
+@pytest.mark.parametrize(
+    ("points", "interval", "said"),
+    [
+        (
+            20.0,
+            (-1.0, 41.0),
+            "20.0 points higher nugget by nugget, but the interval includes 0, so this sample cannot tell",
+        ),
+        (4.0, (0.0, 8.0), "no difference shown: the interval includes 0, so this sample cannot tell"),
+        (4.0, (1.0, 8.0), "similar"),
+        (0.0, (0.0, 0.0), "similar"),
+    ],
+)
+def test_a_difference_whose_interval_includes_0_is_not_told_as_one(
+    points: float, interval: tuple[float, float], said: str
+) -> None:
+    assert interpretation("relevance", points, interval) == said
+
+
 def test_each_gap_has_a_meaning_of_its_own() -> None:
     meanings = {interpretation(aspect, points) for aspect in ("groundedness", "relevance") for points in (20, -20)}
     assert len(meanings) == 4

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.analysis.saved import SavedRun
 from ragstone.errors import ConfigError
 from ragstone.output import target as output_target
 from ragstone.output.files import Folder, file_name
@@ -44,6 +45,30 @@ def test_a_run_that_broke_off_leaves_the_earlier_results(tmp_path: Path) -> None
         interrupted()
     assert (tmp_path / "results.jsonl").read_bytes() == b"earlier\n"
     assert (tmp_path / "results.jsonl.partial").read_bytes() == b"{}\n"
+
+
+def test_compressed_results_are_read_as_the_others(tmp_path: Path) -> None:
+    """The last run's form is the one that is there; a comparison reads both alike, and one that is cut off is named."""
+    lines = [orjson.dumps({"id": f"r{number}", "position": number, "scores": []}) for number in range(1, 2001)]
+    for compressed in (False, True, False, True):
+        folder = Folder(tmp_path, cases=False, compressed=compressed)
+        with folder:
+            for line in lines:
+                folder.add("", line)
+        folder.finish({}, {"run": 1, "status": "done"})
+        found = SavedRun(tmp_path)
+        name = "results.jsonl.zst" if compressed else "results.jsonl"
+        assert found.path.name == name
+        assert [path.name for path in tmp_path.glob("results*")] == [name]
+        assert [result["id"] for result in found.results()] == [f"r{number}" for number in range(1, 2001)]
+        last = found.find("r2000")
+        assert last is not None
+        assert last["position"] == 2000
+    path = tmp_path / "results.jsonl.zst"
+    assert path.stat().st_size < sum(map(len, lines)) / 3
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(ConfigError, match=r"results\.jsonl\.zst: cannot be read"):
+        list(SavedRun(tmp_path).results())
 
 
 def test_summary_and_run_are_written_readably(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ragstone.questions import ANSWERED as ANSWERED_OR_NOT
 from ragstone.questions import (
     GRADE_0_2,
     GRADE_0_3,
@@ -11,7 +12,10 @@ from ragstone.questions import (
     LIKERT,
     SUPPORT_2,
     SUPPORT_3,
+    SUPPORT_CONTRADICT,
     YES_NO,
+    EarlierTurn,
+    EarlierTurns,
     Question,
     Rate,
     Trace,
@@ -69,6 +73,13 @@ CASES: dict[str, Question[Any]] = {
     "support-grade_0_3-evidence-skippable-reasons": Rate(
         "support", SENTENCES, GRADE_0_3, passages=PASSAGES, evidence=True, skippable=True, reasons=True
     ),
+    "support-support_contradict-evidence-reasons": Rate(
+        "support", CLAIMS, SUPPORT_CONTRADICT, passages=PASSAGES, evidence=True, reasons=True
+    ),
+    "support-support3-evidence-skippable": Rate(
+        "support", SENTENCES, SUPPORT_3, passages=PASSAGES, evidence=True, skippable=True
+    ),
+    "relevance-answered-reasons": Rate("relevance", RESPONSE, ANSWERED_OR_NOT, QUESTION, reasons=True),
     "response_support-grade_0_2-evidence": Rate(
         "response_support", RESPONSE, GRADE_0_2, passages=PASSAGES, evidence=True
     ),
@@ -122,7 +133,7 @@ CASES: dict[str, Question[Any]] = {
         reasons=True,
         response="Bern, I think.",
         reference="Bern",
-        history="user: Where do you live?",
+        history=EarlierTurns((EarlierTurn("user", "Where do you live?"),)),
     ),
     "rubric": Rate("rubric", CRITERIA[:1], YES_NO, response="Bern, I think."),
     "rubric-steps": Write("rubric", "step", "", criterion=CRITERIA[0], fields=("question", "response"), most=10),
@@ -135,6 +146,8 @@ STYLED: dict[str, Question[Any]] = {
     "support": Rate("support", SENTENCES, YES_NO, passages=PASSAGES, evidence=True, skippable=True),
     "relevance": Rate("relevance", CLAIMS, GRADE_0_3, QUESTION),
     "importance": Rate("importance", NUGGETS, IMPORTANCE, QUESTION),
+    "support-three_way": Rate("support", SENTENCES, SUPPORT_3, passages=PASSAGES, skippable=True),
+    "relevance-answered": Rate("relevance", RESPONSE, ANSWERED_OR_NOT, QUESTION),
     "response_support": Rate("response_support", RESPONSE, GRADE_0_2, passages=PASSAGES),
     "response_support-second": Rate("response_support", RESPONSE, GRADE_0_2, passages=PASSAGES, wording=2),
 }

@@ -80,7 +80,9 @@ def styled() -> dict[str, tuple[Question[Any], Choice]]:
         found[f"styles/assign-{style}.ru-yaml"] = ASSIGNED, Choice(f"{style}.ru", format="yaml")
     for name, question in STYLED.items():
         for style in ("no_reasoning", "short_cot", "long_cot"):
-            if prompts.stem(style, "") in {e.name for e in prompts.entries() if e.task == question.task}:
+            if prompts.stem(style, form_of(cast("Any", question))) in {
+                e.name for e in prompts.entries() if e.task == question.task
+            }:
                 for language in ("", ".ru"):
                     found[f"styles/{name}-{style}{language}"] = question, Choice(style + language)
     for name in RUSSIAN:
@@ -92,7 +94,8 @@ RUSSIAN = (
     "claims-later_part", "nuggetize-answer-later_round", "nuggetize-passages-later_window", "importance-reasons",
     "support-yes_no-evidence-reasons", "assign-support3-evidence-reasons",
     "response_support-grade_0_2-evidence-reasons", "response_support-grade_0_2-second-evidence-reasons",
-    "relevance-passage-grade_0_3-evidence-reasons", "trace", "rubric-evidence-reasons", "rubric-steps",
+    "relevance-passage-grade_0_3-evidence-reasons", "trace", "support-support_contradict-evidence-reasons",
+    "relevance-answered-reasons", "rubric-evidence-reasons", "rubric-steps",
 )  # fmt: skip
 STYLES = styled()
 

@@ -9,6 +9,7 @@ import pytest
 
 from ragstone.prompts import entries, parse, split
 from ragstone.prompts.choice import Choice
+from ragstone.prompts.material import form_of
 from ragstone.prompts.rubric import rubric_of
 from ragstone.questions import SCALES, Rate, Task, Trace
 from ragstone.types import TRIVIAL, Passage, Scale, Unit
@@ -28,8 +29,10 @@ def test_every_prompt_gives_its_own_words() -> None:
         style, form = split(template.task, template.name)
         text = " ".join(template.text.split())
         task = cast("Task", template.task)
-        for scale in SCALES[task]:
-            found = rubric_of(question(task, scale, 2 if form else 1), Choice(styles={task: style}))
+        for asked in (question(task, scale, 2 if form == "second" else 1) for scale in SCALES[task]):
+            if form_of(asked) != form:
+                continue
+            found, scale = rubric_of(asked, Choice(styles={task: style})), asked.scale
             assert {label for label, _ in found.labels} - {TRIVIAL} == set(scale.labels), template.id
             assert all(f'- "{label}": {meaning}' in text for label, meaning in found.labels), template.id
             assert not any("Exactly one" in rule or "Ровно" in rule for rule in found.rules), template.id

@@ -22,7 +22,7 @@ from ragstone.questions import TASKS
 
 FOLDER = Path(prompts.__file__).parent
 PACKAGED = sorted(FOLDER.glob("*/*.md"))
-QUESTIONS = [path for path in PACKAGED if path.parent.name not in ("formats", "repair")]
+QUESTIONS = [path for path in PACKAGED if path.parent.name not in ("formats", "history", "repair")]
 REPAIRS = ("default", "labels", "trace")
 GOOD = "---\ntask: t\nstyle: s\nversion: 1\nbatch: 3\nsource: own\n---\n=== system ===\nS {{ a }}\n=== user ===\nU\n"
 
@@ -78,7 +78,8 @@ def test_the_russian_pack_has_what_the_english_one_has() -> None:
         }
 
     assert names("ru") == names("")
-    for task, style in names("ru") - {("formats", fmt) for fmt in FORMATS} - {("repair", n) for n in REPAIRS}:
+    shared = {("history", "default")} | {("formats", fmt) for fmt in FORMATS} | {("repair", n) for n in REPAIRS}
+    for task, style in names("ru") - shared:
         english, russian = prompts.load(task, style), prompts.load(task, f"{style}.ru")
         assert (russian.formats, russian.batch, russian.gives) == (english.formats, english.batch, english.gives)
 

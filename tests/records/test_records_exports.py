@@ -190,6 +190,88 @@ def test_contexts_are_what_the_model_saw(spans: list[tuple[str, str, str, int, s
     assert joined(*made, ROOT)[0] == list(contexts)
 
 
+def only(*spans: dict[str, Any]) -> Record:
+    """The record of one trace."""
+    with open_records(spans) as source:
+        (record,) = source
+    assert isinstance(record, Record)
+    return record
+
+
+def told(*records: Any) -> list[tuple[str | None, str | None, str]]:
+    return [(one.question, one.response, "".join(passage.text for passage in one.contexts or ())) for one in records]
+
+
+A = span("a", "RETRIEVER", "root", at=1, retrieval_documents=found("A"))
+LLM = span("llm", "LLM", "root", at=3, output_value="r")
+LATER = span("z", "RETRIEVER", "root", at=9, retrieval_documents=found("Z"))
+
+
+@pytest.mark.parametrize("kind", ["EVALUATOR", "GUARDRAIL"])
+def test_an_evaluation_is_no_part_of_the_answer(kind: str) -> None:
+    """Neither what its model says nor what it retrieves, though both are later than the answer."""
+    root = span("root", "CHAIN", input_value="q")
+    spans = [span("e", kind, "root", at=8), span("g", "LLM", "e", at=9, output_value="5/5")]
+    assert told(only(root, A, LLM, *spans, {**LATER, "parent_id": "e"})) == [("q", "r", "A")]
+
+
+def test_what_is_retrieved_after_the_answer_is_no_evidence() -> None:
+    """Where a model gave that answer; a model that rewrote the question before gave another."""
+    record = only(ROOT, A, LLM, LATER)
+    assert told(record) == [("q", "r", "A")]
+    assert record.notes == ("contexts: a retriever span after the answer, left out",)
+    rewriting = span("llm", "LLM", "root", at=1, output_value="q, rewritten")
+    assert told(only(ROOT, rewriting, LATER)) == [("q", "r", "Z")]
+
+
+def test_two_questions_in_one_trace_are_two_records() -> None:
+    """Each with its own passages and at its own span; a step beside the one root that retrieved is no question."""
+    second = span("second", "CHAIN", at=8, input_value="q2", output_value="r2")
+    with open_records([ROOT, A, second, {**LATER, "parent_id": "second"}]) as source:
+        records = [record for record in source if isinstance(record, Record)]
+        assert source.recognised == ("OpenInference spans: 1 trace, 2 records",)
+    assert told(*records) == [("q", "r", "A"), ("q2", "r2", "Z")]
+    assert [record.meta["origin"]["span"] for record in records] == ["root", "second"]
+    assert "trace: several root spans with retrievers, a record each" in records[0].notes
+    intent = span("intent", "CHAIN", input_value="which topic?", output_value="tea")
+    assert told(only(intent, ROOT, A, LLM)) == [("q", "r", "A")]
+    alone = span("a", "RETRIEVER", input_value="q", output_value="A")
+    assert told(only(alone, span("llm", "LLM", at=3, input_value="q", output_value="r"))) == [("q", "r", "A")]
+
+
+def test_spans_that_failed_gave_nothing_or_came_twice() -> None:
+    """A failed retriever is noted; a reranker that keeps nothing leaves nothing; a span that is sent again is one."""
+    failed = span("b", "RETRIEVER", "root", at=2) | {"status": {"status_code": "ERROR"}}
+    assert only(ROOT, A, failed).notes == ("trace: a span that failed is in it",)
+    nothing = span("k", "RERANKER", "root", at=2)
+    nothing["attributes"]["reranker.output_documents"] = []
+    assert only(ROOT, A, nothing).contexts == ()
+    again = only(ROOT, A, A, ROOT)
+    assert (told(again), again.notes) == ([("q", "r", "A")], ())
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"retrieval_documents": json.dumps(found("A", "B"))},
+        {"output_value": json.dumps([[{"page_content": "A"}, 0.9], [{"page_content": "B"}, 0.8]])},
+        {"output_value": json.dumps({"ids": [["1", "2"]], "documents": [["A", "B"]], "distances": [[0.1, 0.2]]})},
+    ],
+    ids=["JSON", "with scores", "columns"],
+)
+def test_documents_are_found_in_what_stores_return(said: dict[str, Any]) -> None:
+    assert joined(ROOT, span("a", "RETRIEVER", "root", **said))[0] == ["A", "B"]
+
+
+def test_an_output_that_is_an_error_is_no_answer() -> None:
+    """And one that is other JSON is said to be."""
+    root = span("root", "CHAIN", input_value="q", output_value='{"error": "timeout"}')
+    assert joined(root, A)[1].endswith("1 failed before an answer: set aside")
+    pieces = '[{"answer": "At "}, {"answer": "70"}]'
+    record = only(span("root", "CHAIN", input_value="q", output_value=pieces), A)
+    assert (record.response, record.notes) == (pieces, ("response: JSON, read as it is",))
+
+
 def test_one_text_of_a_retriever_is_a_passage() -> None:
     """What is no list is not lost, and odd times and numbers break nothing."""
     odd = span("a", "RETRIEVER", "root", output_value="All that was found.")
@@ -214,6 +296,7 @@ def test_of_two_retrievers_the_reranked_is_replaced() -> None:
     [
         ([ROOT], "1 without a retriever span"),
         ([span("a", "RETRIEVER", retrieval_documents=found("A"))], "1 without an answer"),
+        ([span("a", "RETRIEVER", input_value="q", output_value="A")], "1 without an answer"),
         (
             [{**ROOT, "attributes": {}, "status": {"status_code": "ERROR"}}, span("a", "RETRIEVER", "root")],
             "1 failed be",
@@ -249,6 +332,14 @@ def test_documents_of_the_root_are_evidence_and_its_chunks_are_not() -> None:
         contexts, told = joined({**ROOT, "attributes": {**ROOT["attributes"], "output.value": other}})
         assert not contexts
         assert "1 without a retriever span" in told
+
+
+def test_a_span_of_langfuse_that_is_named_retrieve_is_a_retriever() -> None:
+    """Its older SDKs know no such type; any other span is none."""
+    row = {**plain_rows(EXPORTS / "langfuse-traces.json")[0]["data"][0], "output": "r"}
+    made = {"traceId": "t1", "type": "SPAN", "startTime": row["timestamp"], "output": [{"page_content": "A"}]}
+    for name, shown in (("Retrieve docs", "A"), ("plan", "")):
+        assert told(only({**row, "observations": [{**made, "id": "o", "name": name}]})) == [(QUESTION, "r", shown)]
 
 
 def test_a_list_of_langfuse_traces_has_the_ids_of_its_observations_alone() -> None:
@@ -332,6 +423,91 @@ def test_results_of_frameworks_go_in_as_they_are() -> None:
         assert "embedding" not in str(record.meta)
 
 
+def said(role: str, content: Any, **more: Any) -> dict[str, Any]:
+    return {"role": role, "content": content, **more}
+
+
+USER, ASSISTANT, FOUND = said("user", "q"), said("assistant", "r"), said("tool", "A")
+IMAGE = said("user", [{"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}}])
+
+
+@pytest.mark.parametrize(
+    ("messages", "read"),
+    [
+        ([USER, FOUND, ASSISTANT, said("user", "q2")], ("q", "r", "A")),
+        ([USER, ASSISTANT, IMAGE, said("assistant", "a cat")], "without a text of the user"),
+        ([said("user", [{"type": "text", "text": "q"}, *IMAGE["content"]]), ASSISTANT], ("q", "r", "")),
+        ([USER, said("assistant", "Let me look.", tool_calls=[{}]), FOUND], "without an answer of the assistant"),
+        ([USER, said("user", [{"type": "tool_result", "content": [{"type": "text", "text": "A"}]}]), ASSISTANT],
+         ("q", "r", "A")),
+        ([USER, said("tool", "[]"), ASSISTANT], ("q", "r", "")),
+        ([USER, said("assistant", "r", retrieval_context=["A"])], ("q", "r", "A")),
+        ([{"from": "human", "value": "q"}, {"from": "gpt", "value": "r"}], ("q", "r", "")),
+    ],
+    ids=["ends with the user", "image", "text and image", "ends with a tool", "Anthropic", "nothing found", "deepeval",
+         "ShareGPT"],
+)  # fmt: skip
+def test_a_conversation_is_its_last_whole_exchange(messages: list[Any], read: Any) -> None:
+    """A question is never joined with the answer to another; what is left out is said."""
+    with open_records([{"messages": messages}, {"messages": [said("user", "q9"), said("assistant", "r9")]}]) as source:
+        *first, last = [record for record in source if isinstance(record, Record)]
+        line = source.recognised[0]
+    assert told(last) == [("q9", "r9", "")]
+    assert told(*first) == ([] if isinstance(read, str) else [read])
+    assert line.endswith("2 records" if first else f"1 record; 1 {read}: set aside")
+    unread = "conversation: later user turns have no answer; the last exchange before them is read"
+    assert (unread in [note for record in first for note in record.notes]) == (messages[-1].get("content") == "q2")
+
+
+@pytest.mark.parametrize(
+    ("components", "contexts"),
+    [
+        ({"a": "AB", "ranker": "B"}, "B"),
+        ({"a": "A", "b": "B", "joiner": "BA"}, "BA"),
+        ({"a": "A", "b": "B"}, "AB"),
+    ],
+    ids=["ranker", "joiner", "two retrievers"],
+)
+def test_documents_of_haystack_are_what_the_model_saw(components: dict[str, str], contexts: str) -> None:
+    """Of several replies the first is read; they are answers to choose from, not parts of one."""
+    made = {name: {"documents": [{"id": t, "content": t} for t in texts]} for name, texts in components.items()}
+    record = only({**made, "llm": {"replies": ["r", "other"]}, "query": "q"})
+    assert told(record) == [("q", "r", contexts)]
+    assert "response: the first of several replies" in record.notes
+
+
+def test_what_deepeval_joined_is_split_and_said() -> None:
+    row = {"input": "q", "actual_output": "r", "retrieval_context": "A|B"}
+    assert only(row).notes[0] == "contexts: split at each |, by which deepeval's CSV joins passages"
+
+
+@pytest.mark.parametrize("written", [json.dumps, str])
+def test_contexts_that_are_a_list_in_a_text_are_a_list(written: Any) -> None:
+    """As JSON or as Python prints it; a text that only begins like one stays a passage."""
+    for passages in (["It's A", 'B "b"'], [{"id": "1", "text": "A"}], []):
+        record = only({**RECORD, "contexts": written(passages)})
+        assert (len(record.contexts or ()), len(record.notes)) == (len(passages), 1)
+        assert "contexts: a list written as a text, read as a list" in record.notes
+    for text in ("[1] A passage", "[sic] 'A'", "[1, 2]"):
+        assert told(only({**RECORD, "contexts": text})) == [("q", "r", text)]
+
+
+def test_printed_absences_and_arrays_of_a_table_are_no_passages(tmp_path: Path) -> None:
+    """None and nan in a column of lists are nothing; a printed array cannot be told apart and is refused."""
+    (tmp_path / "t.csv").write_text("question,response,contexts\nq,r,None\nq,r,nan\nq,r,\"[None, 'A']\"\n")
+    with open_records(tmp_path / "t.csv") as source:
+        assert told(*source) == [("q", "r", ""), ("q", "r", ""), ("q", "r", "A")]
+    for cell in (
+        "[Document(metadata={}, page_content='A')]",
+        "array(['A', 'B'], dtype=object)",
+        "[array(['A', 'B'], dtype=object)]",
+        "['A' 'B']",
+    ):
+        (tmp_path / "t.csv").write_text(f'question,response,contexts\nq,r,"{cell}"\n')
+        with pytest.raises(RecordError, match="field 'contexts': not JSON, and "):
+            list(open_records(tmp_path / "t.csv"))
+
+
 RECORD = {"id": "a", "question": "q", "response": "r", "contexts": ["c"]}
 
 
@@ -402,16 +578,27 @@ def test_names_are_matched_in_any_spelling() -> None:
 
 
 def test_a_near_miss_is_suggested() -> None:
-    """The one column that could be a field that no record has."""
-    for row, meant in (
-        ({"question": "q", "response": "r", "retrievedDocs": ["c"]}, "contexts=retrievedDocs"),
-        ({"contexts": ["c"], "response": "r", "customer_query": "q"}, "question=customer_query"),
-        ({"question": "q", "response": "r", "retrieval": {"query": "q", "docs": ["c"]}}, "contexts=retrieval.docs"),
+    """The one column that could be a field that no record has; for a question the topics, where an id is a topic's."""
+    topics = "no question; did you mean --topics FILE (questions by topic)?"
+    answer = {"answer": [{"text": "r", "citations": []}], "references": []}
+    docs = "no contexts; did you mean --field contexts="
+    for row, said in (
+        ({"question": "q", "response": "r", "retrievedDocs": ["c"]}, f"{docs}retrievedDocs?"),
+        (
+            {"contexts": ["c"], "response": "r", "customer_query": "q"},
+            "no question; did you mean --field question=customer_query?",
+        ),
+        ({"question": "q", "response": "r", "retrieval": {"query": "q", "docs": ["c"]}}, f"{docs}retrieval.docs?"),
         ({"question": "q", "response": "r", "docs_a": ["c"], "docs_b": ["c"]}, ""),
+        ({"contexts": ["c"], "metadata": {"run_id": "x", "narrative_id": 7}, **answer}, topics),
+        ({"contexts": ["c"], "response": "r", "query_id": "7"}, topics),
+        ({"contexts": ["c"], "response": "r"}, ""),
+        ({"question": "q", "response": "r", "reference_contexts": ["c"]}, ""),
     ):
         with open_records([{"id": "a", **row}]) as source:
-            said = f"no {meant.partition('=')[0]}; did you mean --field {meant}?"
-            assert survey(source).near_misses == ((said,) if meant else ())
+            assert survey(source).near_misses == ((said,) if said else ())
+    with open_records([{"train": [RECORD], "test": [RECORD]}]) as source:
+        assert survey(source).near_misses == ("no records; did you mean --records train[]?",)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ def test_of_two_candidates_for_a_field_is_said_which_was_taken() -> None:
     """By name, so that it can be counted; not of ids, of equal ones, or of what could not be the field."""
     record = record_of({"id": "a", "qid": "b", "query": "q", "topic": "t", "output": "r", "answer": "r", "prompt": 1})
     assert record.notes == ("question: read from 'query'; 'topic' also fits and is kept as meta",)
+    assert record_of({"id": "a", "question": "q", "topic": "what to group by"}).notes == ()
     record = record_of({"id": "a", "contexts": ["x"], "documents": ["y"], "passages": [3]})
     assert record.contexts == (Passage("1", "x", 1),)
     assert record.notes == ("contexts: read from 'contexts'; 'documents' also fits and is kept as meta",)
@@ -205,6 +206,24 @@ def test_nuggets_keep_what_they_bring() -> None:
     assert record.notes == ("nuggets: a blank one, left out",)
 
 
+@pytest.mark.parametrize(
+    ("nugget", "sources"),
+    [
+        ({"docids": ["a", 7, "a"]}, ("a", "7")),
+        ({"references": [{"doc_id": "a", "text": "x"}, {"quality": 1}, None]}, ("a",)),
+        ({"sources": "a"}, ("a",)),
+        ({"docids": {"x": 1}, "references": [True]}, ()),
+    ],
+)
+def test_nuggets_name_the_passages_they_come_from(nugget: dict[str, Any], sources: tuple[str, ...]) -> None:
+    """Of nuggets that say the same the ids are joined; of an AutoJudge question those of its answers count too."""
+    record = record_of({"id": "a", "nuggets": [{"text": "x", **nugget}, {"text": "X", "docids": ["b"]}]})
+    assert [one.sources for one in record.nuggets or ()] == [(*sources, "b")]
+    answers = [{"answer": "x", **nugget}]
+    asked = {"query_id": "1", "nugget_bank": [{"question": "Who?", "docids": ["q"], "answers": answers}]}
+    assert [one.sources for one in record_of(asked).nuggets or ()] == [("q", *sources)]
+
+
 def test_a_trec_answer_becomes_text_and_citations() -> None:
     """Sentences are joined by one space; each has a span and the ids that its numbers point to."""
     record = record_of(
@@ -217,12 +236,12 @@ def test_a_trec_answer_becomes_text_and_citations() -> None:
         }
     )  # fmt: skip
     assert (record.id, record.question, record.response) == ("12", "Why?", "One é. Two.  🪨 three")
-    assert [citation.passages for citation in record.citations] == [("d2", "d1"), (), ("d2", "x", "d1")]
+    assert [citation.passages for citation in record.citations] == [("d2", "d1"), (), ("d2", "[5]", "x", "d1")]
     assert record.response is not None
     spans = [record.response[c.span.start : c.span.end] for c in record.citations]
     assert spans == ["One é.", "Two. ", "🪨 three"]
     assert record.meta == {"run_id": "r", "references": ["d1", "d2"], "response_length": 5}
-    assert record.notes == ("response: a citation that points to nothing, left out",)
+    assert record.notes == ("response: a citation that points to nothing",)
 
 
 def test_citations_point_into_the_contexts_where_there_are_no_references() -> None:
@@ -275,6 +294,17 @@ def test_blocks_become_overrides() -> None:
     }  # fmt: skip
     assert record.meta == {"relevance": 0.7}
     assert record_of({"id": "a", "grounding": {"x": 1}}).meta == {"grounding": {"x": 1}}
+
+
+@pytest.mark.parametrize("other", [{"score": 3}, {"grounding": 0.5}, {"grounding": {}, "score": 1}, {}])
+def test_an_eval_object_of_blocks_is_overrides(other: dict[str, Any]) -> None:
+    """One that holds anything else is a user's own and stays in meta."""
+    row = {"id": "a", "eval": {"grounding": {"x": 1}, "relevance": {"y": 2}}}
+    record = record_of(row, blocks=BLOCKS)
+    assert record.overrides == {"grounding": {"x": 1}, "claim_relevance": {"y": 2}}
+    assert record.meta == {}
+    own = record_of({"id": "a", "eval": other}, blocks=BLOCKS)
+    assert (own.overrides, own.meta) == ({}, {"eval": other})
 
 
 def test_a_parameter_given_two_values_is_an_error() -> None:

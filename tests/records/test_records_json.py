@@ -140,9 +140,10 @@ def test_utf16_is_named(tmp_path: Path, data: Any, name: Any) -> None:
 
 def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
     """They are refused when the source is opened, by name."""
+    (tmp_path / "empty").mkdir()
     for path, message in [
         (tmp_path / "none.jsonl", "no such file"),
-        (tmp_path, "this is a directory"),
+        (tmp_path / "empty", "there is no file in this directory"),
         ("a\0b", "not a file name"),
         (written(tmp_path, b"hello, world", "x.txt"), "the format of '.txt' is not known; supported are .jsonl"),
         (written(tmp_path, b"hello", "noext"), "the format cannot be told"),

@@ -413,7 +413,15 @@ def test_the_survey_counts_what_is_there() -> None:
     ]
     found = survey(open_records(rows, on_error="skip"))
     assert (found.name, found.records, found.set_aside, found.total) == ("records", 4, 1, 5)
-    assert found.present == {"question": 2, "response": 2, "contexts": 1, "reference": 1, "nuggets": 1, "citations": 1}
+    assert found.present == {
+        "question": 2,
+        "response": 2,
+        "contexts": 1,
+        "reference": 1,
+        "nuggets": 1,
+        "citations": 1,
+        "relevant": 0,
+    }
     assert (found.renamed, found.duplicates, found.overridden) == (2, {"a": 3}, 1)
     assert [(note.text, note.count, note.example) for note in found.notes] == [
         ("contexts: a blank passage", 2, "records item 1"),

@@ -16,8 +16,8 @@ from live_run import served
 from ragstone import api, evaluate
 from ragstone.analysis.run import find_run
 from ragstone.errors import ConfigError
-from ragstone.render.html.build import ROWS
 from ragstone.render.html.live import Live
+from ragstone.render.html.served_run import ROWS
 from ragstone.store.database import ResultRow, Store
 from ragstone.testing import ScriptedJudge
 
@@ -31,10 +31,13 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         yield server
 
 
-def ask(live: Live, path: str, method: str = "GET", host: str | None = None) -> tuple[int, dict[str, str], bytes]:
+def ask(
+    live: Live, path: str, method: str = "GET", host: str | None = None, **more: Any
+) -> tuple[int, dict[str, str], bytes]:
     """One request, with any Host."""
     connection = http.client.HTTPConnection("127.0.0.1", live.server_address[1], timeout=30)
-    connection.request(method, path, headers={"Host": host} if host is not None else {})
+    own = {"Host": host} if host is not None else {}
+    connection.request(method, path, headers={**own, **more.get("headers", {})}, body=more.get("body"))
     answer = connection.getresponse()
     found = answer.status, dict(answer.getheaders()), answer.read()
     connection.close()
@@ -61,7 +64,7 @@ def test_the_page_may_ask_its_own_server_and_nobody_else(live: Live) -> None:
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "", "127.0.0.1.evil.example"])
 def test_another_name_is_turned_away(live: Live, host: str) -> None:
     """A name that was pointed here by somebody else gets nothing, also not the data."""
-    for path in ("/", "/data/record-1"):
+    for path in ("/", "/run/1/", "/run/1/data/record-1"):
         status, _, content = ask(live, path, host=host)
         assert status == 421
         assert b"r0" not in content
@@ -73,15 +76,17 @@ def test_its_own_names_are_answered(live: Live) -> None:
         assert ask(live, "/", host=host)[0] == 200
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])
+@pytest.mark.parametrize("method", ["POST", "DELETE", "PATCH", "OPTIONS", "HEAD"])
 def test_nothing_but_reading(live: Live, method: str) -> None:
     """There is no other method."""
     assert ask(live, "/", method)[0] == 501
 
 
 @pytest.mark.parametrize("path", [
-    "/data/record-6", "/data/record-0", "/data/record-01", "/data/calls-99999999999", "/data/rows--1", "/x",
-    "/../../etc/passwd", "/data/record-1/../../..", "/data/record-%31", "/data/", "/report.html",
+    "/run/1/data/record-6", "/run/1/data/record-0", "/run/1/data/record-01", "/run/1/data/calls-99999999999", "/x",
+    "/run/1/data/rows--1", "/run/2/", "/run/0/", "/run/1", "/run/2/data/rows-0", "/compare/1/2/", "/run/2/label/",
+    "/../../etc/passwd", "/run/1/data/record-1/../../..", "/run/1/data/record-%31", "/run/1/data/", "/report.html",
+    f"/run/1/data/lines-{','.join('1' * 101)}", "/run/1/label/data/labels-a/b",
 ])  # fmt: skip
 def test_there_is_nothing_else(live: Live, path: str) -> None:
     """No file is read: paths name pieces of the run, and anything else is not there."""
@@ -89,20 +94,54 @@ def test_there_is_nothing_else(live: Live, path: str) -> None:
 
 
 def test_pieces_are_the_runs(live: Live) -> None:
-    """Rows, whole texts, a record, its calls; a block beyond the last is empty."""
+    """Rows, what results say besides, lines, found words, a record, its calls; a block beyond the last is empty."""
 
     def piece(name: str) -> Any:
-        status, headers, content = ask(live, f"/data/{name}")
+        status, headers, content = ask(live, f"/run/1/data/{name}")
         assert (status, headers["Content-Type"]) == (200, "application/json")
         return json.loads(content)
 
     assert piece("rows-0")["position"] == [1, 2, 3, 4, 5]
+    assert piece("rows-0")["values"]["groundedness"] == [1.0] * 5
+    assert "question" not in piece("rows-0")
     assert piece("rows-1")["position"] == []
-    assert [position for position, _ in piece("texts-0")] == [1, 2, 3, 4, 5]
-    assert piece("texts-0")[1][1].startswith("r1\n")
-    assert piece("texts-1") == []
+    assert piece("search-r1") == {"found": [], "read": 0}  # nothing was read so far
+    assert piece("more-0")["verdicts"] == {"groundedness": [8] * 5}
+    assert piece("search-IT%20r1") == {"found": [2], "read": 5}
+    (line,) = piece("lines-2")
+    assert line[:3] == [2, "q", "It is."]
+    assert line[3].startswith("r1\n")
     assert piece("record-2")["id"] == "r1"
     assert [call["request"]["task"] for call in piece("calls-2")] == ["support"]
+
+
+def test_labels_come_from_its_own_pages_alone(live: Live) -> None:
+    """Checked, one file an annotator beside the store; shown with the record while its text is the same."""
+    place, own = "/run/1/label/data/labels-Ann%20B", {"Origin": live.address.rstrip("/")}
+    record = json.loads(ask(live, "/run/1/data/record-1")[2])
+    row = {
+        "record": "r0",
+        "unit": f"r0/{record['units'][0]['id']}",
+        "task": "support",
+        "label": "3",
+        "annotator": "Ann B",
+    }
+    good = json.dumps(row).encode()
+    for headers in ({}, {"Origin": "http://evil.example"}, {"Origin": "null"}):
+        assert ask(live, place, "PUT", headers=headers, body=good)[0] == 403
+    assert ask(live, place, "PUT", host="evil.example", headers=own, body=good)[0] == 421
+    for body, said in ((b"{", "not JSON"), (json.dumps({**row, "annotator": "x"}).encode(), "another annotator")):
+        status, _, content = ask(live, place, "PUT", headers=own, body=body)
+        assert status == 400
+        assert said in content.decode()
+    assert record["labels"] == json.loads(ask(live, "/run/1/data/record-1")[2])["labels"] == []
+    assert ask(live, "/run/1/label/data/", "PUT", headers=own, body=good)[0] == 404
+    for hashed, shown in (("", 1), ("00", 0)):
+        line = json.dumps({**row, "hash": hashed}).encode()
+        assert ask(live, place, "PUT", headers=own, body=line)[0] == 200
+        assert len(json.loads(ask(live, "/run/1/data/record-1")[2])["labels"]) == shown
+    assert json.loads(ask(live, place)[2])["annotator"] == "Ann B"
+    assert ask(live, "/run/1/label/data/labels-Ann-B")[2] == b""  # of the same file, and not of this name
 
 
 def test_rows_come_by_place(tmp_path: Path) -> None:
@@ -125,7 +164,7 @@ def test_a_run_that_is_being_written_is_one_run(tmp_path: Path) -> None:
     run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")
     number = run.store.start_run("growing", dict(run.spec))
     (result, *_) = run.store.results(run.id)
-    scores = run.store.scores_of(run.id, 1)
+    scores = list(run.store.scores(run.id, until=1))
 
     def written(*places: int) -> None:
         documents = {at: json.dumps({**json.loads(result.document), "position": at}).encode() for at in places}
@@ -136,17 +175,17 @@ def test_a_run_that_is_being_written_is_one_run(tmp_path: Path) -> None:
         run.store.commit()
 
     def told(live: Live) -> dict[str, Any]:
-        _, page = live.answer("/") or ("", b"")
+        _, page = live.answer(f"/run/{number}/") or ("", b"")
         found = re.search(rb'id="first">(.*?)</script>', page, re.DOTALL)
         assert found is not None
         return dict(json.loads(found[1]))
 
     def listed(live: Live, blocks: int) -> list[int]:
-        content = [(live.answer(f"/data/rows-{block}") or ("", b""))[1] for block in range(blocks)]
+        content = [(live.answer(f"/run/{number}/data/rows-{block}") or ("", b""))[1] for block in range(blocks)]
         return [place for block in content for place in json.loads(block)["position"]]
 
     written(1, 3)
-    with Store(tmp_path / "s.db") as other, api.serving(find_run(other, number)) as live:
+    with Store(tmp_path / "s.db") as other, api.serving(other) as live:
         first = told(live)
         written(2, 4, ROWS + 1)
         assert (first["records"], first["metrics"][0]["scored"], first["status"]) == (2, 2, "unfinished")
@@ -172,8 +211,8 @@ def test_what_is_read_together_is_of_one_moment(tmp_path: Path) -> None:
             run.store.insert([], [(run.id, result._replace(position=2, record="r2"), [])])
             run.store.commit()
             assert other.count(run.id) == 1
-            assert other.places(run.id) == {1}
-        assert other.places(run.id) == {1, 2}
+            assert other.ids(run.id) == {1: "r"}
+        assert other.ids(run.id) == {1: "r", 2: "r2"}
     run.store.close()
 
 
@@ -184,6 +223,9 @@ def test_a_port_that_is_taken_is_said(live: Live, tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with pytest.raises(ConfigError, match="choose another with --port"), api.serving(run, taken.getsockname()[1]):
+        with (
+            pytest.raises(ConfigError, match="choose another with --port"),
+            api.serving(run.store, taken.getsockname()[1]),
+        ):
             pass
     run.store.close()

@@ -188,6 +188,15 @@ def test_a_reference_without_a_metric_is_one_line(named: str, said: str, tmp_pat
     assert "\n" not in str(caught.value)
 
 
+def test_other_processes_have_the_metric_of_a_file(tmp_path: Path) -> None:
+    """A record's parameters for it are read there, too."""
+    rows = [{**row, SHORT: {"threshold": 0.9}} for row in RECORDS]
+    with eleven_lines("file", tmp_path / "site") as named:
+        runs = [evaluate(rows, named, workers=n, store=tmp_path / f"{n}.db") for n in (1, 2)]
+    first, second = ([result["scores"] for result in run.results()] for run in runs)
+    assert first == second
+
+
 def test_a_record_loads_no_code(tmp_path: Path) -> None:
     """What its overrides name is not imported; nor is what a stored run names."""
     with eleven_lines("file", tmp_path / "site") as named:

@@ -89,14 +89,14 @@ def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_pat
 
 
 def test_a_search_sees_each_text_once() -> None:
-    """Whole, with units in words of their own; not the passages, nor a unit that the response says in those words."""
+    """Whole, with passages and units in words of their own; not a unit that the response says in those words."""
     response = f"It boils.{' And it whistles.' * 20}"
     units = ("It boils.", "The kettle boils.", "The kettle boils.", None)
     result = {
         "id": "r", "position": 1, "question": "Does it?", "response": response, "reference": "Does it?",
         "contexts": [{"id": "p", "rank": 1, "text": "Kettles."}], "units": [{"text": text} for text in units],
     }  # fmt: skip
-    assert text_of(result) == f"r\nDoes it?\n{response}\nThe kettle boils."
+    assert text_of(result) == f"r\nDoes it?\n{response}\nKettles.\nThe kettle boils."
     assert text_of({"id": "bad", "position": 2, "set_aside": "no JSON", "scores": []}) == "bad\nno JSON"
 
 
@@ -300,7 +300,10 @@ def test_ten_thousand_records_are_under_fifty_megabytes(tmp_path: Path) -> None:
     for place in range(1, 10_001):
         result = {**results[place % len(results)], "id": f"r{place}", "position": place}
         result["response"] = f"{result['response']} {hashlib.sha512(str(place).encode()).hexdigest() * 4}"
-        scores = [score._replace(position=place) for score in few.store.scores_of(few.id, place % len(results) + 1)]
+        scores = [
+            score._replace(position=place)
+            for score in few.store.scores(few.id, after=place % len(results), until=place % len(results) + 1)
+        ]
         rows.append((number, ResultRow(place, f"r{place}", orjson.dumps(result)), scores))
     few.store.begin()
     few.store.insert([], rows)

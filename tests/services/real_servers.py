@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sqlite3
 import subprocess
 import time
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from urllib.error import URLError
@@ -132,6 +134,12 @@ class RealPhoenix(RealServer):
             for one in found
             if one["identifier"] == "ragstone"
         )
+
+    def stored_documents(self) -> list[tuple[Any, ...]]:
+        """Of its database: the API does not list them."""
+        said = "SELECT s.span_id, d.document_position, d.name, d.score, d.label FROM document_annotations d"
+        with closing(sqlite3.connect(self.folder / "phoenix.db")) as database:
+            return sorted(database.execute(f"{said} JOIN spans s ON s.id = d.span_rowid"))
 
 
 class RealMLflow(RealServer):

@@ -115,6 +115,27 @@ def test_traces_come_whole_and_scores_go_back_once(tool: Any, small_pages: None)
     assert tool.stored() == expected
 
 
+@pytest.mark.parametrize("tool", ["phoenix", "real Phoenix"], indirect=True)
+def test_passages_are_annotated_where_phoenix_shows_them(tool: Any) -> None:
+    """One annotation per passage of each metric that rates passages; the next push replaces it."""
+    tool.seed(3)
+    run = evaluated(tool, "context_relevance,grounding")
+    value = next(iter(run.results()))["scores"][0]["verdicts"][0]["value"]
+    for _ in range(2):
+        assert ragstone.push(run, "phoenix", url=tool.url).sent == 6
+        found = [(f"{n:015x}b", 0, "ragstone.context_relevance", value, "partly relevant") for n in range(3)]
+        assert tool.stored_documents() == found
+
+
+def test_a_passage_that_phoenix_does_not_know_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakePhoenix() as fake:
+        set_keys(fake, monkeypatch).seed(3)
+        run = evaluated(fake, "context_relevance")
+        fake.seed(2)
+        assert ragstone.push(run, "phoenix", url=fake.url).missing == (fake.trace(2),)
+        assert len(fake.stored_documents()) == 2
+
+
 def test_a_dry_run_prints_what_would_be_sent(fake: Any) -> None:
     """Nothing is asked; scores without a value are counted, never sent."""
     fake.seed(2)

@@ -314,7 +314,7 @@ def test_damage_within_is_said_when_it_is_met(path: Path) -> None:
         lambda store: [store.call(call(n).key) for n in range(100)],
         lambda store: store.worst(run, "m", 5),
         lambda store: store.result(run, position=50),
-        lambda store: store.record_ids(run),
+        lambda store: store.ids(run),
         lambda store: store.count(run),
         lambda store: store.set_aside(run),
     ]
@@ -345,7 +345,7 @@ def test_a_newer_store_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(StoreError, match=r"made by a newer Ragstone \(format 99, this one reads 2\); upgrade"):
+    with pytest.raises(StoreError, match=r"made by a newer Ragstone \(format 99, this one reads 3\); upgrade"):
         Store(path)
     assert not list(path.parent.glob("*.damaged*"))
 
@@ -452,7 +452,7 @@ def test_results_come_in_the_order_of_the_input(store: Store) -> None:
     assert [(row.position, row.record, row.document) for row in store.results(run)] == [
         (1, "r1", b"1"), (2, "r2", b"2"), (3, "r3", b"3"), (10, "r10", b"10"),
     ]  # fmt: skip
-    assert store.record_ids(run) == ["r1", "r2", "r3", "r10"]
+    assert list(store.ids(run).values()) == ["r1", "r2", "r3", "r10"]
     assert (store.count(run), store.count(other), store.count(99)) == (4, 1, 0)
 
 
@@ -497,7 +497,7 @@ def test_results_are_read_one_at_a_time(store: Store) -> None:
 
 def test_only_this_version_is_written() -> None:
     """A change of the schema is a new version with a migration: this test is to be changed with it."""
-    assert store_module.VERSION == 2
+    assert store_module.VERSION == 3
     with Store(":memory:") as store:
         tables = {
             name: [column[1] for column in store._reader.execute(f"PRAGMA table_info({name})")]
@@ -506,4 +506,6 @@ def test_only_this_version_is_written() -> None:
     assert tables["calls"] == ["key", "judge", "task", "maker", "request", "reply", "at"]
     assert tables["runs"] == ["id", "name", "started", "finished", "status", "spec", "summary"]
     assert tables["results"] == ["run", "position", "record", "document"]
+    assert tables["batches"] == ["id", "run", "judge", "spec", "tag", "remote", "status", "made"]
+    assert tables["batch_calls"] == ["key", "batch", "task", "maker", "units", "repeat", "request", "failed"]
     assert set(tables["scores"]) == {"run", *ScoreRow._fields}

@@ -29,7 +29,7 @@ from ragstone.stats.points import points, signed
 if TYPE_CHECKING:
     from ragstone.result_types import AgreementDict
 
-Kind = Literal["min", "min_corrected", "min_coverage", "max_drop"]
+Kind = Literal["min", "max", "min_corrected", "min_coverage", "max_drop"]
 CheckOutcome = Literal["passed", "failed", "undecided", "error"]
 Undecided = Literal["pass", "fail"]
 """Whether an undecided threshold lets a run pass."""
@@ -46,9 +46,9 @@ FAILED: Final = "judge_failed"
 class Threshold:
     """A limit for a metric.
 
-    ``min``: a mean of at least ``limit``; ``min_corrected``: an attached corrected mean of which the 95 % interval's
-    lower end is; ``min_coverage``: at least that share of the records scored; ``max_drop``: no
-    mean that is shown to be more than ``limit`` below the baseline's. ``limit`` is from 0 to 1.
+    ``min``: a mean of at least ``limit``; ``max``: of at most that; ``min_corrected``: an attached corrected mean of
+    which the 95 % interval's lower end is at least that; ``min_coverage``: at least that share of the records scored;
+    ``max_drop``: no mean that is shown to be more than ``limit`` below the baseline's. ``limit`` is from 0 to 1.
     """
 
     kind: Kind
@@ -148,6 +148,7 @@ def check_run(
     """
     records = scores_of(run)
     known = list(dict.fromkeys(name for scores in records.values() for name in scores.by_metric))
+    wanted = [replace(one, metric=name) for one in wanted for name in _scores_called(one.metric, known)]
     for threshold in wanted:
         if threshold.metric not in known:
             there = f"it has {', '.join(known)}" if known else "it has none"
@@ -169,6 +170,11 @@ def check_run(
         undecided,
         agreement,
     )
+
+
+def _scores_called(name: str, known: Sequence[str]) -> Sequence[str]:
+    """The scores that a name is of: its own, or every column of that name, as ``contradicted``."""
+    return (name in known and [name]) or [one for one in known if metrics.column_of(one) == name] or [name]
 
 
 def _about(agreement: AgreementDict | None, names: Collection[str]) -> AgreementDict | None:
@@ -226,7 +232,7 @@ class _Checked(NamedTuple):
             return self._coverage(threshold, scores, scored)
         if threshold.kind == "max_drop":
             decision = self._drop(threshold)
-        elif threshold.kind == "min":
+        elif threshold.kind in ("min", "max"):
             decision = self._mean(threshold, scores, scored)
         else:
             decision = self._corrected(threshold, scored)
@@ -239,16 +245,17 @@ class _Checked(NamedTuple):
 
     def _mean(self, threshold: Threshold, scores: Mapping[str, ScoreNumbers], scored: Mapping[str, float]) -> Decision:
         interval = mean_interval(list(scored.values()))
-        met = reaches(interval.mean, threshold.limit)
+        most = threshold.kind == "max"
+        met = _met(threshold, interval.mean)
         low, high = (interval.low, interval.high) if interval.method != "none" else (None, None)
         found, wanted = _apart(interval.mean, threshold.limit, len(scored))
         notes = []
-        if met and low is not None and low < threshold.limit:
-            notes.append(f"the interval reaches below {_limit(threshold.limit)} %")
+        if met and low is not None and high is not None and (high > threshold.limit if most else low < threshold.limit):
+            notes.append(f"the interval reaches {'above' if most else 'below'} {_limit(threshold.limit)} %")
         if any(one.unjudged for one in scores.values()):
-            least = mean([one.low for one in scores.values() if one.low is not None])
-            most = mean([one.high for one in scores.values() if one.high is not None])
-            could = " to ".join(f"{points(value, len(scores))} %" for value in (least, most))
+            ends = ([one.low for one in scores.values()], [one.high for one in scores.values()])
+            means = (mean([one for one in end if one is not None]) for end in ends)
+            could = " to ".join(f"{points(value, len(scores))} %" for value in means)
             notes.append(f"counting unjudged units as worst or best, the mean could be {could}")
         between = _interval(low, high, lambda value: points(value, len(scored)))
         return Decision(
@@ -259,7 +266,7 @@ class _Checked(NamedTuple):
             high,
             len(scored),
             f"mean {found}{between} of {records_said(len(scored))}",
-            f"at least {wanted}",
+            f"at {'most' if most else 'least'} {wanted}",
             tuple(notes),
             () if met else self._lowest(threshold, scored),
         )
@@ -294,8 +301,10 @@ class _Checked(NamedTuple):
         )
 
     def _lowest(self, threshold: Threshold, scored: Mapping[str, float]) -> tuple[Worst, ...]:
-        """The records with the lowest values by the judge, of those below 1."""
-        lowest = sorted((item for item in scored.items() if item[1] < 1), key=lambda item: item[1])
+        """The records with the lowest values by the judge, of those below 1; for a most, the highest above 0."""
+        most = threshold.kind == "max"
+        wrong = (item for item in scored.items() if (item[1] > 0 if most else item[1] < 1))
+        lowest = sorted(wrong, key=lambda item: item[1], reverse=most)
         return tuple(self._worst(threshold, record, value) for record, value in lowest[:WORST])
 
     def _coverage(
@@ -364,10 +373,13 @@ class _Checked(NamedTuple):
         if not fallen:
             return decision
         if threshold.kind != "max_drop":
-            part, compared = ("mean", decision.value) if threshold.kind == "min" else ("lower end", decision.low)
+            part, compared = (
+                ("lower end", decision.low) if threshold.kind == "min_corrected" else ("mean", decision.value)
+            )
             assert compared is not None
-            least = compared * decision.count / (decision.count + len(fallen))
-            met, could = reaches(least, threshold.limit), _apart(least, threshold.limit, decision.count)[0]
+            worst = len(fallen) if threshold.kind == "max" else 0
+            end = (compared * decision.count + worst) / (decision.count + len(fallen))
+            met, could = _met(threshold, end), _apart(end, threshold.limit, decision.count)[0]
             could = f"the {part} could be {could}"
         else:
             assert self.against is not None
@@ -396,6 +408,11 @@ class _Checked(NamedTuple):
             return Worst(record, value, before, (), f"{score['status']}: {score['reason']}")
         earlier = self.against.run.find(record) if self.against is not None and before is not None else None
         return Worst(record, value, before, wanting(result, threshold.metric, earlier)[:UNITS])
+
+
+def _met(threshold: Threshold, value: float) -> bool:
+    """Whether a value keeps a threshold."""
+    return reaches(threshold.limit, value) if threshold.kind == "max" else reaches(value, threshold.limit)
 
 
 def _error(threshold: Threshold, said: str) -> Decision:

@@ -64,7 +64,7 @@ class Quotes:
                 self._found.update(_kind(quote.span is not None, quote.verbatim) for quote in own.evidence)
 
     def add_weighed(self, weighed: Weighed) -> None:
-        """Count the quotes of one record of a run; a result taken from an earlier run has them in its document."""
+        """Count the quotes of one record of a run; a result taken from elsewhere has them in its document."""
         if weighed.taken:
             self.add_result(orjson.loads(weighed.document))
         else:

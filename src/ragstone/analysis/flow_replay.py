@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ragstone.analysis.run import unit_text
 from ragstone.metrics.base import Metric
-from ragstone.questions import YES_NO, Answer, Question, Rate, Rated, Trace, Traced, Write, Written
+from ragstone.questions import YES_NO, Answer, Question, Rate, Rated, Trace, Traced, Write, Written, written_kind
 from ragstone.types import TRIVIAL, Citation, Nugget, Passage, Record, Scale, Score, Span, Unit, Verdict
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Replayed:
     """What a flow asked and returned.
 
     ``units`` are those it asked about, by id.
-    ``question`` is the metric's own, the last if there are several, None where it was not asked. ``exact`` is False
+    ``question`` is the metric's own, the first if there are several, None where it was not asked. ``exact`` is False
     where it asked about a unit that the result does not have: the record was evaluated with other settings, or divided
     in another way.
     """
@@ -59,7 +59,7 @@ def replay(metric: Metric, result: ResultDict, judging: Judging, traced: Traced)
     found = Replayed()
 
     def judged(question: Rate | Trace, asked: Sequence[Unit]) -> tuple[Verdict, ...]:
-        found.question = question
+        found.question = found.question or question
         found.units |= {unit.id: unit for unit in asked}
         found.exact &= all(texts.get(unit.id) == unit.text for unit in asked)
         scales = (question.scale_of(unit) if isinstance(question, Rate) else YES_NO for unit in asked)
@@ -103,12 +103,15 @@ def _kind(unit: UnitDict) -> str:
 
 def _written(question: Write, units: Iterable[UnitDict]) -> Written:
     """The result's units of the level and part asked for; none in a second round."""
-    found = [
-        Unit(unit["id"], unit["level"], unit["text"] or "", part=unit["part"], importance=unit.get("importance"))
+    wanted = written_kind(question)
+    found = {
+        unit["text"]: Unit(
+            unit["id"], unit["level"], unit["text"] or "", part=unit["part"], importance=unit.get("importance")
+        )
         for unit in units
-        if _kind(unit) == question.level and (unit["part"] or 1) == question.part and not question.known
-    ]
-    return Written(tuple(found))
+        if _kind(unit).partition("_by_")[0] == wanted and (unit["part"] or 1) == question.part and not question.known
+    }
+    return Written(tuple(found.values()))
 
 
 def _record(result: ResultDict) -> Record:
@@ -116,8 +119,11 @@ def _record(result: ResultDict) -> Record:
     judged, bank = ([unit for unit in result["units"] if _kind(unit) == kind] for kind in ("resp", "bank"))
     return Record(
         result["id"], result["question"], result["response"],
-        tuple(Passage(one["id"], one["text"], one["rank"]) for one in result["contexts"]),
+        tuple(Passage(one["id"], one["text"], one["rank"]) for one in result["contexts"]), result.get("reference"),
         nuggets=tuple(Nugget(unit["text"] or "", unit.get("importance")) for unit in bank) if bank else None,
-        citations=tuple(Citation(Span(unit["start"] or 0, unit["end"] or 0), ()) for unit in judged),
-        reference=result.get("reference"), meta=result["meta"],
+        citations=tuple(Citation(Span(start, end), tuple(names)) for start, end, names in result.get("citations", ()))
+        or tuple(Citation(Span(unit["start"] or 0, unit["end"] or 0), ()) for unit in judged),
+        relevant=result.get("relevant"),
+        answerable=result.get("answerable"),
+        meta=result["meta"],
     )  # fmt: skip

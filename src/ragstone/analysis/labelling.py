@@ -19,7 +19,7 @@ from ragstone.analysis.run import unit_text
 from ragstone.analysis.scored import grouping
 from ragstone.errors import InputError
 from ragstone.labels import LabelDraw, text_hash
-from ragstone.metrics import find
+from ragstone.metrics import find, of_score
 from ragstone.prompts.choice import Choice
 from ragstone.prompts.rubric import Rubric, rubric_of
 from ragstone.questions import Rate, Trace, Traced, history_of, in_conversation
@@ -99,7 +99,7 @@ def ratable(run: AnyRun) -> list[str]:
     found: dict[str, None] = {}
     for result in run.results():
         found |= dict.fromkeys(score["metric"] for score in result.typed.get("scores", ()) if _scored(score))
-    return list(found)
+    return [name for name in found if of_score(name).labelled]
 
 
 def sample(

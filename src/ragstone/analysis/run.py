@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import orjson
 
@@ -16,6 +16,8 @@ from ragstone.analysis.counts import quotes_of
 from ragstone.analysis.result import Result, notebook_page
 from ragstone.analysis.summary import summarize
 from ragstone.errors import InputError
+from ragstone.metrics import of_score
+from ragstone.metrics.methods import PAIRS, points_between
 from ragstone.store.database import DEFAULT_PATH, ResultRow, RunRow, ScoreRow, Store
 
 if TYPE_CHECKING:
@@ -28,18 +30,27 @@ _PLACE: Final = re.compile(r"#([1-9][0-9]{0,15})")
 UNIT_COLUMNS = (
     "record", "metric", "unit", "level", "text", "label", "value", "raw", "probability",
     "judge", "reason", "failure", "passage", "start", "end", "quote", "verbatim",
+    "verdict", "tokens", "part", "confidence", "importance", "weight", "difference",
 )  # fmt: skip
 SCORE_COLUMNS = (
     "record", "metric", "value", "status", "asked", "unjudged", "low", "high", "outcome", "reason",
-    "calls", "input_tokens", "output_tokens", "dollars", "signature",
+    "calls", "cached", "input_tokens", "output_tokens", "dollars", "extraction_failed", "signature",
+)  # fmt: skip
+SENTENCE_COLUMNS = (
+    "record", "key", "passage", "start", "end", "text", "relevant", "utilized", "supported", "supports",
+    "supported_by",
 )  # fmt: skip
 
 COLUMN_KINDS: Final[Mapping[str, str]] = {
     "value": "number", "low": "number", "high": "number", "raw": "number", "probability": "number",
+    "weight": "number", "difference": "number", "confidence": "number", "tokens": "count", "part": "count",
+    "cached": "count", "extraction_failed": "truth", "relevant": "truth", "utilized": "truth", "supported": "truth",
     "dollars": "number", "asked": "count", "unjudged": "count", "calls": "count", "input_tokens": "count",
     "output_tokens": "count", "start": "count", "end": "count", "verbatim": "truth",
 }  # fmt: skip
 """The kinds of columns that are not text."""
+PLAIN: Final = {nuggetized: plain for plain, nuggetized in PAIRS.values()}
+"""The plain metric of each nuggetized one."""
 
 
 class Run:
@@ -158,7 +169,7 @@ class Run:
         found = self.find(record)
         if found is not None:
             return found
-        ids = self._store.record_ids(self.id)
+        ids = list(self._store.ids(self.id).values())
         if not ids:
             raise InputError(f"run {self.id} has no results")
         near = difflib.get_close_matches(record, ids, 1, cutoff=0.5)
@@ -189,22 +200,49 @@ class Run:
         """One flat row per score."""
         for result in self.results():
             for score in result.typed["scores"]:
-                flat = {**score, **score["cost"], "record": result["id"]}
+                failed = score["detail"].get("extraction_failed", False)
+                flat = {"cached": 0, **score, **score["cost"], "record": result["id"], "extraction_failed": failed}
                 yield {column: flat[column] for column in SCORE_COLUMNS}
 
     def verdict_rows(self) -> Generator[dict[str, Any], None, None]:
-        """One flat row per verdict, with its first quote."""
+        """One flat row per verdict, with its first quote.
+
+        A claim has the row of its metric beside it, a nugget its importance and weight and the difference: the points
+        from the plain score of its record to its own.
+        """
         for result in self.results():
             units = {unit["id"]: unit for unit in result.typed.get("units", ())}
+            values = {score["metric"]: score["value"] for score in result.typed["scores"]}
             for score in result.typed["scores"]:
+                plain = values.get(PLAIN.get(score["metric"], ""))
+                rows = _rows_of(score["detail"])
                 for verdict in score["verdicts"]:
                     unit = units[verdict["unit"]]
                     quote: QuoteDict | dict[str, Any] = verdict["evidence"][0] if verdict["evidence"] else {}
                     flat = {
-                        **verdict, **quote, "record": result["id"], "metric": score["metric"], "unit": unit["id"],
+                        **rows.get(unit["id"], {}), **verdict, **quote,
+                        "difference": points_between(plain, verdict["value"]),
+                        "record": result["id"], "metric": score["metric"], "unit": unit["id"],
                         "level": unit["level"], "text": unit_text(result, unit), "quote": quote.get("text"),
                     }  # fmt: skip
                     yield {column: flat.get(column, "" if column == "failure" else None) for column in UNIT_COLUMNS}
+
+    def sentence_rows(self) -> Generator[dict[str, Any], None, None]:
+        """One flat row per sentence that was traced: the contexts' by passage, then the response's.
+
+        ``supports`` are the keys of the response's sentences that one of the contexts supports, ``supported_by`` the
+        keys, special ones too, that support one of the response's.
+        """
+        for result in self.results():
+            texts = {context["id"]: context["text"] for context in result.get("contexts", ())}
+            for traced in traces_of(result):
+                for row in traced.contexts:
+                    text = texts[row["passage"]][row["start"] : row["end"]]
+                    yield _sentence(result, row, text=text, supports=" ".join(traced.supports.get(row["key"], ())))
+                for row, unit in traced.response:
+                    by = " ".join([*row["support"], *row["special"]])
+                    place = {"start": unit["start"], "end": unit["end"], "text": unit["text"]}
+                    yield _sentence(result, row, **place, supported_by=by)
 
     def to_pandas(self, rows: str = "scores") -> pd.DataFrame:
         """A data frame of ``scores`` or ``verdicts``, one row each; needs pandas.
@@ -233,12 +271,14 @@ class Run:
         return pl.DataFrame(list(source), schema=schema, orient="row")
 
     def rows(self, name: str) -> tuple[tuple[str, ...], Generator[dict[str, Any], None, None]]:
-        """The columns and the rows of ``scores`` or ``verdicts``; InputError for another name."""
+        """The columns and the rows of ``scores``, ``verdicts`` or ``sentences``; InputError for another name."""
         if name == "scores":
             return SCORE_COLUMNS, self.score_rows()
         if name == "verdicts":
             return UNIT_COLUMNS, self.verdict_rows()
-        raise InputError(f"no rows '{name}'; expected scores or verdicts")
+        if name == "sentences":
+            return SENTENCE_COLUMNS, self.sentence_rows()
+        raise InputError(f"no rows '{name}'; expected scores, verdicts or sentences")
 
 
 def find_run(store: Store, which: str | int = "last") -> Run:
@@ -263,6 +303,42 @@ def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:
     file = f"; to evaluate a file: ragstone run {shlex.quote(which)}" if os.path.isfile(which) else ""  # noqa: PTH113
     meant = f"did you mean '{near[0]}'? " if near else ""
     return f"{meant}runs are {runs[0].id} to {runs[-1].id}, or 'last'{file}"
+
+
+class TraceRows(NamedTuple):
+    """The sentences of one trace: rows of its map, the response's with their units.
+
+    ``supports`` has the keys of the response's sentences that each key of the contexts supports.
+    """
+
+    score: Mapping[str, Any]
+    contexts: Sequence[Mapping[str, Any]]
+    response: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
+    supports: Mapping[str, Sequence[str]]
+
+
+def traces_of(result: Mapping[str, Any]) -> Iterator[TraceRows]:
+    """The traces of a result, at most one a metric."""
+    units = {unit["id"].rpartition("/")[2]: unit for unit in result.get("units", ())}
+    for score in result["scores"]:
+        detail = score["detail"]
+        if of_score(score["metric"]).task() == "trace" and "response" in detail:
+            supports: dict[str, list[str]] = {}
+            for row in detail["response"]:
+                for key in row["support"]:
+                    supports.setdefault(key, []).append(row["key"])
+            rows = [(row, units[row["key"]]) for row in detail["response"]]
+            yield TraceRows(score, detail["contexts"], rows, supports)
+
+
+def _rows_of(detail: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The rows of a score's claims or nuggets by unit."""
+    return {row[kind]: row for kind in ("claim", "nugget") for row in detail.get(f"{kind}s", ()) if kind in row}
+
+
+def _sentence(result: Mapping[str, Any], row: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    flat = {**row, **more, "record": result["id"]}
+    return {column: flat.get(column) for column in SENTENCE_COLUMNS}
 
 
 def unit_text(result: Mapping[str, Any] | ResultDict, unit: Mapping[str, Any] | UnitDict) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 RESULTS: Final = "results.jsonl"
+ZSTD: Final = ".zst"
+"""The suffix of compressed results."""
 ABOUT: Final = "run.json"
 SUMMARY: Final = "summary.json"
 REPORT: Final = "report.html"

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import orjson
 
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
-from ragstone.analysis.run_files import ABOUT, RESULTS, SUMMARY
+from ragstone.analysis.run_files import ABOUT, RESULTS, SUMMARY, ZSTD
 from ragstone.errors import ConfigError, InputError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 if TYPE_CHECKING:
     from ragstone.result_types import AgreementDict
+
+_NAMES: Final = (RESULTS, f"{RESULTS}{ZSTD}")
 
 
 class SavedRun:
@@ -26,14 +34,15 @@ class SavedRun:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path / RESULTS if path.is_dir() else path
+        self.path = _results_in(path) if path.is_dir() else path
         self._lines: dict[str, int] | None = None
         self._about = _json(self.path.with_name(ABOUT))
-        if self._about.get("results", RESULTS) != self.path.name:
+        if self._about.get("results", self.path.name) != self.path.name:
             if path.is_dir():
+                name, ended = self.path.name, self._about.get("status")
                 raise InputError(
-                    f"{path}: the run last written there did not end ({self._about.get('status')}), and {RESULTS} is "
-                    "of an earlier one; run it again, or name the file itself"
+                    f"{path}: the run last written there did not end ({ended}), and {name} is of an earlier one; "
+                    "run it again, or name the file itself"
                 )
             self._about = {}
 
@@ -74,7 +83,8 @@ class SavedRun:
 
     def _summary(self) -> dict[str, Any]:
         """summary.json of these results; empty where there is none, or they are another run's."""
-        return _json(self.path.with_name(SUMMARY)) if self._about or self.path.name == RESULTS else {}
+        ours = self._about or self.path.name in _NAMES
+        return _json(self.path.with_name(SUMMARY)) if ours else {}
 
     def _hash(self) -> str:
         try:
@@ -95,21 +105,24 @@ class SavedRun:
         place = self._lines.get(record)
         if place is None:
             return None
-        with self.path.open("rb") as file:
+        with self._open() as file:
             file.seek(place)
             return Result(orjson.loads(file.readline()), self.id)
 
     def _each(self) -> Iterator[tuple[int, Result]]:
         """Each result with the place of its line in the file."""
         try:
-            with self.path.open("rb") as file:
+            with self._open() as file:
                 place = 0
                 for number, line in enumerate(file, 1):
                     if line.strip():
                         yield place, Result(_result(line, f"{self.path}:{number}"), self.id)
                     place += len(line)
-        except OSError as error:
+        except (OSError, EOFError, zstd.ZstdError) as error:
             raise _unreadable(self.path, error) from error
+
+    def _open(self) -> IO[bytes]:
+        return cast("IO[bytes]", zstd.open(self.path) if self.path.suffix == ZSTD else self.path.open("rb"))
 
 
 AnyRun: TypeAlias = Run | SavedRun
@@ -121,13 +134,19 @@ def saved(name: str) -> SavedRun | None:
     path = Path(name)
     try:
         if path.is_dir():
-            found = path / RESULTS
-            if not found.is_file():
+            if not _results_in(path).is_file():
                 raise ConfigError(f"{path}: no {RESULTS} in it; a run writes it there with -o")
             return SavedRun(path)
         return SavedRun(path) if path.is_file() else None
     except (OSError, ValueError):  # not a path: too long, or with a zero byte in it
         return None
+
+
+def _results_in(folder: Path) -> Path:
+    """The results of a folder: those that run.json names, else those that are there."""
+    named = _json(folder / ABOUT).get("results")
+    found = [folder / name for name in _NAMES if name == named or (folder / name).is_file()]
+    return next((path for path in found if path.name == named), (*found, folder / RESULTS)[0])
 
 
 def _result(line: bytes, where: str) -> dict[str, Any]:
@@ -161,5 +180,5 @@ def _json(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _unreadable(path: Path, error: OSError) -> ConfigError:
-    return ConfigError(f"{path}: cannot be read ({error.strerror})")
+def _unreadable(path: Path, error: Exception) -> ConfigError:
+    return ConfigError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})")

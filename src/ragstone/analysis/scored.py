@@ -55,13 +55,18 @@ def scores_of(run: AnyRun, by: str | None = None) -> dict[str, RecordScores]:
     """
     grouped = grouping(by) if by is not None else None
     found: dict[str, RecordScores] = {}
+    # Each result brings texts of its own that all of them have: one is kept of each.
+    shared: dict[str, str] = {}
     for each in run.results():
         result = each.typed
         if result.get("scores") and result["id"] in found and found[result["id"]].by_metric:
             raise InputError(f"{run.name}: the record '{result['id']}' has two results; a run has one")
         try:
             found[result["id"]] = RecordScores(
-                {_name(score["metric"]): _scored(score) for score in result.get("scores", ())},
+                {
+                    _name(shared.setdefault(score["metric"], score["metric"])): _scored(score, shared)
+                    for score in result.get("scores", ())
+                },
                 grouped(result) if grouped else None,
                 _digest(result.get("question")),
                 _digest(result.get("response")),
@@ -94,12 +99,13 @@ def _name(metric: str) -> str:
     return metric
 
 
-def _scored(score: ScoreDict) -> ScoreNumbers:
+def _scored(score: ScoreDict, shared: dict[str, str]) -> ScoreNumbers:
     value, low, high = score["value"], score["low"], score["high"]
     for number in (value, low, high):
         if number is not None and (isinstance(number, bool) or not 0 <= number <= 1):
             raise ValueError(f"has {score['metric']} {number!r}, which is not from 0 to 1")
-    return ScoreNumbers(value, low, high, score["asked"], score["unjudged"], score["status"], score["signature"])
+    status, signature = (shared.setdefault(text, text) for text in (score["status"], score["signature"]))
+    return ScoreNumbers(value, low, high, score["asked"], score["unjudged"], status, signature)
 
 
 def grouping(by: str) -> Callable[[ResultDict], str | None]:

@@ -88,8 +88,9 @@ def _methods(columns: Mapping[str, _Column]) -> dict[str, MethodsDict]:
         values = columns[plain].by_position
         pairs = [(values[n], value) for n, value in columns[nuggetized].by_position.items() if n in values]
         means = (mean([a for a, _ in pairs]), mean([b for _, b in pairs])) if pairs else (None, None)
-        interval = mean_interval([100 * (b - a) for a, b in pairs]) if pairs else None
-        row: dict[str, Any] = {**compared(aspect, *means), "interval": _ends(interval), "records": len(pairs)}
+        interval = _ends(mean_interval([100 * (b - a) for a, b in pairs]) if pairs else None)
+        told = compared(aspect, means[0], means[1], interval)
+        row: dict[str, Any] = {**told, "interval": interval, "records": len(pairs)}
         found[aspect] = cast("MethodsDict", row)
     return found
 

@@ -33,7 +33,7 @@ def measuring(row: LabelRow) -> list[type[Metric]]:
     """The metrics whose verdicts a label is comparable with, by its step and the level of its unit."""
     found = [metric for metric in metrics.catalogue().values() if metric.task() == row.task]
     level = row.unit.removeprefix(f"{row.record}/").partition("/")[0]
-    return [metric for metric in found if metric.unit == level] or (found if len(found) == 1 else [])
+    return [metric for metric in found if metric.unit.replace(" ", "_") == level] or (found if len(found) == 1 else [])
 
 
 def metric_of(rows: Sequence[LabelRow], named: str | None, path: str) -> type[Metric]:

@@ -53,7 +53,9 @@ def _wanting(result: Mapping[str, Any] | ResultDict, metric: str) -> Iterator[Wa
     if score is None:
         return
     units = {unit["id"]: unit for unit in result["units"]}
+    column = column_of(metric)
+    own = column in of_score(metric).lower_is_better  # raised by the verdicts of its name
     judged = ((v["value"], v) for v in with_verdicts(result, score)["verdicts"] if v["value"] is not None)
     for value, verdict in sorted(judged, key=lambda item: item[0]):
-        if value < 1:
+        if value < 1 and (not own or verdict["label"] == column):
             yield Wanting(unit_text(result, units[verdict["unit"]]), value, verdict["reason"] or "")

@@ -16,8 +16,10 @@ from ragstone.analysis.result import PAGES
 _HOMES: Final = {
     "agreeing": ("agree",),
     "judge_check": ("Checked", "check_judge", "known_judges"),
+    "batching": ("cancel_batches", "export_batches", "import_batches", "list_batches"),
     "cache": ("CacheInfo", "Prune", "Pruning", "cache_info", "prune_cache"),
     "comparing": ("check", "compare", "opened"),
+    "demo": ("demo",),
     "estimating": ("estimate", "forecast"),
     "labelling": ("label",),
     "nuggets": (
@@ -25,7 +27,7 @@ _HOMES: Final = {
         "forecast_banks", "forecast_methods", "score_nuggets",
     ),
     "pages": ("serving", "write_report"),
-    "running": ("aevaluate", "evaluate", "run", "score", "validate"),
+    "running": ("aevaluate", "evaluate", "merge", "run", "score", "validate"),
     "services": ("Pulled", "PushResult", "pull", "push"),
     "stored": ("export_run", "open_run", "open_store", "write_config"),
     "tuning": ("Tuner", "tune", "tuner"),

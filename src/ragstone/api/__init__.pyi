@@ -1,4 +1,8 @@
 from ragstone.api.agreeing import agree as agree
+from ragstone.api.batching import cancel_batches as cancel_batches
+from ragstone.api.batching import export_batches as export_batches
+from ragstone.api.batching import import_batches as import_batches
+from ragstone.api.batching import list_batches as list_batches
 from ragstone.api.cache import CacheInfo as CacheInfo
 from ragstone.api.cache import Prune as Prune
 from ragstone.api.cache import Pruning as Pruning
@@ -7,6 +11,7 @@ from ragstone.api.cache import prune_cache as prune_cache
 from ragstone.api.comparing import check as check
 from ragstone.api.comparing import compare as compare
 from ragstone.api.comparing import opened as opened
+from ragstone.api.demo import demo as demo
 from ragstone.api.estimating import estimate as estimate
 from ragstone.api.estimating import forecast as forecast
 from ragstone.api.judge_check import Checked as Checked
@@ -26,6 +31,7 @@ from ragstone.api.pages import serving as serving
 from ragstone.api.pages import write_report as write_report
 from ragstone.api.running import aevaluate as aevaluate
 from ragstone.api.running import evaluate as evaluate
+from ragstone.api.running import merge as merge
 from ragstone.api.running import run as run
 from ragstone.api.running import score as score
 from ragstone.api.running import validate as validate

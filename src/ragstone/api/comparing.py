@@ -77,6 +77,7 @@ def check(
     run: RunChoice = "last",
     *,
     min: Mapping[str, float] = NOTHING,  # noqa: A002 - what the flag and the setting are called
+    max: Mapping[str, float] = NOTHING,  # noqa: A002 - the same
     min_coverage: Mapping[str, float] = NOTHING,
     max_drop: Mapping[str, float] = NOTHING,
     baseline: RunChoice | None = None,
@@ -96,6 +97,7 @@ def check(
     Args:
         run: The run: its number, name or folder, ``last``, or an opened run.
         min: The least mean of a metric, from 0 to 1, e.g. ``{"grounding": 0.8}``.
+        max: The largest mean of a metric, e.g. ``{"contradicted": 0}``; a column's name alone is that of every metric.
         min_coverage: The least share of records with a value, from 0 to 1, e.g. ``{"grounding": 0.95}``.
         max_drop: The largest drop of a mean below the baseline's, from 0 to 1, e.g. ``{"grounding": 0.02}``. It fails
             only if the drop is shown to be larger.
@@ -120,6 +122,7 @@ def check(
     least: Kind = "min_corrected" if by_people else "min"
     limits: dict[Kind, Mapping[str, float]] = {
         least: {**table.get("min", {}), **min},
+        "max": {**table.get("max", {}), **max},
         "min_coverage": {**table.get("min_coverage", {}), **min_coverage},
         "max_drop": {**table.get("max_drop", {}), **max_drop},
     }
@@ -129,7 +132,7 @@ def check(
         raise ConfigError(f"undecided '{policy}'; expected {' or '.join(get_args(Undecided))}")
     if not wanted:
         raise ConfigError(
-            "nothing to check; give --min, --min-coverage or --max-drop METRIC=NUMBER, or [check] settings"
+            "nothing to check; give --min, --max, --min-coverage or --max-drop METRIC=NUMBER, or [check] settings"
         )
     if by_people and limits["max_drop"]:
         raise ConfigError("--corrected with --max-drop: a drop is compared on raw means; check it in a second call")

@@ -57,5 +57,12 @@ def judge_price(judge: Judge, prices: PriceBook) -> JudgePrice:
     """The price of a judge, with its source."""
     at = (judge.id, judge.provider, judge.model)
     found = prices.prices(*at)
-    price = tuple(float(part) for part in (found[0].input, found[0].output, found[0].cached)) if found else None
-    return JudgePrice(judge.id, price, prices.source(*at), tiers=len(found) > 1)
+    rate = getattr(judge.backend, "rate", 1.0)
+    price = tuple(rate * float(part) for part in (found[0].input, found[0].output, found[0].cached)) if found else None
+    source = prices.source(*at)
+    return JudgePrice(
+        judge.id,
+        price,
+        f"{source}, {'batch' if getattr(judge.backend, 'batch', False) else 'flex'}" if rate != 1 else source,
+        tiers=len(found) > 1,
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -59,13 +59,16 @@ class Earlier:
         if row is None:
             return None
         document = orjson.loads(row.document)
-        part = orjson.loads(to_json(input_of(record, position)))
+        part = {
+            **dict.fromkeys(("citations", "relevant", "answerable")),
+            **orjson.loads(to_json(input_of(record, position))),
+        }
         if any(document.get(name) != value for name, value in part.items()):
             return None
-        wanted = {name: signature for metric, signature in metrics for name in metric.run_scores()}
+        wanted = {name: signature for metric, signature in metrics for name in map(metric.score_name, metric.gives())}
         if {score["metric"]: score["signature"] for score in document["scores"]} != wanted:
             return None
-        rows = {row.metric: row for row in self._store.scores_of(self.run, position)}
+        rows = {row.metric: row for row in self._store.scores(self.run, after=position - 1, until=position)}
         if rows.keys() != wanted.keys():
             return None
         ordered = [(rows[score["metric"]], score) for score in document["scores"]]
@@ -157,7 +160,8 @@ def settled(plan: Plan, store: Store, options: RunOptions) -> tuple[Plan, Earlie
     engine = spec.engine
     if engine.repeat > 1 and all(is_steady(judge.backend) for judge in plan.routes.judges()):
         names = " and ".join(judge.name for judge in plan.routes.judges())
-        notes.append(f"asked once, not {engine.repeat} times: replies of {names} are always the same")
+        why = f"replies of {names} are always the same" if names else "no metric asks a judge"
+        notes.append(f"asked once, not {engine.repeat} times: {why}")
         engine = replace(engine, repeat=1)
     if engine.cache == "refresh":
         engine = replace(engine, since=refresh_since(store, name, time.time()))
@@ -168,22 +172,41 @@ def settled(plan: Plan, store: Store, options: RunOptions) -> tuple[Plan, Earlie
     return replace(plan, notes=tuple(notes)), earlier
 
 
-def jobs_of(plan: Plan, earlier: Earlier | None = None) -> Iterator[Job]:
-    """Yield the job of each record; a result of an ``earlier`` run may be reused."""
-    for job in _all_jobs(plan):
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Every record ``of`` so many, from the one numbered ``first`` (1 to ``of``), that comes after ``after``."""
+
+    first: int = 1
+    of: int = 1
+    after: int = 0
+
+    def has(self, number: int) -> bool:
+        """Return whether the record of this number, from 1, is in it."""
+        return number > self.after and (number - self.first) % self.of == 0
+
+
+def jobs_of(plan: Plan, earlier: Earlier | None = None, share: Share = Share()) -> Iterator[Job]:
+    """Yield the job of each record in the ``share``; a result of an ``earlier`` run may be reused."""
+    for job in _all_jobs(plan, share):
         done = earlier.result(job.position, job.record, job.metrics) if earlier and job.record else None
         yield job if done is None else replace(job, done=done)
 
 
-def _all_jobs(plan: Plan) -> Iterator[Job]:
+def _all_jobs(plan: Plan, share: Share) -> Iterator[Job]:
     signed: dict[str, tuple[tuple[Metric, str], ...]] = {}
-    for position, record in enumerate(plan.source, 1):
+    shard = plan.spec.shard
+    every = ((place, record) for place, record in enumerate(plan.source, 1) if shard is None or shard.has(record.id))
+    for number, (position, record) in enumerate(every, 1):
+        if not share.has(number):
+            continue
         if isinstance(record, SetAside):
             yield Job(position, record.id, None, error=record.error)
         elif record.overrides:
             changed = tuple(metric.overridden(record.overrides.get(metric.name, NOTHING)) for metric in plan.metrics)
             yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in changed))
-        elif record.nuggets is not None and not plan.given:  # some records bring a bank, and some do not
+        elif (record.nuggets is not None and "nuggetize" not in plan.given) or (
+            record.relevant is not None and "relevance" not in plan.given
+        ):  # some records bring it, and some do not
             yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in plan.metrics))
         else:
             lang = record_language(record.meta, record.question, record.response)

@@ -65,7 +65,7 @@ def label(
     if against is not None and not worst:
         raise ConfigError("--against is only for --worst; add it")
     with opened(run, store) as one, nullcontext() if against is None else opened(against, store) as other:
-        drawn = sample(one, _holder(one, metric), n=n, seed=seed, by=by, worst=worst, against=other)
+        drawn = sample(one, holder(one, metric), n=n, seed=seed, by=by, worst=worst, against=other)
         inputs = [source for each in (one, other) if each for source in sources(each)]
         write_parts(Path(out), label_page(drawn, one.name, agree_command(one), annotator), inputs)
     return drawn
@@ -78,7 +78,7 @@ def agree_command(run: AnyRun) -> str:
     return f"ragstone agree {shlex.quote(str(run.path))} {LABELS}"
 
 
-def _holder(run: AnyRun, metric: str | None) -> str:
+def holder(run: AnyRun, metric: str | None) -> str:
     """The score that holds the verdicts of a metric, or of the one that leads; InputError if there is none."""
     names = ratable(run)
     if not names:

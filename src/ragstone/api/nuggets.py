@@ -127,7 +127,7 @@ async def _create(source: Any, options: RunOptions, write: Write, form: str) -> 
         engine = Engine(plan.routes, store, plan.prices, plan.spec.engine)
         done.tally = engine.tally
         if options.on_start is not None:
-            options.on_start(progress_of(plan, store, engine))
+            options.on_start(progress_of(plan, store, engine.tally))
         topics: dict[int, tuple[str, str]] = {}
         jobs = _topics(plan, topics, done)
         async with contextlib.aclosing(engine.run(jobs)) as results:

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from ragstone.analysis.run import Run
 from ragstone.analysis.run_files import REPORT
+from ragstone.api.label_desk import Desk
 from ragstone.errors import ConfigError
 from ragstone.output.target import OTHER_FOLDER, whole, write_parts
 from ragstone.render.html.build import report
 from ragstone.render.html.live import HOST, Live
+from ragstone.store.database import Store
 
 
 def write_report(run: Run, path: Path | str, *, calls: bool = True) -> Path:
@@ -32,10 +34,10 @@ def write_beside(run: Run, folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def serving(run: Run, port: int = 0) -> Iterator[Live]:
-    """A server of the page, not yet serving; ``port`` 0 is any free one. ConfigError if the port is taken."""
+def serving(store: Store, port: int = 0) -> Iterator[Live]:
+    """A server of a store's runs, not yet serving; ``port`` 0 is any free one. ConfigError if the port is taken."""
     try:
-        server = Live(run, port)
+        server = Live(store, Desk(), port)
     except OSError as error:
         raise ConfigError(
             f"{HOST}:{port}: cannot listen there ({error.strerror}); choose another with --port"

@@ -7,12 +7,13 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 from ragstone import __version__, metrics
 from ragstone.config import RunSpec, Step, objects, resolve
-from ragstone.engine import Route, Routes, signature_of
+from ragstone.engine import Route, Routes, input_of, signature_of, to_json
 from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
 from ragstone.judges.cascade import Calibrated
@@ -22,13 +23,26 @@ from ragstone.metrics.base import Metric
 from ragstone.options import RunOptions, option_named
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
-from ragstone.records import Bank, Source, Survey, offered, open_records, read_bank, read_topics, survey
+from ragstone.records import (
+    Bank,
+    Qrels,
+    Source,
+    Survey,
+    offered,
+    open_records,
+    read_bank,
+    read_qrels,
+    read_topics,
+    survey,
+)
 from ragstone.segment import record_language
 from ragstone.signature import TEXT_LIBRARIES, version_of
 from ragstone.types import NOTHING, Record
 
 AUTO_CALLS: Final = 2
 """The most LLM calls per record of a metric that ``auto`` chooses."""
+FILES: Final = {"nuggets": "--nuggets", "relevant": "--qrels"}
+"""Fields that a file may bring."""
 GENERATORS: Final = 1000
 """The most different names of generators that are looked at."""
 LIBRARIES: Final = (*TEXT_LIBRARIES, "json-repair", "jinja2", "genai-prices")
@@ -40,7 +54,7 @@ class Plan:
     """The plan of a run: its metrics, the judges of each step, and why metrics are left out.
 
     ``given`` names what stands in a judge's place where every record brings a step's answer. ``notes`` are warnings
-    for the user.
+    for the user. ``digest`` is that of all records, if it is wanted.
     """
 
     spec: RunSpec
@@ -52,7 +66,14 @@ class Plan:
     left_out: Mapping[str, str]
     given: Mapping[Task, str]
     bank: Bank | None = None
+    qrels: Qrels | None = None
     notes: tuple[str, ...] = ()
+    digest: str = ""
+
+    @property
+    def total(self) -> int:
+        """How many records the run evaluates."""
+        return self.survey.total if self.survey.in_shard is None else self.survey.in_shard
 
     @property
     def prices(self) -> PriceBook:
@@ -65,12 +86,14 @@ class Plan:
         if record is None:
             return signature_of(metric, self.routes, self.given, lang)
         lang = record_language(record.meta, record.question, record.response)
-        return signature_of(metric, self.routes, _answers_of(record, self.bank), lang)
+        return signature_of(metric, self.routes, _answers_of(record, self.bank, self.qrels), lang)
 
     @property
     def signatures(self) -> dict[str, str]:
         """The signature of each score by its name."""
-        return {name: self.signature(metric) for metric in self.metrics for name in metric.run_scores()}
+        return {
+            name: self.signature(metric) for metric in self.metrics for name in map(metric.score_name, metric.gives())
+        }
 
     def cascades(self) -> dict[str, Any]:
         """By step that has a cascade: its judges' ids, how often one may err, and where each but the last is sure."""
@@ -103,23 +126,17 @@ class Plan:
 
 
 @contextlib.contextmanager
-def planned(source: Any, options: RunOptions) -> Iterator[Plan]:
-    """Plan a run; its input is open as long as the context lasts."""
+def planned(source: Any, options: RunOptions, *, digest: bool = False) -> Iterator[Plan]:
+    """Plan a run; its input is open as long as the context lasts. ``digest`` says whether one is wanted."""
     spec = resolve(options)
-    generators = {options.generator or ""} - {""}
-
-    def inspect(record: Record) -> None:
-        check_overrides(record)
-        generator = record.meta.get("generator")
-        if isinstance(generator, str) and len(generators) < GENERATORS:
-            generators.add(generator)
-
-    bank = bank_of(spec, source)
-    with open_source(source, spec, inspect, bank) as records:
-        plan = _plan(spec, records, objects(options.judge), bank)
+    generators = _Generators({options.generator or ""} - {""})
+    bank, qrels = bank_of(spec, source), qrels_of(spec, source)
+    with open_source(source, spec, generators, bank, qrels) as records:
+        plan = _plan(spec, records, objects(options.judge), bank, qrels, sha256() if digest else None)
         notes = [
-            *_judging_itself(plan.judges.values(), generators),
+            *_judging_itself(plan.judges.values(), generators.names),
             *([f"{bank.name}: {note}" for note in bank.notes] if bank else []),
+            *(f"{name} is short for {metrics.blocks()[name]}" for name in _short_names(spec.metrics)),
             *_absent(plan),
             *_unread(plan, options),
             *uncascaded(plan, options),
@@ -127,10 +144,32 @@ def planned(source: Any, options: RunOptions) -> Iterator[Plan]:
         yield replace(plan, notes=tuple(notes))
 
 
-def _plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank | None) -> Plan:
+@dataclass(frozen=True, slots=True)
+class _Generators:
+    """Checks each record, and collects the names of the models that wrote the responses."""
+
+    names: set[str]
+
+    def __call__(self, record: Record) -> None:
+        check_overrides(record)
+        generator = record.meta.get("generator")
+        if isinstance(generator, str) and len(self.names) < GENERATORS:
+            self.names.add(generator)
+
+
+def _plan(
+    spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank | None, qrels: Qrels | None, digest: Any
+) -> Plan:
     judges, routes = make_routes(spec, given)
-    brought = _Brought(bank)
-    found = survey(source, brought.add)
+    brought = _Brought(bank, qrels)
+
+    def look(record: Record) -> None:
+        brought.add(record)
+        if digest is not None:
+            more = (record.nuggets, record.citations, record.overrides, record.meta)
+            digest.update(to_json([input_of(record, 0), *more]))
+
+    found = survey(source, look, spec.shard)
     if bank is not None and not found.present["nuggets"]:
         raise ConfigError(f"{bank.name} has no nuggets for any record of {source.name}: {brought.trouble()}")
     answers = brought.given()
@@ -149,7 +188,8 @@ def _plan(spec: RunSpec, source: Source, given: Mapping[str, Judge], bank: Bank 
     if spec.default.cascade:  # not every step has one, so that each is told by name
         tasks = [task for task in routes.asked if task not in spec.steps]
         spec = replace(spec, steps={**{task: _step(routes.of(task)) for task in tasks}, **spec.steps})
-    return Plan(spec, source, found, judges, routes, chosen, left_out, answers, bank)
+    told = "" if digest is None else digest.hexdigest()
+    return Plan(spec, source, found, judges, routes, chosen, left_out, answers, bank, qrels, digest=told)
 
 
 def _chosen(
@@ -193,7 +233,7 @@ def choose(
     """Choose the metrics of a run, with reasons for those that ``auto`` leaves out.
 
     ``present`` says on how many records each field is there; ``unable`` why a metric's judges cannot answer it;
-    ``columns`` what a message can offer for a field that is not there, ``meant`` the path that it probably has.
+    ``columns`` what a message can offer for a field that is not there, ``meant`` the option that probably brings it.
     What ``auto`` takes does not depend on what a judge costs, so that two judges are compared on the same metrics.
     A metric that was asked for by name and whose fields no record has is a ConfigError, unless they are ``loose``:
     dicts of a program, where nothing is to be mapped and each record's own status says what it lacks.
@@ -226,8 +266,8 @@ def choose(
         if absent and by_name and not loose:
             unnamed = [field for field in absent if field not in columns]
             hint = f"; name the column with --field {unnamed[0]}=COLUMN{offered(columns)}" if unnamed else ""
-            if path := meant.get(unnamed[0]) if unnamed else None:
-                hint = f"; did you mean --field {unnamed[0]}={path}?"
+            if option := meant.get(unnamed[0]) if unnamed else None:
+                hint = f"; did you mean {option}?"
             raise ConfigError(f"{name} needs {' and '.join(metric.needs)}; {unfound(absent, columns)}{hint}")
         if not by_name and (lacks := metric.lacks(present)):
             left_out[name] = lacks
@@ -236,9 +276,8 @@ def choose(
             made = metric().with_parameters({**careful, **spec.parameters.get(name, {})})
             lacking = [wanted for wanted in metric.wants if not present.get(wanted)]
             if lacking and metric.in_suites.items() <= made.parameters().items():
-                raise ConfigError(
-                    f"{name} needs {' and '.join(lacking)}; no record has any; name a file with --nuggets"
-                )
+                file = FILES[lacking[0]]
+                raise ConfigError(f"{name} needs {' and '.join(lacking)}; no record has any; name a file with {file}")
             chosen.append(made)
     for name, parameters in spec.parameters.items():
         if parameters and name not in wanted and name not in left_out:
@@ -278,9 +317,10 @@ def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Ju
 class _Brought:
     """Count the steps whose answers the records bring."""
 
-    def __init__(self, bank: Bank | None) -> None:
-        self._bank = bank
+    def __init__(self, bank: Bank | None, qrels: Qrels | None) -> None:
+        self._bank, self._qrels = bank, qrels
         self._counts: Counter[Task] = Counter()
+        self._tokens: dict[Task, str] = {}
         self._records = 0
         self._topic = ""
         self._empty = 0
@@ -292,12 +332,12 @@ class _Brought:
         self._topic = self._topic or record.topic
         self._empty += record.nuggets == ()
         self.overridden.update(record.overrides)
-        self._counts.update(_answers_of(record, self._bank).keys())
+        self._tokens |= (found := _answers_of(record, self._bank, self._qrels))
+        self._counts.update(found.keys())
 
     def given(self) -> dict[Task, str]:
         """The steps that every record brings, with what stands in the judge's place."""
-        token = _token(self._bank)
-        return {task: token for task, count in self._counts.items() if count == self._records}
+        return {task: self._tokens[task] for task, count in self._counts.items() if count == self._records}
 
     def trouble(self) -> str:
         """Why a bank has nothing for these records: lists that are empty, or topics that are others."""
@@ -308,19 +348,17 @@ class _Brought:
         return f"its topics are like '{first}', those of the records like '{self._topic}'"
 
 
-def _answers_of(record: Record, bank: Bank | None) -> dict[Task, str]:
-    """The steps whose answer a record brings: its nuggets, and their importance where all have one."""
+def _answers_of(record: Record, bank: Bank | None, qrels: Qrels | None) -> dict[Task, str]:
+    """The steps whose answer a record brings: relevant ids, nuggets, and their importance where all have one."""
+    found: dict[Task, str] = {}
+    if record.relevant is not None:
+        found["relevance"] = f"qrels#{qrels.digest}" if qrels else "record"
     if record.nuggets is None:
-        return {}
-    token = _token(bank)
-    found: dict[Task, str] = {"nuggetize": token}
+        return found
+    found["nuggetize"] = token = f"gold#{bank.digest}" if bank else "record"
     if all(nugget.importance for nugget in record.nuggets):
         found["importance"] = token
     return found
-
-
-def _token(bank: Bank | None) -> str:
-    return f"gold#{bank.digest}" if bank else "record"
 
 
 def _step(route: Route) -> Step:
@@ -350,6 +388,11 @@ def _judging_itself(judges: Iterable[Judge], generators: Iterable[str]) -> list[
         for judge in judges
         if judge.model and judge.model.rpartition("/")[2].casefold() in ours
     ]
+
+
+def _short_names(names: Iterable[str]) -> list[str]:
+    """The names that are those of a metric's block and no metric's own."""
+    return [name for name in names if metrics.blocks().get(name, name) != name]
 
 
 def _absent(plan: Plan) -> list[str]:
@@ -386,13 +429,20 @@ def uncascaded(plan: Plan, options: RunOptions) -> list[str]:
 # ---- the input
 
 
-def open_source(source: Any, spec: RunSpec, inspect: Callable[[Record], None], bank: Bank | None = None) -> Source:
+def open_source(
+    source: Any,
+    spec: RunSpec,
+    inspect: Callable[[Record], None],
+    bank: Bank | None = None,
+    qrels: Qrels | None = None,
+) -> Source:
     """Open the source; ``inspect`` checks each record in every reading. A tuple of paths is read as one."""
     if spec.topics is not None:
         _check_input(spec.topics, "--topics", source)
     more: dict[str, Any] = {
         "fields": spec.fields, "blocks": metrics.blocks(), "on_error": spec.on_error, "inspect": inspect, "bank": bank,
         "cut": spec.cut, "layout": spec.layout, "topics": None if spec.topics is None else read_topics(spec.topics),
+        "qrels": qrels,
     }  # fmt: skip
     return open_records(source, **more)
 
@@ -403,6 +453,14 @@ def bank_of(spec: RunSpec, source: Any) -> Bank | None:
         return None
     _check_input(spec.nuggets, "--nuggets", source)
     return read_bank(spec.nuggets)
+
+
+def qrels_of(spec: RunSpec, source: Any) -> Qrels | None:
+    """Read the named relevance judgments, if any; ConfigError if they and the records are both standard input."""
+    if spec.qrels is None:
+        return None
+    _check_input(spec.qrels, "--qrels", source)
+    return read_qrels(spec.qrels)
 
 
 def _check_input(path: Path | str, flag: str, source: Any) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,17 +17,22 @@ from ragstone.analysis.cascades import Cascades, warnings
 from ragstone.analysis.counts import Causes, Quotes
 from ragstone.analysis.run import Run, find_run
 from ragstone.analysis.summary import summarize
+from ragstone.api import batching
 from ragstone.api.jobs import Earlier, jobs_of, settled
 from ragstone.api.keywords import takes
 from ragstone.api.loop import wait_for
-from ragstone.api.plan import Plan, bank_of, check_overrides, open_source, planned
+from ragstone.api.plan import Plan, bank_of, check_overrides, open_source, planned, qrels_of
 from ragstone.api.progress import drawn
+from ragstone.api.shards import ShardRun, Shards
+from ragstone.api.workers import Workers, shared
 from ragstone.config import resolve
-from ragstone.engine import Engine, Weighed
+from ragstone.engine import Engine, Tally, Weighed
 from ragstone.errors import BudgetReached, OutputError, RagstoneError, StoreError
 from ragstone.options import Progress, RunOptions
 from ragstone.output.files import Folder
+from ragstone.output.shared_folder import SharedFolder
 from ragstone.records import Survey, has, survey
+from ragstone.records.object_stores import is_address
 from ragstone.store.database import ResultRow, ScoreRow, Store
 from ragstone.types import Record
 
@@ -55,7 +61,8 @@ def evaluate(source: Any, options: RunOptions) -> Run:
 @takes(RunOptions)
 async def aevaluate(source: Any, options: RunOptions) -> Run:
     """Evaluate records as ``evaluate`` does, from a coroutine."""
-    return await _evaluated(source, options)
+    with drawn(options) as shown:
+        return await _evaluated(source, shown)
 
 
 def score(
@@ -100,7 +107,7 @@ def validate(source: Any, options: RunOptions) -> tuple[Survey, dict[str, int]]:
             made = all(has(record, wanted) for wanted in metric.wants) or all(has(record, f) for f in metric.instead)
             able[name] += ready and made
 
-    with open_source(source, spec, inspect, bank_of(spec, source)) as records:
+    with open_source(source, spec, inspect, bank_of(spec, source), qrels_of(spec, source)) as records:
         return survey(records), able
 
 
@@ -121,37 +128,84 @@ def set_aside_if_damaged(store: Store) -> Iterator[None]:
         raise
 
 
-async def _evaluated(source: Any, options: RunOptions) -> Run:
-    with planned(source, options) as plan:
-        store = Store(plan.spec.store)
+async def _evaluated(source: Any, options: RunOptions, shards: Shards | None = None) -> Run:
+    """Evaluate; a replay of merged ``shards`` only where it is their input and their judges."""
+    sharded = options.shard is not None
+    with planned(source, options, digest=sharded or shards is not None) as plan:
+        if shards is not None:
+            shards.check(plan)
+        if not sharded:
+            return await _stored(plan, options)
+        part = ShardRun(plan, source, options)
+        if part.is_done():
+            return part.run()
         try:
-            with set_aside_if_damaged(store), contextlib.ExitStack() as held:
-                return await _drive(plan, store, options, held)
-        except BaseException:
-            store.close()
+            finished = await _stored(part.plan, replace(options, out=None))
+        except BaseException as error:
+            if isinstance(error, BudgetReached):
+                error.add_note("each shard has an equal part of the limits")
+            with contextlib.suppress(RagstoneError, OSError):  # told is what ended the run
+                part.hand_in(done=False)
             raise
+        part.hand_in(done=True)
+        return finished
+
+
+def merge(place: Path | str, source: Any, options: RunOptions) -> Run:
+    """Put the shards of a folder together and write its results, as one machine would have.
+
+    Sends no call. ``source`` is the input where it has another name than the shards read, else None. Of the options
+    count those on the store, the processes, the report and the progress. ConfigError names missing shards.
+    """
+    shards = Shards.found(str(place))
+    own = {name: getattr(options, name) for name in ("store", "workers", "report", "zstd", "on_start", "on_result")}
+    options = replace(shards.options(), out=place, offline=True, **own)
+    shards.unite(resolve(options).store)
+    return wait_for(_evaluated(shards.source if source is None else source, options, shards))
+
+
+async def _stored(plan: Plan, options: RunOptions) -> Run:
+    if is_address(options.out):  # written here, and then copied there
+        with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
+            place = SharedFolder(str(options.out))
+            try:
+                finished = await _stored(plan, replace(options, out=folder))
+            except BaseException:
+                with contextlib.suppress(RagstoneError):  # told is what ended the run
+                    place.put_all(Path(folder))
+                raise
+            place.put_all(Path(folder))
+            return finished
+    store = Store(plan.spec.store)
+    try:
+        with set_aside_if_damaged(store), contextlib.ExitStack() as held:
+            if options.batch:
+                await batching.in_waves(plan, options)
+            return await _drive(plan, store, options, held)
+    except BaseException:
+        store.close()
+        raise
 
 
 async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib.ExitStack) -> Run:
     """Drive the engine through a plan; ``held`` keeps what only this run may use."""
     plan, earlier = settled(plan, store, options)
     estimated = _estimated(plan, store, options, earlier)
-    engine = Engine(plan.routes, store, plan.prices, plan.spec.engine)
+    engine = _engine_of(plan, store, options, earlier)
     if estimated is not None and estimated.total.dollars is not None:
         engine.tally.expected = estimated.total.dollars.expected
     details = {**plan.as_json(), **({} if earlier is None else {"only_failed": earlier.run})}
-    folder = (
-        None if options.out is None else held.enter_context(Folder(Path(options.out), cases=options.cases).claimed())
-    )
+    folder = _folder_of(options, held)
     number = store.start_run(options.name or plan.source.name, details)
-    progress = progress_of(plan, store, engine, number)
+    progress = progress_of(plan, store, engine.tally, number)
     causes, quotes, cascades = Causes(), Quotes(), Cascades(plan.cascades())
     status = "interrupted"
     try:
         if options.on_start is not None:
             options.on_start(progress)
         with folder or contextlib.nullcontext():
-            async with contextlib.aclosing(engine.run(jobs_of(plan, earlier))) as results:
+            evaluated = engine.run() if isinstance(engine, Workers) else engine.run(jobs_of(plan, earlier))
+            async with contextlib.aclosing(evaluated) as results:
                 async for weighed in results:
                     _keep(engine, number, weighed)
                     causes.add(weighed.scores)
@@ -162,6 +216,8 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
                     if options.on_result is not None:
                         options.on_result(weighed.document)
         status = "done"
+        if options.batch and isinstance(engine, Engine):
+            batching.add_paid(plan, options, engine.tally, engine.budget)
     except RagstoneError as error:
         status = "stopped"
         if engine.tally.anything and not getattr(error, "damaged", False):
@@ -179,7 +235,26 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
                 counted |= (told := _cascaded(cascades, plan, estimated))
                 progress.notes.extend(warnings(told.get("cascade", {})))
                 _close(store, plan, status, progress, folder, counted, estimated, report=options.report)
+    if options.batch:
+        batching.forget(plan, options)
     return find_run(store, number)
+
+
+def _engine_of(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | None) -> Engine | Workers:
+    workers = None if options.batch else shared(plan, store, earlier)
+    if workers is not None:
+        return workers
+    engine = Engine(plan.routes, store, plan.prices, plan.spec.engine)
+    if options.batch:
+        batching.count_paid(plan, options, engine.budget)
+    return engine
+
+
+def _folder_of(options: RunOptions, held: contextlib.ExitStack) -> Folder | None:
+    if options.out is None:
+        return None
+    made = Folder(Path(options.out), cases=options.cases, compressed=options.zstd)
+    return held.enter_context(made.claimed())
 
 
 def _what_is_kept(run: int, records: int, *, replies: bool) -> str:
@@ -190,13 +265,13 @@ def _what_is_kept(run: int, records: int, *, replies: bool) -> str:
     return kept if replies else f"{kept}: --only-failed {run} reuses them and evaluates the rest"
 
 
-def progress_of(plan: Plan, store: Store, engine: Engine, run: int = 0) -> Progress:
+def progress_of(plan: Plan, store: Store, tally: Tally, run: int = 0) -> Progress:
     """The progress of a plan that is about to begin; ``run`` is 0 where the store keeps no run."""
     asked = plan.routes.judges()
     return Progress(
         run,
-        plan.survey.total,
-        engine.tally,
+        plan.total,
+        tally,
         tuple(metric.name for metric in plan.metrics),
         tuple(name for name, judge in plan.judges.items() if run or judge in asked),
         plan.left_out,
@@ -219,8 +294,13 @@ def _close(
     bill = progress.tally.as_json()
     seconds = round(time.monotonic() - progress.started, 3)
     held = estimated.against(bill, seconds, whole=status == "done") if estimated is not None else None
+    found = summarize(store, progress.run, plan.signatures, status)
+    thresholds = {name: metric.threshold for metric in plan.metrics for name in metric.score_names()}
+    for name, entry in found["metrics"].items():
+        if entry["outcomes"] and (least := thresholds.get(name)) is not None:
+            entry["threshold"] = least
     summary = {
-        **summarize(store, progress.run, plan.signatures, status),
+        **found,
         "bill": bill,
         **({"estimate": held} if held is not None else {}),
         "left_out": dict(plan.left_out),
@@ -262,7 +342,7 @@ def _write(run: Run, summary: Mapping[str, Any], folder: Folder, *, report: bool
 
 def _estimated(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | None) -> Estimate | None:
     """Estimate the run, if that is wanted, or is quick and not declined."""
-    if plan.spec.engine.cache == "offline":  # nothing is sent
+    if plan.spec.engine.cache == "offline" or options.batch:  # nothing is sent, or it came with batches
         return None
     prices = plan.prices
     costs = any(not judge.backend.free and not prices.costs_nothing(judge.id) for judge in plan.routes.judges())
@@ -282,7 +362,7 @@ def _cascaded(cascades: Cascades, plan: Plan, estimated: Estimate | None) -> dic
     return {"cascade": told} if told else {}
 
 
-def _keep(engine: Engine, run: int, weighed: Weighed) -> None:
+def _keep(engine: Engine | Workers, run: int, weighed: Weighed) -> None:
     rows = [
         ScoreRow(
             score.metric, weighed.position, score.value, score.status, score.asked, score.unjudged,

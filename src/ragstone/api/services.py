@@ -21,8 +21,9 @@ from ragstone.errors import ConfigError, InputError
 from ragstone.metrics import of_score
 from ragstone.output.target import whole
 from ragstone.render.explanation import explanation, label_of
+from ragstone.render.wording import why, word
 from ragstone.services import service_named
-from ragstone.services.base import PREFIX, Pushed, Service, TraceQuery, TraceScore
+from ragstone.services.base import PREFIX, PassageScore, Pushed, Service, TraceQuery, TraceScore
 from ragstone.services.connection import Connection
 from ragstone.types import ORIGIN
 
@@ -151,9 +152,9 @@ def push(
 
         ragstone.push("last", "phoenix", metrics=["grounding"])
 
-    A score is called ``ragstone.`` and its metric. Phoenix gets annotations of the root span, MLflow feedback and
-    Langfuse numeric scores of the trace. Sending a run again changes nothing; another run's scores replace them. Scores
-    without a value are not sent.
+    A score is called ``ragstone.`` and its metric. Phoenix gets annotations of the root span and, of a metric that
+    rates passages, of the documents; MLflow feedback and Langfuse numeric scores of the trace. Sending a run again
+    changes nothing; another run's scores replace them. Scores without a value are not sent.
 
     Args:
         run: The run: its number, name or folder, ``last``, or an opened run.
@@ -245,4 +246,19 @@ def _trace_score(
         explanation(result, score),
         "LLM" if alone is None else "HUMAN" if alone[1] == "human" else "CODE",
         {**about, "record": result["id"], "signature": score["signature"]},
+        tuple(_passages(result, score, origin.get("documents") or ())),
     )
+
+
+def _passages(
+    result: Mapping[str, Any], score: Mapping[str, Any], documents: Sequence[Sequence[Any]]
+) -> Iterator[PassageScore]:
+    """The verdicts on passages; none of a metric that rates something else, or where a passage's place is not known."""
+    if of_score(score["metric"]).unit != "passage" or len(documents) != len(result["contexts"]):
+        return
+    places = {context["id"]: place for context, place in zip(result["contexts"], documents, strict=True)}
+    units = {unit["id"]: places[unit["parent"]] for unit in result["units"] if unit["level"] == "passage"}
+    for one in score["verdicts"]:
+        if one["value"] is not None and one["unit"] in units:
+            span, place = units[one["unit"]]
+            yield PassageScore(span, place, one["value"], word(score["metric"], one), why(one))

@@ -70,7 +70,7 @@ class Tuner:
     @property
     def step(self) -> Task:
         """The step whose judge is tuned."""
-        return self.metric.task()
+        return _step(self.metric)
 
     def options_of(self, combination: Combination) -> RunOptions:
         """The options of a combination's run, with what is left of the budget."""
@@ -295,6 +295,11 @@ def tune(
     return found
 
 
+def _step(metric: type[Metric] | Metric) -> Task:
+    """The step of a metric that has labels, and so has one."""
+    return metric.asks[-1]
+
+
 def tuner(
     labels: Path | str,
     source: Any,
@@ -317,10 +322,10 @@ def tuner(
     chosen = metric_of(rows, metric, str(labels))
     rows = [row for row in rows if chosen in measuring(row)]
     check_labels(rows, str(labels), threshold=threshold)
-    prompts = [*styles, *(_prompt(text, chosen.task()) for text in options.prompts or ())]
+    prompts = [*styles, *(_prompt(text, _step(chosen)) for text in options.prompts or ())]
     for prompt in prompts:
-        check_named(chosen.task(), prompt)
-    candidates, others, brought = _candidates(judges, chosen.task(), options)
+        check_named(_step(chosen), prompt)
+    candidates, others, brought = _candidates(judges, _step(chosen), options)
     check_texts(rows, str(labels), others)
     records, name, skipped = _labelled_records(source, options, {row.record for row in rows})
     if not records:

@@ -13,6 +13,7 @@ import typer
 from ragstone import __version__
 from ragstone.cli import (
     agreement_commands,
+    batch_commands,
     cache_commands,
     compare_commands,
     label_commands,
@@ -46,11 +47,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     no_args_is_help=True,
     context_settings=HELP,
-    epilog="Start with: ragstone run examples/traces.jsonl",
+    epilog="Start with: ragstone demo",
 )
 app.add_typer(nugget_commands.nuggets, name="nuggets")
 app.add_typer(prompt_commands.prompts, name="prompts")
 app.add_typer(cache_commands.cache, name="cache")
+app.add_typer(batch_commands.batch, name="batch")
 app.add_typer(label_commands.label, name="label")
 
 
@@ -98,6 +100,31 @@ def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJso
     from ragstone.cli import evaluating
 
     evaluating.run(file, options, quiet=quiet, as_json=as_json)
+
+
+@app.command(
+    epilog=examples(
+        "ragstone merge results/",
+    )
+)
+@with_options("merge")
+def merge(
+    place: Annotated[str, typer.Argument(metavar="DIR", help="The folder of run --shard -o DIR.")],
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="The input, if it has another name than the shards read.")
+    ] = None,
+    *,
+    options: RunOptions,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Merge the shards of a run into one, and write its results to their folder.
+
+    Sends no call. Exits 2 with the command to run if a shard is missing.
+    """
+    from ragstone.cli import evaluating
+
+    evaluating.merge(place, file, options, quiet=quiet, as_json=as_json)
 
 
 @app.command(
@@ -309,8 +336,8 @@ def export(
         typer.Option("--format", "-f", metavar="FORM", help="Format [default: by file extension, else jsonl]"),
     ] = None,
     rows: Annotated[
-        Literal["scores", "verdicts"],
-        typer.Option("--rows", metavar="scores|verdicts", help="Rows of a csv or parquet table."),
+        Literal["scores", "verdicts", "sentences"],
+        typer.Option("--rows", metavar="scores|verdicts|sentences", help="Rows of a csv or parquet table."),
     ] = "scores",
     out: Annotated[
         str | None,

@@ -83,6 +83,10 @@ def check(
         list[str] | None,
         typer.Option("--min", metavar="METRIC=X", help="Min mean, from 0 to 1. Repeatable."),
     ] = None,
+    most: Annotated[
+        list[str] | None,
+        typer.Option("--max", metavar="METRIC=X", help="Max mean, e.g. contradicted=0. Repeatable."),
+    ] = None,
     coverage: Annotated[
         list[str] | None,
         typer.Option("--min-coverage", metavar="METRIC=X", help="Min share of records with a value. Repeatable."),
@@ -125,14 +129,16 @@ def check(
     from ragstone.render import ci
     from ragstone.render.terminal.check_screen import check_page
 
-    limits = (_limits("--min", least), _limits("--min-coverage", coverage), _limits("--max-drop", drop))
+    limits = {
+        "min": _limits("--min", least), "max": _limits("--max", most),
+        "min_coverage": _limits("--min-coverage", coverage), "max_drop": _limits("--max-drop", drop),
+    }  # fmt: skip
     files = [(path, write) for path, write in ((junit, ci.junit), (markdown, ci.markdown)) if path is not None]
     _refuse_inputs([path for path, _ in files], [which, baseline], config)
     with api.opened(which, store) as run:
         gate = api.check(
-            run, min=limits[0], min_coverage=limits[1], max_drop=limits[2], baseline=baseline, undecided=undecided,
-            corrected=corrected, store=store, config=config,
-        )  # fmt: skip
+            run, **limits, baseline=baseline, undecided=undecided, corrected=corrected, store=store, config=config
+        )
         for path, write in files:
             with whole(path) as target:
                 target.write(write(gate))
@@ -143,11 +149,11 @@ def check(
 
 def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Path | None) -> None:
     """ConfigError if an output file is standard output, an input, or another output."""
-    from ragstone.analysis.run_files import ABOUT, REPORT, RESULTS, SUMMARY
+    from ragstone.analysis.run_files import ABOUT, REPORT, RESULTS, SUMMARY, ZSTD
     from ragstone.output.target import refuse_inputs
 
     folders = [Path(name) for name in runs if name]
-    of_runs = [folder / name for folder in folders for name in (RESULTS, ABOUT, REPORT, SUMMARY)]
+    of_runs = [folder / name for folder in folders for name in (RESULTS, f"{RESULTS}{ZSTD}", ABOUT, REPORT, SUMMARY)]
     for number, path in enumerate(paths):
         if str(path) == "-":
             raise ConfigError("--junit and --markdown are written to files; name them")

@@ -14,7 +14,7 @@ import typer
 from ragstone import api
 from ragstone.analysis.cascades import silent
 from ragstone.analysis.run import Run
-from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say_unseen, undisturbed
+from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say, say_unseen, undisturbed
 from ragstone.cli.options import again
 from ragstone.cli.output import answer, show, show_json
 from ragstone.cli.progress import RunDisplay
@@ -37,7 +37,19 @@ def run(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
     """Evaluate and show the result; exit with 3 if nothing could be scored or no call was answered."""
     finished = evaluated(partial(api.run, file), file, options, outcome, quiet=quiet, as_json=as_json)
     with closing(finished.store):
-        _show(finished, options, outcome, as_json=as_json)
+        shown = options if options.shard is None else replace(options, out=None, store=finished.store.path)
+        _show(finished, shown, outcome, as_json=as_json)
+        if options.shard is not None:
+            say("note", f"shard {options.shard} is done; when all are: ragstone merge {shlex.quote(str(options.out))}")
+        if options.shard is None or len(finished):  # a shard may have no records
+            exit_if_unjudged(finished)
+
+
+def merge(place: str, file: str | None, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
+    """Merge shards and show the result; exit with 3 if nothing could be scored or a call is missing."""
+    finished = evaluated(partial(api.merge, place, file), place, options, outcome, quiet=quiet, as_json=as_json)
+    with closing(finished.store):
+        _show(finished, replace(options, out=place), outcome, as_json=as_json)
         exit_if_unjudged(finished)
 
 

@@ -3,7 +3,7 @@
 0: done. 1: a threshold of ``check`` failed; no error exits with 1, so that none is taken for a failed check. 2: wrong
 input, configuration or usage, or a file that cannot be written. 3: the judge or a server of traces could not be
 reached, nothing was scored, the last judge of a cascade answered nothing, an offline run lacked a call, or the store
-failed. 4: a budget was reached. 70: a fault of Ragstone itself. 130: interrupted.
+failed. 4: a budget was reached. 5: a batch is not done. 70: a fault of Ragstone itself. 130: interrupted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, cast
 
@@ -20,13 +20,14 @@ import typer
 from typer.core import TyperGroup
 
 from ragstone.cli.options import plain_arguments
-from ragstone.errors import BudgetReached, InputError, RagstoneError
+from ragstone.errors import BatchPending, BudgetReached, InputError, RagstoneError
 
 DONE: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
 UNJUDGED: Final = 3
 BUDGET: Final = 4
+PENDING: Final = 5
 FAULT: Final = 70
 INTERRUPTED: Final = 130
 TYPED: Final = "ragstone.typed"
@@ -39,7 +40,8 @@ def code_of(error: RagstoneError) -> int:
     """The exit code of an error."""
     if isinstance(error, InputError):
         return USAGE
-    return BUDGET if isinstance(error, BudgetReached) else UNJUDGED
+    codes = {BudgetReached: BUDGET, BatchPending: PENDING}
+    return codes.get(type(error), UNJUDGED)
 
 
 def _misused(error: Exception, ctx: Any) -> Exception:
@@ -53,12 +55,41 @@ def _misused(error: Exception, ctx: Any) -> Exception:
     return typer.Exit(USAGE)
 
 
+GROUPS: Final[Mapping[str, Sequence[str]]] = {
+    "Evaluate": ("demo", "run", "validate", "estimate", "merge"),
+    "Look at results": ("show", "view", "report", "runs", "export"),
+    "Compare and gate": ("compare", "check", "compare-methods"),
+    "Labels and judges": ("label", "agree", "tune", "formats", "judges"),
+    "Nuggets and prompts": ("nuggets", "prompts"),
+    "Other tools": ("pull", "push"),
+    "Set up": ("init", "metrics", "fields", "cache"),
+}
+"""The commands as help lists them: in the order of use. One that is in no group comes at the end."""
+
+
 class Commands(TyperGroup):
     """The group of all commands; turns every error into a message and an exit code."""
 
     def __init__(self, **made: Any) -> None:
         super().__init__(**made)
         plain_arguments(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands of ``--help``, group by group."""
+        del ctx
+        known = [name for names in GROUPS.values() for name in names]
+        wide = max(map(len, self.commands))
+        others = [name for name in self.commands if name not in known]
+        for title, names in {**GROUPS, "Others": others}.items():
+            there = [
+                (name, self.commands[name].get_short_help_str(formatter.width - wide - 6))
+                for name in names
+                if name in self.commands
+            ]
+            if there:
+                with formatter.section(title):
+                    # Every name as wide as the widest of all: the columns of the groups are one.
+                    formatter.write_dl([(name.ljust(wide), told) for name, told in there])
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the options before the command."""
@@ -94,7 +125,7 @@ class Commands(TyperGroup):
 
 def say_error(error: RagstoneError) -> None:
     """Print what happened, then what to do and what was kept, if known."""
-    say("error", str(error))
+    say("note" if isinstance(error, BatchPending) else "error", str(error))
     hint = getattr(error, "hint", "")
     if hint:
         say("hint", hint)

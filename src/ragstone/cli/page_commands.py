@@ -1,11 +1,11 @@
-"""``ragstone report`` and ``view``: a run as a page, in a file or served on this machine."""
+"""``ragstone demo``, ``report`` and ``view``: runs as pages, in a file or served on this machine."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -14,11 +14,49 @@ from ragstone.cli.exit_codes import say, undisturbed
 from ragstone.cli.options import AsJson, StorePath, Which, examples
 from ragstone.cli.output import answer, html_file
 
+Browser: TypeAlias = Annotated[
+    bool | None, typer.Option("--open/--no-open", help="Open a browser [default: if this is a terminal]")
+]
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the group of all."""
+    app.command(epilog=examples("ragstone demo"))(demo)
     app.command(epilog=examples("ragstone report", "ragstone report 3 -o report.html"))(report)
     app.command(epilog=examples("ragstone view", "ragstone view 3 --port 8080 --no-open"))(view)
+
+
+def demo(
+    *,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR/", help="Folder of the pages.")] = "ragstone-demo",
+    browser: Browser = None,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Evaluate example traces of two systems and compare them.
+
+    Takes seconds, with the embedded judge: no key, no network, no cost. Writes a report and a comparison as HTML files.
+    """
+    from ragstone.analysis.run_files import COMPARISON, REPORT
+    from ragstone.render.terminal.compare_screen import demo_page
+
+    pages = [html_file(f"{out}/", name) or Path() for name in (REPORT, COMPARISON)]
+    first, second = api.demo(store)
+    with closing(first.store), closing(second.store):
+        api.write_report(first, pages[0])
+        found = api.compare(first, second, out=pages[1])
+        written = [str(path) for path in pages]
+        told = {"runs": [first.id, second.id], "written": written, "comparison": found.as_json()}
+        answer(told, lambda look: demo_page(found, (first, second), written, look), as_json=as_json)
+    _open(pages[0].absolute().as_uri(), browser)
+
+
+def _open(address: str, wanted: bool | None) -> None:
+    """Open a page in the browser if that is wanted, or this is a terminal."""
+    import webbrowser
+
+    if wanted if wanted is not None else sys.stdout.isatty():
+        webbrowser.open(address)
 
 
 def report(
@@ -54,7 +92,9 @@ def report(
 
 
 def view(
-    which: Which = "last",
+    which: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="A run's number or name, or last [default: the list of runs]")
+    ] = None,
     *,
     port: Annotated[
         int,
@@ -67,29 +107,27 @@ def view(
             help="Port to listen on [default: 0, any free one]",
         ),
     ] = 0,
-    browser: Annotated[
-        bool | None,
-        typer.Option("--open/--no-open", help="Open a browser [default: if this is a terminal]"),
-    ] = None,
+    browser: Browser = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a run of any size in the browser.
+    """Show runs of any size in the browser.
 
-    Serves the page of report on this machine only, reading from the store as needed, until Ctrl-C.
+    Serves pages on this machine only, until Ctrl-C: the list of runs with trends, each run, two side by side. Labels
+    that are given there are kept in files beside the store.
     """
-    import webbrowser
-
+    from ragstone.analysis.run import find_run
     from ragstone.render.terminal.lists import serving
 
-    run = api.open_run(which, store)
-    with closing(run.store), api.serving(run, port) as server:
-        told = {"address": server.address, "run": run.id, "records": len(run)}
-        answer(told, lambda look: serving(server.address, run.name, run.id, look), as_json=as_json)
-        if browser if browser is not None else sys.stdout.isatty():
-            webbrowser.open(server.address)
+    opened = api.open_store(store)
+    with closing(opened), api.serving(opened, port) as server:
+        run = None if which is None else find_run(opened, which)
+        address = server.address if run is None else f"{server.address}run/{run.id}/"
+        about = {"runs": len(opened.runs())} if run is None else {"run": run.id, "records": len(run)}
+        answer({"address": address, **about}, lambda look: serving(address, run, look), as_json=as_json)
+        _open(address, browser)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
             with undisturbed():
-                say("note", "stopped serving; the run stays in the store")
+                say("note", "stopped serving; the runs stay in the store")

@@ -125,7 +125,7 @@ def render(
     Prints the messages exactly as sent to a judge. Calls no judge.
     """
     from ragstone.parsing import FORMATS
-    from ragstone.prompts.catalogue import find
+    from ragstone.prompts.catalogue import find, for_scale
     from ragstone.prompts.check import problems, sample
     from ragstone.prompts.material import variables_of
     from ragstone.prompts.packs import read_pack
@@ -136,6 +136,7 @@ def render(
     found = find(prompt, style)
     if found.entry is not None and found.entry.task not in TASKS:
         raise ConfigError(f"'{found.entry.task}' is not a step but a part of other prompts; see: ragstone prompts show")
+    found = for_scale(found, scale)
     template = found.template()
     if template.task not in TASKS:
         raise TemplateError(f"prompt {found.name}: {problems(template)[0]}")

@@ -92,6 +92,7 @@ def _described(metric: type[Metric]) -> dict[str, Any]:
     return {
         "name": metric.name,
         "title": metric.title,
+        "group": metric.group,
         "about": about(metric),
         "needs": metric.needs,
         "wants": metric.wants,
@@ -99,6 +100,7 @@ def _described(metric: type[Metric]) -> dict[str, Any]:
         "suites": (*metric.suites, "all"),
         "calls": metric.calls,
         "scores": metric.score_names(),
+        "elsewhere": dict(metric.elsewhere),
         "source": metric.source,
         "parameters": {
             parameter.name: {"default": parameter.default, "fixed": parameter.name in metric.fixed}

@@ -39,6 +39,11 @@ class Limits:
     def __bool__(self) -> bool:
         return (self.cost, self.calls, self.tokens) != (None, None, None)
 
+    def divided(self, among: int) -> Limits:
+        """Return one of so many equal parts."""
+        calls, tokens = (None if most is None else most // among for most in (self.calls, self.tokens))
+        return Limits(None if self.cost is None else self.cost / among, calls, tokens)
+
 
 @dataclass(slots=True)
 class Amount:
@@ -196,7 +201,8 @@ class Budget:
                 hint="set max_tokens in the judge's table, or use --max-calls",
             )
         written = max(limit, self._longest.get(judge.id, 0))
-        dollars = 0.0 if self.limits.cost is None else self._price(judge, given, written) or 0.0
+        saved = Usage(saved=given)  # input that is written to the provider's cache costs the most
+        dollars = 0.0 if self.limits.cost is None else self._price(judge, given, written, saved) or 0.0
         return Amount(dollars, 1, given + written)
 
     def taken(self, judge: Judge, usage: Usage, reserved: Amount) -> Amount:
@@ -206,7 +212,7 @@ class Budget:
             return reserved
         # An endpoint that goes beyond the limit it was given may do so again.
         self._longest[judge.id] = max(self._longest.get(judge.id, 0), usage.output)
-        dollars = self._price(judge, usage.input, usage.output, usage.cached or 0)
+        dollars = self._price(judge, usage.input, usage.output, usage)
         return Amount(0.0 if self.limits.cost is None else dollars or 0.0, 1, usage.input + usage.output)
 
     def count(self, judge: Judge, requests: int = 1) -> None:
@@ -226,14 +232,16 @@ class Budget:
             return 0.0
         if usage.input is None or usage.output is None:
             return None
-        return self._price(judge, usage.input, usage.output, usage.cached or 0)
+        return self._price(judge, usage.input, usage.output, usage)
 
-    def _price(self, judge: Judge, given: int, written: int, cached: int = 0) -> float | None:
+    def _price(self, judge: Judge, given: int, written: int, usage: Usage = Usage()) -> float | None:  # noqa: B008 - frozen
         if judge.backend.free or self._prices.costs_nothing(judge.id):
             return 0.0
-        return self._prices.cost(
-            judge.id, judge.provider, judge.model, input_tokens=given, output_tokens=written, cached_tokens=cached
-        )
+        dollars = self._prices.cost(
+            judge.id, judge.provider, judge.model, input_tokens=given, output_tokens=written,
+            cached_tokens=usage.cached or 0, saved_tokens=usage.saved or 0,
+        )  # fmt: skip
+        return None if dollars is None else usage.rate * dollars
 
     def _fits(self, more: Amount) -> bool:
         spent, held, limits = self._spent, self._held, self.limits

@@ -59,6 +59,14 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
 
 
+class Awaited(RagstoneError):  # noqa: N818 - never shown
+    """A reply that comes with a batch: what needs it is not done in this run."""
+
+
+Missing = Callable[[Judge, Call], None]
+"""Is told each call that a batch has to bring."""
+
+
 class Flight:
     """One call on its way, in a task of the engine and not of a record, so that a paid reply is always kept.
 
@@ -93,7 +101,10 @@ class Flight:
 
 
 class Calls:
-    """The calls of one run, in one event loop. ``halt`` is called with the error that ends the run."""
+    """The calls of one run, in one event loop.
+
+    ``halt`` is called with the error that ends the run. With ``missing`` calls that a batch can bring are not sent.
+    """
 
     def __init__(
         self,
@@ -103,7 +114,9 @@ class Calls:
         budget: Budget,
         tally: Tally,
         halt: Callable[[RagstoneError], None],
+        missing: Missing | None = None,
     ) -> None:
+        self._missing = missing
         self._routes = routes
         self._store = store
         self._settings = settings
@@ -152,6 +165,9 @@ class Calls:
         if self._settings.cache == "offline" and not is_inside(judge.backend):
             self._tally.unseen += 1
             return Failed(f"{judge.name}: offline: this {call.task} call is not in the store")
+        if self._missing is not None and getattr(judge.backend, "batch", False):
+            self._missing(judge, call)
+            raise Awaited
         flight = self._flying[call.key] = Flight()
         flight.task = self._loop.create_task(self._pay(judge, call, flight, paid))
         return await flight.landing(self._loop)
@@ -283,8 +299,10 @@ class Calls:
 
     def _answered(self, judge: Judge, turn: Turn, call: Call, flight: Flight, reply: Reply) -> None:
         queue = self._queue(judge.backend)
+        took = self._loop.time() - turn.begun
+        self._tally.took(call.judge, call.task, took)
         if queue.shown:
-            self.writer.heed(self._loop.time() - turn.begun)
+            self.writer.heed(took)
             flight.holds = queue if self._settings.cache != "off" else None
         queue.answered(turn, call, reply, keep=flight.holds is not None)
         self._failures[id(judge.backend)] = 0

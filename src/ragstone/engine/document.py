@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         CallDict,
         CostDict,
         InputDict,
+        MoreInputDict,
         QuoteDict,
         ReadingDict,
         RepeatsDict,
@@ -118,8 +119,8 @@ class Weighed:
     """A record with its scores: ``document`` is its line of results.jsonl.
 
     ``shares`` has for each score the cost of those of its calls that no earlier score stands on, so that the
-    shares of all scores add up to the cost of the record. ``taken`` over from an earlier run, the scores hold no
-    verdicts; the document does.
+    shares of all scores add up to the cost of the record. ``taken`` over from an earlier run or from another process,
+    the scores hold no verdicts; the document does.
     """
 
     position: int
@@ -136,6 +137,7 @@ def result_document(record: Record, position: int, noted: Sequence[tuple[Score, 
     calls: dict[str, CallNote] = {}
     served: dict[str, dict[str, None]] = {}
     shares: list[CostDict] = []
+    counts: list[int] = []
     scored = [(score, [note for note in notes if isinstance(note, CallNote)]) for score, notes in noted]
     cascades = {note.key: note for _, notes in noted for note in notes if isinstance(note, CascadeNote)}
     for score, notes in scored:
@@ -143,6 +145,7 @@ def result_document(record: Record, position: int, noted: Sequence[tuple[Score, 
             units.setdefault(verdict.unit.id, verdict.unit)
         own = [note for note in notes if note.key not in calls]
         shares.append(_cost(own))
+        counts.append(len(own))
         calls.update((note.key, note) for note in own)
         for note in notes:  # the columns of a metric stand on the same calls: they are one name
             served.setdefault(note.key, {})[score.metric.partition(".")[0]] = None
@@ -151,7 +154,9 @@ def result_document(record: Record, position: int, noted: Sequence[tuple[Score, 
     document = to_json(
         {
             **input_of(record, position),
-            "scores": [_score(score, notes) for score, notes in scored],
+            "scores": [
+                _score(score, notes, len(notes) - own) for (score, notes), own in zip(scored, counts, strict=True)
+            ],
             **({"methods": methods} if (methods := compare_methods(values)) else {}),
             "units": [_unit(unit, record) for unit in units.values()],
             "cost": _cost(ordered),
@@ -175,7 +180,20 @@ def input_of(record: Record, position: int) -> InputDict:
         "response": record.response,
         "reference": record.reference,
         "contexts": [{"id": p.id, "rank": p.rank, "text": p.text} for p in record.contexts or ()],
+        **_more_input(record),
     }
+
+
+def _more_input(record: Record) -> MoreInputDict:
+    """The fields that few records have."""
+    found: MoreInputDict = {}
+    if any(citation.passages for citation in record.citations):
+        found["citations"] = [[c.span.start, c.span.end, list(c.passages)] for c in record.citations]
+    if record.relevant is not None:
+        found["relevant"] = dict(record.relevant)
+    if record.answerable is not None:
+        found["answerable"] = record.answerable
+    return found
 
 
 def set_aside_document(record: str, position: int, error: str) -> Weighed:
@@ -215,7 +233,7 @@ def _plain(value: object) -> Any:
     return str(value)
 
 
-def _score(score: Score, notes: Sequence[CallNote]) -> ScoreDict:
+def _score(score: Score, notes: Sequence[CallNote], cached: int) -> ScoreDict:
     document = {
         "metric": score.metric,
         "value": rounded(score.value),
@@ -231,6 +249,7 @@ def _score(score: Score, notes: Sequence[CallNote]) -> ScoreDict:
         **({"verdicts_in": score.verdicts_in} if score.verdicts_in else {}),
         **({"repeats": repeats_as_json(score.repeats)} if score.repeats else {}),
         "cost": _cost(notes),
+        **({"cached": cached} if cached else {}),
         "signature": score.signature,
     }
     return cast("ScoreDict", document)

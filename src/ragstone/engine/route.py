@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ragstone.errors import ConfigError
-from ragstone.judges.base import Backend, Judge, lacks
+from ragstone.judges.base import Backend, Judge, lacks, refusal_of
 from ragstone.judges.cascade import Calibrated, SureBand
 from ragstone.judges.panel import Aggregate
 from ragstone.metrics.base import Metric
@@ -106,7 +106,14 @@ class Routes:
 
         The steps in ``given`` are not asked: every record brings their answer.
         """
-        if reason := self.lacking(metric, given):
+        refused = (
+            refusal
+            for task in metric.asks
+            for judge in self.of(task).judges
+            for sample in _samples(task, metric)
+            if (refusal := refusal_of(judge, sample))
+        )
+        if reason := self.lacking(metric, given) or next(refused, ""):
             raise ConfigError(f"{metric.name}: {reason}")
 
 
@@ -130,7 +137,7 @@ def signature_of(metric: Metric, routes: Routes, given: Mapping[Task, str] | Non
             steps.append((task, ">".join([*sure, who[-1]])))
             continue
         steps.append((task, who[0] if len(who) == 1 else f"[{','.join(who)}]{route.aggregate}{_weights(route)}"))
-    return signature(metric.name, changed, steps)
+    return signature(metric.name, {**changed, **metric.made_with()}, steps)
 
 
 def _weights(route: Route) -> str:
@@ -147,7 +154,7 @@ def _samples(task: Task, metric: Metric) -> list[Question[Any]]:
         return [Write("nuggetize", "nugget", "", passages=passages)]
     if task == "trace":
         return [Trace("trace", "", (), ())]
-    temperature = getattr(metric, "temperature", None)
+    temperature, scale = getattr(metric, "temperature", None), getattr(metric, "scale", GRADE_0_3)
     written: list[Question[Any]] = [Write(task, "step", "")] if metric.writes else []
-    rated = [Rate(task, (), GRADE_0_3, wording=wording, temperature=temperature) for wording in metric.wordings]
+    rated = [Rate(task, (), scale, wording=wording, temperature=temperature) for wording in metric.wordings]
     return [*written, *rated]

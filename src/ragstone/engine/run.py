@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ragstone.engine.budget import Budget, Limits
-from ragstone.engine.calls import Calls, Settings
+from ragstone.engine.calls import Awaited, Calls, Missing, Settings
 from ragstone.engine.cascading import in_cascade
 from ragstone.engine.document import CallNote, Note, Weighed, result_document, set_aside_document
 from ragstone.engine.repeats import repeated
@@ -55,9 +55,16 @@ class _Answered:
 
 
 class Engine:
-    """Evaluates records. One engine serves one run in one event loop."""
+    """Evaluates records. One engine serves one run in one event loop.
 
-    def __init__(self, routes: Routes, store: Store, prices: PriceBook, settings: Settings) -> None:
+    With ``missing`` it sends no call that a batch can bring: each is named there, and records that need one are left
+    out of the results.
+    """
+
+    def __init__(
+        self, routes: Routes, store: Store, prices: PriceBook, settings: Settings, missing: Missing | None = None
+    ) -> None:
+        self._batched = missing is not None
         self.routes = routes
         self.store = store
         self.settings = settings
@@ -67,7 +74,7 @@ class Engine:
         self._stop: RagstoneError | None = None
         self._once: dict[tuple[Question[Any], int], asyncio.Task[_Answered]] = {}
         self._wake = asyncio.Event()
-        self._calls = Calls(routes, store, settings, self.budget, self.tally, self._halt)
+        self._calls = Calls(routes, store, settings, self.budget, self.tally, self._halt, missing)
 
     async def run(self, jobs: Iterable[Job]) -> AsyncGenerator[Weighed, None]:
         """Yield results in the order of the jobs; raise the error that ended the run after the last of them.
@@ -79,7 +86,8 @@ class Engine:
         try:
             async with contextlib.aclosing(self._in_order(iter(jobs), self.routes.abreast())) as results:
                 async for weighed in results:
-                    yield weighed
+                    if weighed is not None:
+                        yield weighed
         except GeneratorExit:  # whoever reads the results has enough of them, and of the calls for more
             patient = False
             raise
@@ -91,9 +99,9 @@ class Engine:
         if trouble := self._stop or self.budget.over:
             raise trouble
 
-    async def _in_order(self, jobs: Any, active: int) -> AsyncGenerator[Weighed, None]:
+    async def _in_order(self, jobs: Any, active: int) -> AsyncGenerator[Weighed | None, None]:
         tasks: set[asyncio.Task[None]] = set()
-        finished: dict[int, Weighed] = {}
+        finished: dict[int, Weighed | None] = {}
         started = emitted = 0
         exhausted = False
         ended: BaseException | None = None
@@ -150,7 +158,8 @@ class Engine:
 
     # ---- one record
 
-    async def _job(self, job: Job) -> Weighed:
+    async def _job(self, job: Job) -> Weighed | None:
+        """Return the result; None if it waits for a batch."""
         if job.done is not None:
             weighed = job.done
             self.tally.taken_over += 1
@@ -160,6 +169,8 @@ class Engine:
             self.budget.begin()
             try:
                 weighed = await self._record(job.position, job.record, job.metrics)
+            except Awaited:
+                return None
             except RagstoneError:
                 raise
             except Exception as error:  # noqa: BLE001 - the edge: one record's trouble must not end the run
@@ -240,6 +251,8 @@ class Engine:
             if task is None:
                 task = asked[question] = asyncio.create_task(self._answer(question, repeat))
             tasks.append(task)
+        if self._batched:  # all that they miss goes into one batch
+            await asyncio.gather(*tasks, return_exceptions=True)
         return [await task for task in tasks]
 
     async def _answer(self, question: Question[Any], repeat: int) -> _Answered:
@@ -278,10 +291,10 @@ class Engine:
         try:
             calls = next(dialogue)
             while True:
-                if len(calls) == 1:
-                    replies = [await self._calls.reply(judge, calls[0], paid)]
-                else:
-                    replies = await all_of([self._calls.reply(judge, call, paid) for call in calls])
+                alone = 1 if len(calls) == 1 or (calls[0].leads and not self._batched) else 0
+                replies = [await self._calls.reply(judge, call, paid) for call in calls[:alone]]
+                if calls[alone:]:
+                    replies += await all_of([self._calls.reply(judge, call, paid) for call in calls[alone:]])
                 answered += zip(calls, replies, strict=True)
                 calls = dialogue.send(replies)
         except StopIteration as stop:
@@ -338,8 +351,8 @@ async def all_of(coroutines: Sequence[Any]) -> list[Any]:
     tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
         return list(await asyncio.gather(*tasks))
-    except BaseException:
-        for task in tasks:
+    except BaseException as error:
+        for task in tasks if not isinstance(error, Awaited) else ():  # what is missing beside it is found at once
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
 
 from ragstone.errors import BackendError
 from ragstone.judges.base import Usage
@@ -17,7 +17,7 @@ class Spent:
     """Calls and tokens of one kind; ``dollars`` is None as soon as one price in it is unknown.
 
     ``cached_tokens`` are a part of the input, ``reasoning_tokens`` of the output. ``unmetered`` calls came without
-    counts.
+    counts. ``seconds`` is the time of answered calls, added up; calls at the same time count each.
     """
 
     calls: int = 0
@@ -26,6 +26,7 @@ class Spent:
     cached_tokens: int = 0
     reasoning_tokens: int = 0
     unmetered: int = 0
+    seconds: float = 0.0
     dollars: float | None = 0.0
 
     def add(self, usage: Usage, dollars: float | None) -> None:
@@ -114,6 +115,10 @@ class Tally:
         self.paid.add(usage, dollars)
         self.by_step.setdefault((judge, task), Spent()).add(usage, dollars)
 
+    def took(self, judge: str, task: str, seconds: float) -> None:
+        """Count the time of an answered call."""
+        self.by_step.setdefault((judge, task), Spent()).seconds += seconds
+
     def waste(self, judge: str, task: str, usage: Usage, dollars: float | None) -> None:
         """Count an attempt that was charged for and brought no answer."""
         self.unusable.add(usage, dollars)
@@ -130,6 +135,12 @@ class Tally:
         """Count an attempt without a reply; it may have cost up to so much."""
         self.lost += 1
         self.lost_dollars = None if self.lost_dollars is None or dollars is None else self.lost_dollars + dollars
+
+    def take(self, parts: Sequence[Tally]) -> None:
+        """Become the sum of the calls and costs of ``parts``, the tallies of processes that share a run."""
+        for one in fields(self):
+            if one.name not in _OWN:
+                setattr(self, one.name, _sum([getattr(part, one.name) for part in parts]))
 
     def as_json(self) -> dict[str, Any]:
         """Return the bill of this run: sent now, from the store, by judge and step."""
@@ -149,7 +160,7 @@ class Tally:
                 "dollars": rounded(self.lost_dollars),
             },
             "by_step": [
-                {"judge": judge, "step": task, **spent.as_json()}
+                {"judge": judge, "step": task, **spent.as_json(), "seconds": round(spent.seconds, 3)}
                 for (judge, task), spent in sorted(self.by_step.items())
             ],
             "retry_causes": dict(sorted(self.retry_causes.items())),
@@ -158,8 +169,26 @@ class Tally:
         }
 
 
+_OWN: Final = ("records", "kept", "budget", "most_calls", "most_tokens", "expected", "limit")
+"""What a run counts or sets itself, whoever makes its calls."""
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    first = values[0]
+    if None in values:
+        return None
+    if isinstance(first, Spent):
+        return Spent(*(_sum([getattr(value, one.name) for value in values]) for one in fields(Spent)))
+    if isinstance(first, dict):
+        names = dict.fromkeys(name for value in values for name in value)
+        return type(first)({name: _sum([value[name] for value in values if name in value]) for name in names})
+    return sum(values)
+
+
 def cause_of(error: BackendError) -> str:
     """Name the cause of a retry: the HTTP status, else the error without details."""
+    if error.no_capacity:
+        return "no flex capacity"
     if error.status:
         return f"HTTP {error.status}"
     text = str(error)

@@ -73,21 +73,20 @@ class Assumptions:
     # ---- answers
 
     def answer(self, judge: Judge, question: Question[Any], world: World) -> Answer:
-        """Make up an answer: as many units as the judge may write, the labels of the scale in turn."""
+        """Make up an answer: as many units as the judge may write, the labels of the scale in turn from any of them."""
         if isinstance(question, Write):
             return Written(STEPS if question.criterion else tuple(self._units(judge, question, world)))
         if isinstance(question, Trace):
             verdicts = tuple(Verdict(unit, None, None, judge.id) for unit in question.response)
             return Traced((), (), verdicts, ((),) * len(verdicts))
         assert isinstance(question, Rate)
-        scales = [(unit, question.scale_of(unit)) for unit in question.units]
-        labelled = [(unit, scale, scale.labels[n % len(scale.labels)]) for n, (unit, scale) in enumerate(scales)]
-        return Rated(
-            tuple(
-                Verdict(unit, label, scale.value(label), judge.id, raw=scale.raw(label))
-                for unit, scale, label in labelled
-            )
-        )
+        first = drawn(question.units[0].text) if question.units else 0
+        rated = []
+        for number, unit in enumerate(question.units):
+            scale = question.scale_of(unit)
+            label = scale.labels[(int(first * len(scale.labels)) + number) % len(scale.labels)]
+            rated.append(Verdict(unit, label, scale.value(label), judge.id, raw=scale.raw(label)))
+        return Rated(tuple(rated))
 
     def _units(self, judge: Judge, question: Write, world: World) -> Iterator[Unit]:
         kind = _kind(question)

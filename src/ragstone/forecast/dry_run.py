@@ -101,7 +101,7 @@ class Forecaster:
         self._seen: set[bytes] = set()
         self._longest: dict[Judge, bytes] = {}
         self._abreast = routes.abreast()
-        self._records = self._set_aside = 0
+        self._records = self._set_aside = self._depth = 0
         self._exact = True
         self._alone: dict[str, Alone] = {}
         self._seen_alone: set[bytes] = set()
@@ -153,7 +153,7 @@ class Forecaster:
             assumed={**self._assumed.told, **self._lengths(rows)},
             counted={judge: _leading(hows) for judge, hows in counted.items()},
             worst=self._worst(), limits=self._limits, prices=prices, left_out=left_out, extent=extent,
-            alone=self._alone,
+            alone=self._alone, waves=self._depth and self._depth + 1,
         )  # fmt: skip
 
     # ---- one record
@@ -163,7 +163,8 @@ class Forecaster:
     ) -> tuple[list[Question[Any]], bool]:
         """Return the questions that a metric asks about a record, and whether any depends on an assumed answer."""
         asked: list[Question[Any]] = []
-        assumed = False
+        assumed = rated = False
+        depth = 0
         flow = metric.flow(record)
         try:
             questions = next(flow)
@@ -175,11 +176,16 @@ class Forecaster:
                     answer = known[question].answer
                     if answer is None:
                         assumed = assumed or isinstance(question, Write)
+                        rated = True  # what is asked next may depend on its labels
                         answer = self._assumed.answer(self._routes.of(question.task).judges[0], question, world)
                     asked.append(question)
                     answers.append(answer)
+                depth += any(
+                    getattr(call.judge.backend, "batch", False) for one in questions for call in known[one].calls(world)
+                )
+                self._depth = max(self._depth, depth)
                 questions = flow.send(answers)
-                self._exact = self._exact and not assumed
+                self._exact = self._exact and not rated
         except StopIteration:
             return asked, assumed
 
@@ -290,16 +296,19 @@ class Forecaster:
         written = self._assumed.length(judge, question, call)
         if self._prices.costs_nothing(judge.id):
             return _New(judge, given, written, 0.0, 0.0)
-        cached = self._history.habits(judge, question.task).cached
+        habits = self._history.habits(judge, question.task)
         for_input, dollars = (
             self._prices.cost(
                 judge.id, judge.provider, judge.model,
-                input_tokens=round(given[1]), output_tokens=round(output), cached_tokens=round(cached * given[1]),
+                input_tokens=round(given[1]), output_tokens=round(output),
+                cached_tokens=round(habits.cached * given[1]), saved_tokens=round(habits.saved * given[1]),
             )
             for output in (0.0, written.expected)
         )  # fmt: skip
-        for_output = None if dollars is None or for_input is None else dollars - for_input
-        return _New(judge, given, written, for_input, for_output)
+        if dollars is None or for_input is None:
+            return _New(judge, given, written, None, None)
+        rate = getattr(judge.backend, "rate", 1.0)
+        return _New(judge, given, written, rate * for_input, rate * (dollars - for_input))
 
     def _counter(self, judge: Judge, task: Task) -> TokenCounter:
         at = (judge.id, task)

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
-from ragstone.judges.base import Judge, size_of
+from ragstone.judges.base import Judge, Usage, size_of
 from ragstone.questions import TASKS, Task
 from ragstone.store.database import Store
 from ragstone.tokens import SURE, Ratio, family, learned, text_length
@@ -63,7 +63,8 @@ class Habits:
     """Statistics of a judge at one step; None and 0 if unknown.
 
     ``kin`` names the models whose calls the ratio was learned from, where they are not the judge's own. ``repaired`` is
-    how many of ``asked`` calls had to be made again, ``cached`` the share of input from the provider's cache.
+    how many of ``asked`` calls had to be made again, ``cached`` the share of input that was read from
+    the provider's cache, ``saved`` the share that was written to it.
     """
 
     ratio: Ratio | None = None
@@ -72,6 +73,7 @@ class Habits:
     asked: int = 0
     repaired: int = 0
     cached: float = 0.0
+    saved: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,16 +209,18 @@ class _Earlier(NamedTuple):
     given: int | None
     written: int | None
     cached: int
+    saved: int
     units: int
     repair: bool
 
 
 def _earlier(judge: Judge, request: bytes, reply: bytes) -> _Earlier:
     kept = orjson.loads(reply)
-    given, written, cached, _ = kept["usage"]
+    usage = Usage(*kept["usage"])
     size = size_of(judge.backend, request)
     repair = len(size.texts) > 2  # a prompt has two messages; what follows them asks again
-    return _Earlier(size.usual, given, written, cached or 0, kept.get("units", 0), repair)
+    cached, saved = usage.cached or 0, usage.saved or 0
+    return _Earlier(size.usual, usage.input, usage.output, cached, saved, kept.get("units", 0), repair)
 
 
 def _ratio(calls: Iterable[_Earlier]) -> Ratio | None:
@@ -238,6 +242,7 @@ def _habits(calls: Sequence[_Earlier], task: Task) -> Habits:
         asked=len(first),
         repaired=len(calls) - len(first),
         cached=sum(call.cached for call in calls) / given if given else 0.0,
+        saved=sum(call.saved for call in calls) / given if given else 0.0,
     )
 
 

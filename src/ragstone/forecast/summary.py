@@ -52,7 +52,8 @@ class Estimate:
     answers. ``assumed`` maps what had to be assumed to how it was, ``counted`` a judge to how its tokens were counted.
     ``worst`` is the most that a single call may take; its dollars are 0 where a price is unknown. ``limits`` is the
     budget that the run would have, ``extent`` the part of the input that it would read, empty for all of it. ``alone``
-    has, by step with a cascade, what its last judge would take alone, were nothing in the store.
+    has, by step with a cascade, what its last judge would take alone, were nothing in the store. ``waves`` are those of
+    a run in batches, the last one with repairs; 0 for one without.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Estimate:
     left_out: Mapping[str, str]
     extent: Mapping[str, int]
     alone: Mapping[str, Alone]
+    waves: int = 0
 
     @property
     def total(self) -> Sum:
@@ -111,6 +113,7 @@ class Estimate:
             "exact": self.exact,
             **self.total.as_json(),
             "seconds": self.seconds.as_json(1),
+            **({"waves": self.waves} if self.waves else {}),
             "metrics": [
                 {
                     "metric": metric,

@@ -11,13 +11,16 @@ unjudged verdicts.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import orjson
 
+from ragstone.errors import BackendError
 from ragstone.questions import Answer, Question, Task
 from ragstone.tokens import Size
 
@@ -35,7 +38,8 @@ class Prompt:
     """Prompt for a language model, independent of the provider.
 
     ``messages`` have a ``role`` and a ``content``. ``extra`` are fields that the user adds to the request as they are.
-    ``room`` is how many times its usual limit the reply may be long, also where ``extra`` sets that limit.
+    ``room`` is how many times its usual limit the reply may be long, also where ``extra`` sets that limit. ``shared``
+    is how many characters at the start of the second message other calls have too, with the same first message.
     """
 
     model: str
@@ -44,7 +48,8 @@ class Prompt:
     temperature: float | None
     schema: Schema | None
     extra: Mapping[str, Any]
-    room: int
+    room: int = 1
+    shared: int = 0
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,8 @@ class Call:
 
     ``body`` is the request as the backend prepared it; ``maker`` names what made it (a prompt with its hash, a model's
     version); ``units`` is how many units it asks about. ``repeat`` numbers the rounds of a repeated run. Calls that
-    are equal in all of this are one call and are paid once.
+    are equal in all of this are one call and are paid once. ``leads``: the calls beside it begin alike, so they wait
+    for its reply and find that beginning in the provider's prefix cache.
     """
 
     judge: str
@@ -62,6 +68,7 @@ class Call:
     body: bytes
     units: int = 1
     repeat: int = 0
+    leads: bool = field(default=False, compare=False)
 
     @cached_property
     def key(self) -> bytes:
@@ -74,13 +81,16 @@ class Call:
 class Usage:
     """Tokens of one reply as the endpoint counted them; None where it did not say.
 
-    ``cached`` of the input and ``reasoning`` of the output are parts, not additions.
+    ``cached`` (read from the provider's prefix cache) and ``saved`` (written to it) of the input, and ``reasoning`` of
+    the output, are parts, not additions. ``rate`` is the price of the reply as a share of the standard one.
     """
 
     input: int | None = None
     output: int | None = None
     cached: int | None = None
     reasoning: int | None = None
+    saved: int | None = None
+    rate: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +151,7 @@ def reply_to_json(reply: Reply, units: int = 0) -> bytes:
             "text": reply.text,
             "finish": reply.finish,
             "reasoning": reply.reasoning,
-            "usage": [usage.input, usage.output, usage.cached, usage.reasoning],
+            "usage": astuple(usage)[: 4 if usage.rate == 1 and not usage.saved else None],
             "notes": reply.notes,
             "units": units,
         }
@@ -171,10 +181,10 @@ class Backend(Protocol):
     """Answers calls. ``open`` and ``close`` frame a run; ``send`` answers one call or raises BackendError.
 
     ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money;
-    ``timeout`` is its own patience with one call. A backend that sends nothing anywhere may say so by an attribute
-    ``inside``, one whose answers to the same call are always equal by ``steady``, one that only looks them up by
-    ``lookup``; all are False unless it has them. One that answers in this process may have ``seconds``, the usual time
-    of a call, for estimates.
+    ``timeout`` is its own patience with one call; one with a ``rate`` expects that share of the standard price. A
+    backend that sends nothing anywhere may say so by an attribute ``inside``, one whose answers to the same call
+    are always equal by ``steady``, one that only looks them up by ``lookup``; all are False unless it has them. One
+    that answers in this process may have ``seconds``, the usual time of a call, for estimates.
     """
 
     @property
@@ -220,6 +230,16 @@ class InProcess:
         """Close nothing."""
 
 
+def processors() -> int:
+    """Return the processors that this process may use: those it is bound to, or fewer by the quota of its container."""
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        return found if quota == "max" else max(1, min(found, int(quota) // int(period)))
+    except (OSError, ValueError):
+        return found
+
+
 def is_inside(backend: Backend) -> bool:
     """Return whether the backend answers in this process, so that offline runs may ask it."""
     return bool(getattr(backend, "inside", False))
@@ -257,6 +277,53 @@ class Dialect(Backend, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """State of a batch at its provider: whether it has ``ended``, in its own words, and the places of its results."""
+
+    ended: bool
+    said: str
+    places: tuple[str, ...] = ()
+
+
+class Batching(Dialect, Protocol):
+    """A dialect whose provider also takes calls in batches; ``batch`` says that they are to go there.
+
+    All but ``batch_line`` and ``read_line`` raise BackendError.
+    """
+
+    batch: bool
+    rate: float
+
+    def batch_line(self, call: Call) -> bytes:
+        """Return the line of a call in a batch file; its id is the call's key."""
+        ...
+
+    def read_line(self, line: bytes) -> tuple[str, Reply | BackendError]:
+        """Read a line of results: the id, and the reply or why there is none. ValueError for what is no such line."""
+        ...
+
+    async def submit(self, lines: Sequence[bytes], tag: str) -> str:
+        """Send a batch and return its id there; ``tag`` goes with it where the provider keeps one."""
+        ...
+
+    async def find(self, tag: str, since: float, calls: int) -> str:
+        """Return the id of a batch with this tag, or of one of so many calls since then; empty if there is none."""
+        ...
+
+    async def state(self, remote: str) -> BatchState:
+        """Return the state of a batch."""
+        ...
+
+    async def results(self, state: BatchState) -> Sequence[bytes]:
+        """Return the lines of results and errors of a batch that has ended, in any order."""
+        ...
+
+    async def cancel(self, remote: str) -> None:
+        """Ask the provider to stop a batch."""
+        ...
+
+
 def size_of(backend: Backend, body: bytes) -> Size:
     """Return the size of a request; if the backend cannot say, one text and no limit of its reply."""
     if hasattr(backend, "size"):
@@ -269,6 +336,11 @@ def lacks(judge: Judge, task: Task) -> str:
     """Return what a judge says that it lacks for a task, to end a refusal with; empty if it does not say."""
     said = judge.lacks(task) if hasattr(judge, "lacks") else ""
     return f": {said}" if said else ""
+
+
+def refusal_of(judge: Judge, question: Question[Any]) -> str:
+    """Return why a judge that answers the task cannot answer such a question; empty if it does not say."""
+    return judge.refusal(question) if hasattr(judge, "refusal") else ""
 
 
 @runtime_checkable

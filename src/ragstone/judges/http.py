@@ -1,10 +1,11 @@
 """An HTTP endpoint with a key: connections, limits, secrets and errors, whatever dialect it speaks.
 
 A dialect is a subclass that says how a request is prepared, measured and read: ``prepare``, ``size``, ``usage`` and
-``read``, and the ``path`` after the base URL.
+``read``, the ``path`` after the base URL, and which parameters a request can do without.
 
 Promises: a key is read when the first call needs it and stands in no message, log or stored row; errors are sorted
-into those worth another try, those that end one call, and those that end the run; redirects are not followed.
+into those worth another try, those that end one call, and those that end the run; redirects are not followed; a
+parameter that an endpoint refuses is left out after its first refusal, once for all calls, with a note on the replies.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import re
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
@@ -34,6 +36,8 @@ RETRYABLE: Final = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505}
 """Statuses after which the same request may succeed; what a server does not implement it will not have later."""
 LONGEST: Final = 8_000_000
 """Bytes of a response body; a longer one is an error."""
+RESULTS: Final = 2_000_000_000
+"""Bytes of the results of a batch."""
 SECRET_LENGTH: Final = 12
 """Characters of a key from which on it is left out of replies: a shorter one (EMPTY, none) is a word of theirs."""
 MINUTE: Final = 60.0
@@ -44,8 +48,14 @@ _WRONG_KEY: Final = re.compile(
     r"api.key.{0,20}(?:not valid|invalid)|(?:incorrect|invalid|wrong) api.key", re.IGNORECASE
 )
 """What some endpoints say with status 400 instead of 401."""
-_TOO_LONG: Final = re.compile(r"context.?(?:size|length|window)|max_new_tokens` must be", re.IGNORECASE)
+_TOO_LONG: Final = re.compile(
+    r"context.?(?:size|length|window)|max_new_tokens` must be|prompt is too long", re.IGNORECASE
+)
 """What servers say of a request that is longer than the model's context, whatever the status."""
+_NO_CREDIT: Final = re.compile(r"credit balance is too low|reached your specified .{0,20}usage limits", re.IGNORECASE)
+"""What some endpoints say with status 400 instead of 402."""
+_NO_CAPACITY: Final = re.compile(r"resource.?unavailable|capacity|\bunavailable\b", re.IGNORECASE)
+"""What endpoints say where their flex tier has no room, with status 429, 498 (Groq) or 503 (Gemini)."""
 _LOADING: Final = re.compile(r"loading model|model is (?:still )?(?:being )?load", re.IGNORECASE)
 
 
@@ -56,17 +66,32 @@ class HttpBackend(ABC):
     bounded: bool = False
     path: ClassVar[str]
     """What follows the base URL."""
+    headers: ClassVar[Mapping[str, str]] = {}
+    """Headers of every request, beside the key's."""
+    optional: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Parameters that a request can do without, and further words by which errors name them."""
+    schema: ClassVar[str] = ""
+    """The one among them that holds the schema of the answer."""
+    reply_limits: ClassVar[tuple[str, ...]] = ()
+    """Those that limit the length of a reply; a refused first one is sent under the name of the last."""
 
     def __init__(self, spec: Spec) -> None:
         preset = spec.preset
         self.judge = spec.name
-        self.url = (spec.base_url or preset.base_url).rstrip("/") + self.path
+        self.base = (spec.base_url or preset.base_url).rstrip("/")
+        self.url = self.base + self.path
         self.key_variable = preset.key if spec.api_key_env is None else spec.api_key_env
         self.concurrency = spec.concurrency
         self.timeout: float | None = spec.timeout
         self._limits = spec.rpm, spec.tpm
         self.strict = spec.structured == "schema"
         self.key_header = preset.key_header
+        self._rates = {"flex": preset.flex, "batch": preset.batch or 1.0}
+        self.batch, self.batch_tokens = spec.batch, spec.batch_tokens
+        self.rate = self._rates.get("batch" if spec.batch else spec.tier, 1.0)
+        self._tier = spec.tier
+        self._falls_back = spec.tier_fallback
+        self._refused: dict[str, str] = {}
         self._key = ""
         self._session: aiohttp.ClientSession | None = None
         self._address: yarl.URL | None = None
@@ -85,6 +110,14 @@ class HttpBackend(ABC):
     def usage(self, answer: Any) -> Usage:
         """Read the tokens of an answer, whatever JSON it is."""
 
+    def in_tier(self, body: bytes, tier: str) -> bytes:  # noqa: ARG002 - see a dialect
+        """Return the request for a service tier of the provider."""
+        return body
+
+    def tier_of(self, answer: Any) -> str:  # noqa: ARG002 - see a dialect
+        """Return the tier that an answer says it had; empty if it does not say."""
+        return ""
+
     @abstractmethod
     def read(self, answer: Any) -> Reply:
         """Read the text, the reasoning and the finish: ``error`` if the text is a failure.
@@ -93,16 +126,52 @@ class HttpBackend(ABC):
         """
 
     def fitted(self, body: bytes) -> bytes:
-        """Return the request without what this endpoint has refused."""
-        return body
+        """The request without what the endpoint has refused, or under the name that it takes."""
+        if not self._refused:
+            return body
+        request = orjson.loads(body)
+        for name, instead in self._refused.items():
+            value = request.pop(name, None)
+            if instead and value is not None:
+                request.setdefault(instead, value)
+        return orjson.dumps(request)
 
-    def refusal(self, status: int, error: Mapping[str, Any], body: bytes) -> bool:  # noqa: ARG002 - see a dialect
-        """Return whether the error refuses a part of the request that can be left out from now on."""
+    def refusal(self, status: int, error: Mapping[str, Any], body: bytes) -> bool:
+        """Find which parameter the endpoint will not take, and remember it; BackendError where it is needed."""
+        if status not in (400, 404, 415, 422, 501) or not self.optional:
+            return False
+        sent, said = orjson.loads(body), said_by(error)
+        message, named = said.lower(), str(error.get("param") or "").partition(".")[0]
+        for name, others in self.optional.items():
+            if name not in sent:
+                continue
+            aliases = (name, *others)
+            blamed = named == name or any(re.search(rf"\b{re.escape(alias)}\b", message) for alias in aliases)
+            if not blamed or (name in self.reply_limits and "context" in message):
+                continue
+            if self.strict and name == self.schema:
+                # As it was said, not folded: a key in other letters is not known again, and would be shown.
+                told = " ".join(self.without_key(said).split())[:200]
+                hint = "structured = auto goes on without a schema"
+                raise self.trouble(f"the endpoint rejects {name}: {told}", fatal=True, hint=hint)
+            newer = self.reply_limits[-1] if name in self.reply_limits[:-1] else ""
+            instead = newer if newer in message else ""
+            if self.bounded and name in self.reply_limits and not instead:
+                raise self.trouble(
+                    "the endpoint accepts no limit on the reply length, so a budget cannot be kept",
+                    fatal=True,
+                    hint="run without --max-cost and --max-tokens, or ask another endpoint",
+                )
+            self._refused[name] = instead
+            return True
         return False
 
     def notes(self) -> tuple[str, ...]:
-        """Say what was left out of requests."""
-        return ()
+        """List parameters left out of requests or sent under another name."""
+        return tuple(
+            f"{name} is not accepted by the endpoint; {f'sent as {instead}' if instead else 'left out'}"
+            for name, instead in self._refused.items()
+        )
 
     # ---- the connection
 
@@ -113,12 +182,18 @@ class HttpBackend(ABC):
         digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
         return RateLimits(f"{self.url} {digest}", *self._limits)
 
+    def divide(self, among: int, machines: int = 1) -> None:
+        """Keep one part of the limits of so many processes, of this machine's its concurrency too; at least 1 each."""
+        self.concurrency = max(1, self.concurrency * machines // among)
+        rpm, tpm = (limit and max(1, limit // among) for limit in self._limits)
+        self._limits = rpm, tpm
+
     async def open(self) -> None:
         """Read the key and make the connection pool; BackendError when the key's variable is not set."""
         import aiohttp  # noqa: PLC0415 - 130 ms to import, for LLM judges only
         import yarl  # noqa: PLC0415 - part of aiohttp
 
-        headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip", **self.headers}
         if self.key_variable:
             key = os.environ.get(self.key_variable, "").strip()
             if not key:
@@ -152,33 +227,68 @@ class HttpBackend(ABC):
 
     async def send(self, call: Call) -> Reply:
         """Ask once; BackendError for anything but an answer."""
+        tier = self._tier
         for requests in itertools.count(1):
             body = self.fitted(call.body)
-            status, headers, data = await self._post(body)
+            status, headers, data = await self._post(self.in_tier(body, tier))
             if status == 200:
-                return self._reply(data, requests, allowance(headers))
+                return self._reply(data, requests, allowance(headers), tier)
             error = _error_object(data)
-            if not self.refusal(status, error, body):
-                raise self._error(status, headers, error, data)
+            if self.refusal(status, error, body):
+                continue
+            found = self._error(status, headers, error, data, tier)
+            if not (tier != "standard" and self._falls_back and (found.no_capacity or "service_tier" in str(found))):
+                raise found
+            tier = "standard"
         raise AssertionError("there is always another request, or an end")
 
+    async def _asked(
+        self, method: str, path: str, body: Any = None, *, form: str = "", longest: int = LONGEST
+    ) -> bytes:
+        """Return the answer of another route of the endpoint; BackendError for anything but one."""
+        import yarl  # noqa: PLC0415 - loaded already by open
+
+        sent = body if isinstance(body, bytes) else None if body is None else orjson.dumps(body)
+        more = {"headers": {"Content-Type": form}} if form else {}
+        status, headers, data = await self._exchange(method, yarl.URL(self.base + path), sent, longest, **more)
+        if status != 200:
+            raise self._error(status, headers, _error_object(data), data, "standard")
+        return data
+
+    async def _told(self, wanted: str, method: str, path: str, body: Any = None, *, form: str = "") -> dict[str, Any]:
+        """Return the object that another route answers with, which has this field."""
+        data = await self._asked(method, path, body, form=form)
+        try:
+            found = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            found = None
+        if not isinstance(found, dict) or wanted not in found:
+            shown = self.without_key(data[:2000].decode("utf-8", "replace"))[:80]
+            raise self.trouble(f"{path}: an answer without '{wanted}': {shown!r}", retryable=True)
+        return found
+
     async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
+        assert self._address is not None, "send before open"
+        return await self._exchange("POST", self._address, body, LONGEST)
+
+    async def _exchange(
+        self, method: str, address: yarl.URL, body: bytes | None, longest: int, **more: Any
+    ) -> tuple[int, Mapping[str, str], bytes]:
         import aiohttp  # noqa: PLC0415 - loaded already by open
 
         assert self._session is not None, "send before open"
-        assert self._address is not None, "send before open"
         begun = False
         try:
-            async with self._session.post(self._address, data=body, allow_redirects=False) as response:
+            async with self._session.request(method, address, data=body, allow_redirects=False, **more) as response:
                 begun = True
                 data = bytearray()
                 packing = response.headers.get("Content-Encoding")
                 # Unpacked here, as far as it may be long: a small packed piece may be a thousand times its size.
                 unpacking = zlib.decompressobj(wbits=47) if packing not in (None, "identity") else None
                 while chunk := await response.content.readany():  # what ``iter_any`` does, with half the coroutines
-                    data += unpacking.decompress(chunk, LONGEST + 1 - len(data)) if unpacking else chunk
-                    if len(data) > LONGEST:
-                        raise self.trouble(f"a reply of more than {LONGEST} bytes", lost=True)
+                    data += unpacking.decompress(chunk, longest + 1 - len(data)) if unpacking else chunk
+                    if len(data) > longest:
+                        raise self.trouble(f"a reply of more than {longest} bytes", lost=True)
                 return response.status, response.headers, bytes(data)
         except TimeoutError as error:
             raise self.trouble(f"no reply within {self.timeout:g} s", retryable=True, lost=True) from error
@@ -205,39 +315,61 @@ class HttpBackend(ABC):
 
     # ---- answers
 
-    def _reply(self, data: bytes, requests: int, left: Allowance | None) -> Reply:
+    def _reply(self, data: bytes, requests: int, left: Allowance | None, tier: str) -> Reply:
         answer: Any = None
         try:
             answer = orjson.loads(data)
             read = self.read(answer)
         except (orjson.JSONDecodeError, KeyError, IndexError, TypeError, AttributeError) as error:
             found = self.without_key(data[:2000].decode("utf-8", "replace"))[:80]
-            raise self._unusable(f"not a chat completion: {found!r}", answer) from error
+            raise self._unusable(f"not a chat completion: {found!r}", answer, tier) from error
         text, reasoning = read.text, read.reasoning
         if read.finish == "error":  # a failure that came with status 200
-            raise self._unusable(f"the endpoint failed: {self.without_key(text or 'no message')[:200]}", answer)
+            raise self._unusable(f"the endpoint failed: {self.without_key(text or 'no message')[:200]}", answer, tier)
         if len(self._key) >= SECRET_LENGTH:  # a reply is kept
             text, reasoning = self.without_key(text), self.without_key(reasoning)
-        return Reply(text, read.finish, reasoning, self.usage(answer), self.notes(), requests, left)
+        notes = self.notes()
+        if tier != self._tier:
+            notes += (f"the {self._tier} tier had no capacity; asked the {tier} tier",)
+        return Reply(text, read.finish, reasoning, self._charged(answer, tier), notes, requests, left)
 
-    def _unusable(self, said: str, answer: Any) -> BackendError:
-        """Return the error of an unusable reply, with its tokens: it may be charged for."""
+    def _charged(self, answer: Any, tier: str) -> Usage:
+        """Return the tokens of an answer at the price of the tier that it had, by its own word if it says."""
         usage = self.usage(answer)
-        spent = None if usage == Usage() else (usage.input, usage.output, usage.cached, usage.reasoning)
+        had = tier if tier == "batch" else self.tier_of(answer) or tier
+        return replace(usage, rate=self._rates.get(had, 1.0)) if usage != Usage() else usage
+
+    def _unusable(self, said: str, answer: Any, tier: str) -> BackendError:
+        """Return the error of an unusable reply, with its tokens: it may be charged for."""
+        usage = self._charged(answer, tier)
+        spent = None if usage == Usage() else astuple(usage)
         return self.trouble(said, retryable=True, spent=spent, lost=spent is None)
+
+    def of_batch(self, status: int, answer: Any, error: Any) -> Reply | BackendError:
+        """Return what a batch brought for a call, as of a call of its own; a status of 0 is none, and worth a retry."""
+        try:
+            if status == 200:
+                return self._reply(orjson.dumps(answer), 1, None, "batch")
+        except BackendError as unusable:
+            return unusable
+        told = error.get("error", error) if isinstance(error, dict) else {}
+        return self._error(status or 500, {}, told if isinstance(told, dict) else {"message": told}, b"", "batch")
 
     def trouble(self, said: str, **more: Any) -> BackendError:
         """Return an error of this judge."""
         return BackendError(f"{self.judge}: {said}", judge=self.judge, **more)
 
-    def _error(self, status: int, headers: Mapping[str, str], error: Mapping[str, Any], data: bytes) -> BackendError:
+    def _error(
+        self, status: int, headers: Mapping[str, str], error: Mapping[str, Any], data: bytes, tier: str
+    ) -> BackendError:
         whole = said_by(error) or data[:2000].decode("utf-8", "replace")
         said = " ".join(self.without_key(whole).split())[:300]
         code = str(error.get("code") or error.get("type") or "")
         hint = ""
         fatal = too_long = False
         exceeded = bool(_TOO_LONG.search(said))
-        retryable = status in RETRYABLE and not exceeded
+        retryable = status in (*RETRYABLE, 498) and not exceeded
+        no_capacity = tier == "flex" and status in (429, 498, 503) and bool(_NO_CAPACITY.search(f"{said} {code}"))
         loading = status == 503 and bool(_LOADING.search(said))
         wait = retry_after(headers)
         if status in (401, 403) and not _MODERATED.search(said):
@@ -245,7 +377,7 @@ class HttpBackend(ABC):
             hint = f"check the key in {self.key_variable}" if self.key_variable else "the endpoint requires a key"
         elif status == 404:
             fatal, hint = True, "check the model's name and the base URL"
-        elif status == 402 or code == "insufficient_quota":
+        elif status == 402 or code == "insufficient_quota" or (status in (400, 429) and _NO_CREDIT.search(said)):
             fatal, retryable, hint = True, False, "the account has no credit left"
         elif status == 400 and _WRONG_KEY.search(said):
             fatal, hint = True, f"check the key in {self.key_variable}"
@@ -256,6 +388,8 @@ class HttpBackend(ABC):
             fatal, hint = True, "the address redirects elsewhere; give the final base URL"
         elif loading:
             hint = "the server is loading its model; deadline under [engine] says how long it is waited for"
+        elif no_capacity or "service_tier" in said:
+            hint = "tier_fallback = true in the judge's table asks the standard tier where flex is not available"
         elif status == 429 and (wait or 0.0) <= MINUTE:
             hint = "set --rpm (or rpm in the judge's table) to the requests a minute that the endpoint allows"
         return self.trouble(
@@ -267,6 +401,7 @@ class HttpBackend(ABC):
             too_long=too_long,
             status=status,
             loading=loading,
+            no_capacity=no_capacity,
             allowance=allowance(headers),
         )
 
@@ -297,6 +432,12 @@ def said_by(error: Mapping[str, Any]) -> str:
         entries = [entry for entry in said if isinstance(entry, dict)]
         said = "; ".join(f"{_location(entry.get('loc'))}: {entry.get('msg', '')}" for entry in entries)
     return str(said)
+
+
+def whole_number(holder: object, name: str) -> int | None:
+    """Read a count; None for what is no whole number."""
+    value = holder.get(name) if isinstance(holder, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
 
 
 def _location(loc: object) -> str:

@@ -39,6 +39,7 @@ from ragstone.questions import (
     Write,
     Written,
     key_of,
+    written_kind,
 )
 from ragstone.segment import folded
 from ragstone.types import TRIVIAL, Scale, Unit, Verdict
@@ -55,8 +56,7 @@ UTILIZED: Final = "trace.utilized"
 LABELLED: Final = (*SCALES, "rubric", "trace", RELEVANT, UTILIZED)
 """The tasks that a row may have."""
 
-_WRITTEN: Final = re.compile(r"/(claim|nugget)/([1-9]\d{0,8})\Z")
-_WRITES: Final[Mapping[str, Task]] = {"claim": "claims", "nugget": "nuggetize"}
+_WRITTEN: Final = re.compile(r"/((?:reference_)?claim|nugget)(?:_by_[a-z]+)?/[1-9]\d{0,8}\Z")
 
 Labels = Mapping[tuple[str, str], bytes]
 """Labels as JSON, by record and step."""
@@ -190,7 +190,8 @@ def _written(question: Write, rows: Sequence[LabelRow]) -> Written:
     A long response is asked about part by part. A part gives what stands in its sentences, and what stands nowhere and
     follows on that, so that all parts together give every unit once and in order.
     """
-    level, texts = question.level, _texts(rows)
+    level, kind = question.level, written_kind(question)
+    texts = _texts([row for row in rows if (written := _WRITTEN.search(row.unit)) and written[1] == kind])
     if isinstance(texts, str):
         return Written((), texts)
     whole = question.whole or question.sentences
@@ -313,7 +314,8 @@ def _rows(path: str, annotator: str) -> Labels:
             plain = replace(row, hash=digest, draw=None, seconds=None, rubric="")
             found.setdefault((row.record, row.task.partition(".")[0]), []).append(plain)
             if row.text and (written := _WRITTEN.search(row.unit)):
-                found.setdefault((row.record, _WRITES[written[1]]), []).append(plain)
+                task: Task = "nuggetize" if written[1] == "nugget" else "claims"
+                found.setdefault((row.record, task), []).append(plain)
     order = ("unit", "task", "annotator")
     return {
         key: orjson.dumps([row.as_json() for row in sorted(group, key=lambda row: [getattr(row, by) for by in order])])

@@ -2,22 +2,25 @@
 
 Read from the headers of any reply, good or bad. What cannot be read is as if it were not said: a header never
 fails a call. Sources: RFC 9110, 10.2.3 for Retry-After; the ``x-ratelimit-*`` headers as OpenAI documents them,
-with the forms that other endpoints give the same names.
+with the forms that other endpoints give the same names; the ``anthropic-ratelimit-*`` headers as Anthropic does.
 """
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
 import math
 import re
 import time
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Final
 
 from ragstone.judges.base import Allowance, Left
 
 _LENGTHS: Final = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "us": 1e-6, "ns": 1e-9}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|us|ns|d|h|m|s)")
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT")
 _EPOCH: Final = 1_000_000_000.0
 """A plain number this large is a time of day in seconds since 1970, not a duration; 1,000 times it, milliseconds."""
 LONGEST_WAIT: Final = 86_400.0
@@ -50,30 +53,32 @@ def asked_to_wait(seconds: float | None) -> str:
 
 def allowance(headers: Mapping[str, str]) -> Allowance | None:
     """Return what is left of the endpoint's own limits; None if it does not say."""
-    requests = headers.get("x-ratelimit-remaining-requests")
-    tokens = headers.get("x-ratelimit-remaining-tokens")
-    if requests is None and tokens is None:
-        return None
-    return Allowance(_left(headers, "requests", requests), _left(headers, "tokens", tokens))
+    found = [_left(headers, what) for what in ("requests", "tokens")]
+    return Allowance(*found) if any(found) else None
 
 
-def _left(headers: Mapping[str, str], what: str, remaining: str | None) -> Left | None:
-    """Return None if the reset is missing: waiting for it would never end."""
-    amount = _number(remaining or "")
-    seconds = duration(headers.get(f"x-ratelimit-reset-{what}", ""))
-    if amount is None or seconds is None:
-        return None
-    return Left(int(amount), seconds, int(_number(headers.get(f"x-ratelimit-limit-{what}", "")) or 0))
+def _left(headers: Mapping[str, str], what: str) -> Left | None:
+    """Return None also if the reset is missing: waiting for it would never end."""
+    for name in (f"x-ratelimit-{{}}-{what}", f"anthropic-ratelimit-{what}-{{}}"):
+        amount, limit = (_number(headers.get(name.format(part), "")) for part in ("remaining", "limit"))
+        seconds = duration(headers.get(name.format("reset"), ""))
+        if amount is not None and seconds is not None:
+            return Left(int(amount), seconds, int(limit or 0))
+    return None
 
 
 def duration(text: str) -> float | None:
-    """Parse ``6m0s``, ``20ms``, a number of seconds, or a time since 1970 in seconds or milliseconds."""
+    """Parse ``6m0s``, ``20ms``, a number of seconds, a time since 1970 in (milli)seconds, or an RFC 3339 time."""
     text = text.strip()
     plain = _number(text)
     if plain is not None:
         if plain >= 1000 * _EPOCH:
             plain /= 1000
         return max(0.0, plain - time.time()) if plain >= _EPOCH else plain
+    if _MOMENT.match(text):
+        with contextlib.suppress(ValueError, OverflowError):
+            return max(0.0, datetime.fromisoformat(text).timestamp() - time.time())
+        return None
     parts = _DURATION.findall(text[:100])
     if not parts or "".join(number + unit for number, unit in parts) != text:
         return None

@@ -1,26 +1,27 @@
 """The OpenAI chat-completions dialect, which most endpoints speak.
 
-Promises: what an endpoint refuses (a schema, a temperature, ``max_tokens``) is left out after its first refusal, once
-for all calls, with a note on the replies; reasoning is kept apart from the answer. No other module reads this JSON.
+Promises: reasoning is kept apart from the answer. No other module reads this JSON.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
 
 import orjson
 
-from ragstone.judges.base import Prompt, Reply, Usage
-from ragstone.judges.http import HttpBackend, said_by
-from ragstone.judges.spec import Spec
+from ragstone.errors import BackendError
+from ragstone.judges.base import BatchState, Call, Prompt, Reply, Usage
+from ragstone.judges.http import RESULTS, HttpBackend, whole_number
 from ragstone.tokens import Size
 
-OPTIONAL: Final = ("temperature", "response_format", "max_tokens", "seed", "top_p", "max_completion_tokens")
-"""Parameters of a request that it can do without."""
 LIMITS: Final = ("max_tokens", "max_completion_tokens")
 """The parameters that limit the length of a reply."""
+ROUTE: Final = "/v1/chat/completions"
+"""The route that batches name, whatever the base URL is."""
+TAG: Final = "ragstone"
+"""The key of a batch's tag in its metadata."""
+ENDED: Final = ("completed", "failed", "expired", "cancelled")
 _TEXTS: Final = ("text", "output_text")
 
 
@@ -28,10 +29,12 @@ class OpenAIBackend(HttpBackend):
     """One endpoint that speaks it."""
 
     path = "/chat/completions"
-
-    def __init__(self, spec: Spec) -> None:
-        super().__init__(spec)
-        self._refused: dict[str, str] = {}
+    schema = "response_format"
+    optional: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "temperature": (), "response_format": ("json_schema", "structured output", "guided"),
+        "max_tokens": (), "seed": (), "top_p": (), "max_completion_tokens": (),
+    }  # fmt: skip
+    reply_limits = LIMITS
 
     # ---- requests
 
@@ -68,54 +71,16 @@ class OpenAIBackend(HttpBackend):
         usable = given and all(isinstance(limit, int) and limit > 0 for limit in (*given, replies))
         return Size(len(body), texts, len(orjson.dumps(form)) if form else 0, max(given) * replies if usable else None)
 
-    def fitted(self, body: bytes) -> bytes:
-        """The request without what the endpoint has refused, or under the name that it takes."""
-        if not self._refused:
-            return body
-        request = orjson.loads(body)
-        for name, instead in self._refused.items():
-            value = request.pop(name, None)
-            if instead and value is not None:
-                request.setdefault(instead, value)
-        return orjson.dumps(request)
-
-    def refusal(self, status: int, error: Mapping[str, Any], body: bytes) -> bool:
-        """Find which parameter the endpoint will not take, and remember it; BackendError where it is needed."""
-        if status not in (400, 404, 415, 422, 501):
-            return False
-        sent, said = orjson.loads(body), said_by(error)
-        message, named = said.lower(), str(error.get("param") or "").partition(".")[0]
-        for name in OPTIONAL:
-            if name not in sent:
-                continue
-            aliases = (name, "json_schema", "structured output", "guided") if name == "response_format" else (name,)
-            blamed = named == name or any(re.search(rf"\b{re.escape(alias)}\b", message) for alias in aliases)
-            if not blamed or (name in LIMITS and "context" in message):
-                continue
-            if self.strict and name == "response_format":
-                # As it was said, not folded: a key in other letters is not known again, and would be shown.
-                told = " ".join(self.without_key(said).split())[:200]
-                hint = "structured = auto goes on without a schema"
-                raise self.trouble(f"the endpoint rejects {name}: {told}", fatal=True, hint=hint)
-            instead = LIMITS[1] if name == LIMITS[0] and LIMITS[1] in message else ""
-            if self.bounded and name in LIMITS and not instead:
-                raise self.trouble(
-                    "the endpoint accepts no limit on the reply length, so a budget cannot be kept",
-                    fatal=True,
-                    hint="run without --max-cost and --max-tokens, or ask another endpoint",
-                )
-            self._refused[name] = instead
-            return True
-        return False
-
-    def notes(self) -> tuple[str, ...]:
-        """List parameters left out of requests or sent under another name."""
-        return tuple(
-            f"{name} is not accepted by the endpoint; {f'sent as {instead}' if instead else 'left out'}"
-            for name, instead in self._refused.items()
-        )
+    def in_tier(self, body: bytes, tier: str) -> bytes:
+        """The tier is no part of the request's key: the answer is the same."""
+        return body if tier == "standard" else body[:-1] + f',"service_tier":"{tier}"}}'.encode()
 
     # ---- answers
+
+    def tier_of(self, answer: Any) -> str:
+        """The tier that it was charged for."""
+        said = answer.get("service_tier") if isinstance(answer, dict) else None
+        return said if isinstance(said, str) else ""
 
     def read(self, answer: Any) -> Reply:
         """The first choice."""
@@ -133,16 +98,63 @@ class OpenAIBackend(HttpBackend):
         if not isinstance(usage, dict):
             return Usage()
         return Usage(
-            input=_number(usage, "prompt_tokens"),
-            output=_number(usage, "completion_tokens"),
-            cached=_number(usage.get("prompt_tokens_details"), "cached_tokens"),
-            reasoning=_number(usage.get("completion_tokens_details"), "reasoning_tokens"),
+            input=whole_number(usage, "prompt_tokens"),
+            output=whole_number(usage, "completion_tokens"),
+            cached=whole_number(usage.get("prompt_tokens_details"), "cached_tokens"),
+            reasoning=whole_number(usage.get("completion_tokens_details"), "reasoning_tokens"),
         )
 
+    # ---- batches
 
-def _number(holder: object, name: str) -> int | None:
-    value = holder.get(name) if isinstance(holder, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
+    def batch_line(self, call: Call) -> bytes:
+        """A line of a batch file, which vLLM's ``run-batch`` reads, too."""
+        body = orjson.Fragment(self.fitted(call.body))
+        return orjson.dumps({"custom_id": call.key.hex(), "method": "POST", "url": ROUTE, "body": body})
+
+    def read_line(self, line: bytes) -> tuple[str, Reply | BackendError]:
+        """A line of an output or error file."""
+        try:
+            entry = orjson.loads(line)
+            key, answer = str(entry["custom_id"]), entry["response"] or {}
+            status, body = answer.get("status_code") or 0, answer.get("body") or {}
+        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError("not a line of batch results") from error
+        return key, self.of_batch(status, body, entry.get("error") or body)
+
+    async def submit(self, lines: Sequence[bytes], tag: str) -> str:
+        """Upload the file, then make the batch of it, with the tag in its metadata."""
+        parts = {"purpose": b"batch", "file": b"\n".join(lines)}
+        named = {"purpose": "", "file": f'; filename="{tag}.jsonl"\r\nContent-Type: application/jsonl'}
+        form = b"".join(
+            f'--{tag}\r\nContent-Disposition: form-data; name="{name}"{named[name]}\r\n\r\n'.encode() + part + b"\r\n"
+            for name, part in parts.items()
+        )
+        whole = form + f"--{tag}--\r\n".encode()
+        file = await self._told("id", "POST", "/files", whole, form=f"multipart/form-data; boundary={tag}")
+        made = {"input_file_id": file["id"], "endpoint": ROUTE, "completion_window": "24h"}
+        return str((await self._told("id", "POST", "/batches", {**made, "metadata": {TAG: tag}}))["id"])
+
+    async def find(self, tag: str, since: float, calls: int) -> str:  # noqa: ARG002 - the tag is enough
+        """Look for the tag among the latest batches."""
+        listed = (await self._told("data", "GET", "/batches?limit=100"))["data"] or []
+        return next((str(one["id"]) for one in listed if (one.get("metadata") or {}).get(TAG) == tag), "")
+
+    async def state(self, remote: str) -> BatchState:
+        """Both files count whatever the state is."""
+        found = await self._told("status", "GET", f"/batches/{remote}")
+        errors = [str(error.get("message")) for error in (found.get("errors") or {}).get("data") or []]
+        files = tuple(str(found[name]) for name in ("output_file_id", "error_file_id") if found.get(name))
+        said = str(found.get("status"))
+        return BatchState(said in ENDED, "; ".join([said, *errors]), files)
+
+    async def results(self, state: BatchState) -> Sequence[bytes]:
+        """The lines of both files."""
+        texts = [await self._asked("GET", f"/files/{place}/content", longest=RESULTS) for place in state.places]
+        return [line for text in texts for line in text.splitlines() if line.strip()]
+
+    async def cancel(self, remote: str) -> None:
+        """It ends as cancelled, with what it has."""
+        await self._asked("POST", f"/batches/{remote}/cancel")
 
 
 def _texts(content: Any) -> list[str]:

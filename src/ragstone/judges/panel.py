@@ -80,7 +80,10 @@ def _aggregate(scale: Scale, rated: Sequence[tuple[Verdict, float]], how: Aggreg
         value = median(values)
     else:
         value = min(values) if how == "min" else max(values)
-    return value, scale.nearest(value)
+    near = scale.value(scale.nearest(value))
+    same = [label for label in scale.labels if scale.value(label) == near]
+    # Of labels with one value the one with most votes; of as many, the worse.
+    return value, max(same, key=lambda label: sum(weight for verdict, weight in rated if verdict.label == label))
 
 
 def _raw(scale: Scale, value: float) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from os.path import commonprefix
 from typing import Any, Final, cast
 
 import orjson
@@ -37,7 +38,7 @@ from ragstone.parsing import Format
 from ragstone.prompts import Template
 from ragstone.prompts.material import form_of, rate_variables, texts_of, variables_of
 from ragstone.prompts.packs import Pack, read_pack
-from ragstone.questions import TASKS, Answer, Question, Rate, Rated, Readout, Task, Trace, Write, Written
+from ragstone.questions import ALL, TASKS, Answer, Question, Rate, Rated, Readout, Task, Trace, Write, Written
 from ragstone.types import Unit
 
 ANSWERS: Final[frozenset[Task]] = frozenset(TASKS)
@@ -45,6 +46,8 @@ UNSUMMED: Final = ("response_support", "rubric")
 """Tasks whose reasons say it all: one unit, or criteria that have nothing in common."""
 REPEATED: Final = 20_000
 """Characters of a reply that are said again before a repair turn."""
+LEADING: Final = 3000
+"""Characters that prompts have to share for one to go out before the others: no provider caches a shorter beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +90,10 @@ class PromptedJudge:
         done: list[tuple[_Part, ReplyReading]] = []
         readouts: list[Readout] = []
         waiting = self._parts(question, setup)
+        shared = self._shared(waiting, setup)
         while waiting:
-            calls = [self._call(part, setup, repeat) for part in waiting]
+            calls = [self._call(part, setup, repeat, shared) for part in waiting]
+            calls[0] = replace(calls[0], leads=shared >= LEADING)
             replies = yield calls
             shorter: list[_Part] = []
             for part, call, reply in zip(waiting, calls, replies, strict=True):
@@ -99,7 +104,9 @@ class PromptedJudge:
                 readouts.append(_readout(call, setup, reading))
                 done.append((part, reading))
             waiting = shorter
-        again = [(part, reading, self._call(part, setup, repeat, reading)) for part, reading in done if reading.again]
+        again = [
+            (part, reading, self._call(part, setup, repeat, shared, reading)) for part, reading in done if reading.again
+        ]
         if again:
             replies = yield [call for _, _, call in again]
             for (part, reading, call), reply in zip(again, replies, strict=True):
@@ -147,10 +154,21 @@ class PromptedJudge:
         room = self.spec.max_tokens // (
             _most(question, setup) if self.spec.preset.local else 2 * verdict_tokens(question)
         )
-        most = question.batch or max(1, min(setup.template.batch, room))
+        batch = len(question.units) if question.batch == ALL else question.batch
+        most = batch or max(1, min(setup.template.batch, room))
         return [_Part(question, question.units[n : n + most]) for n in range(0, len(question.units), most)]
 
-    def _call(self, part: _Part, setup: Setup, repeat: int, reading: ReplyReading | None = None) -> Call:
+    def _shared(self, parts: Sequence[_Part], setup: Setup) -> int:
+        """Return how many characters of the second message are alike in the prompts of several parts; 0 for one."""
+        if len(parts) < 2 or not isinstance(parts[0].question, Rate):
+            return 0
+        # The code in all of them is that of the whole question, so the first messages are alike.
+        texts = [setup.template.render(_variables(part, setup))[1]["content"] for part in parts]
+        return commonprefix(texts).rfind("\n") + 1  # noqa: RUF071 - of texts, not of paths
+
+    def _call(
+        self, part: _Part, setup: Setup, repeat: int, shared: int = 0, reading: ReplyReading | None = None
+    ) -> Call:
         """Build the first call about a part; with ``reading``, the call that asks again."""
         messages = setup.template.render(_variables(part, setup))
         if self._pack is not None:
@@ -168,8 +186,9 @@ class PromptedJudge:
             schema = schema and bounded(schema, part.question)
             if most == MAX_TOKENS and isinstance(part.question, Rate) and not (reading and reading.thought):
                 most = min(most, THINKING + part.asked * _most(part.question, setup))
+        room = 2 if cut_off else 1
         body = self.backend.prepare(
-            Prompt(spec.model, messages, most, setup.temperature, schema, spec.extra, room=2 if cut_off else 1)
+            Prompt(spec.model, messages, most, setup.temperature, schema, spec.extra, room, shared)
         )
         units = len(wanted) if wanted and part.units else part.asked
         return Call(self.id, part.question.task, setup.maker, body, units, repeat)

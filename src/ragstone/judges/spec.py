@@ -1,7 +1,7 @@
 """Judges by name: ``provider:model@base_url``, ``embedded``, ``nli:MODEL``, ``replay:FILE``, ``human:FILE``.
 
-Everything that speaks the OpenAI dialect is one backend; a provider here is no more than an address and the
-name of the variable that holds its key. Nothing is looked up in the environment before a call is made.
+A provider here is no more than an address, the name of the variable that holds its key, and the backend of its dialect:
+OpenAI's for all but Anthropic. Nothing is looked up in the environment before a call is made.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ from ragstone.prompts.choice import Choice
 from ragstone.questions import Task
 from ragstone.types import NOTHING
 
+Tier = Literal["standard", "flex"]
+FLEX_TIMEOUT: Final = 900.0
+"""Seconds that a call of the flex tier may take at least, as OpenAI advises."""
+
 Structured = Literal["auto", "schema", "off"]
 STRUCTURED: Final[tuple[Structured, ...]] = get_args(Structured)
 """Whether a JSON schema is sent: where there is one and the endpoint takes it, always, or never."""
@@ -28,7 +32,8 @@ class Preset(NamedTuple):
     """A provider: its address, the variable of its key ("" for none), and the ``HttpBackend`` of its dialect.
 
     ``local``: a server on this machine, which costs nothing and enforces the limits of a schema. ``concurrency`` and
-    ``timeout`` are used where the user sets none.
+    ``timeout`` are used where the user sets none. ``flex`` and ``batch`` are the prices of its flex tier and its
+    batches as shares of the standard price, 0 where it has none.
     """
 
     base_url: str
@@ -38,6 +43,8 @@ class Preset(NamedTuple):
     backend: str = "ragstone.judges.openai:OpenAIBackend"
     concurrency: int = 64
     timeout: float = 120.0
+    flex: float = 0.0
+    batch: float = 0.0
 
 
 def _local(port: int, concurrency: int = 64) -> Preset:
@@ -46,16 +53,22 @@ def _local(port: int, concurrency: int = 64) -> Preset:
 
 
 PRESETS: Final[Mapping[str, Preset]] = {
-    "anthropic": Preset("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
-    "azure": Preset("", "AZURE_OPENAI_API_KEY", "api-key"),
+    "anthropic": Preset(
+        "https://api.anthropic.com/v1",
+        "ANTHROPIC_API_KEY",
+        "x-api-key",
+        backend="ragstone.judges.messages:MessagesBackend",
+        batch=0.5,
+    ),
+    "azure": Preset("", "AZURE_OPENAI_API_KEY", "api-key", flex=0.5, batch=0.5),
     "deepseek": Preset("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
-    "gemini": Preset("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
-    "groq": Preset("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    "gemini": Preset("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", flex=0.5),
+    "groq": Preset("https://api.groq.com/openai/v1", "GROQ_API_KEY", flex=1.0, batch=0.5),
     "llamacpp": _local(8080, 4),
     "lmstudio": _local(1234, 4),
     "mistral": Preset("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
     "ollama": _local(11434, 4),
-    "openai": Preset("https://api.openai.com/v1", "OPENAI_API_KEY"),
+    "openai": Preset("https://api.openai.com/v1", "OPENAI_API_KEY", flex=0.5, batch=0.5),
     "openrouter": Preset("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
     "sglang": _local(30000),
     "tgi": _local(3000),
@@ -94,7 +107,9 @@ class Spec:
     are labels. ``context`` is how many tokens of material the model takes at once, 0 where nobody said. ``path`` is the
     file of a replay or of labels. ``threshold`` is the
     probability (0-1) where the best label of a judge with probabilities begins, None for its own. ``rpm`` and ``tpm``
-    are the most requests and tokens in any 60 seconds, 0 for no limit.
+    are the most requests and tokens in any 60 seconds, 0 for no limit. ``tier`` is the provider's service tier;
+    with ``tier_fallback`` the standard one is asked where flex has no capacity. ``batch``: calls go out in batches, of
+    at most ``batch_tokens`` tokens at a time, 0 for no limit.
     """
 
     name: str
@@ -116,6 +131,10 @@ class Spec:
     threshold: float | None = None
     rpm: int = 0
     tpm: int = 0
+    tier: Tier = "standard"
+    tier_fallback: bool = False
+    batch: bool = False
+    batch_tokens: int = 0
 
     @property
     def preset(self) -> Preset:

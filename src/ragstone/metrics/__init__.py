@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from ragstone.errors import ConfigError
 from ragstone.metrics.base import Metric
+from ragstone.metrics.words import GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,11 +65,9 @@ def asked_for(reference: str) -> type[Metric]:
     from importlib.metadata import EntryPoint  # noqa: PLC0415 - see catalogue
 
     point = EntryPoint("", reference, GROUP)
-    sys.path.insert(0, "")  # the working directory
-    try:
-        metric = _offered(point)
-    finally:
-        sys.path.remove("")
+    if "" not in sys.path:
+        sys.path.append("")  # the working directory, also for other processes of the run, and behind what is installed
+    metric = _offered(point)
     if catalogue().get(metric.name, metric) is not metric:
         raise ConfigError(f"{_called(point)}: there is already a metric '{metric.name}'; rename it")
     if metric.name not in catalogue():
@@ -132,22 +131,46 @@ def blocks() -> dict[str, str]:
     return {block: name for name, metric in known().items() for block in (name, *metric.blocks)}
 
 
+def groups() -> dict[str, list[type[Metric]]]:
+    """The metrics by what a user asks, in the order of ``words.GROUPS``, each group by rank; then groups of others."""
+    found: dict[str, list[type[Metric]]] = {group: [] for group in GROUPS}
+    for metric in sorted(catalogue().values(), key=lambda metric: metric.rank):
+        found.setdefault(metric.group, []).append(metric)
+    return {group: members for group, members in found.items() if members}
+
+
+def elsewhere(metric: type[Metric]) -> dict[str, list[str]]:
+    """The names of a metric in other tools, each with the tools."""
+    found: dict[str, list[str]] = {}
+    for tool, names in metric.elsewhere.items():
+        for name in names.split(", "):
+            found.setdefault(name, []).append(tool)
+    return found
+
+
+def elsewhere_said(metric: type[Metric]) -> str:
+    """``faithfulness (RAGAS, DeepEval)``; empty where no other tool has it."""
+    return ", ".join(f"{name} ({', '.join(tools)})" for name, tools in elsewhere(metric).items())
+
+
 def called_here(name: str) -> str:
     """Name the metric here for another tool's name, as a clause of a message; empty if there is none."""
     written = name.strip().lower().replace("-", "_").replace(" ", "_")
     found = [
-        f"{metric.name} ({metric.synonyms[written] or metric.title})"
+        f"{metric.name} ({metric.synonyms.get(written) or metric.title})"
         for metric in catalogue().values()
-        if written in metric.synonyms
+        if written in metric.synonyms or written in elsewhere(metric)
     ]
     return f"the metric here is {' or '.join(found)}" if found else ""
 
 
 def find(name: str) -> type[Metric]:
-    """The metric of that name; ConfigError names the closest and all there are."""
+    """The metric of that name, or of that name of its block; ConfigError names the closest and all there are."""
     metrics = known()
     if name in metrics:
         return metrics[name]
+    if name in (named := blocks()):
+        return metrics[named[name]]
     if meant := called_here(name):
         raise ConfigError(f"no metric '{name}'; {meant}")
     column, *_ = name.partition(".")

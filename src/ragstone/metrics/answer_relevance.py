@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric, ask
-from ragstone.metrics.words import RELEVANT, MetricWords
+from ragstone.metrics.words import ANSWERS, RELEVANT, MetricWords
 from ragstone.questions import GRADE_0_3, Rate, Task
 from ragstone.types import Record, Score, Span, Unit
 
@@ -25,9 +25,13 @@ class AnswerRelevance(Metric):
     asks: ClassVar[tuple[Task, ...]] = ("relevance",)
     suites: ClassVar[tuple[str, ...]] = ("triad",)
     source: ClassVar[str] = "the RAG triad (TruLens)"
-    synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("answer_relevancy", "response_relevancy", "response_relevance", "relevance", "relevancy"), ""
-    )
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "RAGAS": "answer_relevancy, response_relevancy",
+        "TruLens": "answer_relevance",
+        "LlamaIndex": "answer_relevancy",
+    }
+    synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(("response_relevance", "relevancy"), "")
+    group: ClassVar[str] = ANSWERS
     rank: ClassVar[int] = 30
     words: ClassVar[MetricWords] = MetricWords(labels=RELEVANT)
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 from ragstone.errors import ConfigError
-from ragstone.metrics.words import SUPPORTED, Band, MetricWords, ScoreTable
-from ragstone.questions import A_co, Answer, Question, Task, history_of
+from ragstone.metrics.words import OWN_CRITERIA, SUPPORTED, Band, MetricWords, ScoreTable
+from ragstone.questions import ALL, A_co, Answer, EarlierTurns, Question, Task, history_of
 from ragstone.segment import ENGLISH, record_language
 from ragstone.stats.means import agreement, mean, reaches
 from ragstone.types import NOTHING, Outcome, Record, Score, Status, Verdict
@@ -46,7 +46,7 @@ class Metric:
     needs: ClassVar[tuple[str, ...]]
     """The record's fields without which it cannot be computed."""
     asks: ClassVar[tuple[Task, ...]]
-    """The tasks of the questions it may ask; the last is the one whose answer holds its verdicts."""
+    """The tasks of the questions it may ask; the last is the one whose answer holds its verdicts. Empty: no judge."""
     suites: ClassVar[tuple[str, ...]]
     calls: ClassVar[int] = 1
     """Calls to an LLM judge for a record of ordinary length, asked alone."""
@@ -61,7 +61,9 @@ class Metric:
     unsigned: ClassVar[tuple[str, ...]] = ("enabled", "threshold", "judges")
     """Parameters that do not change the number, or stand in the signature as the judges that they name."""
     columns: ClassVar[tuple[str, ...]] = ()
-    """The names of its scores where it has several; they are called ``name.column``."""
+    """The names of its scores where it has several; they are called ``name.column``, an empty one ``name``."""
+    lower_is_better: ClassVar[tuple[str, ...]] = ()
+    """Columns whose best value is 0: ``on_empty`` ``one`` is 0 there, and a threshold says nothing of them."""
     wants: ClassVar[tuple[str, ...]] = ()
     """Fields without which a suite leaves it out, though asked for by name it can do without."""
     instead: ClassVar[tuple[str, ...]] = ()
@@ -74,7 +76,11 @@ class Metric:
     """Tasks that are skipped if the record brings the answer itself, such as a bank of nuggets."""
     source: ClassVar[str] = ""
     synonyms: ClassVar[Mapping[str, str]] = NOTHING
-    """Names of the same or the nearest metric in other tools, each with the difference; empty if there is none."""
+    """Further names by which users look for it, each with the difference; empty if there is none."""
+    elsewhere: ClassVar[Mapping[str, str]] = NOTHING
+    """A tool to its name there; several names with commas. A difference to one is said in ``synonyms``."""
+    group: ClassVar[str] = OWN_CRITERIA
+    """The question of a user that it answers, one of ``words.GROUPS``."""
     heading: ClassVar[str] = ""
     """Its name as people write it; empty where that is the name with spaces."""
     unit: ClassVar[str] = "response"
@@ -87,6 +93,8 @@ class Metric:
     """The words where the embedded judge gave all verdicts; None for the same."""
     ranked_by: ClassVar[Mapping[str, str]] = NOTHING
     """For a column that is all or none the finer one by which the lowest records are found."""
+    labelled: ClassVar[bool] = True
+    """Whether its units can be labelled on a page, which shows one text or the passages to rate them by."""
     limits: ClassVar[tuple[str, ...]] = ()
     """Parameters by which units are left out."""
     table: ClassVar[ScoreTable | None] = None
@@ -111,8 +119,10 @@ class Metric:
                 self.refuse(switch, getattr(self, switch), "true or false")
         for name, least in self.least.items():
             value = getattr(self, name)
+            if name == "batch" and value == ALL:
+                continue
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                self.refuse(name, value, f"a whole number from {least}")
+                self.refuse(name, value, f"a whole number from {least}{', or all' if name == 'batch' else ''}")
         threshold = cast("object", self.threshold)
         if threshold is not None and (
             isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1
@@ -133,7 +143,7 @@ class Metric:
         blank = [field for field in self.needs if field != "contexts" and not str(getattr(record, field)).strip()]
         if blank:
             return self.nothing(record, "empty", f"blank {' and blank '.join(blank)}")
-        history = history_of(record.meta) if self.hears else ""
+        history = history_of(record.meta) if self.hears else EarlierTurns()
         lang = record_language(record.meta, record.question, record.response)
         told = history or lang != ENGLISH
         return (yield from _told(history, lang, self.judged(record)) if told else self.judged(record))
@@ -143,13 +153,18 @@ class Metric:
         raise NotImplementedError
 
     @classmethod
+    def score_name(cls, column: str = "") -> str:
+        """The name of the score of a column."""
+        return f"{cls.name}.{column}" if column else cls.name
+
+    @classmethod
     def score_names(cls) -> tuple[str, ...]:
         """The names of its scores: its own, or one for each of its columns."""
-        return tuple(f"{cls.name}.{column}" for column in cls.columns) or (cls.name,)
+        return tuple(map(cls.score_name, cls.columns or ("",)))
 
-    def run_scores(self) -> tuple[str, ...]:
-        """The names of its scores with these parameters."""
-        return self.score_names()
+    def gives(self) -> tuple[str, ...]:
+        """The columns of the scores that it gives with its parameters."""
+        return self.columns or ("",)
 
     def unset(self) -> str:
         """Say what has to be given before it can ask anything; empty where nothing has."""
@@ -165,9 +180,9 @@ class Metric:
         return False
 
     @classmethod
-    def task(cls) -> Task:
-        """The task of the question whose answer holds its verdicts."""
-        return cls.asks[-1]
+    def task(cls) -> Task | Literal[""]:
+        """The task of the question whose answer holds its verdicts; empty for a metric that asks no judge."""
+        return cls.asks[-1] if cls.asks else ""
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:  # noqa: ARG003 - metrics of columns look at them
@@ -184,7 +199,11 @@ class Metric:
 
     def nothing(self, record: Record, status: Status, reason: str) -> tuple[Score, ...]:
         """All of its scores where none has verdicts to stand on."""
-        return tuple(self.without_value(record, status, reason, column=column) for column in self.columns or ("",))
+        return tuple(self.without_value(record, status, reason, column=column) for column in self.gives())
+
+    def made_with(self) -> Mapping[str, str]:
+        """What shapes its numbers beside parameters and judges, for its signature; ConfigError if it is not there."""
+        return NOTHING
 
     @property
     def wordings(self) -> tuple[int, ...]:
@@ -230,11 +249,12 @@ class Metric:
         For ``empty`` the value follows ``on_empty``; for ``judge_failed`` it could have been any.
         """
         value = EMPTY_VALUE[self.on_empty] if status == "empty" else None
+        if value is not None and column in self.lower_is_better:
+            value = 1.0 - value
         low, high = (0.0, 1.0) if status == "judge_failed" else (value, value)
         return Score(
-            metric=f"{self.name}.{column}" if column else self.name,
-            record=record.id, value=value, status=status, low=low, high=high,
-            reason=reason, outcome=self.outcome(value), **more,
+            metric=self.score_name(column), record=record.id, value=value, status=status, low=low, high=high,
+            reason=reason, outcome=None if column in self.lower_is_better else self.outcome(value), **more,
         )  # fmt: skip
 
     def mean_score(
@@ -299,7 +319,7 @@ class Metric:
         return "PASSED" if reaches(value, self.threshold) else "FAILED"
 
 
-def _told(history: str, lang: str, flow: Flow[R]) -> Flow[R]:
+def _told(history: EarlierTurns, lang: str, flow: Flow[R]) -> Flow[R]:
     """The same flow, each of its questions with what was said before the record's, and with its language."""
 
     def told(question: Question[Any]) -> Question[Any]:

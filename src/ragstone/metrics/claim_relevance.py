@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.claimset import ClaimMetric
-from ragstone.metrics.words import RELEVANT, MetricWords
+from ragstone.metrics.words import ANSWERS, RELEVANT, MetricWords
 from ragstone.questions import Rate, Task
 from ragstone.types import Record, Unit
 
@@ -21,6 +22,8 @@ class ClaimRelevance(ClaimMetric):
     asks: ClassVar[tuple[Task, ...]] = ("claims", "relevance")
     suites: ClassVar[tuple[str, ...]] = ("claims",)
     blocks: ClassVar[tuple[str, ...]] = ("relevance",)
+    elsewhere: ClassVar[Mapping[str, str]] = {"DeepEval": "answer_relevancy"}
+    group: ClassVar[str] = ANSWERS
     rank: ClassVar[int] = 100
     words: ClassVar[MetricWords] = MetricWords(labels=RELEVANT)
 

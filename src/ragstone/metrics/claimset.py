@@ -1,4 +1,4 @@
-"""The claims of a response, asked once whichever metric asks, and the scoring that claim metrics share.
+"""The claims of a response or a reference, asked once whichever metric asks, and the scoring that claim metrics share.
 
 No metric imports another: what two of them share is a question, and this is where it is put.
 """
@@ -6,20 +6,25 @@ No metric imports another: what two of them share is a question, and this is whe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 from ragstone.metrics.base import Flow, Metric, ask
-from ragstone.questions import LIKERT, YES_NO, Rate, Write
-from ragstone.segment import parts, sentences, words_in
+from ragstone.questions import LIKERT, YES_NO, Batch, Rate, Rated, Write, Written
+from ragstone.segment import parts, sentences
 from ragstone.stats.means import reaches
+from ragstone.tokens import usual_tokens
 from ragstone.types import Record, Scale, Score, Unit, Verdict
 
 MODES: Final = {
     "binary_yes_no": YES_NO, "binary": YES_NO, "yes_no": YES_NO,
     "scale_1_5": LIKERT, "likert": LIKERT,
 }  # fmt: skip
+Source = Literal["response", "reference"]
+"""The text of a record that claims are written from."""
+CLAIM: Final[Mapping[Source, str]] = MappingProxyType({"response": "claim", "reference": "reference_claim"})
+"""What a claim is called in ids."""
 _BEFORE: Final = 400
 """Characters of the text before a part that are shown with it, for what its pronouns refer to."""
 
@@ -36,13 +41,13 @@ class ClaimSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimMetric(Metric):
-    """A metric that rates the claims of a response.
+    """A metric that rates the claims of a response, or of the reference (``claims_of``).
 
     ``scoring_mode`` is ``binary_yes_no`` (0 or 1) or ``scale_1_5``, (raw - 1) / 4. A claim is ACCEPTED at or
     above ``threshold``, and so is the metric PASSED. ``include_reasoning`` asks for a reason per claim and
     one for all. ``max_claims`` (0: all) judges the first so many and says how many were left out.
     ``part_tokens`` is the length of the parts that a long response is taken apart in. ``batch`` is the most claims
-    that one call rates; 0 leaves it to the judge.
+    that one call rates, or ``all``; 0 leaves it to the judge.
     """
 
     threshold: float | None = 0.6
@@ -50,59 +55,78 @@ class ClaimMetric(Metric):
     include_reasoning: bool = False
     max_claims: int = 0
     part_tokens: int = 400
-    batch: int = 0
+    batch: Batch = 0
+    claims_of: ClassVar[Source] = "response"
     calls: ClassVar[int] = 2
+    modes: ClassVar[Mapping[str, Scale]] = MODES
+    """The scoring modes with their scales; the first of a scale is its name."""
     unit: ClassVar[str] = "claim"
     limits: ClassVar[tuple[str, ...]] = ("max_claims",)
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_claims": 0, "part_tokens": 10, "batch": 0})
 
     def check(self) -> None:
         """Refuse what cannot be meant."""
-        if self.scoring_mode not in tuple(MODES):  # a tuple, because what a record brings may not hash
-            self.refuse(
-                "scoring_mode", self.scoring_mode, "binary_yes_no (or binary, yes_no), or scale_1_5 (or likert)"
-            )
+        if self.scoring_mode not in tuple(self.modes):  # a tuple, because what a record brings may not hash
+            more = "".join(f", or {mode}" for mode in self.modes if mode not in MODES)
+            known = f"binary_yes_no (or binary, yes_no), or scale_1_5 (or likert){more}"
+            self.refuse("scoring_mode", self.scoring_mode, known)
         # One name for one mode, so that scores made in the same way have the same signature.
-        object.__setattr__(self, "scoring_mode", "scale_1_5" if self.scale is LIKERT else "binary_yes_no")
+        name = next(name for name, scale in self.modes.items() if scale is self.scale)
+        object.__setattr__(self, "scoring_mode", name)
         if self.threshold is None:
             self.refuse("threshold", None, "a number from 0 to 1")
 
     @property
     def scale(self) -> Scale:
         """The scale that the mode means."""
-        return MODES[self.scoring_mode]
+        return self.modes[self.scoring_mode]
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Write the claims, rate them, take the mean."""
-        claims = yield from write_claims(record, self.part_tokens, self.max_claims)
+        (claims,) = yield from write_claims(record, self.part_tokens, self.max_claims, (self.claims_of,))
         if not claims.units:
-            if claims.failure:
-                return (self.without_value(record, "judge_failed", f"no claims: {claims.failure}"),)
-            return (self.without_value(record, "empty", "the response makes no claims"),)
+            return (self.claimless(record, claims, self.claims_of),)
         (rated,) = yield from ask(self.question(record, claims.units))
-        return (
-            self.mean_score(
-                record,
-                rated.verdicts,
-                reason=rated.reason,
-                detail=self.rows(claims, rated.verdicts),
-                incomplete=f"not all claims: {claims.failure}" if claims.failure else "",
-            ),
+        return (self.claim_score(record, claims, rated),)
+
+    def claimless(self, record: Record, claims: ClaimSet, source: Source) -> Score:
+        """The score where there is no claim to rate."""
+        if claims.failure:
+            failed = {"extraction_failed": True}
+            return self.without_value(record, "judge_failed", f"no claims: {claims.failure}", detail=failed)
+        return self.without_value(record, "empty", f"the {source} makes no claims")
+
+    def claim_score(self, record: Record, claims: ClaimSet, rated: Rated) -> Score:
+        """The mean over the claims, with their rows."""
+        return self.mean_score(
+            record,
+            rated.verdicts,
+            reason=rated.reason,
+            detail=self.rows(claims, rated),
+            incomplete=f"not all claims: {claims.failure}" if claims.failure else "",
         )
 
     def question(self, record: Record, claims: tuple[Unit, ...]) -> Rate:
         """The question about the claims."""
         raise NotImplementedError
 
-    def rows(self, claims: ClaimSet, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-        """One row a claim, in order, and the counts; the evidence is with the verdicts."""
-        rows = [self._row(verdict) for verdict in verdicts]
+    def rows(self, claims: ClaimSet, rated: Rated) -> dict[str, Any]:
+        """One row a claim, in order, and the counts; the evidence is with the verdicts.
+
+        With ``include_reasoning`` a line of reasoning for each claim, and then the one for all.
+        """
+        rows = [self._row(verdict) for verdict in rated.verdicts]
         decided = [row["verdict"] for row in rows]
         detail: dict[str, Any] = {
             "accepted": decided.count("ACCEPTED"),
             "rejected": decided.count("REJECTED"),
             "claims": rows,
         }
+        if self.include_reasoning:
+            lines = [f"{verdict.unit.text}: {verdict.reason or verdict.failure}" for verdict in rated.verdicts]
+            detail["reasoning"] = [*lines, *([rated.reason] if rated.reason else [])]
+        if claims.failure:
+            detail["extraction_failed"] = True
         if claims.duplicates:
             detail["duplicates"] = claims.duplicates
         if claims.left_out:
@@ -118,7 +142,7 @@ class ClaimMetric(Metric):
         return {
             "claim": unit.id,
             "text": unit.text,
-            "tokens": words_in(unit.text),
+            "tokens": round(usual_tokens(unit.text)),
             "part": unit.part,
             "confidence": unit.confidence,
             "verdict": decision,
@@ -128,21 +152,49 @@ class ClaimMetric(Metric):
 
 def response_sentences(record: Record) -> tuple[Unit, ...]:
     """The sentences of the response as units, with their spans."""
-    text = record.response or ""
+    return sentences_of(record, "response")
+
+
+def sentences_of(record: Record, source: Source) -> tuple[Unit, ...]:
+    """The sentences of the response or the reference as units, with their spans there."""
+    text = getattr(record, source) or ""
+    name = CLAIM[source].replace("claim", "sentence")
     return tuple(
-        Unit(f"{record.id}/sentence/{n}", "sentence", text[span.start : span.end], span)
+        Unit(f"{record.id}/{name}/{n}", "sentence", text[span.start : span.end], span)
         for n, span in enumerate(sentences(text), 1)
     )
 
 
-def write_claims(record: Record, part_tokens: int, max_claims: int) -> Flow[ClaimSet]:
-    """Ask for the claims of the whole response, part by part, all parts at once.
+def supported_by_contexts(
+    record: Record, claims: tuple[Unit, ...], scale: Scale, *, reasons: bool = False, batch: Batch = 0
+) -> Rate:
+    """Each claim against all contexts."""
+    return Rate(
+        "support", claims, scale, question=record.question or "", passages=record.passages,
+        reasons=reasons, evidence=True, batch=batch,
+    )  # fmt: skip
+
+
+def write_claims(
+    record: Record, part_tokens: int, max_claims: int, sources: Sequence[Source] = ("response",)
+) -> Flow[tuple[ClaimSet, ...]]:
+    """Ask for the claims of each whole text, part by part, all parts at once.
 
     A claim that is written twice counts once. All claims are asked for, whatever ``max_claims``, because how
     many it leaves out is to be said. Where a part could not be read the others stand, and ``failure`` says so.
     """
-    text = record.response or ""
-    units = response_sentences(record)
+    asked = [_parts_of(record, part_tokens, source) for source in sources]
+    every = [question for questions in asked for question in questions]
+    answers = iter((yield from ask(*every)) if every else ())
+    return tuple(
+        _claims(record, source, [next(answers) for _ in questions], max_claims)
+        for source, questions in zip(sources, asked, strict=True)
+    )
+
+
+def _parts_of(record: Record, part_tokens: int, source: Source) -> list[Write]:
+    text = getattr(record, source) or ""
+    units = sentences_of(record, source)
     questions = []
     groups = parts(text, [u.span for u in units if u.span], part_tokens)
     for number, group in enumerate(groups, 1):
@@ -160,18 +212,22 @@ def write_claims(record: Record, part_tokens: int, max_claims: int) -> Flow[Clai
                 whole=units if len(groups) > 1 else (),
             )
         )
-    if not questions:
-        return ClaimSet(())
-    answers = yield from ask(*questions)
+    return questions
+
+
+def _claims(record: Record, source: Source, answers: Sequence[Written], max_claims: int) -> ClaimSet:
+    """Each claim once; those of a reference have no place in the response."""
     written = [unit for answer in answers for unit in answer.units]
     unique: dict[str, Unit] = {}
     for unit in written:
         unique.setdefault(" ".join(unit.text.casefold().split()), unit)
     kept = list(unique.values())
     taken = kept[:max_claims] if max_claims else kept
+    if source == "reference":
+        taken = [replace(unit, span=None, parent=None) for unit in taken]
     failures = dict.fromkeys(answer.failure for answer in answers if answer.failure)
     return ClaimSet(
-        tuple(unit.called(f"{record.id}/claim/{n}") for n, unit in enumerate(taken, 1)),
+        tuple(unit.called(f"{record.id}/{CLAIM[source]}/{n}") for n, unit in enumerate(taken, 1)),
         "; ".join(failures),
         len(written) - len(kept),
         len(kept) - len(taken),

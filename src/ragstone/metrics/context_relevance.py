@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric, ask
-from ragstone.metrics.words import RELEVANT, MetricWords
-from ragstone.questions import GRADE_0_3, Rate, Task
+from ragstone.metrics.passages import passage_relevance
+from ragstone.metrics.words import GOOD_RETRIEVAL, RELEVANT, MetricWords
+from ragstone.questions import Task
 from ragstone.stats.means import rounded
-from ragstone.types import Record, Score, Span, Unit
+from ragstone.types import Record, Score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +27,17 @@ class ContextRelevance(Metric):
     asks: ClassVar[tuple[Task, ...]] = ("relevance",)
     suites: ClassVar[tuple[str, ...]] = ("triad",)
     source: ClassVar[str] = "the RAG triad (TruLens)"
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "TruLens": "context_relevance",
+        "RAGAS": "context_relevance, context_precision",
+        "DeepEval": "contextual_relevancy, contextual_precision",
+    }
     synonyms: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("context_relevancy", "contextual_relevancy", "relevance", "relevancy"), ""),
+        **dict.fromkeys(("context_relevancy", "relevancy"), ""),
         **dict.fromkeys(("context_precision", "contextual_precision"), "without the order of the passages"),
     }
     unit: ClassVar[str] = "passage"
+    group: ClassVar[str] = GOOD_RETRIEVAL
     rank: ClassVar[int] = 40
     words: ClassVar[MetricWords] = MetricWords(labels=RELEVANT)
 
@@ -38,13 +45,7 @@ class ContextRelevance(Metric):
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Every passage against the question."""
-        units = tuple(
-            Unit(f"{record.id}/passage/{passage.rank}", "passage", passage.text, Span(0, len(passage.text)), passage.id)
-            for passage in record.passages
-        )
-        (rated,) = yield from ask(
-            Rate("relevance", units, GRADE_0_3, question=record.question or "", reasons=self.reasons)
-        )
+        (rated,) = yield from ask(passage_relevance(record, reasons=self.reasons))
         passages = {v.unit.parent: rounded(v.value) for v in rated.verdicts}
         return (self.mean_score(record, rated.verdicts, detail={"passages": passages}, reason=rated.reason),)
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Final
 
+from ragstone.metrics import contradiction
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.claimset import response_sentences
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, MetricWords, one_score
-from ragstone.questions import GRADE_0_3, Rate, Task
-from ragstone.types import Record, Score
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, MetricWords, one_score
+from ragstone.questions import GRADE_0_3, SUPPORT_CONTRADICT, Batch, Rate, Task
+from ragstone.types import Record, Scale, Score
+
+SCALES: Final[Mapping[str, Scale]] = {"scale_0_3": GRADE_0_3, contradiction.MODE: SUPPORT_CONTRADICT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,8 +22,9 @@ class Groundedness(Metric):
     """Mean over the response's sentences of a grade from 0 to 3, divided by 3.
 
     Sentences that state nothing are marked trivial by the same call, left out, counted and listed.
-    ``reasons`` asks for one sentence of reason each. ``batch`` is the most sentences that one call rates; 0 leaves it
-    to the judge. Source: the RAG triad (TruLens).
+    ``scoring_mode``: ``scale_0_3``, or ``support_contradict`` for supported, not mentioned or contradicted.
+    ``reasons`` asks for one sentence of reason each. ``batch`` is the most sentences that one call rates, or ``all``;
+    0 leaves it to the judge. Source: the RAG triad (TruLens).
     """
 
     name: ClassVar[str] = "groundedness"
@@ -29,21 +33,40 @@ class Groundedness(Metric):
     asks: ClassVar[tuple[Task, ...]] = ("support",)
     suites: ClassVar[tuple[str, ...]] = ("triad",)
     source: ClassVar[str] = "the RAG triad (TruLens)"
+    elsewhere: ClassVar[Mapping[str, str]] = {"TruLens": "groundedness", "Azure": "groundedness"}
+    group: ClassVar[str] = TRUE_TO_PASSAGES
+    columns: ClassVar[tuple[str, ...]] = contradiction.COLUMNS
+    lower_is_better: ClassVar[tuple[str, ...]] = (contradiction.COLUMN,)
     unit: ClassVar[str] = "sentence"
     rank: ClassVar[int] = 20
     words: ClassVar[MetricWords] = one_score(
         SUPPORTED, "is how far the contexts support a response, sentence by sentence",
-        "{have} a sentence that is not fully supported", "sentence",
+        "{have} a sentence that is not fully supported", "sentence", beside=contradiction.TITLES,
     )  # fmt: skip
     found_words: ClassVar[MetricWords] = one_score(
         TO_CHECK, "of a response was found in its contexts, sentence by sentence",
         "{have} a sentence to check", "sentence",
-        title="how much of the response was found in the contexts, sentence by sentence",
+        title="how much of the response was found in the contexts, sentence by sentence", beside=contradiction.TITLES,
     )  # fmt: skip
 
+    scoring_mode: str = "scale_0_3"
     reasons: bool = False
-    batch: int = 0
+    batch: Batch = 0
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"batch": 0})
+
+    def check(self) -> None:
+        """Refuse what cannot be meant."""
+        if self.scoring_mode not in tuple(SCALES):
+            self.refuse("scoring_mode", self.scoring_mode, " or ".join(SCALES))
+
+    @property
+    def scale(self) -> Scale:
+        """The scale that the mode means."""
+        return SCALES[self.scoring_mode]
+
+    def gives(self) -> tuple[str, ...]:
+        """Also the share contradicted where the scale tells it."""
+        return self.columns if self.scale is SUPPORT_CONTRADICT else ("",)
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Every sentence against all contexts."""
@@ -52,7 +75,7 @@ class Groundedness(Metric):
             Rate(
                 "support",
                 units,
-                GRADE_0_3,
+                self.scale,
                 question=record.question or "",
                 passages=record.passages,
                 reasons=self.reasons,
@@ -63,7 +86,8 @@ class Groundedness(Metric):
         )
         trivial = [verdict.unit.id for verdict in rated.verdicts if verdict.trivial]
         detail = {"trivial": trivial} if trivial else {}
-        return (self.mean_score(record, rated.verdicts, detail=detail, reason=rated.reason),)
+        score = self.mean_score(record, rated.verdicts, detail=detail, reason=rated.reason)
+        return contradiction.beside(self, record, score)
 
 
 METRIC = Groundedness

@@ -6,16 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragstone.metrics.claimset import ClaimMetric
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, MetricWords, one_score
-from ragstone.questions import Rate, Task
-from ragstone.types import Record, Unit
+from ragstone.metrics import contradiction
+from ragstone.metrics.base import Flow
+from ragstone.metrics.claimset import MODES, ClaimMetric, supported_by_contexts
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, MetricWords, one_score
+from ragstone.questions import SUPPORT_CONTRADICT, Rate, Task
+from ragstone.types import Record, Scale, Score, Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounding(ClaimMetric):
     """Mean over claims of how far the contexts support each.
 
+    ``scoring_mode`` may also be ``support_contradict``, which tells contradicted claims from those not mentioned.
     Source: faithfulness in RAGAS (arXiv 2309.15217); atomic facts in FActScore (arXiv 2305.14251).
     """
 
@@ -25,33 +28,44 @@ class Grounding(ClaimMetric):
     asks: ClassVar[tuple[Task, ...]] = ("claims", "support")
     suites: ClassVar[tuple[str, ...]] = ("claims",)
     source: ClassVar[str] = "RAGAS, arXiv 2309.15217; FActScore, arXiv 2305.14251"
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "RAGAS": "faithfulness",
+        "DeepEval": "faithfulness",
+        "LlamaIndex": "faithfulness",
+        "Phoenix": "hallucination",
+    }
     synonyms: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("faithfulness", "factuality", "factual_consistency"), ""),
+        **dict.fromkeys(("factuality", "factual_consistency"), ""),
         "hallucination": "its opposite: the share of claims that the contexts do support",
     }
 
+    group: ClassVar[str] = TRUE_TO_PASSAGES
+    modes: ClassVar[Mapping[str, Scale]] = {**MODES, contradiction.MODE: SUPPORT_CONTRADICT}
+    columns: ClassVar[tuple[str, ...]] = contradiction.COLUMNS
+    lower_is_better: ClassVar[tuple[str, ...]] = (contradiction.COLUMN,)
     rank: ClassVar[int] = 10
     words: ClassVar[MetricWords] = one_score(
         SUPPORTED, "of a response's claims are supported by its contexts",
         "{have} a claim that is not {fully}supported", "claim",
+        beside=contradiction.TITLES,
     )  # fmt: skip
     found_words: ClassVar[MetricWords] = one_score(
         TO_CHECK, "of a response's claims were found in its contexts", "{have} a claim to check", "claim",
-        title="share of the response's claims found in the contexts",
+        title="share of the response's claims found in the contexts", beside=contradiction.TITLES,
     )  # fmt: skip
+
+    def gives(self) -> tuple[str, ...]:
+        """Also the share contradicted where the scale tells it."""
+        return self.columns if self.scale is SUPPORT_CONTRADICT else ("",)
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """Also the share contradicted where the scale tells it."""
+        (score,) = yield from ClaimMetric.judged(self, record)
+        return contradiction.beside(self, record, score)
 
     def question(self, record: Record, claims: tuple[Unit, ...]) -> Rate:
         """Each claim against all contexts."""
-        return Rate(
-            "support",
-            claims,
-            self.scale,
-            question=record.question or "",
-            passages=record.passages,
-            reasons=self.include_reasoning,
-            evidence=True,
-            batch=self.batch,
-        )
+        return supported_by_contexts(record, claims, self.scale, reasons=self.include_reasoning, batch=self.batch)
 
 
 METRIC = Grounding

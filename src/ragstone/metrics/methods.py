@@ -5,7 +5,7 @@ Pure arithmetic and a sentence by rule, never by a model, so that the sentence c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -45,22 +45,34 @@ def compare_methods(values: Mapping[str, float | None]) -> dict[str, dict[str, A
     return found
 
 
-def compared(aspect: str, plain: float | None, nuggetized: float | None) -> dict[str, Any]:
-    """One pair, with the sentence that says what the difference means."""
-    difference = None if plain is None or nuggetized is None else round(100 * (nuggetized - plain), 6)
+def compared(
+    aspect: str, plain: float | None, nuggetized: float | None, interval: Sequence[float] | None = None
+) -> dict[str, Any]:
+    """One pair, with the sentence that says what the difference means; ``interval`` is that of the difference."""
+    difference = points_between(plain, nuggetized)
     return {
         "plain": rounded(plain),
         "nuggetized": rounded(nuggetized),
         "difference": difference,
-        "interpretation": interpretation(aspect, difference),
+        "interpretation": interpretation(aspect, difference, interval),
     }
 
 
-def interpretation(aspect: str, difference: float | None) -> str:
-    """Explain a difference in points: over ten either way is a gap, else the two are similar."""
+def points_between(plain: float | None, nuggetized: float | None) -> float | None:
+    """Return the second less the first in points (hundredths); None if one has no value."""
+    return None if plain is None or nuggetized is None else round(100 * (nuggetized - plain), 6)
+
+
+def interpretation(aspect: str, difference: float | None, interval: Sequence[float] | None = None) -> str:
+    """Explain a difference in points: over ten either way is a gap, else the two are similar.
+
+    Where its interval includes 0, and is more than that one point, it says that the sample cannot tell.
+    """
     if difference is None:
         return "cannot be compared: one of the two has no value"
-    if abs(difference) <= GAP:
-        return "similar"
     direction = "higher" if difference > 0 else "lower"
-    return f"{abs(difference):.1f} points {direction} nugget by nugget: {_MEANING[aspect, difference > 0]}"
+    gap = f"{abs(difference):.1f} points {direction} nugget by nugget" if abs(difference) > GAP else ""
+    if interval is not None and interval[0] <= 0 <= interval[1] and interval[0] < interval[1]:
+        what = f"{gap}, but" if gap else "no difference shown:"
+        return f"{what} the interval includes 0, so this sample cannot tell"
+    return f"{gap}: {_MEANING[aspect, difference > 0]}" if gap else "similar"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.nuggetset import NuggetMetric, graded
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, MetricWords, one_score
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, MetricWords, one_score
 from ragstone.questions import Rate, Task
 from ragstone.types import Record, Unit
 
@@ -24,6 +24,7 @@ class NuggetGroundedness(NuggetMetric):
     asks: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance", "support")
     suites: ClassVar[tuple[str, ...]] = ("nuggets",)
     source: ClassVar[str] = "nuggetized feedback (TruLens); TREC RAG, arXiv 2504.15068"
+    group: ClassVar[str] = TRUE_TO_PASSAGES
     rank: ClassVar[int] = 80
     words: ClassVar[MetricWords] = one_score(
         SUPPORTED, "of a response's nuggets are supported by its contexts",

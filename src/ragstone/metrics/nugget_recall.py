@@ -21,8 +21,8 @@ from ragstone.metrics.nuggetset import (
     unnamed,
     weighed,
 )
-from ragstone.metrics.words import MetricWords, ScoreTable, Sentence, labels
-from ragstone.questions import SUPPORT_2, SUPPORT_3, Rate, Task
+from ragstone.metrics.words import COMPLETE, MetricWords, ScoreTable, Sentence, labels
+from ragstone.questions import SUPPORT_2, SUPPORT_3, Batch, Rate, Task
 from ragstone.types import RESPONSE, Importance, Passage, Record, Score, Status, Verdict
 
 COLUMNS: Final = ("all", "strict_all", "vital", "strict_vital", "weighted", "weighted_strict")
@@ -132,12 +132,8 @@ class NuggetRecall(BankMetric):
     unsigned: ClassVar[tuple[str, ...]] = (*Metric.unsigned, "create")
     in_suites: ClassVar[Mapping[str, Any]] = MappingProxyType({"create": False})
     source: ClassVar[str] = "TREC 2024 RAG track, arXiv 2411.09607, 2504.15068"
-    synonyms: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("correctness", "answer_correctness"), ""),
-        **dict.fromkeys(
-            ("context_recall", "contextual_recall"), "of the response; recall of the contexts alone is not measured"
-        ),
-    }
+    elsewhere: ClassVar[Mapping[str, str]] = {"TREC RAG": "AutoNuggetizer"}
+    group: ClassVar[str] = COMPLETE
     unit: ClassVar[str] = "nugget"
     limits: ClassVar[tuple[str, ...]] = ("keep", "max_nuggets")
     rank: ClassVar[int] = 60
@@ -184,7 +180,7 @@ class NuggetRecall(BankMetric):
     grades: int = 3
     evidence: bool = True
     reasons: bool = False
-    batch: int = 0
+    batch: Batch = 0
     least: ClassVar[Mapping[str, int]] = MappingProxyType({**BankMetric.least, "batch": 0})
 
     def check(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.nuggetset import NuggetMetric, graded
-from ragstone.metrics.words import RELEVANT, MetricWords
+from ragstone.metrics.words import ANSWERS, RELEVANT, MetricWords
 from ragstone.questions import Rate, Task
 from ragstone.types import Record, Unit
 
@@ -24,6 +24,7 @@ class NuggetRelevance(NuggetMetric):
     asks: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance", "relevance")
     suites: ClassVar[tuple[str, ...]] = ("nuggets",)
     source: ClassVar[str] = "nuggetized feedback (TruLens); TREC RAG, arXiv 2504.15068"
+    group: ClassVar[str] = ANSWERS
     rank: ClassVar[int] = 90
     words: ClassVar[MetricWords] = MetricWords(labels=RELEVANT)
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, cast
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.claimset import response_sentences
-from ragstone.questions import GRADE_0_3, IMPORTANCE, Rate, Write
+from ragstone.questions import GRADE_0_3, IMPORTANCE, Batch, Rate, Write
 from ragstone.segment import folded
 from ragstone.types import DETAILS, NOTHING, Importance, Passage, Record, Score, Unit, Verdict
 
@@ -185,13 +185,13 @@ class NuggetMetric(Metric):
 
     The value is sum(w * s) / sum(w). ``weights`` are the weights of a vital and an okay nugget; one whose
     importance stayed unjudged weighs 1 and is marked. ``max_nuggets`` is the longest list. ``reasons`` asks for one
-    sentence of reason each. ``batch`` is the most nuggets that one call rates; 0 leaves it to the judge.
+    sentence of reason each. ``batch`` is the most nuggets that one call rates, or ``all``; 0 leaves it to the judge.
     """
 
     max_nuggets: int = 30
     weights: tuple[float, float] = (2.0, 1.0)
     reasons: bool = False
-    batch: int = 0
+    batch: Batch = 0
     calls: ClassVar[int] = 4
     unit: ClassVar[str] = "nugget"
     limits: ClassVar[tuple[str, ...]] = ("max_nuggets",)
@@ -239,7 +239,7 @@ def _is_weight(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e6
 
 
-def graded(task: Any, record: Record, nuggets: tuple[Unit, ...], *, reasons: bool, batch: int) -> Rate:
+def graded(task: Any, record: Record, nuggets: tuple[Unit, ...], *, reasons: bool, batch: Batch) -> Rate:
     """Nuggets on 0 to 3, against the contexts (support) or the question (relevance)."""
     support = task == "support"
     return Rate(

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, cast
 
 from ragstone.metrics.base import Flow, Metric, ask
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, Band, MetricWords, one_score
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, Band, MetricWords, one_score
 from ragstone.questions import GRADE_0_2, Rate, Task
 from ragstone.types import Record, Score, Span, Unit, Verdict
 
@@ -57,6 +57,8 @@ class ResponseGroundedness(Metric):
     suites: ClassVar[tuple[str, ...]] = ("claims",)
     fixed: ClassVar[tuple[str, ...]] = ("judges", "aggregate")
     source: ClassVar[str] = "NVIDIA's response groundedness, as in RAGAS"
+    elsewhere: ClassVar[Mapping[str, str]] = {"RAGAS": "response_groundedness"}
+    group: ClassVar[str] = TRUE_TO_PASSAGES
     rank: ClassVar[int] = 70
     words: ClassVar[MetricWords] = one_score(
         SUPPORTED, "is how far the contexts support a response as a whole", "{are} not fully supported"

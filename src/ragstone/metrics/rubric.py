@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Self
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.criteria import MOST_STEPS, OWN, Criterion, criteria_of
-from ragstone.metrics.words import ANY_COLUMN, MetricWords, labels
-from ragstone.questions import YES_NO, Rate, Task, Write, Written, history_of
+from ragstone.metrics.words import ANY_COLUMN, OWN_CRITERIA, MetricWords, labels
+from ragstone.questions import YES_NO, EarlierTurns, Rate, Task, Write, Written, history_of
 from ragstone.segment import language_of
 from ragstone.types import Record, Score, Status, Unit
 
@@ -33,10 +33,14 @@ class RubricMetric(Metric):
     asks: ClassVar[tuple[Task, ...]] = ("rubric",)
     suites: ClassVar[tuple[str, ...]] = ("rubric",)
     source: ClassVar[str] = "G-Eval, arXiv 2303.16634"
-    synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("g_eval", "geval", "aspect_critic", "aspect_critique", "rubrics_score", "instance_rubrics", "llm_rubric",
-         "simple_criteria_score", "custom_criteria", "guidelines"), "",
-    )  # fmt: skip
+    synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(("geval", "aspect_critique", "custom_criteria"), "")
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "DeepEval": "g_eval",
+        "RAGAS": "aspect_critic, simple_criteria_score, rubrics_score, instance_rubrics",
+        "promptfoo": "llm_rubric",
+        "MLflow": "guidelines",
+    }
+    group: ClassVar[str] = OWN_CRITERIA
     unit: ClassVar[str] = "judgement"
     rank: ClassVar[int] = 90
     words: ClassVar[MetricWords] = MetricWords(
@@ -75,9 +79,9 @@ class RubricMetric(Metric):
             parameters = {**parameters, "criteria": [*common, *(replace(one, own=True) for one in given.values())]}
         return self.with_parameters(parameters)
 
-    def run_scores(self) -> tuple[str, ...]:
-        """A score for each criterion of the run; one for all that a record brings."""
-        return tuple(f"{self.name}.{column}" for column in self._columns())
+    def gives(self) -> tuple[str, ...]:
+        """A column for each criterion of the run; one for all that a record brings."""
+        return tuple(self._columns())
 
     def _columns(self) -> dict[str, list[Criterion]]:
         found: dict[str, list[Criterion]] = {}
@@ -89,10 +93,6 @@ class RubricMetric(Metric):
     def writes(self) -> bool:
         """Whether a judge writes the steps of a criterion."""
         return any(one.written for one in self.criteria)
-
-    def nothing(self, record: Record, status: Status, reason: str) -> tuple[Score, ...]:
-        """All of its scores where none has verdicts to stand on."""
-        return tuple(self.without_value(record, status, reason, column=column) for column in self._columns())
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Ask for steps that are to be written, then about all criteria that see the same fields at once."""
@@ -138,7 +138,7 @@ class RubricMetric(Metric):
             "rubric", tuple(units), units[0].scale or YES_NO, seen("question"),
             record.passages if "contexts" in fields else (), reasons=self.reasons, evidence="response" in fields,
             response=seen("response"), reference=seen("reference"),
-            history=history_of(record.meta) if "history" in fields else "",
+            history=history_of(record.meta) if "history" in fields else EarlierTurns(),
         )  # fmt: skip
 
     def _scores(
@@ -155,7 +155,7 @@ class RubricMetric(Metric):
                 continue
             missing = "; ".join(f"{one.name}: {why}" for one in criteria if (why := lacking[one.name][1]))
             score = self.mean_score(record, found, detail={"steps": told} if told else {}, incomplete=missing)
-            yield replace(score, metric=f"{self.name}.{column}")
+            yield replace(score, metric=self.score_name(column))
 
 
 def _lacking(record: Record, criterion: Criterion) -> tuple[Status, str]:

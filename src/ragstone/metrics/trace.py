@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import EMPTY_VALUE, Flow, Metric, ask, best
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, MetricWords, ScoreTable, Sentence
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, MetricWords, ScoreTable, Sentence
 from ragstone.questions import SPECIAL, Task, Trace, Traced, key_of
 from ragstone.segment import division, located, sentences, words_in
 from ragstone.types import DETAILS, NOTHING, Record, Score, Span, Status, Unit
@@ -76,6 +76,8 @@ class TraceMetric(Metric):
         "context_utilization": "in its column trace.utilization",
         **{name: f"in its column trace.{name}" for name in ("adherence", "utilization", "completeness")},
     }
+    elsewhere: ClassVar[Mapping[str, str]] = {"RAGBench": "TRACe"}
+    group: ClassVar[str] = TRUE_TO_PASSAGES
     heading: ClassVar[str] = "TRACe"
     unit: ClassVar[str] = "sentence"
     rank: ClassVar[int] = 50

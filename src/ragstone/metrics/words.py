@@ -1,4 +1,4 @@
-"""The words of a metric: for its verdicts, for the sentence about its mean, for its columns and its bands.
+"""The words of a metric: what it tells a user, its verdicts, the sentence about its mean, its columns and its bands.
 
 Screens and pages ask the metric for them and know none by name, so a metric of another package is shown like these.
 """
@@ -11,6 +11,18 @@ from typing import Final, NamedTuple
 
 from ragstone.types import NOTHING
 
+TRUE_TO_PASSAGES: Final = "Is it true to the passages?"
+ANSWERS: Final = "Does it answer the question?"
+COMPLETE: Final = "Is it complete?"
+MATCHES_REFERENCE: Final = "Does it match the reference?"
+GOOD_RETRIEVAL: Final = "Was retrieval good?"
+RIGHT_CITATIONS: Final = "Are the citations right?"
+OWN_CRITERIA: Final = "By your own criteria"
+GROUPS: Final = (
+    TRUE_TO_PASSAGES, ANSWERS, COMPLETE, MATCHES_REFERENCE, GOOD_RETRIEVAL, RIGHT_CITATIONS, OWN_CRITERIA,
+)  # fmt: skip
+"""What users ask, in the order of the list of metrics; a metric's ``group`` is one of them, or a text of its own."""
+
 Labels = Mapping[str, str]
 """The word for a verdict by kind; ``below`` is for several of which some are ``no`` and some ``partly``."""
 
@@ -19,9 +31,10 @@ _VERBS: Final = ({"have": "have", "are": "are", "lack": "lack"}, {"have": "has",
 
 
 def labels(yes: str, partly: str, no: str, below: str) -> Labels:
-    """The words for the verdicts of a metric."""
+    """The words for the verdicts of a metric; a label of a scale may have a word of its own beside those of kinds."""
     kinds = {"yes": yes, "partly": partly, "no": no, "below": below}
-    return {**kinds, "unjudged": "unjudged", "trivial": "states nothing"}
+    own = {"contradicted": "contradicted", "not_mentioned": "not mentioned"}
+    return {**kinds, **own, "unjudged": "unjudged", "trivial": "states nothing"}
 
 
 SUPPORTED: Final = labels("supported", "partly supported", "not supported", "not fully supported")
@@ -48,7 +61,7 @@ class Sentence:
 
     def falling_short(self, count: int, signature: str) -> str:
         """The clause about so many responses below 1."""
-        fully = "fully " if "|scoring_mode:" in signature else ""
+        fully = "fully " if "|scoring_mode:scale" in signature else ""
         return self.short.format(**_VERBS[count < 2], fully=fully)
 
 
@@ -66,10 +79,17 @@ class MetricWords(NamedTuple):
 
 
 def one_score(
-    labels: Labels, of: str, short: str, unit: str = "", *, title: str = "", banded: bool = True
+    labels: Labels,
+    of: str,
+    short: str,
+    unit: str = "",
+    *,
+    title: str = "",
+    banded: bool = True,
+    beside: Mapping[str, str] = NOTHING,
 ) -> MetricWords:
-    """The words of a metric with one score."""
-    return MetricWords(labels, {"": title} if title else NOTHING, {"": Sentence(of, short, unit)}, banded)
+    """The words of a metric with one score; ``beside`` are the titles of columns that it may have besides."""
+    return MetricWords(labels, {**({"": title} if title else {}), **beside}, {"": Sentence(of, short, unit)}, banded)
 
 
 class Band(NamedTuple):

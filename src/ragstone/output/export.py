@@ -30,8 +30,9 @@ DEFAULT: Final = "jsonl"
 class ExportFormat:
     """One format: its name, the extensions of its files (the usual one first), and what it is, for the help.
 
-    ``write`` takes a run, the rows of a table (``scores`` or ``verdicts``) and a binary stream. ``to_folder``, where a
-    run can be several files, writes them to a folder. ``pipes`` is whether it can be written to standard output.
+    ``write`` takes a run, the rows of a table (``scores``, ``verdicts`` or ``sentences``) and a binary stream.
+    ``to_folder``, where a run can be several files, writes them to a folder. ``pipes`` is whether it can be written to
+    standard output.
     """
 
     name: str

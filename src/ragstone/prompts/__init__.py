@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from ragstone.parsing import Format
 
 __all__ = [
-    "DEFAULT", "FORMS", "POSITIONAL", "PromptFile", "Shape", "Template", "changed", "digest", "entries", "entry_of",
-    "is_path", "load", "parse", "read", "repair", "shape", "split", "stem", "styles", "versioned",
+    "DEFAULT", "FORMS", "POSITIONAL", "SHARED", "PromptFile", "Shape", "Template", "changed", "conversation", "digest",
+    "entries", "entry_of", "is_path", "load", "parse", "read", "repair", "shape", "split", "stem", "styles",
+    "versioned",
 ]  # fmt: skip
 
+SHARED: Final = {"formats": "answer", "history": "question"}
+"""Folders of parts that prompts share, and what the part is called in their files."""
 DEFAULT: Final = "default"
 """The style that is used where none is named."""
 _VERSION: Final = re.compile(r"(?P<style>.+)\.v(?P<version>[1-9][0-9]{0,7})")
@@ -160,11 +163,20 @@ def styles(task: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(split(task, entry.name)[0] for entry in entries() if entry.task == task))
 
 
-@lru_cache(maxsize=64)
 def shape(fmt: Format, language: str = "") -> Shape:
     """The wording that asks for a format of labels, in the language or else in English."""
-    entry = entry_of("formats", _localized("formats", fmt, language))
-    return parse_shape(entry.text, entry.full_name)
+    return _shared("formats", fmt, language)
+
+
+def conversation(language: str = "") -> Shape:
+    """The wording of a question after earlier turns, in the language or else in English."""
+    return _shared("history", DEFAULT, language)
+
+
+@lru_cache(maxsize=64)
+def _shared(task: str, name: str, language: str) -> Shape:
+    entry = entry_of(task, _localized(task, name, language))
+    return parse_shape(entry.text, entry.full_name, SHARED[task])
 
 
 def changed() -> dict[str, str]:

@@ -12,7 +12,7 @@ from ragstone.errors import ConfigError, TemplateError
 from ragstone.prompts import DEFAULT, FORMS, PromptFile, Template, entries, entry_of, is_path, split, stem, versioned
 from ragstone.prompts.check import problems, samples
 from ragstone.prompts.templates import parse_shape
-from ragstone.questions import TASKS, Rate
+from ragstone.questions import FORM_OF, TASKS, Rate
 
 PURPOSES: Final = {
     "default": "the default: label, reason and evidence in one object",
@@ -60,6 +60,17 @@ def find(named: str, style: str | None = None) -> NamedPrompt:
     return NamedPrompt(path, path, prompts.read(path, task if equals else "").text)
 
 
+def for_scale(found: NamedPrompt, scale: str | None) -> NamedPrompt:
+    """The prompt of the same step and style that asks with a scale, where it has a form of its own."""
+    entry = found.entry
+    form = FORM_OF.get((entry.task, scale or ""), "") if entry else ""
+    if entry is None or not form or split(entry.task, entry.name)[1]:
+        return found
+    name = stem(entry.name, form)
+    known = {one.name for one in entries() if one.task == entry.task}
+    return _packaged(entry.task, name if name in known else stem(DEFAULT, form))
+
+
 def _packaged(task: str, style: str) -> NamedPrompt:
     if task not in {entry.task for entry in entries()}:
         message = f"no step '{task}'; steps are {', '.join(TASKS)}"
@@ -103,8 +114,8 @@ def pair(first: str, second: str | None) -> tuple[NamedPrompt, NamedPrompt]:
 class PromptStyle:
     """One style of one step: its packaged prompts.
 
-    ``names`` are those of its prompts, several where the step asks several questions; ``versions`` are those that all
-    of them have, the newest last. ``units`` is the most that one call asks about, ``gives`` what the replies hold,
+    ``names`` are those of its prompts, several where the step asks several questions; ``versions`` are those that any
+    of them has, the newest last. ``units`` is the most that one call asks about, ``gives`` what the replies hold,
     ``purpose`` what the style is for.
     """
 
@@ -145,7 +156,7 @@ def _style(task: str, style: str, templates: Sequence[Template]) -> PromptStyle:
     names = tuple(template.style for template in english)
     have = [{entry.version for entry in entries() if (entry.task, entry.name) == (task, name)} for name in names]
     return PromptStyle(
-        task, style, names, tuple(sorted(set.intersection(*have))),
+        task, style, names, tuple(sorted(set.union(*have))),
         tuple(dict.fromkeys(template.language or "en" for template in templates)), first.formats, given, first.batch,
         PURPOSES.get(style, first.source),
     )  # fmt: skip
@@ -190,8 +201,8 @@ def check_packaged() -> dict[str, list[str]]:
     for entry in entries():
         path = f"{entry.task}/{entry.file.name}"
         try:
-            if entry.task == "formats":
-                parse_shape(entry.text, path)
+            if entry.task in prompts.SHARED:
+                parse_shape(entry.text, path, prompts.SHARED[entry.task])
                 continue
             template = prompts.load(entry.task, entry.name, entry.version)
             found = problems(template) if entry.task in TASKS else []

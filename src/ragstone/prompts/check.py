@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ragstone.errors import ConfigError, TemplateError
 from ragstone.prompts.material import named_texts, variables_of
 from ragstone.prompts.templates import FORMS, Template
-from ragstone.questions import LIKERT, SCALES, TASKS, YES_NO, Rate, Trace, Write
+from ragstone.questions import FORM_OF, LIKERT, SCALES, TASKS, YES_NO, Rate, Trace, Write
 from ragstone.types import TRIVIAL, Level, Passage, Scale, Span, Unit
 
 if TYPE_CHECKING:
@@ -66,17 +66,19 @@ def samples(task: str, form: str = "") -> Iterator[Rate | Write | Trace]:
             "rubric", "step", "", criterion=_units("criterion", 1, scale=YES_NO)[0], fields=("response",), most=10
         )
     else:
-        yield from _rates(task, 2 if form == "second" else 1)
+        yield from _rates(task, form)
 
 
-def _rates(task: str, wording: int) -> Iterator[Rate]:
+def _rates(task: str, form: str) -> Iterator[Rate]:
+    wording = 2 if form == "second" else 1
+    every = SCALES.get(task, (YES_NO, LIKERT))
+    scales = [scale for scale in every if FORM_OF.get((task, scale.name), "") == (form if wording == 1 else "")]
+    levels = ("response",) if form == "answered" else _LEVELS[task]
     passages = {"assign": _PASSAGES[:1], "importance": (), "relevance": ()}.get(task, _PASSAGES)
     own = task == "rubric"
     question = "" if task in ("support", "response_support") else _QUESTION
     evidence = (False, True) if passages or task == "relevance" else (False,)
-    for scale, level, count, reasons, quoted in product(
-        SCALES.get(task, (YES_NO, LIKERT)), _LEVELS[task], (1, 3), (False, True), evidence
-    ):
+    for scale, level, count, reasons, quoted in product(scales, levels, (1, 3), (False, True), evidence):
         if level != "response" or count == 1:
             yield Rate(
                 task, _units(level, count, scale=scale if own else None), scale, question, passages,  # type: ignore[arg-type]

@@ -93,10 +93,12 @@ class Choice:
         if named:
             check_named(task, named)
             style, version = versioned(named)
-            return load(task, in_language(style, "" if version else lang), version), True
+            name = in_language(style, "" if version else lang)
+            if name in _names(task):
+                return load(task, name, version if has_version(task, name, version) else 0), True
         if self.style and (general := in_language(self.style)) in _names(task):
             return load(task, general), True
-        _, dot, language = self.style.partition(".")
+        _, dot, language = (versioned(named)[0] or self.style).partition(".")
         plain, alone = (in_language(f"{style}{dot}{language}") for style in (DEFAULT, LABELS_ALONE))
         template = load(task, plain)
         if self.format and self.format not in template.formats and alone in _names(task):
@@ -147,8 +149,9 @@ def check_named(task: str, named: str) -> None:
             f"no prompt style '{named}' for the step '{task}'; known: {', '.join(styles(task))}, or a file"
         )
     elif version:
-        for form in FORMS.get(task, ("",)):
-            entry_of(task, stem(style, form), version)
+        names = [stem(style, form) for form in FORMS.get(task, ("",))]
+        if not any(has_version(task, name, version) for name in names):
+            entry_of(task, names[0], version)
 
 
 def check_style(style: str) -> None:
@@ -161,6 +164,11 @@ def check_style(style: str) -> None:
         near = difflib.get_close_matches(style, names, 1)
         hint = f"did you mean '{near[0]}'? " if near else ""
         raise TemplateError(f"no prompt style '{style}'; {hint}known: {', '.join(names)}, or TASK=FILE.md")
+
+
+def has_version(task: str, name: str, version: int) -> bool:
+    """Whether a packaged prompt has that version; further questions of a step may be newer than its first."""
+    return any((one.task, one.name, one.version) == (task, name, version) for one in entries())
 
 
 @lru_cache(maxsize=32)

@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
-from ragstone.prompts import shape
-from ragstone.questions import Rate, Trace, Write, in_conversation, key_of
+from ragstone.prompts import conversation, shape
+from ragstone.questions import FORM_OF, EarlierTurns, Rate, Trace, Write, key_of
 from ragstone.types import TRIVIAL, Passage, Unit
 
 if TYPE_CHECKING:
@@ -26,18 +26,18 @@ def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language:
     Support is judged on the passages alone: its prompts, and so its calls, do not depend on the record's question.
     """
     if question.task in {"support", "response_support"}:
-        question = replace(question, question="", history="")
+        question = replace(question, question="", history=EarlierTurns())
     labels = (*question.scale.labels, TRIVIAL) if question.skippable else question.scale.labels
     by_criteria = {} if question.task != "rubric" else {
         "question": question.question, "history": question.history, "response": question.response,
         "reference": question.reference, "criteria": [(n, criterion(unit)) for n, unit in enumerate(units, 1)],
     }  # fmt: skip
     return {
-        "units": numbered(units), "passages": numbered(question.passages), "question": asked(question),
-        "scale": question.scale, "labels": labels, "reasons": question.reasons, "evidence": question.evidence,
+        "units": numbered(units), "passages": numbered(question.passages), "scale": question.scale, "labels": labels,
+        "question": asked(question, language), "reasons": question.reasons, "evidence": question.evidence,
         "skippable": question.skippable, "level": question.units[0].level if question.units else "claim",
         "nonce": nonce_of(question), "n": len(units),
-        "answer": "" if fmt == "object" else shape(fmt, language).render(len(units)),
+        "answer": "" if fmt == "object" else shape(fmt, language).render(n=len(units)),
         **by_criteria,
     }  # fmt: skip
 
@@ -51,12 +51,14 @@ def criterion(unit: Unit) -> dict[str, Any]:
     return {"text": unit.text, "labels": labels[::-1], "steps": [" ".join(step.split()) for step in unit.steps]}
 
 
-def asked(question: Rate | Write | Trace) -> str:
-    """The record's question with what was said before it."""
-    return in_conversation(question.question, question.history)
+def asked(question: Rate | Write | Trace, language: str = "") -> str:
+    """The record's question after what was said before it, if there is anything; a blank one stays so."""
+    if not question.history or not question.question.strip():
+        return question.question
+    return conversation(language).render(question=question.question, **question.history._asdict())
 
 
-def write_variables(question: Write) -> dict[str, Any]:
+def write_variables(question: Write, language: str) -> dict[str, Any]:
     """For a ``Write``."""
     if question.criterion is not None:
         return {
@@ -64,33 +66,36 @@ def write_variables(question: Write) -> dict[str, Any]:
             "nonce": nonce_of(question),
         }  # fmt: skip
     return {
-        "question": asked(question), "sentences": numbered(question.sentences), "before": question.before,
+        "question": asked(question, language), "sentences": numbered(question.sentences), "before": question.before,
         "passages": numbered(question.passages), "known": question.known, "most": question.most,
         "nonce": nonce_of(question), "n": len(question.sentences),
     }  # fmt: skip
 
 
-def trace_variables(question: Trace) -> dict[str, Any]:
+def trace_variables(question: Trace, language: str) -> dict[str, Any]:
     """For a ``Trace``: each sentence on one line after its key."""
     documents = [
         (number, [(key_of(unit), " ".join(unit.text.split())) for unit in units])
         for number, units in groupby(question.sentences, key=lambda unit: key_of(unit).split("_")[1])
     ]
     response = [(key_of(unit), " ".join(unit.text.split())) for unit in question.response]
-    return {"question": asked(question), "documents": documents, "response": response, "nonce": nonce_of(question)}
+    return {
+        "question": asked(question, language), "documents": documents, "response": response,
+        "nonce": nonce_of(question),
+    }  # fmt: skip
 
 
 def variables_of(question: Rate | Write | Trace, fmt: Format, language: str) -> dict[str, Any]:
     """For any question, all of its units in one batch."""
     if isinstance(question, Rate):
         return rate_variables(question, question.units, fmt, language)
-    return write_variables(question) if isinstance(question, Write) else trace_variables(question)
+    return write_variables(question, language) if isinstance(question, Write) else trace_variables(question, language)
 
 
 def form_of(question: Rate | Write | Trace) -> str:
     """Which of the task's prompts asks it, for tasks that have several; empty for the only or first one."""
     if isinstance(question, Rate):
-        return "second" if question.wording == 2 else ""
+        return "second" if question.wording == 2 else FORM_OF.get((question.task, question.scale.name), "")
     if question.task == "rubric":
         return "steps"
     if question.task == "nuggetize":
@@ -121,7 +126,7 @@ def named_texts(question: Rate | Write | Trace) -> list[tuple[str, list[str]]]:
             ("the text before (before)", [question.before]),
             ("the criterion (criterion)", [one.text for one in (question.criterion,) if one]),
         ]
-    turns = (line.partition(": ")[2] for line in question.history.split("\n") if line[:1] != "[")
+    turns = (turn.text for turn in question.history.turns)
     return [*found, ("the question (question)", [question.question, *turns])]
 
 

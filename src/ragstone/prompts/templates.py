@@ -26,11 +26,10 @@ KEYS: Final = ("task", "style", "version", "language", "form", "batch", "formats
 Gives = Literal["evidence", "reasons"]
 GIVES: Final[tuple[Gives, ...]] = ("evidence", "reasons")
 FORMS: Final[Mapping[str, tuple[str, ...]]] = {
-    "nuggetize": ("answer", "passages"),
-    "response_support": ("", "second"),
-    "rubric": ("", "steps"),
-}
-"""The questions of a step with several: nuggets of an answer or of passages, a second wording, and steps."""
+    "nuggetize": ("answer", "passages"), "response_support": ("", "second"), "support": ("", "three_way"),
+    "relevance": ("", "answered"), "rubric": ("", "steps"),
+}  # fmt: skip
+"""The questions of a step, if several: nuggets of an answer or of passages, a second wording, scales, steps."""
 POSITIONAL: Final[frozenset[Format]] = frozenset({"json", "python_list", "adaptive"})
 """The formats in which a label's place says which unit it is of."""
 
@@ -65,6 +64,10 @@ class Template:
     system: jinja2.Template
     user: jinja2.Template
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process parses it again: what jinja compiled cannot be sent."""
+        return parse, (self.text, self.origin)
+
     @property
     def name(self) -> str:
         """The style's name with its language: ``short_cot``, ``short_cot.ru``."""
@@ -96,14 +99,20 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The part of a prompt that describes one answer format. ``digest`` identifies its wording."""
+    """A part that all prompts of a language share, such as an answer format. ``digest`` identifies its wording."""
 
     digest: str
-    answer: jinja2.Template
+    part: jinja2.Template
+    source: tuple[str, str]
 
-    def render(self, units: int) -> str:
-        """Render the wording for so many units."""
-        return self.answer.render(n=units).strip()
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As of a template."""
+        text, part = self.source
+        return parse_shape, (text, "", part)
+
+    def render(self, **variables: Any) -> str:
+        """Render the wording."""
+        return self.part.render(variables).strip()
 
 
 def parse(text: str, name: str) -> Template:
@@ -146,10 +155,10 @@ def parse(text: str, name: str) -> Template:
     )
 
 
-def parse_shape(text: str, name: str) -> Shape:
-    """Parse the wording of an answer format."""
-    _, parts = _read(text, name, ("answer",))
-    return Shape(digest(text), _compiled(parts["answer"], name))
+def parse_shape(text: str, name: str, part: str) -> Shape:
+    """Parse the wording of a shared part."""
+    _, parts = _read(text, name, (part,))
+    return Shape(digest(text), _compiled(parts[part], name), (text, part))
 
 
 def digest(text: str) -> str:

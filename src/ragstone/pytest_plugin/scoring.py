@@ -176,6 +176,8 @@ def thresholds_and_options(given: Mapping[str, Any], where: str) -> tuple[dict[s
             options[name] = value
         elif not _metric_of(name):
             raise InputError(f"{where}: {_unknown(name)}")
+        elif column_of(name) in of_score(name).lower_is_better:
+            raise InputError(f"{where}: {name} is best at 0 and thresholds are least values; use ragstone check --max")
         elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise InputError(f"{where}: {name} = {value!r}; a threshold is a number from 0 to 1")
         else:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from ragstone.records.jsontext import kind
-from ragstone.records.values import NUGGET_TEXTS, UnfitError
+from ragstone.records.values import NUGGET_TEXTS, UnfitError, sources_of
 
 QUESTIONS: Final = "nugget_bank"
 CLAIMS: Final = "claim_bank"
@@ -89,8 +89,11 @@ def _nugget(item: dict[str, Any], name: str, notes: list[str]) -> dict[str, Any]
     if item.get("aggregator_type") == "NOT":
         notes.append(NEGATED)
     answers = _answers(item.get("answers"), name) if key == "question" else ()
+    given = item.get("answers") if key == "question" else ()
+    parts = given.values() if isinstance(given, dict) else given or ()
+    sources = [source for part in (item, *parts) if isinstance(part, dict) for source in sources_of(part)]
     text = f"{item[key]} {'; '.join(answers)}" if answers else item[key]
-    return {"text": text, "importance": importance, "assignment": item.get("assignment")}
+    return {"text": text, "importance": importance, "assignment": item.get("assignment"), "docids": sources}
 
 
 def _answers(answers: Any, name: str) -> list[str]:

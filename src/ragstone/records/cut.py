@@ -9,12 +9,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from typing import Final, NamedTuple
 
 from ragstone.errors import ConfigError
 
 SEED: Final = 0
+MOST_SHARDS: Final = 100_000
 Rank = tuple[int, int]
 """A record's place in the order of drawing: a hash of its id, then its place in the file."""
 
@@ -55,6 +56,31 @@ class Cut:
             (heapq.heappush if count <= self.sample else heapq.heappushpop)(kept, (-first, -second))
         last = (-kept[0][0], -kept[0][1]) if kept else (0, 0)
         return Sample(last, len(kept), count)
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The records whose id hashes to ``number``, from 1, of ``of`` parts: the same ones wherever they are read."""
+
+    number: int
+    of: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Parse ``7/256``; ConfigError if there is no such part."""
+        number, slash, of = text.partition("/")
+        known = slash and number.strip().isdecimal() and of.strip().isdecimal()
+        if not known or not 1 <= int(number) <= int(of) <= MOST_SHARDS:
+            raise ConfigError(f"--shard '{text}'; expected NUMBER/OF, from 1/{of.strip() or 256}, as in 7/256")
+        return cls(int(number), int(of))
+
+    def has(self, record: str) -> bool:
+        """Return whether the record of this id is in it."""
+        digest = sha256(record.encode("utf-8", "replace")).digest()
+        return int.from_bytes(digest, "big") % self.of == self.number - 1
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
 
 
 class Sample(NamedTuple):

@@ -20,8 +20,10 @@ from ragstone.records.limits import MAX_CELL_CHARACTERS, MAX_RECORD_BYTES
 from ragstone.records.mapping import Mapper, Rows
 from ragstone.records.python_values import literal
 
-LOOKS_LIKE_JSON: Final = re.compile(r"""\s*(\[\s*(["'{\[\]]|null)|\{\s*["'}])""")
-"""How a list or an object begins; ``[1] A passage`` does not."""
+LOOKS_LIKE_JSON: Final = re.compile(r"""\s*((array\()?\[\s*(["'{\[\]]|null|None|array\(|[A-Z]\w+\()|\{\s*["'}])""")
+"""How a list or an object begins, also of printed objects; ``[1] A passage`` does not."""
+NOTHING: Final = frozenset(("None", "nan", "NaN", "null"))
+"""Cells of a list column that are printed absences."""
 
 
 DELIMITERS: Final = (",", ";", "\t")
@@ -137,7 +139,7 @@ def _row(cells: list[str], header: list[str], structured: frozenset[str], where:
     for name, cell in zip(header, cells, strict=False):
         if name not in structured:
             found[name] = cell
-        elif cell.strip():
+        elif cell.strip() and cell.strip() not in NOTHING:
             try:
                 found[name] = _listed(cell, where, name) if LOOKS_LIKE_JSON.match(cell) else cell
             except RecordError as error:

@@ -26,6 +26,8 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "reference": ("ground_truth", "gold_answer", "reference_answer", "label", "expected_output"),
         "nuggets": ("nugget_bank",),
         "citations": (),
+        "relevant": ("relevant_ids", "relevant_passages", "relevant_documents", "qrels"),
+        "answerable": ("is_answerable", "answerability"),
         "overrides": (),
     }
 )  # fmt: skip
@@ -56,7 +58,7 @@ GOLD_BESIDE: Final = ("retrieval_context", "actual_output")
 GOLD_KEPT: Final = "reference_contexts"
 """Where gold passages stand in ``meta``."""
 
-LISTS: Final = ("contexts", "nuggets", "citations", "overrides")
+LISTS: Final = ("contexts", "nuggets", "citations", "relevant", "overrides")
 """Fields whose cell in a CSV file is JSON."""
 
 OWN: Final = frozenset(("question", "response", "contexts"))
@@ -138,22 +140,35 @@ WORDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 """Words in the name of a column that could be a field."""
 
 
+GOLDEN: Final = frozenset(("reference", "references", "gold", "golden", "ground", "expected", "ideal", "truth"))
+"""Words in the name of a column that is what should have been found or said."""
+TOPIC_IDS: Final = frozenset(("topicid", "narrativeid", "requestid", "qid", "queryid"))
+"""Names, folded, of an id that may be a topic's in a file of questions."""
+
+
 def places_of(row: Mapping[str, Any]) -> dict[str, type]:
-    """The paths of a row's texts and lists, also of those one level down, with the type of each."""
+    """The paths of a row's texts, numbers and lists, also of those one level down, with the type of each."""
     found: dict[str, type] = {}
     for name, value in row.items():
         inner = {f"{name}.{key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
-        found |= {path: type(item) for path, item in inner.items() if isinstance(item, str | list)}
+        found |= {path: type(item) for path, item in inner.items() if isinstance(item, str | int | list)}
     return found
 
 
 def near_miss(field: str, places: Mapping[str, type]) -> str:
-    """The one path whose name says that it could be this field; empty where none or several do."""
-    free = {path: kind for path, kind in places.items() if folded(path) not in FIELD_OF}
+    """The option that probably brings a field: the path whose name says so, or the topics; empty where none does."""
+    topics = {path for path in places if folded(path.rpartition(".")[2]) in TOPIC_IDS}
+    free = {
+        path: kind
+        for path, kind in places.items()
+        if path not in topics and folded(path) not in FIELD_OF and GOLDEN.isdisjoint(_words(path))
+    }
     named = {path: kind for path, kind in free.items() if not WORDS[field].isdisjoint(_words(path))}
     lists = [path for path, kind in named.items() if kind is list]
     fitting = lists if lists and field == "contexts" else [path for path, kind in named.items() if kind is str]
-    return fitting[0] if len(fitting) == 1 else ""
+    if len(fitting) == 1:
+        return f"--field {field}={fitting[0]}"
+    return "--topics FILE (questions by topic)" if field == "question" and topics and not fitting else ""
 
 
 def _words(name: str) -> list[str]:

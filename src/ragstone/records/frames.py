@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,10 +36,8 @@ def reader(source: Any) -> tuple[str, Items]:
         raise InputError(f"a {name} has several splits: choose one of {', '.join(map(str, splits))}")
     if splits:
         return reader(next(iter(splits.values())))
-    if callable(getattr(source, "itertuples", None)):
-        return name, lambda: plain_rows(name, _pandas(source))
-    if callable(getattr(source, "iter_rows", None)):
-        return name, lambda: plain_rows(name, source.iter_rows(named=True))
+    if callable(getattr(source, "itertuples", None)) or callable(getattr(source, "iter_rows", None)):
+        return name, partial(_frame_rows, name, source)
     if callable(getattr(source, "collect_schema", None)):
         raise InputError(f"a {name} holds no rows yet: call its collect() first")
     if isinstance(source, Mapping):
@@ -49,7 +48,16 @@ def reader(source: Any) -> tuple[str, Items]:
             "Records, a pandas or polars frame, or a datasets.Dataset"
         )
     label = "records" if name in ("list", "tuple") else name
-    return label, lambda: (_item(f"{label} item {number}", row) for number, row in enumerate(source, 1))
+    return label, partial(_items, label, source)
+
+
+def _frame_rows(name: str, frame: Any) -> Rows:
+    return plain_rows(name, _pandas(frame) if hasattr(frame, "itertuples") else frame.iter_rows(named=True))
+
+
+def _items(label: str, rows: Iterable[object]) -> Rows:
+    for number, row in enumerate(rows, 1):
+        yield _item(f"{label} item {number}", row)
 
 
 def _item(where: str, row: object) -> Item:
@@ -100,7 +108,9 @@ def _record(fields: dict[str, Any]) -> Record:
     contexts, nuggets = fields["contexts"], fields["nuggets"]
     changed: dict[str, Any] = {
         "contexts": None if contexts is None else tuple(Passage(**passage) for passage in contexts),
-        "nuggets": None if nuggets is None else tuple(Nugget(**nugget) for nugget in nuggets),
+        "nuggets": None
+        if nuggets is None
+        else tuple(Nugget(**{**nugget, "sources": tuple(nugget["sources"])}) for nugget in nuggets),
         "citations": tuple(Citation(Span(**c["span"]), tuple(c["passages"])) for c in fields["citations"]),
         "notes": tuple(fields["notes"]),
     }

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from ragstone.records.fields import NOTES, folded
 from ragstone.records.jsontext import opened
+from ragstone.records.logged_texts import EVIDENCE as OF_EVIDENCE
 from ragstone.records.logged_texts import ChatTurn, answered, asked_last, documents, turns
 from ragstone.records.mapping import Row
 from ragstone.records.paths import MISSING, find
@@ -24,7 +25,8 @@ REPLIES: Final = ("response", "completion", "output", "outputs", "answer", "data
 EVIDENCE: Final = frozenset(("contexts", "retrievedcontexts", "retrievalcontext", "documents", "passages", "context"))
 TAGGED: Final = re.compile(r"<(context|documents?|sources?)>(.+?)</\1>", re.DOTALL | re.IGNORECASE)
 IN_PROMPT: Final = "contexts: read from the tags of a prompt"
-NO_USER, NO_ANSWER = "without a user turn", "without an assistant turn"
+UNANSWERED: Final = "conversation: later user turns have no answer; the last exchange before them is read"
+NO_USER, NO_ANSWER = "without a text of the user", "without an answer of the assistant"
 
 
 def is_chat(row: Row) -> bool:
@@ -39,10 +41,16 @@ def record_row(row: Row) -> Row | str:
     """The last exchange as a record, with the turns before it."""
     path, talk = _talk(row)
     written, response = _reply(row, path)
+    notes: list[str] = []
+    own: list[Any] | None = None
     if response is None:
         last = max((at for at, turn in enumerate(talk) if turn.role == "assistant" and turn.text.strip()), default=-1)
-        if last < 0:
+        after = {turn.role for turn in talk[last + 1 :]}
+        if last < 0 or "tool" in after:
             return NO_ANSWER
+        notes += [UNANSWERED] if "user" in after else []
+        said = opened(find(row, path))
+        own = documents(said[last], OF_EVIDENCE) if len(said) > last and isinstance(said[last], dict) else None
         response, talk = talk[last].text, talk[:last]
     question = asked_last(talk)
     if question is None:
@@ -54,10 +62,10 @@ def record_row(row: Row) -> Row | str:
     found |= {"history": list(question.history)} if question.history else {}
     found |= {"generator": model} if model else {}
     if not any(folded(name) in EVIDENCE for name in row):
-        shown, note = _evidence(talk)
+        shown, note = (own, "") if own is not None else _evidence(talk)
         found |= {"contexts": shown} if shown is not None else {}
-        found |= {NOTES: [note]} if note else {}
-    return found
+        notes += [note] if note else []
+    return {**found, NOTES: notes} if notes else found
 
 
 def _talk(row: Row) -> tuple[str, list[ChatTurn]]:
@@ -80,9 +88,8 @@ def _evidence(talk: list[ChatTurn]) -> tuple[list[Any] | None, str]:
     last = max(at for at, turn in enumerate(talk) if turn.role == "user")
     tools = [turn.text for turn in talk[last:] if turn.role == "tool" and turn.text.strip()]
     if tools:
-        return [
-            item for text in tools for item in (documents(text) if opened(text) is not text else None) or [text]
-        ], ""
+        found = ((documents(text) if opened(text) is not text else None, text) for text in tools)
+        return [item for inner, text in found for item in ([text] if inner is None else inner)], ""
     texts = [turn.text for turn in talk if turn.role == "system"] + [talk[last].text]
     tagged = [match[2].strip() for text in texts for match in TAGGED.finditer(text)]
     return (tagged, IN_PROMPT) if tagged else (None, "")

@@ -14,6 +14,7 @@ OUTPUTS: Final = ("response.output", "output")
 TRUTHS = "ground_truths"
 RAGBENCH = frozenset(("documents_sentences", "response_sentences", "generation_model_name"))
 PHOENIX = frozenset(("context.span_id", "input", "output", "reference"))
+BARS = "contexts: split at each |, by which deepeval's CSV joins passages"
 ONE_TEXT = "contexts: one text of all documents, as Phoenix joins them; export spans to keep them apart"
 
 
@@ -41,7 +42,7 @@ def is_deepeval(row: Row) -> bool:
 def deepeval_row(row: Row) -> Row:
     """The row itself; its CSV files join passages by a bar."""
     joined = [name for name in ("retrieval_context", "context") if isinstance(row.get(name), str) and "|" in row[name]]
-    return {**row, **{name: row[name].split("|") for name in joined}} if joined else row
+    return {**row, **{name: row[name].split("|") for name in joined}, NOTES: [BARS]} if joined else row
 
 
 def is_ragbench(row: Row) -> bool:

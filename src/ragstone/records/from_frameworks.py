@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ragstone.records.fields import NOTES
 from ragstone.records.jsontext import opened
 from ragstone.records.logged_texts import answered, asked, documents
 from ragstone.records.mapping import Row
@@ -17,6 +18,7 @@ NODES: Final = "source_nodes"
 """The documents of a LlamaIndex response."""
 
 GENERATED: Final = ("data", "query", "documents")
+FIRST_REPLY: Final = "response: the first of several replies"
 SETTINGS: Final = "init_parameters"
 """What a Haystack answer holds, and where ``to_dict`` of some versions puts it."""
 
@@ -82,9 +84,11 @@ def haystack_row(row: Row) -> Row:
         metas = [answer.get("meta")]
     else:
         rest = {name: value for name, value in row.items() if not isinstance(value, dict)}
-        shown, metas = _of_components(row, "documents"), next(iter(_of_components(row, "meta")), [])
-        found = {"response": answered(_of_components(row, "replies")[-1])}
-        found |= {"contexts": shown[-1]} if shown else {}
+        shown, metas = _last_seen(_of_components(row, "documents")), next(iter(_of_components(row, "meta")), [])
+        replies = _of_components(row, "replies")[-1]
+        found = {"response": answered(replies[:1])}
+        found |= {"contexts": shown} if shown else {}
+        found |= {NOTES: [FIRST_REPLY]} if len(replies) > 1 else {}
     model = metas[0].get("model") if metas and isinstance(metas[0], dict) else None
     return {**rest, **found, **({"generator": model} if isinstance(model, str) else {})}
 
@@ -96,6 +100,21 @@ def _generated(row: Row) -> Row | None:
         return inner
     first = next(iter(_of_components(row, "answers")), [None])[0]
     return _generated(first) if isinstance(first, dict) else None
+
+
+def _last_seen(found: list[list[Any]]) -> list[Any]:
+    """The documents after the last component: one that gives none of its own, or all there were, took their place."""
+    shown: list[Any] = []
+    for given in found:
+        known = [_name(item) for item in shown]
+        new = [item for item in given if _name(item) not in known]
+        replaced = not new or len(given) - len(new) == len(shown)
+        shown = given if replaced else [*shown, *new]
+    return shown
+
+
+def _name(document: Any) -> Any:
+    return (document.get("id") or document.get("content")) if isinstance(document, dict) else document
 
 
 def _of_components(row: Row, name: str) -> list[list[Any]]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from ragstone.records.fields import folded
+from ragstone.records.logged_texts import documents
 from ragstone.records.mapping import Row
 from ragstone.records.span_join import KINDS, RETRIEVER, TraceSpan, moment
 
 OBSERVATIONS = "observations"
+RETRIEVAL = re.compile(r"retriev", re.IGNORECASE)
 TYPES = frozenset(
     ("span", "generation", "event", "retriever", "agent", "tool", "chain", "evaluator", "embedding", "guardrail")
 )
@@ -51,6 +54,8 @@ def _named(row: Row) -> Row:
 def _span(said: Row, trace: str) -> TraceSpan:
     kind = KINDS.get(str(said.get("type")).lower(), "")
     made: Any = said.get("output")
+    if said.get("type") == "SPAN" and RETRIEVAL.search(str(said.get("name"))) and documents(made):
+        kind = RETRIEVER  # the SDKs before 3 know no other type
     return TraceSpan(
         trace,
         str(said.get("id")),

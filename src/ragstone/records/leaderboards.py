@@ -157,7 +157,7 @@ def _run_of(path: Path) -> str:
     return run
 
 
-def _lines(origin: Origin) -> list[tuple[str, bytes]]:
+def filled_lines(origin: Origin) -> list[tuple[str, bytes]]:
     """The lines of a file that are not blank, each with its place; RecordError if there is none."""
     found: list[tuple[str, bytes]] = []
     with origin.open() as stream:
@@ -201,7 +201,7 @@ def _shown() -> str:
 def _read(path: Path, form: Form | Literal["auto"]) -> Iterator[tuple[str, LeaderboardRow]]:
     """The rows of one file, each with its place."""
     origin = origin_of(path)
-    lines = _lines(origin)
+    lines = filled_lines(origin)
     if form == "jsonl" or (form == "auto" and lines[0][1].startswith(b"{")):
         yield from ((where, _of_json(text, where)) for where, text in lines)
         return

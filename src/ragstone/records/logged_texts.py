@@ -15,6 +15,7 @@ from ragstone.records.jsontext import opened
 ROLES: Final[Mapping[str, str]] = {
     "user": "user", "human": "user", "humanmessagechunk": "user",
     "assistant": "assistant", "ai": "assistant", "model": "assistant", "aimessagechunk": "assistant",
+    "gpt": "assistant", "bot": "assistant", "chatbot": "assistant",
     "tool": "tool", "function": "tool", "system": "system", "developer": "system",
 }  # fmt: skip
 """The roles of messages, as tools write them, and the role that each is."""
@@ -26,11 +27,12 @@ ANSWERED: Final = ("answer", "response", "finalanswer", "actualoutput", "output"
                    "delta", "choices", "generations", "outputs", "kwargs", "initparameters")  # fmt: skip
 """Keys that hold the text of a step, or what holds it, the most telling first; folded."""
 
-EVIDENCE: Final = ("retrievedcontexts", "retrievaldocuments", "sourcedocuments", "sourcenodes", "retrieveddocuments",
-                   "documents", "contexts", "context", "docs", "passages")  # fmt: skip
+EVIDENCE: Final = ("retrievedcontexts", "retrievalcontext", "retrievaldocuments", "sourcedocuments", "sourcenodes",
+                   "retrieveddocuments", "documents", "contexts", "context", "docs", "passages")  # fmt: skip
 RETRIEVED: Final = (*EVIDENCE, "nodes", "matches", "points", "chunks", "results", "output", "data", "result")
 """Keys that hold documents in any output, and in that of a retriever; folded."""
 EARLIER: Final = ("chathistory", "history")
+ERRORS: Final = ("error", "errors", "exception", "traceback")
 DEEPEST: Final = 6
 """Levels of objects that are looked into for a text."""
 
@@ -72,6 +74,11 @@ def _turn(item: Any) -> ChatTurn | None:
     keys = [key for key in ("content", "_content", "contents", "parts", "blocks", "text", "value") if key in item]
     if role is None or not keys:
         return None
+    contents = item[keys[0]]
+    if isinstance(contents, list) and any(
+        isinstance(one, dict) and one.get("type") == "tool_result" for one in contents
+    ):
+        role = "tool"  # Anthropic has these as the user's
     return ChatTurn(role, next((text for key in keys if (text := _content(item[key]))), ""))
 
 
@@ -100,15 +107,15 @@ def asked(value: Any, depth: int = 0) -> Asked | None:
         return None
     for inner in _values(value, ASKED):
         if best := asked(inner, depth + 1):
-            before = next((found for one in _values(value, EARLIER) if (found := turns(one))), [])
+            before = next((found for one in _values(value, EARLIER) if (found := earlier(one))), [])
             return best if best.history else Asked(best.question, _as_history(before))
     return asked(next(iter(value.values())), depth + 1) if len(value) == 1 else None
 
 
 def asked_last(found: Sequence[ChatTurn]) -> Asked | None:
-    """The last question of a chat with the turns before it."""
-    last = next((at for at in range(len(found) - 1, -1, -1) if found[at].role == "user" and found[at].text.strip()), -1)
-    return None if last < 0 else Asked(found[last].text, _as_history(found[:last]))
+    """The last question of a chat with the turns before it; None where that has no text, such as an image."""
+    last = max((at for at, turn in enumerate(found) if turn.role == "user"), default=-1)
+    return Asked(found[last].text, _as_history(found[:last])) if last >= 0 and found[last].text.strip() else None
 
 
 def _as_history(found: Sequence[ChatTurn]) -> tuple[Mapping[str, str], ...]:
@@ -116,9 +123,23 @@ def _as_history(found: Sequence[ChatTurn]) -> tuple[Mapping[str, str], ...]:
     return tuple({"role": turn.role, "content": turn.text} for turn in said)
 
 
+def earlier(value: Any) -> list[ChatTurn]:
+    """Earlier turns: messages, or pairs of a question and its answer."""
+    pairs = opened(value)
+    if isinstance(pairs, list) and all(
+        isinstance(pair, list)
+        and len(pair) == 2
+        and all(isinstance(text, str) for text in pair)
+        and pair[0] not in ROLES
+        for pair in pairs
+    ):
+        return [ChatTurn(role, text) for pair in pairs for role, text in zip(("user", "assistant"), pair, strict=True)]
+    return turns(value)
+
+
 def turns_before(row: dict[str, Any], question: str, response: str) -> tuple[Mapping[str, str], ...]:
     """The earlier turns of a record that brings its chat beside its question, without that exchange itself."""
-    found = next((chat for one in _values(row, (*EARLIER, "messages")) if (chat := turns(one))), [])
+    found = next((chat for one in _values(row, (*EARLIER, "messages")) if (chat := earlier(one))), [])
     last = max((at for at, turn in enumerate(found) if turn.role == "user"), default=-1)
     replies = {turn.text.strip() for turn in found[last + 1 :] if turn.role == "assistant" and turn.text.strip()}
     current = last >= 0 and found[last].text.strip() == question.strip() and replies <= {response.strip()}
@@ -145,7 +166,13 @@ def answered(value: Any, depth: int = 0) -> str | None:
     for inner in _values(value, ANSWERED):
         if (text := answered(inner, depth + 1)) is not None:
             return text
-    return answered(next(iter(value.values())), depth + 1) if len(value) == 1 else None
+    return answered(next(iter(value.values())), depth + 1) if len(value) == 1 and not is_error(value) else None
+
+
+def is_error(value: Any) -> bool:
+    """Return whether an output is an object that says what went wrong."""
+    value = opened(value)
+    return isinstance(value, dict) and any(value.get(name) for name in ERRORS)
 
 
 def _is_stream(items: Sequence[Any]) -> bool:
@@ -168,7 +195,7 @@ def documents(value: Any, names: Sequence[str] = RETRIEVED, depth: int = 0) -> l
     if isinstance(value, list):
         if len(value) == 1 and isinstance(value[0], list):
             value = value[0]  # of one query of a batch
-        items = [opened(item) for item in value]
+        items = [_scored(opened(item)) for item in value]
         return items if all(isinstance(item, str | dict) for item in items) else None
     if not isinstance(value, dict) or depth > 2:
         return None
@@ -176,6 +203,13 @@ def documents(value: Any, names: Sequence[str] = RETRIEVED, depth: int = 0) -> l
         if isinstance(opened(inner), list | dict) and (found := documents(inner, names, depth + 1)) is not None:
             return found
     return None
+
+
+def _scored(item: Any) -> Any:
+    """A document beside its score, as vector stores return them, as one."""
+    if isinstance(item, list) and len(item) == 2 and isinstance(item[0], dict) and isinstance(item[1], float | int):
+        return {**item[0], "score": item[1]}
+    return item
 
 
 def _values(value: dict[str, Any], names: Sequence[str]) -> list[Any]:

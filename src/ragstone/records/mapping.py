@@ -54,6 +54,8 @@ SAID_GOLD: Final = f"contexts: '{GOLD}' is gold here, kept as meta.{GOLD_KEPT}; 
 NO_ID: Final = "no id: a hash of the content is used"
 KNOWN: Final = frozenset(name for field, aliases in ALIASES.items() for name in (field, *aliases))
 
+TARGETS: Final = "eval"
+"""A field that may hold several metrics' blocks, and is otherwise one like any other."""
 MAX_KEYS: Final = 1000
 """Keys of rows that are remembered to suggest one for a mapping that fits none."""
 
@@ -95,6 +97,8 @@ class Mapper:
             )
         question = reading.take("question", values.text)
         reference = reading.take("reference", values.text)
+        relevant = reading.take("relevant", values.grades, lenient=True)
+        answerable = reading.take("answerable", values.truth, lenient=True)
         overrides = self._overrides(reading)
         name = reading.take("id", values.identifier) or ""
         meta = _unfolded(reading.rest())
@@ -115,6 +119,8 @@ class Mapper:
             reference=reference,
             nuggets=nuggets,
             citations=citations or written or (),
+            relevant=relevant,
+            answerable=answerable,
             overrides=overrides,
             meta=meta,
             where=where,
@@ -199,6 +205,9 @@ class Mapper:
         for name in names:
             reading.consume(name)
         given = [*(reading.take("overrides", values.overrides) or {}).items()]
+        if self._is_blocks(reading.row.get(TARGETS)):
+            reading.consume(TARGETS)
+            given += reading.row[TARGETS].items()
         given += [(name, reading.row[name]) for name in names]
         found: dict[str, dict[str, Any]] = {}
         for name, parameters in given:
@@ -208,6 +217,11 @@ class Mapper:
                 if known.setdefault(parameter, value) != value:
                     raise RecordError(reading.where, f"'{parameter}' is given twice", "keep one of them", field=metric)
         return found
+
+    def _is_blocks(self, value: Any) -> bool:
+        """Return whether a value holds parameters by metric and nothing else."""
+        named = isinstance(value, dict) and bool(value) and value.keys() <= self._blocks.keys()
+        return named and all(isinstance(parameters, dict) for parameters in value.values())
 
     def _response(
         self, reading: _Reading, contexts: tuple[Passage, ...]
@@ -288,10 +302,19 @@ class _Reading:
         self.notes.append(SAID_GOLD)
 
     def _say_others(self, field: str, taken: str, read: Callable[[Any, list[str]], Any]) -> None:
-        """A note for each further name whose value could have been the field and says something else."""
+        """A note for each further name whose value could have been the field and says something else.
+
+        A ``topic`` beside a ``question`` is what to group by.
+        """
         for name in self._names[field] if field != "id" else ():
             value = self.row.get(name)
-            if value is None or name in self._consumed or _is_blank(value) or value == self.row[taken]:
+            if (
+                value is None
+                or (taken, name) == ("question", "topic")
+                or name in self._consumed
+                or _is_blank(value)
+                or value == self.row[taken]
+            ):
                 continue
             with suppress(UnfitError):
                 read(value, [])

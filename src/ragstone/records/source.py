@@ -18,8 +18,8 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, Self
 import orjson
 
 from ragstone.errors import ConfigError, InputError, RecordError
-from ragstone.records import frames, hub
-from ragstone.records.bytestream import COMPRESSIONS, Origin, is_pipe, origin_of, pipe, spool, standard_input
+from ragstone.records import frames, hub, object_stores
+from ragstone.records.bytestream import COMPRESSIONS, Origin, files_in, is_pipe, origin_of, pipe, spool, standard_input
 from ragstone.records.cut import SEED, Cut, Sample
 from ragstone.records.exports import Layout
 from ragstone.records.fields import Fields
@@ -39,7 +39,7 @@ SHOWN: Final = 3
 
 
 class ByTopic(Protocol):
-    """What records get by their topic: `banks.Bank` gives nuggets, `topics.Topics` questions."""
+    """What records get by their topic: of `Bank` nuggets, of `Topics` questions, of `Qrels` relevant ids."""
 
     def given_to(self, record: Record) -> Record:
         """The record with what its topic has."""
@@ -174,6 +174,14 @@ class Source:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process needs to read it; temporary files stay this one's."""
+        return {name: value for name, value in self.__dict__.items() if name != "_delete"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._delete = weakref.finalize(self, _unlink, [])
+
     def _guarded(self, part: InputPart) -> Rows:
         """The reader's items; where it breaks off after some were read, the rest counts as one that is set aside."""
         count = 0
@@ -264,6 +272,7 @@ def open_records(
     inspect: Inspect | None = None,
     bank: ByTopic | None = None,
     topics: ByTopic | None = None,
+    qrels: ByTopic | None = None,
     cut: Cut | None = None,
     layout: Layout | None = None,
 ) -> Source:
@@ -281,6 +290,7 @@ def open_records(
         inspect: shown every record in every reading; the InputError it raises is that record's error.
         bank: nuggets by topic, which take the place of the records' own.
         topics: questions by topic, for records without their own.
+        qrels: relevant ids by topic, which take the place of the records' own.
         cut: the part of the input that is read.
         layout: the export that the rows are of, else it is recognised, and where the list of rows stands.
 
@@ -289,10 +299,10 @@ def open_records(
         ConfigError: the mapping, ``on_error`` or the ``hf://`` address is not usable, or an input is given twice.
         InputError: the object is no source of records.
     """
-    joined = [one for one in (topics, bank) if one is not None]
+    joined = [one for one in (topics, bank, qrels) if one is not None]
     if isinstance(source, Source):
         if joined or cut:
-            given = "no bank" if bank is not None else "no topics" if joined else "neither limit nor sample"
+            given = "no bank" if bank is not None else "no topics or qrels" if joined else "neither limit nor sample"
             raise InputError(f"a source that is open takes {given}: give it to open_records with what is to be read")
         return source
     if on_error not in ("stop", "skip"):
@@ -300,7 +310,7 @@ def open_records(
     mapper = Mapper(fields if isinstance(fields, Fields) else Fields(fields), blocks)
     listed = source if isinstance(source, list | tuple) else ()
     paths = [os.fspath(path) for path in listed if isinstance(path, str | os.PathLike)]
-    parts = _several(paths, mapper) if paths and len(paths) == len(listed) else [_part(source, mapper)]
+    parts = _several(paths, mapper) if paths and len(paths) == len(listed) else _parts(source, mapper)
     return Source(parts, mapper, on_error=on_error, inspect=inspect, joined=joined, cut=cut, layout=layout)
 
 
@@ -320,8 +330,28 @@ def _several(names: Sequence[str], mapper: Mapper) -> list[InputPart]:
     return parts
 
 
+def _parts(source: Any, mapper: Mapper) -> list[InputPart]:
+    """One input: its only part, or those of a folder, which are read as one file."""
+    if object_stores.is_address(source):
+        names: list[Any] = list(object_stores.parts_of(source))
+    elif isinstance(source, str | os.PathLike) and Path(source).is_dir():
+        names = [path for path in files_in(Path(source)) if not path.name.startswith("_")]
+        if not names:
+            raise RecordError(str(source), "there is no file in this directory", "expected files of records")
+    else:
+        return [_part(source, mapper)]
+    with ExitStack() as undo:
+        parts = []
+        for name in names:
+            parts.append(_part(name, mapper))
+            if temporary := parts[-1].temporary:
+                undo.callback(temporary.unlink)
+        undo.pop_all()
+    return parts
+
+
 def _is_no_file(name: str) -> bool:
-    return name == "-" or name.startswith(hub.SCHEME)
+    return name == "-" or name.startswith(hub.SCHEME) or object_stores.is_address(name)
 
 
 def _runs(names: Sequence[str]) -> list[str]:
@@ -354,6 +384,13 @@ def _part(source: Any, mapper: Mapper, called: str = "") -> InputPart:
     if isinstance(source, str) and source.startswith(hub.SCHEME):
         hub.check(source)
         return InputPart(source, partial(hub.read, source))
+    if object_stores.is_address(source):
+        path = object_stores.fetched(source)
+        with ExitStack() as undo:
+            undo.callback(path.unlink)
+            part = _from(origin_of(path, name=called or PurePath(source).name), mapper, path)
+            undo.pop_all()
+        return part
     if isinstance(source, str) and source == "-":
         return _spooled("stdin", standard_input(), "", mapper)
     if isinstance(source, str | os.PathLike):

@@ -22,19 +22,22 @@ from ragstone.records.bytestream import reason
 from ragstone.records.fields import NOTES
 from ragstone.records.jsontext import opened
 from ragstone.records.limits import MAX_RECORD_BYTES, MAX_SPOOL_BYTES
-from ragstone.records.logged_texts import EVIDENCE, answered, asked, documents
+from ragstone.records.logged_texts import EVIDENCE, answered, asked, documents, is_error
 from ragstone.records.mapping import Item, Row, Rows
 from ragstone.records.values import UnfitError, passages
 from ragstone.types import ORIGIN
 
-RETRIEVER, RERANKER, LLM, TOOL = "retriever", "reranker", "llm", "tool"
+RETRIEVER, RERANKER, LLM, TOOL, EVALUATOR = "retriever", "reranker", "llm", "tool", "evaluator"
 KINDS: Final[Mapping[str, str]] = {
     "retriever": RETRIEVER, "retrieval": RETRIEVER, "search": RETRIEVER,
     "reranker": RERANKER, "rerank": RERANKER, "reranking": RERANKER,
     "llm": LLM, "chat": LLM, "chat_model": LLM, "generation": LLM, "text_completion": LLM, "generate_content": LLM,
     "completion": LLM, "tool": TOOL, "execute_tool": TOOL,
+    **dict.fromkeys(("evaluator", "evaluation", "guardrail", "eval", "eval_root"), EVALUATOR),
 }  # fmt: skip
 """Kinds of spans as tools write them, in lower case."""
+STEPS: Final = (RETRIEVER, RERANKER, TOOL, EVALUATOR)
+"""Kinds of spans whose output is no answer; an LLM below one of them gives none either."""
 
 DEEPEST: Final = 200
 """Spans around a span that are looked at."""
@@ -44,6 +47,9 @@ NO_ANSWER: Final = "without an answer"
 OTHER: Final = "of another shape"
 FAILED: Final = "failed before an answer"
 MERGED: Final = "contexts: a passage that two retriever spans found, kept once"
+LATE: Final = "contexts: a retriever span after the answer, left out"
+AS_JSON: Final = "response: JSON, read as it is"
+SEVERAL: Final = "trace: several root spans with retrievers, a record each"
 
 
 class TraceSpan(NamedTuple):
@@ -123,14 +129,14 @@ def joined(items: Iterator[Item], spans_of: Callable[[Row], Iterable[TraceSpan]]
         for its_places in places.values():
             where, spans = _read(kept, its_places)
             found = RecordError(where, "a trace of more than 64 MiB", "split it") if not spans else None
-            row = found or record_of(spans, needs_retriever=retrieved)
-            if isinstance(row, str):
-                tally.left_out[row] += 1
-            else:
-                tally.records += found is None
-                if isinstance(row, dict):
-                    row[ORIGIN]["format"] = tally.format
-                yield where, row
+            for row in [found] if found else records_of(spans, needs_retriever=retrieved):
+                if isinstance(row, str):
+                    tally.left_out[row] += 1
+                else:
+                    tally.records += found is None
+                    if isinstance(row, dict):
+                        row[ORIGIN]["format"] = tally.format
+                    yield where, row
 
 
 def _written(kept: IO[bytes], line: bytes, where: str) -> int:
@@ -155,19 +161,29 @@ def _read(kept: IO[bytes], places: Sequence[int]) -> tuple[str, list[TraceSpan]]
     return first, spans
 
 
-def record_of(spans: Sequence[TraceSpan], *, needs_retriever: bool = True) -> Row | str:
-    """The record of one trace, or the reason why it makes none."""
-    tree = _Tree(spans)
-    root, llm = tree.root, tree.last_llm
+def records_of(spans: Sequence[TraceSpan], *, needs_retriever: bool = True) -> list[Row | str]:
+    """The records of one trace, or the reason why it makes none: one for each root that retrieved and answered."""
+    trees = _Tree(spans).parts
+    return [record_of(tree, [SEVERAL] if len(trees) > 1 else [], needs_retriever=needs_retriever) for tree in trees]
+
+
+def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | str:
+    """The record of one root and the spans around it, or the reason why there is none."""
+    spans, root, llm = tree.spans, tree.root, tree.last_llm
     question = asked(root.input) or (asked(llm.input) if llm else None)
-    response = answered(root.output)
-    if response is None and llm:
-        response = answered(llm.output)
-    if response is None:  # an answer that is JSON by itself
-        outputs = (span.output for span in (root, llm) if span is not None)
+    outputs = [span.output for span in (root, llm) if span is not None and span.kind not in STEPS]
+    response = next((text for text in map(answered, outputs) if text is not None), None)
+    if response is None and not any(map(is_error, outputs)):  # an answer that is JSON by itself
         response = next((output for output in outputs if isinstance(output, str)), None)
+        notes += [AS_JSON] if response is not None else []
     retrieval = tree.retrieval
-    shown, notes = _shown(retrieval)
+    by_llm = llm is not None and answered(llm.output) == response
+    seen = [span for span in retrieval if not llm or not by_llm or not 0 < llm.end < span.start]
+    if 0 < len(seen) < len(retrieval):
+        retrieval, notes = seen, [*notes, LATE]
+    documented, said_of_them = _shown(retrieval)
+    shown = [one.item for one in documented] if retrieval else None
+    notes = [*notes, *said_of_them]
     if not retrieval:
         output = opened(root.output)
         shown = documents(output, EVIDENCE) if isinstance(output, dict) else None
@@ -176,12 +192,16 @@ def record_of(spans: Sequence[TraceSpan], *, needs_retriever: bool = True) -> Ro
     if question is None and retrieval:
         question = asked(retrieval[0].input)
     if response is None:
-        return FAILED if root.failed or (llm and llm.failed) else NO_ANSWER
+        failed = root.failed or (llm and llm.failed) or any(map(is_error, outputs))
+        return FAILED if failed else NO_ANSWER
     try:
         passages(shown or [], [])
     except UnfitError:
         return NO_TEXT
-    row: Row = {**_meta(spans), ORIGIN: {"trace": root.trace, "span": root.id}, "id": root.trace, "response": response}
+    origin: Row = {"trace": root.trace, "span": root.id}
+    if documented and all(span.documents != span.output for span in retrieval):  # as documents, not as any output
+        origin["documents"] = [[one.span, one.place] for one in documented]
+    row: Row = {**_meta(spans), ORIGIN: origin, "id": root.trace, "response": response}
     if question is not None:
         row["question"] = question.question
         row |= {"history": list(question.history)} if question.history else {}
@@ -189,7 +209,7 @@ def record_of(spans: Sequence[TraceSpan], *, needs_retriever: bool = True) -> Ro
         row["contexts"] = shown
     model = llm.model if llm and llm.model else next((span.model for span in reversed(spans) if span.model), "")
     row |= {"generator": model} if model else {}
-    if root.failed or any(span.failed for span in retrieval):
+    if root.failed or any(span.failed for span in spans if span.kind in (RETRIEVER, RERANKER)):
         notes.append("trace: a span that failed is in it")
     return {**row, NOTES: notes} if notes else row
 
@@ -207,11 +227,25 @@ class _Tree:
 
     def __init__(self, spans: Sequence[TraceSpan]) -> None:
         self._by_id = {span.id: span for span in spans}
-        self.spans = sorted(spans, key=lambda span: (span.start, len(list(self._above(span)))))
+        once = {span.id or str(number): span for number, span in enumerate(spans)}.values()  # some are sent twice
+        self.spans = sorted(once, key=lambda span: (span.start, len(list(self._above(span)))))
         whole = [span for span in self.spans if not span.parent]
         roots = whole or [span for span in self.spans if span.parent not in self._by_id] or self.spans
-        useful = [span for span in roots if span.input is not None and span.output is not None]
-        self.root = (useful or roots)[0]
+        answering = [span for span in roots if span.kind not in STEPS]
+        useful = [span for span in answering if span.input is not None and span.output is not None]
+        retrieving = {self._top(span).id for span in self.spans if span.kind == RETRIEVER} if len(useful) > 1 else ()
+        self._roots = [span for span in useful if span.id in retrieving]
+        self.root = (self._roots or useful or answering or roots)[0]
+
+    @property
+    def parts(self) -> list[_Tree]:
+        """The tree itself, or the tree of each of several roots that retrieved and answered."""
+        if len(self._roots) < 2:
+            return [self]
+        return [_Tree([span for span in self.spans if self._top(span) is root]) for root in self._roots]
+
+    def _top(self, span: TraceSpan) -> TraceSpan:
+        return [span, *self._above(span)][-1]
 
     def _above(self, span: TraceSpan) -> Iterator[TraceSpan]:
         """The spans around a span, the nearest first; a circle of parents ends where it closes."""
@@ -223,12 +257,11 @@ class _Tree:
 
     @property
     def last_llm(self) -> TraceSpan | None:
-        """The last call of a model that is no part of the retrieval or of a tool."""
-        inner = (RETRIEVER, RERANKER, TOOL)
+        """The last call of a model that is no part of the retrieval, of a tool or of an evaluation."""
         calls = [
             span
             for span in self.spans
-            if span.kind == LLM and not any(above.kind in inner or above.kind == LLM for above in self._above(span))
+            if span.kind == LLM and not any(above.kind in (*STEPS, LLM) for above in self._above(span))
         ]
         return max(calls, key=lambda span: (span.output is not None, span.end or span.start), default=None)
 
@@ -239,28 +272,45 @@ class _Tree:
         outer = [
             span
             for span in found
-            if not any(above.kind == RETRIEVER and _documents(above) for above in self._above(span))
+            if not any(
+                above.kind == EVALUATOR or (above.kind == RETRIEVER and _documents(above))
+                for above in self._above(span)
+            )
         ]
-        with_some = [span for span in outer if _documents(span)]
+        with_some = [span for span in outer if _documents(span) or (span.kind == RERANKER and span.documents == [])]
         return sorted(with_some or outer, key=lambda span: (span.end or span.start, span.kind == RERANKER))
 
 
-def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[Any] | None, list[str]]:
+class _Found(NamedTuple):
+    """A document, and where it is: the span, and its place in that span's documents."""
+
+    item: Any
+    span: str
+    place: int
+
+    @property
+    def same(self) -> str:
+        return _same(self.item)
+
+
+def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[_Found], list[str]]:
     """The documents that the LLM saw, each once."""
-    shown: list[Any] = []
+    shown: list[_Found] = []
+    known: set[str] = set()
     notes: list[str] = []
     for span in retrieval:
-        found = _documents(span)
+        found = [_Found(item, span.id, place) for place, item in enumerate(_documents(span))]
         if span.kind == RERANKER:
             before = documents(span.input)
-            given = set(map(_same, shown if before is None else before))
-            shown = [*(item for item in shown if _same(item) not in given), *found]
+            given = known if before is None else set(map(_same, before))
+            shown = [*(one for one in shown if one.same not in given), *found]
+            known = {one.same for one in shown}
             continue
-        known = set(map(_same, shown))
-        new = [item for item in found if _same(item) not in known]
+        new = [one for one in found if one.same not in known]
         notes += [MERGED] if len(new) < len(found) else []
         shown += new
-    return (shown if retrieval else None), notes
+        known.update(one.same for one in new)
+    return shown, notes
 
 
 def _documents(span: TraceSpan) -> list[Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ragstone.errors import ConfigError
+from ragstone.records.cut import Shard
 from ragstone.records.fields import WORDS, near_miss
 from ragstone.records.ids import REPEATED, Names
 from ragstone.records.source import Inspect, SetAside, Source
@@ -14,7 +15,7 @@ from ragstone.types import Record
 
 MAX_MESSAGES: Final = 20
 MAX_NOTES: Final = 50
-SURVEYED: Final = ("question", "response", "contexts", "reference", "nuggets", "citations")
+SURVEYED: Final = ("question", "response", "contexts", "reference", "nuggets", "citations", "relevant")
 MAY_BE_BLANK: Final = {
     "question": "question: blank",
     "response": "response: blank",
@@ -62,8 +63,10 @@ class Survey:
     """The keys of the first row, for whoever has to say where a field is; nothing where records came as they are."""
     recognised: tuple[str, ...] = ()
     """A line on each export of another tool: what it is, how many traces and records, and what is left out."""
+    in_shard: int | None = None
+    """Records of the shard, those set aside included; None where all are read."""
     meant: Mapping[str, str] = field(default_factory=dict)
-    """Main fields that no record has, and the one path of the first row that each could be."""
+    """Main fields that no record has, and the option that probably brings each."""
 
     @property
     def total(self) -> int:
@@ -72,8 +75,8 @@ class Survey:
 
     @property
     def near_misses(self) -> tuple[str, ...]:
-        """A question for each main field that no record has and one path could be."""
-        return tuple(f"no {name}; did you mean --field {name}={path}?" for name, path in self.meant.items())
+        """A question for each main field that no record has and an option could bring."""
+        return tuple(f"no {name}; did you mean {option}?" for name, option in self.meant.items())
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -90,7 +93,7 @@ class Survey:
         return tuple(lines)
 
 
-def survey(source: Source, inspect: Inspect | None = None) -> Survey:
+def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None = None) -> Survey:
     """Read all of a source once; memory grows by the hash of each id alone.
 
     ``inspect`` is shown each record; an InputError that it raises is that record's error: raised as a
@@ -98,11 +101,12 @@ def survey(source: Source, inspect: Inspect | None = None) -> Survey:
     has. Other errors as the source's own.
     """
     names = Names()
-    records = set_aside = overridden = 0
+    records = set_aside = overridden = in_shard = 0
     messages: list[str] = []
     present, blank = dict.fromkeys(SURVEYED, 0), dict.fromkeys(MAY_BE_BLANK, 0)
     notes = Notes()
     for outcome in source.read(names, inspect):
+        in_shard += shard is not None and shard.has(outcome.id)
         if isinstance(outcome, SetAside):
             set_aside += 1
             if set_aside <= MAX_MESSAGES:
@@ -122,10 +126,14 @@ def survey(source: Source, inspect: Inspect | None = None) -> Survey:
     if misses := source.mapper.misses():
         raise ConfigError("; ".join(misses))
     absent = [name for name in WORDS if not present[name] and not blank.get(name)]
-    meant = {name: path for name in absent if (path := near_miss(name, source.mapper.places))}
+    places = source.mapper.places
+    meant = {name: option for name in absent if (option := near_miss(name, places))}
+    if len(absent) == len(WORDS) and set(places.values()) == {list}:
+        meant = {"records": f"--records {next(iter(places))}[]"}
     return Survey(
         source.name, records, set_aside, tuple(messages), names.renamed, dict(names.repeats), present, blank,
-        overridden, notes.ranked(), source.mapper.columns, source.recognised, meant,
+        overridden, notes.ranked(), source.mapper.columns, source.recognised,
+        None if shard is None else in_shard, meant,
     )  # fmt: skip
 
 
@@ -152,6 +160,8 @@ def has(record: Record, field: str) -> bool:
     if field == "contexts":
         return any(passage.text.strip() for passage in record.contexts or ())
     value = getattr(record, field)
+    if field == "relevant":  # an empty map is a question without relevant passages
+        return value is not None
     return bool(value.strip() if isinstance(value, str) else value)
 
 

@@ -210,7 +210,7 @@ def answer(
     """The sentences joined by single spaces, and one Citation for each, also where it cites nothing.
 
     Places point into ``references``, or, where the record has none, into its contexts. One that points
-    nowhere is left out, with a note. A blank sentence is passed over.
+    nowhere is kept in brackets, with a note. A blank sentence is passed over.
     """
     places = _ids(references) or [passage.id for passage in contexts]
     known = frozenset(places)
@@ -245,10 +245,11 @@ def _cited(citations: Any, places: list[str], known: frozenset[str], number: int
     found: dict[str, None] = {}  # in their order, each once
     for citation in citations:
         name = _name(citation, places, known)
+        if not name:
+            notes.append("response: a citation that points to nothing")
+            name = f"[{citation}]" if type(citation) in (int, str) and str(citation).strip() else ""
         if name:
             found[name] = None
-        else:
-            notes.append("response: a citation that points to nothing, left out")
     return tuple(found)
 
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 
 from ragstone.records.ids import Names
 from ragstone.records.jsontext import kind, opened
+from ragstone.records.python_values import literal
 from ragstone.segment import division, folded, located
 from ragstone.types import Assignment, Citation, Importance, Nugget, Passage, Span
 
@@ -39,6 +42,14 @@ ASSIGNMENTS: Final[Mapping[str, Assignment]] = {
     "partial_support": "partial_support",
     "not_support": "not_support",
 }
+NUGGET_SOURCES: Final = ("docids", "references", "sources")
+"""Keys under which a nugget names the passages that it comes from."""
+GRADES: Final = ("grade", "relevance", "judgment", "rel", "score")
+"""Keys of the grade of a relevant passage."""
+TRUTHS: Final[Mapping[str, bool]] = {
+    "true": True, "yes": True, "1": True, "answerable": True,
+    "false": False, "no": False, "0": False, "unanswerable": False, "not answerable": False,
+}  # fmt: skip
 LONGEST_NUGGET: Final = 100
 """Words above which a text is hardly one fact."""
 
@@ -51,6 +62,7 @@ NO_IMPORTANCE: Final = "nuggets: an importance that is neither vital nor okay, t
 NO_ASSIGNMENT: Final = "nuggets: an assignment that is no degree of support, taken as not given"
 NO_DIVISION: Final = "contexts: 'sentences' that are no list of texts, not used"
 DIVIDED: Final = "give its own sentences in their order, or leave 'sentences' out"
+WRITTEN: Final = "contexts: a list written as a text, read as a list"
 ELSEWHERE: Final = "use a field mapping to read another column"
 
 
@@ -86,7 +98,9 @@ def text(value: Any, _: list[str]) -> str:
 def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[str, dict[str, Any]]]:
     """Contexts in the order of their list, and by passage id what else their objects say (score, title...)."""
     if isinstance(value, str):
-        value = [value] if value.strip() else []
+        listed = _written_list(value)
+        notes += [WRITTEN] if listed is not None else []
+        value = listed if listed is not None else [value] if value.strip() else []
     if not isinstance(value, list):
         raise UnfitError(f"expected a list of passages or one string, found {kind(value)}")
     if all(type(item) is str for item in value):  # as most records have them
@@ -106,6 +120,16 @@ def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[st
         Passage(name, body, rank) for rank, (name, (_, body, _)) in enumerate(zip(names, found, strict=True), 1)
     )
     return made, {name: rest for name, (_, _, rest) in zip(names, found, strict=True) if rest}
+
+
+def _written_list(text: str) -> list[Any] | None:
+    """The passages of a text that is a list, as JSON or as Python prints it; None for any other text."""
+    if text.lstrip()[:1] != "[":
+        return None
+    found = opened(text)
+    with suppress(ValueError):
+        found = literal(text) if found is text else found
+    return found if isinstance(found, list) and all(isinstance(item, str | dict) for item in found) else None
 
 
 def _say_form(bodies: Sequence[str], notes: list[str]) -> None:
@@ -244,8 +268,11 @@ def _one(place: int, first: Nugget, second: Nugget, number: int, notes: list[str
         raise UnfitError(found, "expected one assignment for each nugget")
     if {first.importance, second.importance} == {"vital", "okay"}:
         notes.append(BOTH)
-        return place, Nugget(first.text, "vital", first.assignment or second.assignment)
-    return place, Nugget(first.text, first.importance or second.importance, first.assignment or second.assignment)
+        first = replace(first, importance="vital")
+    return place, Nugget(
+        first.text, first.importance or second.importance, first.assignment or second.assignment,
+        tuple(dict.fromkeys((*first.sources, *second.sources))),
+    )  # fmt: skip
 
 
 def _nugget(item: Any, number: int, notes: list[str]) -> Nugget:
@@ -261,7 +288,18 @@ def _nugget(item: Any, number: int, notes: list[str]) -> Nugget:
         notes.append(NO_IMPORTANCE)
     if assignment and assignment not in ASSIGNMENTS:
         notes.append(NO_ASSIGNMENT)
-    return Nugget(item[key], IMPORTANCES.get(importance), ASSIGNMENTS.get(assignment))
+    return Nugget(item[key], IMPORTANCES.get(importance), ASSIGNMENTS.get(assignment), sources_of(item))
+
+
+def sources_of(item: Mapping[str, Any]) -> tuple[str, ...]:
+    """The ids of the passages that a nugget, or an answer, names as its own; of another form they are passed over."""
+    key = _first(item, NUGGET_SOURCES)
+    named = item[key] if key else ()
+    ids = [
+        ref.get(_first(ref, PASSAGE_IDS) or "") if isinstance(ref, dict) else ref
+        for ref in (named if isinstance(named, list) else [named])
+    ]
+    return tuple(dict.fromkeys(str(one) for one in ids if isinstance(one, str | int) and not isinstance(one, bool)))
 
 
 def _word(item: Mapping[str, Any], key: str, number: int) -> str:
@@ -287,6 +325,37 @@ def _citation(item: Any) -> Citation:
     if not all(isinstance(name, str) for name in item["passages"]):
         raise TypeError
     return Citation(Span(start, end), tuple(item["passages"]))
+
+
+def grades(value: Any, _: list[str]) -> dict[str, int]:
+    """The grades of relevant passages by id: of ``{id: grade}``, ``[{id, grade}]``, or ids alone, whose grade is 1."""
+    if isinstance(value, dict):
+        pairs = list(value.items())
+    elif isinstance(value, list):
+        pairs = [_graded(item) for item in value]
+    else:
+        raise UnfitError(f"expected a list of ids or an object {{id: grade}}, found {kind(value)}")
+    for name, grade in pairs:
+        if not _names(name) or not isinstance(grade, int | float) or grade != int(grade):
+            raise UnfitError(f"the grade of {name!r} is {grade!r}", "expected ids with whole numbers")
+    return {str(name): int(grade) for name, grade in pairs}
+
+
+def _graded(item: Any) -> tuple[Any, Any]:
+    if not isinstance(item, dict):
+        return item, 1
+    label = _label(item)
+    return item[label] if label else None, next((item[key] for key in GRADES if key in item), 1)
+
+
+def truth(value: Any, _: list[str]) -> bool:
+    """A truth value, also as a word or a list of one: ``true``, ``UNANSWERABLE``, ``["ANSWERABLE"]``."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    found = value if isinstance(value, bool) else TRUTHS.get(str(value).strip().casefold())
+    if found is None:
+        raise UnfitError(f"expected true or false, found {kind(value)}")
+    return found
 
 
 def overrides(value: Any, _: list[str]) -> dict[str, dict[str, Any]]:

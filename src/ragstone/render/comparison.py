@@ -16,6 +16,7 @@ from ragstone.stats.points import signed
 
 KINDS: Final = {
     "min": "mean at least",
+    "max": "mean at most",
     "min_corrected": "lower end of the corrected mean at least",
     "min_coverage": "share scored at least",
     "max_drop": "drop of at most",

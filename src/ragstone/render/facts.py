@@ -149,7 +149,7 @@ class RunFacts:
             summary=summary,
             lead=leading,
             ranked=_ranked_by(leading, summary),
-            headline=Headline.of(leading, entry, _below(run, leading)) if entry else None,
+            headline=Headline.of(leading, entry, run.store.bins(run.id, 1, leading)[leading][0]) if entry else None,
             doubts=doubts(cascades, entry) if entry else (),
             part=part_said(run.spec.get("extent", {})),
             judges=judges,
@@ -190,10 +190,6 @@ class RunFacts:
         if found is None:
             return shlex.join(["ragstone", "runs", *options])
         return shlex.join(["ragstone", "show", str(self.run.id), handle(found.record, position), *options])
-
-
-def _below(run: Run, metric: str) -> int:
-    return sum(row.value is not None and row.value < 1 for row in run.store.scores(run.id, metric))
 
 
 def lead(summary: Mapping[str, Any]) -> str:
@@ -271,17 +267,19 @@ def handle(record: str, position: int) -> str:
 
 
 def judges_of(spec: Mapping[str, Any]) -> list[str]:
-    """The names of all judges of a run, each once."""
+    """The names of all judges of a run, each once; none where no metric asks one."""
+    if _asked(spec) == set():
+        return []
     routes = [spec["default"], *spec["steps"].values()]
     return list(dict.fromkeys(name for route in routes for name in route["judges"]))
 
 
 def judged_by(spec: Mapping[str, Any]) -> list[str]:
     """The judges by name; a step that has its own is named, and so is how a panel is put together."""
-    steps = spec["steps"]
-    known = metrics.catalogue()
-    chosen = [known.get(name) for name in spec.get("chosen", ())]
-    asked = {task for metric in chosen if metric for task in metric.asks} if all(chosen) else set(steps)
+    steps, found = spec["steps"], _asked(spec)
+    if found == set():
+        return []
+    asked = set(steps) if found is None else found
     alike: dict[str, list[str]] = {}
     for step, route in steps.items():
         if step in asked or not asked:
@@ -290,6 +288,13 @@ def judged_by(spec: Mapping[str, Any]) -> list[str]:
     if asked - set(steps) or not steps:
         parts.insert(0, _route(spec["default"]))
     return parts
+
+
+def _asked(spec: Mapping[str, Any]) -> set[str] | None:
+    """The steps that the metrics of a run ask; None where a metric is not known here."""
+    known = metrics.catalogue()
+    chosen = [known.get(name) for name in spec.get("chosen", ())]
+    return {task for metric in chosen if metric for task in metric.asks} if chosen and all(chosen) else None
 
 
 def _route(route: Mapping[str, Any]) -> str:

@@ -84,7 +84,7 @@ def result_page(result: Result) -> str:
         return _page([_title(result["id"], f"run {result.run}"), _section("Could not be read", result["set_aside"])])
     parts = [
         _title(result["id"], f"record {result['position']} \u00b7 run {result.run}"),
-        *([_section(EARLIER, _prose(history))] if (history := history_of(result["meta"])) else []),
+        *([_section(EARLIER, _prose(str(history)))] if (history := history_of(result["meta"])) else []),
         _section("Question", _prose(result["question"])),
         _section("Response", _response(result)),
         _wanting(result),

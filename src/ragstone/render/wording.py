@@ -13,9 +13,10 @@ from typing import Any, Final
 
 from ragstone.metrics import column_of, of_score
 from ragstone.metrics.words import ANY_COLUMN, Labels, MetricWords, Sentence
+from ragstone.questions import TEXTS
 from ragstone.render.text import clean
 from ragstone.segment import record_language
-from ragstone.types import TRIVIAL
+from ragstone.types import RESPONSE, TRIVIAL
 
 ORDER: Final = ("no", "partly", "unjudged", "yes", "trivial")
 """Kinds of verdicts, worst first: of several on one sentence, the first shows."""
@@ -77,7 +78,9 @@ def word(score: str, verdict: Mapping[str, Any]) -> str:
     metric = of_score(score)
     if metric.open_columns and verdict["label"] not in (None, *metric.words.labels):
         return clean(verdict["label"])
-    return labels_of(score, (verdict,))[kind_of(verdict)]
+    found, kind = labels_of(score, (verdict,)), kind_of(verdict)
+    other = found.get(f"{kind} {'/'.join(verdict['unit'].split('/')[-2:-1])}", found[kind])
+    return found.get(verdict["label"], other) if kind == "no" else other
 
 
 def lead_order(score: str) -> tuple[int, ...]:
@@ -120,10 +123,12 @@ def folded(names: Iterable[str]) -> list[str]:
     """Names of scores for a sentence: all columns of a metric as the metric, some of them behind its name."""
     found: dict[str, list[str]] = {}
     for name in names:
-        metric, dot, column = name.partition(".")
-        found.setdefault(metric, []).extend([column] if dot else [])
+        metric, _, column = name.partition(".")
+        found.setdefault(metric, []).append(column)
     return [
-        metric if not columns or len(columns) == len(of_score(metric).columns) else f"{metric} ({', '.join(columns)})"
+        metric
+        if columns == [""] or len(columns) == len(of_score(metric).columns)
+        else f"{metric} ({', '.join(columns)})"
         for metric, columns in found.items()
     ]
 
@@ -138,7 +143,7 @@ def measures(names: Iterable[str]) -> dict[str, dict[str, Any]]:
             "unit": metric.unit,
             "task": metric.task(),
             "rank": metric.rank,
-            "holder": f"{name}.{metric.columns[0]}" if metric.columns else name,
+            "shown": [*metric.score_names()[: 1 if metric.table else None]] if metric.columns else [name],
             "open": metric.open_columns,
             "labels": {_EMBEDDED: dict((metric.found_words or metric.words).labels), "": dict(metric.words.labels)},
         }
@@ -183,10 +188,18 @@ def is_map(score: Mapping[str, Any]) -> bool:
 
 def place(result: Mapping[str, Any], score: str, quote: Mapping[str, Any]) -> str:
     """``passage 2``, ``response``, or that the quote is nowhere: where a quote of a verdict stands."""
-    if quote["start"] is None:
-        return f"quoted, and not found in the {'response' if in_response(score) else 'contexts'}"
     ranks = {context["id"]: context["rank"] for context in result["contexts"]}
-    return "response" if in_response(score) else f"passage {ranks.get(quote['passage'], quote['passage'])}"
+    found = where(quote, ranks, "contexts", of_response=in_response(score))
+    return f"quoted, and {found}" if quote["start"] is None else found
+
+
+def where(quote: Mapping[str, Any], ranks: Mapping[str, int], contexts: str, *, of_response: bool) -> str:
+    """The text that a quote stands in, or that it is not found there; ``ranks`` are those of the passages."""
+    name = quote["passage"]
+    other = RESPONSE if of_response else name if name in TEXTS and name not in ranks else ""
+    if quote["start"] is None:
+        return f"not found in the {other or contexts}"
+    return other or f"passage {ranks.get(name, name)}"
 
 
 # ---- a run

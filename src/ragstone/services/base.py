@@ -18,13 +18,13 @@ PREFIX: Final = f"{OWNER}."
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request. ``absent``: a 404 is answered with None. ``once``: not repeated where it may have arrived."""
+    """One request. ``absent``: statuses answered with None. ``once``: not repeated where it may have arrived."""
 
     path: str
     params: Sequence[tuple[str, str]] = ()
     method: Literal["GET", "POST", "PATCH"] = "GET"
     body: Any = None
-    absent: bool = False
+    absent: Sequence[int] = ()
     once: bool = False
 
 
@@ -42,8 +42,21 @@ class TraceQuery(NamedTuple):
     limit: int | None
 
 
+class PassageScore(NamedTuple):
+    """The verdict on one passage: where it is (its span, and its place in that span's documents), and what it says."""
+
+    span: str
+    place: int
+    value: float
+    label: str
+    explanation: str
+
+
 class TraceScore(NamedTuple):
-    """One score of a trace. ``span`` is its root span. ``value`` is in [0, 1]; ``explanation`` says what lowers it."""
+    """One score of a trace. ``span`` is its root span. ``value`` is in [0, 1]; ``explanation`` says what lowers it.
+
+    ``passages`` are the verdicts behind the score of a metric that rates passages, where their places are known.
+    """
 
     trace: str
     span: str
@@ -53,6 +66,7 @@ class TraceScore(NamedTuple):
     explanation: str
     judged_by: Literal["LLM", "CODE", "HUMAN"]
     metadata: Mapping[str, str]
+    passages: Sequence[PassageScore] = ()
 
 
 class Pushed(NamedTuple):

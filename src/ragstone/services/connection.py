@@ -127,7 +127,7 @@ class Connection:
             raise _Passing(broken, arrived=True) from error
 
     def _read(self, request: Request, status: int, headers: Mapping[str, str], data: bytes) -> Any:
-        if status == 404 and request.absent:
+        if status in request.absent:
             return None
         try:
             answer = orjson.loads(data) if data else {}

@@ -78,7 +78,7 @@ class MLflow:
         """Write a page of traces with their spans; return how many have none."""
         kept = [info["trace_id"] for info in infos if info.get("tags", {}).get(PLACE, IN_FILES) != IN_FILES]
         filed = [info["trace_id"] for info in infos if info["trace_id"] not in kept]
-        requests = [Request(FILES, [("request_id", name)], absent=True) for name in filed]
+        requests = [Request(FILES, [("request_id", name)], absent=(404,)) for name in filed]
         if kept:
             requests.append(Request(f"{API}/batchGet", [("trace_ids", name) for name in kept]))
         answers = (yield requests) if requests else []
@@ -99,7 +99,7 @@ class MLflow:
         for score in scores:
             by_trace.setdefault(score.trace, []).append(score)
         places = {name: f"{API}/{quote(name, safe='')}" for name in by_trace}
-        answers = yield [Request(place, absent=True) for place in places.values()]
+        answers = yield [Request(place, absent=(404,)) for place in places.values()]
         found = dict(zip(by_trace, answers, strict=True))
         requests: list[Request] = []
         known = 0

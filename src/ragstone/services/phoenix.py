@@ -1,7 +1,8 @@
-"""Phoenix: spans of a project's traces come in; span annotations of root spans go back.
+"""Phoenix: spans of a project's traces come in; annotations of root spans and of their documents go back.
 
-API: ``/v1/projects/{project}/traces`` and ``/spans``, ``/v1/span_annotations``, of Phoenix 13 and later. Phoenix keeps
-one annotation per span, name and identifier, so that sending one again replaces it.
+API: ``/v1/projects/{project}/traces`` and ``/spans``, ``/v1/span_annotations`` and ``/v1/document_annotations``, of
+Phoenix 13 and later. Phoenix keeps one annotation per span, name and identifier, so that sending one again replaces it;
+of a document one per place and name, without an identifier.
 """
 
 from __future__ import annotations
@@ -64,17 +65,25 @@ class Phoenix:
         return found
 
     def push(self, scores: Sequence[TraceScore]) -> Flow[Pushed]:
+        """Annotate root spans; documents are told apart by their spans, and not counted."""
+        pushed = yield from self._sent("span", [(score.trace, _annotation(score)) for score in scores], (404,))
+        documents = [(score.trace, annotation) for score in scores for annotation in _of_documents(score)]
+        if documents:  # 422: Phoenix knows no document in that place
+            yield from self._sent("document", documents, (404, 422))
+        return pushed
+
+    def _sent(self, what: str, rows: Sequence[tuple[str, dict[str, Any]]], absent: Sequence[int]) -> Flow[Pushed]:
         """In one request; where it names a span that is not there, in ever smaller ones, to find which."""
-        body = {"data": [_annotation(score) for score in scores]}
-        (answer,) = yield [Request("/v1/span_annotations", [("sync", "true")], "POST", body, absent=True)]
+        body = {"data": [row for _, row in rows]}
+        (answer,) = yield [Request(f"/v1/{what}_annotations", [("sync", "true")], "POST", body, absent=absent)]
         if answer is not None:
-            return Pushed(len(scores))
-        if len({score.span for score in scores}) == 1:
-            return Pushed(missing=(scores[0].trace,))
-        spans = list(dict.fromkeys(score.span for score in scores))
+            return Pushed(len(rows))
+        spans = list(dict.fromkeys(row["span_id"] for _, row in rows))
+        if len(spans) == 1:
+            return Pushed(missing=(rows[0][0],))
         half = set(spans[: len(spans) // 2])
-        first = yield from self.push([score for score in scores if score.span in half])
-        rest = yield from self.push([score for score in scores if score.span not in half])
+        first = yield from self._sent(what, [row for row in rows if row[1]["span_id"] in half], absent)
+        rest = yield from self._sent(what, [row for row in rows if row[1]["span_id"] not in half], absent)
         return first.plus(rest)
 
 
@@ -91,3 +100,17 @@ def _annotation(score: TraceScore) -> dict[str, Any]:
         "metadata": dict(score.metadata),
         "identifier": OWNER,
     }
+
+
+def _of_documents(score: TraceScore) -> list[dict[str, Any]]:
+    return [
+        {
+            "span_id": one.span,
+            "document_position": one.place,
+            "name": score.name,
+            "annotator_kind": score.judged_by,
+            "result": {"score": one.value, "label": one.label or None, "explanation": one.explanation or None},
+            "metadata": dict(score.metadata),
+        }
+        for one in score.passages
+    ]

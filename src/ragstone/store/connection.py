@@ -16,12 +16,16 @@ from typing import Final
 
 from ragstone.errors import StoreError
 
-VERSION: Final = 2
+VERSION: Final = 3
 PATIENCE: Final = 30.0
 """Seconds to wait for another process that writes."""
 MAGIC: Final = b"SQLite format 3\0"
 """How every SQLite file begins."""
 
+_NETWORK: Final = frozenset(
+    "nfs nfs4 cifs smb3 smbfs 9p afs ceph fuse glusterfs lustre gpfs beegfs orangefs ncpfs virtiofs".split()  # noqa: SIM905
+)
+"""File systems that other machines may write to, where SQLite's locks and shared memory do not hold."""
 _BUSY = frozenset((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED))
 _CLOSED_OFF = frozenset((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN))
 _DAMAGED = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
@@ -62,6 +66,26 @@ def make_private(path: str) -> None:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
         raise StoreError(f"{path}: cannot create the store ({error.strerror}); choose another with --store") from error
+
+
+def network_mount(path: Path | str) -> str:
+    """Return type and place of the network file system that a path is on, as ``nfs4 at /home``; empty if it is on none.
+
+    Empty also where the system does not tell (it does on Linux).
+    """
+    try:
+        lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    there = Path(os.path.realpath(path))
+    found = ("", Path("/"))
+    for line in lines:
+        mount, _, source = line.partition(" - ")
+        place = Path(mount.split(" ")[4].encode("latin-1", "replace").decode("unicode_escape"))
+        if there.is_relative_to(place) and len(place.parts) >= len(found[1].parts):
+            found = source.split(" ")[0], place
+    kind, place = found
+    return f"{kind} at {place}" if kind in _NETWORK or kind.startswith("fuse.") else ""
 
 
 def identity(path: str) -> int | None:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
 import orjson
@@ -157,9 +156,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -215,6 +212,10 @@ class Store:
         """Give deleted space back to the disk; StoreError while another process uses the store."""
         self._change("VACUUM", ())
         self._change("PRAGMA wal_checkpoint(TRUNCATE)", ())
+
+    def copy_to(self, path: Path) -> None:
+        """Write all that is committed to a new file, without unused space."""
+        self._change("VACUUM INTO ?", (str(path),))
 
     def latest_calls(self, judge: str, task: str, most: int) -> Iterator[CallRow]:
         """Return at most so many calls of a judge for a step, the latest first."""
@@ -361,9 +362,12 @@ class Store:
         row = self._row(f"{_SELECT_RESULT} WHERE run = ? AND {name} = ?", (run, record or position))
         return None if row is None else self._result_row(row)
 
-    def record_ids(self, run: int) -> list[str]:
-        """Return the ids of a run's records in the order of the input."""
-        return [row[0] for row in self._rows("SELECT record FROM results WHERE run = ? ORDER BY position", (run,))]
+    def ids(self, run: int, after: int = 0, until: int = sys.maxsize) -> dict[int, str]:
+        """Return the ids of a run's records by their places in the input, in order, between two places if given."""
+        query = (
+            "SELECT position, record FROM results WHERE run = ? AND position > ? AND position <= ? ORDER BY position"
+        )
+        return dict(self._rows(query, (run, after, until)))
 
     def count(self, run: int) -> int:
         """Count the records of a run that have a result, unreadable records included."""
@@ -375,19 +379,10 @@ class Store:
         ((place,),) = self._rows("SELECT max(position) FROM results WHERE run = ?", (run,))
         return place or 0
 
-    def places(self, run: int) -> set[int]:
-        """Return the places in the input that have a result."""
-        return {place for (place,) in self._rows("SELECT position FROM results WHERE run = ?", (run,))}
-
     def set_aside(self, run: int) -> int:
         """Count the records that could not be read: they have a result and no scores."""
         ((number,),) = self._rows(f"SELECT count(*) FROM ({_UNREAD})", (run,))
         return int(number)
-
-    def scores_of(self, run: int, position: int) -> list[ScoreRow]:
-        """Return the scores of one record, by metric."""
-        query = _SELECT_SCORE + " AND position = ? ORDER BY metric"
-        return [ScoreRow(*row) for row in self._rows(query, (run, position))]
 
     def failed(self, run: int) -> set[int]:
         """Return the places of records that could not be read or that lack a verdict."""
@@ -397,10 +392,22 @@ class Store:
         )
         return {position for (position,) in self._rows(f"{query} UNION {_UNREAD}", (run, run))}
 
-    def scores(self, run: int, metric: str | None = None) -> Iterator[ScoreRow]:
-        """Return the scores of a run, by metric and place."""
-        query = f"{_SELECT_SCORE} AND metric = coalesce(?, metric) ORDER BY metric, position"
-        return itertools.starmap(ScoreRow, self._rows(query, (run, metric)))
+    def scores(
+        self, run: int, metric: str | None = None, after: int = 0, until: int = sys.maxsize
+    ) -> Iterator[ScoreRow]:
+        """Return the scores of a run, by metric and place, between two places if given."""
+        query = f"{_SELECT_SCORE} AND metric = coalesce(?, metric) AND position > ? AND position <= ?"
+        rows = self._rows(f"{query} ORDER BY metric, position", (run, metric, after, until))
+        return itertools.starmap(ScoreRow, rows)
+
+    def bins(self, run: int, count: int, metric: str | None = None) -> dict[str, list[int]]:
+        """Count the values of each metric in ``count`` bins of equal width from 0 to 1; one more is of the value 1."""
+        found: dict[str, list[int]] = {}
+        query = "SELECT metric, CAST(value * ? AS INTEGER), count(*) FROM scores WHERE run = ? AND value IS NOT NULL"
+        rows = self._rows(f"{query} AND metric = coalesce(?, metric) GROUP BY 1, 2", (count, run, metric))
+        for name, place, number in rows:
+            found.setdefault(name, [0] * (count + 1))[place] = number
+        return found
 
     def worst(self, run: int, metric: str, count: int) -> list[ScoreRow]:
         """Return the lowest scores, lowest first; equal ones in the order of the input."""

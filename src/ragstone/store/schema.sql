@@ -48,3 +48,26 @@ CREATE TABLE scores (
 
 -- version 2
 ALTER TABLE scores ADD COLUMN repeats TEXT; -- JSON: what came of asking several times; NULL: asked once
+
+-- version 3
+CREATE TABLE batches (
+  id       INTEGER PRIMARY KEY,
+  run      TEXT NOT NULL,       -- name of the run
+  judge    TEXT NOT NULL,       -- id of the judge
+  spec     BLOB NOT NULL,       -- its settings
+  tag      TEXT NOT NULL,       -- what it is found by where its remote id was lost
+  remote   TEXT,                -- the provider's id; NULL: it may have been sent
+  status   TEXT NOT NULL,       -- made, sent, export (no provider), done
+  made     REAL NOT NULL
+);
+CREATE TABLE batch_calls (      -- what is on its way or came with a batch; what came is among the calls
+  key      BLOB NOT NULL UNIQUE,
+  batch    INTEGER NOT NULL REFERENCES batches (id) ON DELETE CASCADE,
+  task     TEXT NOT NULL,
+  maker    TEXT NOT NULL,
+  units    INTEGER NOT NULL,
+  repeat   INTEGER NOT NULL,
+  request  BLOB NOT NULL,
+  failed   TEXT                 -- why there will be no reply
+);
+CREATE INDEX batch_calls_by_batch ON batch_calls (batch);

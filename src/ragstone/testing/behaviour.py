@@ -28,10 +28,36 @@ class Scripted:
     raw: str | None = None
 
 
+RESET: Final = "reset"
+HANG: Final = "hang"
+CUT: Final = "cut"
+GONE: Final = "gone"
+"""What is counted in ``seen`` beside the statuses: closed without reply, never answered, closed in the middle of the
+reply, client left first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Planned outcome of one request. ``answered`` is the hash of a request that this answers with 200.
+
+    ``tokens`` are those of the request and its reply, 0 where it was refused. ``prefix`` is what a prompt cache holds
+    of the request once it is answered.
+    """
+
+    status: int | str
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    answered: bytes = b""
+    tokens: int = 0
+    prefix: bytes = b""
+
+
 Answering = Callable[[dict[str, Any]], Any]
 """From a request's parsed body to text, something that becomes JSON, a ``Scripted``, or None for the default."""
 
 Dying = Literal["503", "refuse"]
+Ending = Literal["completed", "partial", "expired", "cancelled", "failed", "empty", "lost"]
 
 
 class Knobs(TypedDict, total=False):
@@ -70,6 +96,9 @@ class Knobs(TypedDict, total=False):
     dead_how: Dying
     usage: bool
     cached_share: float
+    prefix_cache: int | None
+    batch_end: Ending
+    batch_polls: int
     headers: Mapping[str, str]
     vary: bool
     answer: Answering | None
@@ -124,6 +153,13 @@ class Behaviour:
     - ``dead_after``: everything, once so many requests were answered; ``dead_how`` "503", or "refuse": it
       stops listening and drops its connections
 
+    ``prefix_cache`` counts as cached what begins as an earlier request that was answered, from so many tokens on; of
+    Messages only up to the last mark.
+
+    Batches (``/v1/files`` and ``/v1/batches``, and Message Batches) end after ``batch_polls`` looks, with results in
+    reverse order. ``batch_end``: "completed"; "partial" and "cancelled" have half of the results and say nothing of
+    the rest, "expired" names the rest; "failed" and "empty" have none; "lost" is not known any more.
+
     ``latency`` is in seconds, or a (least, most) pair. ``obey_max_tokens`` cuts an answer at the limit that
     the request sets. ``usage`` False leaves the counts out, ``cached_share`` of the prompt is said to have come
     from a cache. ``vary`` makes the answers to equal requests differ. ``headers`` go on every reply.
@@ -163,6 +199,9 @@ class Behaviour:
     dead_how: Dying = "503"
     usage: bool = True
     cached_share: float = 0.0
+    prefix_cache: int | None = None
+    batch_end: Ending = "completed"
+    batch_polls: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
     vary: bool = False
     answer: Answering | None = None

@@ -1,4 +1,4 @@
-"""Answer requests in the OpenAI chat-completions dialect, without any network.
+"""Answer requests in the OpenAI chat-completions dialect and Anthropic's Messages dialect, without any network.
 
 ``Endpoint.reply`` turns a request into an ``Outcome`` and ``Endpoint.settle`` closes the books on it when its
 time has come. Both are synchronous; the sockets and the waiting are in ``wire``.
@@ -12,40 +12,21 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from email.utils import formatdate
 from typing import Any, Final, Unpack
 
 import orjson
 
-from ragstone.testing.behaviour import FAULTS, Behaviour, Knobs, Scripted, from_plain
-from ragstone.testing.rate_limits import Meter, asked_to_wait
+from ragstone.testing.batches import BATCH_PATHS, FakeBatches
+from ragstone.testing.behaviour import CUT, FAULTS, GONE, HANG, RESET, Behaviour, Knobs, Outcome, Scripted, from_plain
+from ragstone.testing.messages import as_chat, from_chat
+from ragstone.testing.rate_limits import Meter, PrefixCache, asked_to_wait
 from ragstone.testing.replies import Draws, fitting
 
 BYTES_PER_TOKEN: Final = 4
 CREATED: Final = 1_700_000_000
 PROSE: Final = "I am sorry, but I would rather talk about the weather, which is fine today."
-RESET: Final = "reset"
-HANG: Final = "hang"
-CUT: Final = "cut"
-GONE: Final = "gone"
-"""What is counted in ``seen`` beside the statuses: closed without reply, never answered, closed in the middle of the
-reply, client left first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Planned outcome of one request. ``answered`` is the hash of a request that this answers with 200.
-
-    ``tokens`` are those of the request and its reply, 0 where it was refused.
-    """
-
-    status: int | str
-    body: bytes = b""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    delay: float = 0.0
-    answered: bytes = b""
-    tokens: int = 0
 
 
 class Books:
@@ -59,6 +40,8 @@ class Books:
         self.arrivals: deque[tuple[float, int | str, int]] = deque(maxlen=keep)
         self.begun = time.monotonic()
         self.meter = Meter()
+        self.prefixes = PrefixCache()
+        self.batches = FakeBatches()
         self.attempts: Counter[bytes] = Counter()
         self.schemas: dict[bytes, Any] = {}
         self.connections = 0
@@ -130,13 +113,20 @@ class Endpoint:
         if outcome.answered:
             self.books.count += 1
             self.books.unique.add(outcome.answered)
+            self.books.prefixes.add(outcome.prefix)
         return outcome
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Outcome:
         """Decide what happens to a request. Header names are in lower case."""
         path, _, query = path.partition("?")
-        if path == "/v1/chat/completions":
-            return self._noted(self._chat(headers, body)) if method == "POST" else _not_allowed("POST")
+        if path in ("/v1/chat/completions", "/v1/messages"):
+            if method != "POST":
+                return _not_allowed("POST")
+            messages = path == "/v1/messages"
+            outcome = self._chat(headers, body, messages=messages)
+            return self._noted(from_chat(outcome) if messages else outcome)
+        if (found := self._of_batch(method, path, headers, body)) is not None:
+            return found
         if path == "/v1/models":
             return self._models(headers) if method == "GET" else _not_allowed("GET")
         if path == "/_stats":
@@ -152,6 +142,20 @@ class Endpoint:
             return Outcome(200, b"{}")
         return _error(404, f"Unknown request URL: {method} {path}.", code="unknown_url")
 
+    def _of_batch(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Outcome | None:
+        def answer(headers: Mapping[str, str], body: bytes) -> Outcome:
+            outcome = self._chat(headers, body, messages=messages)
+            if outcome.answered:
+                self.books.count += 1
+                self.books.unique.add(outcome.answered)
+            return from_chat(outcome) if messages else outcome
+
+        messages = path.startswith("/v1/messages/")
+        if not path.startswith(BATCH_PATHS):
+            return None
+        refused = self._wrong_key(headers)
+        return refused or self.books.batches.reply(method, path, headers, body, self.behaviour, answer)
+
     def _noted(self, outcome: Outcome) -> Outcome:
         self.books.arrivals.append((time.monotonic() - self.books.begun, outcome.status, outcome.tokens))
         return outcome
@@ -163,7 +167,7 @@ class Endpoint:
         data = [{"id": name, "object": "model", "created": CREATED, "owned_by": "ragstone"} for name in names]
         return Outcome(200, _dumps({"object": "list", "data": data}), self.behaviour.headers)
 
-    def _chat(self, headers: Mapping[str, str], body: bytes) -> Outcome:
+    def _chat(self, headers: Mapping[str, str], body: bytes, *, messages: bool = False) -> Outcome:
         now = self.behaviour
         if self.dead:
             return self._unavailable()
@@ -176,10 +180,13 @@ class Endpoint:
         if not isinstance(request, dict):
             return _error(400, "The body of the request must be a JSON object.")
         self.books.requests.append(request)
-        messages = request.get("messages")
-        if not isinstance(messages, list) or not messages:
+        request = as_chat(headers, request) if messages else request
+        if isinstance(request, str):
+            return _error(400, request)
+        turns = request.get("messages")
+        if not isinstance(turns, list) or not turns:
             return _error(400, "Missing required parameter: 'messages'.", param="messages")
-        said = _dumps(messages)
+        said = _dumps(turns)
         model = str(request.get("model", ""))
         head = f"{now.seed}\0{model}\0".encode(errors="replace")
         who = hashlib.blake2b(head + said, digest_size=16).digest()
@@ -204,13 +211,14 @@ class Endpoint:
             moment = time.monotonic()
             self.books.meter.take(moment, outcome.tokens or prompt_tokens)
             headers = {**headers, **self.books.meter.headers(moment, now.rate_window, now.rpm, now.tpm)}
-        return replace(outcome, delay=outcome.delay + wait, answered=digest, headers=headers)
+        prefix = _prefix(request) if now.prefix_cache is not None else b""
+        return replace(outcome, delay=outcome.delay + wait, answered=digest, headers=headers, prefix=prefix)
 
     # What it refuses
 
     def _wrong_key(self, headers: Mapping[str, str]) -> Outcome | None:
         key = self.behaviour.api_key
-        given = headers.get("authorization") or headers.get("api-key", "")
+        given = headers.get("authorization") or headers.get("api-key") or headers.get("x-api-key", "")
         if key is None or given in (f"Bearer {key}", key):
             return None
         if not given:
@@ -327,14 +335,27 @@ class Endpoint:
             "created": CREATED,
             "model": model,
             "choices": choices,
+            **({"service_tier": request["service_tier"]} if "service_tier" in request else {}),
         }
         if scripted.usage is not None:
             completion["usage"] = dict(scripted.usage)
         elif now.usage:
             completion["usage"] = self._usage(prompt_tokens, content, scripted.reasoning)
+            if now.prefix_cache is not None:
+                completion["usage"]["prompt_tokens_details"] = self._cached(request, now.prefix_cache)
         tokens = prompt_tokens + self._usage(prompt_tokens, content, scripted.reasoning)["completion_tokens"]
         status = CUT if fault == "rate_cut" else 200
         return Outcome(status, _dumps(completion), scripted.headers, scripted.delay, tokens=tokens)
+
+    def _cached(self, request: dict[str, Any], least: int) -> dict[str, int]:
+        """Return how many tokens the prompt cache had, and how many were written to it where a request has marks."""
+        prefix = _prefix(request)
+        cached, whole = (size // BYTES_PER_TOKEN for size in (self.books.prefixes.read(prefix), len(prefix)))
+        cached = cached if cached >= least else 0
+        return {
+            "cached_tokens": cached,
+            "saved_tokens": whole - cached if "cache_to" in request and whole >= least else 0,
+        }
 
     def _fault(self, share: float) -> str:
         edge = 0.0
@@ -382,6 +403,13 @@ def _schema(request: dict[str, Any]) -> Any:
     form = request.get("response_format")
     inner = form.get("json_schema") if isinstance(form, dict) else None
     return inner.get("schema") if isinstance(inner, dict) else None
+
+
+def _prefix(request: dict[str, Any]) -> bytes:
+    """The part of a request that a prompt cache would hold."""
+    return "".join(str(turn.get("content")) for turn in request["messages"]).encode(errors="replace")[
+        : request.get("cache_to")
+    ]
 
 
 def _choice(content: str | None, scripted: Scripted) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from typing import Final
 
 from aiohttp import web
 
-from ragstone.testing.endpoint import CUT, HANG, RESET, Endpoint, Outcome
+from ragstone.testing.behaviour import CUT, HANG, RESET, Outcome
+from ragstone.testing.endpoint import Endpoint
 
 _JSON: Final = {"Content-Type": "application/json"}
 

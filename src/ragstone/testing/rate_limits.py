@@ -1,9 +1,11 @@
-"""Rate limits of the fake server: requests and tokens in a window, and the headers that tell them."""
+"""What the fake server remembers of requests: tokens in a window for rate limits, beginnings for its prompt cache."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import deque
+from typing import Final
 
 Entry = tuple[float, int]
 
@@ -52,3 +54,31 @@ class Meter:
 def asked_to_wait(seconds: float) -> dict[str, str]:
     """Return the headers that say how long to wait, in whole seconds and in milliseconds."""
     return {"Retry-After": str(math.ceil(seconds)), "retry-after-ms": str(math.ceil(1000 * seconds))}
+
+
+STEP: Final = 512
+"""Bytes from one place to the next where a beginning can end: 128 tokens."""
+
+
+class PrefixCache:
+    """Beginnings of requests that were answered, by their hashes."""
+
+    def __init__(self) -> None:
+        self._known: set[bytes] = set()
+
+    def add(self, said: bytes) -> None:
+        """Remember all beginnings of a request, once its reply is out."""
+        self._known.update(_beginnings(said))
+
+    def read(self, said: bytes) -> int:
+        """Return how many bytes of a request are known."""
+        return STEP * sum(digest in self._known for digest in _beginnings(said))
+
+
+def _beginnings(said: bytes) -> list[bytes]:
+    hashed = hashlib.blake2b(digest_size=16)
+    found = []
+    for start in range(0, len(said) - STEP + 1, STEP):
+        hashed.update(said[start : start + STEP])
+        found.append(hashed.copy().digest())
+    return found

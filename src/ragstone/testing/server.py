@@ -27,7 +27,7 @@ PATIENCE: Final = 10.0
 
 
 class FakeServer:
-    """A server on loopback that speaks the OpenAI chat-completions dialect and answers without any model.
+    """A server on loopback that speaks OpenAI's chat completions and Anthropic's Messages, and has no model.
 
     A request that brings a JSON schema is answered with a value that fits it, any other with "OK", unless
     ``answer`` or ``script`` say what to answer. Faults, refusals and delays are keywords, all of them described

@@ -45,11 +45,16 @@ def reply_to(body: bytes) -> str:
     return orjson.dumps(found).decode()
 
 
+def place_name(rank: int | str) -> str:
+    """What a reader calls a text by its rank: a passage by its number, another text by what it is."""
+    return rank if isinstance(rank, str) else f"passage {rank}"
+
+
 def _support(task: str, asked: Mapping[str, Any], question: str) -> list[dict[str, Any]]:
     library = Library(asked["passages"], asked["units"])
 
     def name(window: Window) -> str:
-        return f"passage {asked['ranks'][window[0]]}"
+        return place_name(asked["ranks"][window[0]])
 
     def outcome(text: str) -> dict[str, Any]:
         if task == "assign":

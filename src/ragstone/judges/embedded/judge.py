@@ -24,7 +24,10 @@ from ragstone.judges.embedded.measured import band_of
 from ragstone.judges.embedded.model import assignment_cuts, digest, label_of, level_of, model, relevance_label
 from ragstone.judges.spec import UNCOMPUTED
 from ragstone.questions import (
+    ANSWERED,
+    SUPPORT_CONTRADICT,
     TASKS,
+    TEXTS,
     YES_NO,
     Question,
     Rate,
@@ -40,9 +43,13 @@ from ragstone.questions import (
 from ragstone.signature import text_libraries
 from ragstone.types import TRIVIAL, Passage, Quote, Scale, Span, Unit, Verdict
 
-VERSION: Final = "embedded-8"
+VERSION: Final = "embedded-9"
 GENERAL: Final[Special] = "general"
 """What a sentence rests on that states nothing, or rightly says that something is not there."""
+
+CONTRADICTED: Final = "contradicted"
+DECLINED: Final = "does not answer"
+"""How reasons begin where the evidence states a fact differently, and where a text says that it cannot answer."""
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -148,7 +155,7 @@ class ComputedJudge:
             body["level"] = level_of([unit.level for unit in units])
         elif question.task != "importance":
             body["passages"] = [passage.text for passage in question.passages]
-            body["ranks"] = [passage.rank for passage in question.passages]
+            body["ranks"] = [TEXTS.get(passage.id, passage.rank) for passage in question.passages]
             body["trivial"] = question.skippable and all(unit.level == "sentence" for unit in units)
         replies = yield (self._call(question, body, repeat, len(units)),)
         found = _read(replies, units=len(units))
@@ -180,7 +187,8 @@ class ComputedJudge:
             scale.value(label),
             self.id,
             raw=scale.raw(label),
-            probability=None if "vital" in row else row["chance"],  # closeness is no probability
+            # Closeness is no probability, and that of relevance is none of answering.
+            probability=None if "vital" in row or scale == ANSWERED else row["chance"],
             evidence=tuple(evidence),
             reason=row["reason"] + changed,
         )
@@ -315,6 +323,10 @@ def _read(replies: Replies, **lists: int | None) -> dict[str, Any] | str:
 def _label(task: Task, scale: Scale, row: dict[str, Any], cuts: Cuts | None) -> str:
     if cuts is None:
         return scale.labels[-1 if row["vital"] else 0]
+    if scale == ANSWERED:
+        return scale.labels[not row["reason"].startswith(DECLINED)]
+    if scale == SUPPORT_CONTRADICT and row["chance"] < cuts.best:
+        return scale.labels[not row["reason"].startswith(CONTRADICTED)]
     if task == "relevance":
         return relevance_label(scale, row["chance"], strong=row["strong"], related=row["related"], cut=cuts.best)
     return label_of(scale, row["chance"], cuts.best, cuts.worst)

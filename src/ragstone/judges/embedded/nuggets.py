@@ -125,7 +125,9 @@ class Listing:
 
 
 FLOOR: Final = 0.33  # the closeness below which a statement is not about the question
-SHARED: Final = 2  # the least different words of the question that a statement about it has
+SHARED: Final = (
+    2  # the least different words of the question that a statement has; where none has, only the closest stays
+)
 RELATIVE: Final = 0.8  # the share of the closest statement's closeness that a new one must have
 WORDS: Final = (4, 26)  # the fewest and the most words of a statement ...
 CHARACTERS: Final = (6, 90)  # ... and the same in characters where words are not separated
@@ -135,6 +137,7 @@ _HOW: Final = re.compile(
     r"\b(?:how (?:do|to|can|should|would|does|is|are|could)|steps?|procedure|what to do"
     r"|(?:can|do|should|could|must|may|would|shall) (?:i|you|we|one|someone|somebody))\b"
 )
+_REQUEST: Final = re.compile(r"(?:please )?(?:tell (?:me|us)|talk|write)(?: something)? about ", re.IGNORECASE)
 _PRONOUNS: Final = frozenset({"he", "she", "it", "they", "him", "them", "his", "her", "its", "their"})
 _PAGE: Final = re.compile(
     r"^(?:Fig(?:ure|\.)?|Table|\d{1,3}) [A-Z\d]|: [A-Z]|,,|https?:|www\.|\S@\S+\.\w"
@@ -154,7 +157,7 @@ def of_passages(question: str, passages: Sequence[str], known: Sequence[str], mo
     words to be close to adds nothing.
     """
     language = common_language((question, *passages, *known)) or LANGUAGE
-    words = QuestionWords(question, language)
+    words = QuestionWords(_REQUEST.sub("", question), language)
     listing = Listing(language)
     had = [text for text in known if text.strip() and listing.add(text)]
     instructing = bool(_HOW.search(question.lower()))
@@ -166,12 +169,13 @@ def of_passages(question: str, passages: Sequence[str], known: Sequence[str], mo
     found = {text: words.closeness(text) for text in (*had, *new)}
     least = max(FLOOR, RELATIVE * max((close for close, _ in found.values()), default=0.0))
     few = min(SHARED, len(words.weights))
-    near = {text for text in new if found[text][0] >= least and len(found[text][1]) >= few}
 
     def ordered(texts: Iterable[str]) -> list[str]:
         return sorted(texts, key=lambda text: (-found[text][0], len(text), text))
 
-    return ordered([*had, *filter(listing.add, ordered(near))])[: most or None]
+    near = ordered(text for text in new if found[text][0] >= least)
+    chosen = [text for text in near if len(found[text][1]) >= few] or ([] if had else near[:1])
+    return ordered([*had, *filter(listing.add, chosen)])[: most or None]
 
 
 def statements(passage: str, *, instructing: bool = False) -> Iterator[str]:

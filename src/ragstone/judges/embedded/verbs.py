@@ -79,7 +79,8 @@ def states(text: str) -> bool:
     """Whether an English sentence is a full statement: a subject with a verb that is not only a relative clause's."""
     words = text.split()
     lows, places = [plain(word) for word in words], finite(words)
-    opened = sum(low in _RELATIVE and not after.endswith("ing") for low, after in pairwise([*lows, ""]))
+    relative = (low in _RELATIVE and not after.endswith("ing") for low, after in pairwise([*lows, ""]))
+    opened = sum(relative) - sum(pair == ("that", "of") for pair in pairwise(lows))  # "twice that of others"
     if len(places) <= opened or (lows[0].endswith("ing") and lows[places[0]] in listed("past")):
         return False
     grammar = listed("determiners prepositions adverbs subordinators")

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
-from ragstone.judges.base import Call, Cuts, Reply
+from ragstone.judges.base import Call, Cuts, Reply, processors
 from ragstone.judges.embedded.judge import VERSION as EMBEDDED
 from ragstone.judges.embedded.judge import ComputedJudge, EmbeddedBackend, divided_by
 from ragstone.judges.embedded.model import digest
-from ragstone.judges.nli.files import ModelFiles, locate, short_name
+from ragstone.judges.nli.files import ModelFiles, locate
 from ragstone.judges.nli.reader import Reader
 from ragstone.judges.nli.statements import LEAST, MOST, YES, reply_to
 from ragstone.judges.spec import NLI_ANSWERS
-from ragstone.questions import Task
+from ragstone.models import short_name
+from ragstone.questions import SUPPORT_CONTRADICT, Question, Rate, Task
 from ragstone.signature import version_of
 
 VERSION: Final = "nli-1"
@@ -29,7 +29,7 @@ class NliBackend(EmbeddedBackend):
     def __init__(self, name: str) -> None:
         super().__init__()
         self._name = name
-        self.threads = self.concurrency = _processors()
+        self.threads = self.concurrency = processors()
 
     @cached_property
     def files(self) -> ModelFiles:
@@ -65,6 +65,14 @@ class NliJudge(ComputedJudge):
         """Return whether it answers such questions."""
         return task in NLI_ANSWERS
 
+    def refusal(self, question: Question[Any]) -> str:
+        """Say that a model of two classes cannot tell what is contradicted from what is missing."""
+        if not isinstance(question, Rate) or question.scale != SUPPORT_CONTRADICT:
+            return ""
+        if self.backend.files.contradiction is not None:
+            return ""
+        return f"'{self.model}' has no class for contradiction, which {question.scale.name} needs; use one of three"
+
     def version(self) -> str:
         """The version, the model's commit and the hash of its files, what runs it, and the embedded judge's version."""
         files = self.backend.files
@@ -76,8 +84,3 @@ class NliJudge(ComputedJudge):
     def own_cuts(self, task: Task) -> Cuts | None:
         """The same for all models; of whole responses the threshold can only be raised, as with the embedded judge."""
         return Cuts(YES if task == "response_support" else LEAST, YES, YES / 2, MOST)
-
-
-def _processors() -> int:
-    """The processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -16,6 +16,7 @@ from typing import Any, Final
 import orjson
 
 from ragstone.judges.embedded.abstaining import abstention
+from ragstone.judges.embedded.compute import place_name
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import model
 from ragstone.judges.embedded.stated import restated, stated, triviality, unmarked
@@ -54,7 +55,7 @@ def reply_to(body: bytes, reader: Reader) -> str:
     library = Library(asked["passages"], asked["units"])
 
     def name(window: Window) -> str:
-        return "the response" if asked["task"] == "assign" else f"passage {asked['ranks'][window[0]]}"
+        return "the response" if asked["task"] == "assign" else place_name(asked["ranks"][window[0]])
 
     statements = Statements(library, reader, name, question)
 

@@ -33,7 +33,7 @@ def case_of(result: Mapping[str, Any], signatures: Mapping[str, str]) -> dict[st
     prefix = f"{result['id']}/"
     return {
         **{key: result[key] for key in ("id", "position", "where", "question", "response", "reference", "contexts")},
-        **({"history": history} if (history := history_of(result["meta"])) else {}),
+        **({"history": str(history)} if (history := history_of(result["meta"])) else {}),
         **_unless(result, topic=result["id"], notes=[]),
         "scores": [_score(result, score, signatures, prefix) for score in result["scores"]],
         **({"methods": result["methods"]} if "methods" in result else {}),

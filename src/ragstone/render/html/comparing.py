@@ -19,6 +19,7 @@ from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import scores_of
 from ragstone.analysis.verdicts import with_verdicts
 from ragstone.errors import InputError
+from ragstone.questions import history_of
 from ragstone.render.comparison import headline, in_the_way, leading_of, left_out, notes
 from ragstone.render.facts import judges_of
 from ragstone.render.html.build import LARGEST
@@ -40,10 +41,13 @@ _MINUS: Final = re.compile(r"(?<=\s)-(?=\d)")
 _MALFORMED: Final = (KeyError, TypeError, AttributeError)
 
 
-def comparison_page(found: Comparison, first: AnyRun, second: AnyRun, *, largest: int = LARGEST) -> list[bytes]:
+def comparison_page(
+    found: Comparison, first: AnyRun, second: AnyRun, *, largest: int = LARGEST, root: str = ""
+) -> list[bytes]:
     """The parts of the page, with at most ``largest`` bytes of records.
 
-    The records of one metric are in the file or are not; of those that are not the page says so. InputError for results
+    The records of one metric are in the file or are not; of those that are not the page says so. ``root`` leads to the
+    list of runs where the page is served. InputError for results
     that are not as Ragstone writes them.
     """
     leading = leading_of(found)
@@ -67,6 +71,7 @@ def comparison_page(found: Comparison, first: AnyRun, second: AnyRun, *, largest
             blocks.append(block)
     told = {
         "ragstone": __version__,
+        "root": root,
         "sides": [_side(*side) for side in ((found.first, first), (found.second, second))],
         "shared": found.shared,
         "alone": [len(found.only_first), len(found.only_second)],
@@ -176,6 +181,7 @@ def _record(metric: str, moved: Moved, ours: Result, theirs: Result) -> dict[str
             "positions": [result["position"] for result in (ours, theirs)],
             "first": moved.first,
             "second": moved.second,
+            "histories": list(dict.fromkeys(str(history_of(result["meta"])) for result in (ours, theirs))),
             "question": ours["question"],
             "other_question": theirs["question"] if theirs["question"] != ours["question"] else None,
             "responses": [ours["response"]] if same_response else [ours["response"], theirs["response"]],

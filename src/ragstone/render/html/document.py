@@ -26,6 +26,7 @@ SCRIPTS: Final[Mapping[str, Sequence[str]]] = {
     "compare": ("elements", "numbers", "words", "source", "look", "marks", "differences", "moved", "compare"),
     "label": ("elements", "numbers", "source", "look", "marks", "labels", "evidence", "label"),
     "agree": ("elements", "numbers", "source", "look", "charts", "agreement", "agree"),
+    "runs": ("elements", "numbers", "words", "source", "look", "charts", "runs"),
 }  # fmt: skip
 """The scripts of each kind of page, in the order in which they are put together."""
 
@@ -34,6 +35,7 @@ STYLES: Final[Mapping[str, Sequence[str]]] = {
     "compare": ("page", "compare"),
     "label": ("page", "label"),
     "agree": ("page",),
+    "runs": ("page",),
 }
 """The styles of each kind of page; a later one goes before an earlier."""
 
@@ -41,6 +43,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "run": "the same figures are in summary.json beside it, and in the terminal with: ragstone show",
     "compare": "the same figures are in the terminal, with: ragstone compare",
     "agree": "the same figures are in the terminal, with: ragstone agree",
+    "runs": "the same list is in the terminal, with: ragstone runs",
     "label": "labels made elsewhere are read with: ragstone label import FILE",
 }
 """The other place to read each kind of page without its script, followed by the run and its store."""

@@ -34,8 +34,13 @@ LABELS: Final = "labels-NAME.jsonl"
 """The file of exported labels, with the annotator's name."""
 
 
-def label_page(sample: LabelSample, name: str, command: str, annotator: str = "") -> list[bytes]:
-    """The parts of a page for the run ``name``; ``command`` is what to do with its ``LABELS``."""
+def label_page(
+    sample: LabelSample, name: str, command: str, annotator: str = "", *, file: str = LABELS, root: str = ""
+) -> list[bytes]:
+    """The parts of a page for the run ``name``; ``command`` is what to do with its ``file``.
+
+    ``root`` leads to the list of runs where the page is served: there labels are kept by the server too.
+    """
     records = [{"id": record.id, "units": [_row(unit) for unit in record.units]} for record in sample.records]
     heading = of_score(sample.metric).heading or sample.metric.partition(".")[0].replace("_", " ")
     title = f"{name}: labels for {heading}"
@@ -53,13 +58,14 @@ def label_page(sample: LabelSample, name: str, command: str, annotator: str = ""
         "annotator": annotator,
         "seconds": SECONDS,
         "next": command,
-        "file": LABELS,
+        "file": file,
+        "root": root,
         "records": records,
     }
     first["key"] = hashlib.blake2b(to_json([first[part] for part in ("task", "rubric", "draw", "records")]),
                                    digest_size=8).hexdigest()  # fmt: skip
     blocks = (Block(f"record-{number}", to_json(_texts(record))) for number, record in enumerate(sample.records))
-    return page("label", title, first, blocks)
+    return page("label", title, first, blocks, live=bool(root))
 
 
 def _row(unit: LabelUnit) -> dict[str, Any]:

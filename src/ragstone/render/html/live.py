@@ -1,8 +1,8 @@
-"""The same page from a server on this machine, for runs that are too large for one file.
+"""The runs of a store as pages from a server on this machine: their list, each run, two compared, and labels.
 
 Promises: it listens on the loopback address alone and answers only requests that were sent to it by that name, so that
-no page of another site can read a run by pointing a name of its own here; it reads the store piece by piece and writes
-nothing. Of a run that is being written, every load of the page shows the records that there are then, and no others.
+no page of another site can read a run by pointing a name of its own here; all that it writes are labels, for its own
+pages alone; it reads the store piece by piece.
 """
 
 from __future__ import annotations
@@ -10,27 +10,34 @@ from __future__ import annotations
 import re
 import sys
 import threading
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import islice
-from typing import Any, Final
-
-import orjson
+from typing import Any, Final, Protocol
+from urllib.parse import unquote
 
 from ragstone import __version__
+from ragstone.analysis.compare import compare
+from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
-from ragstone.render.html.build import ROWS, surveyed
-from ragstone.render.html.case import calls_of, case_of, keys_of
+from ragstone.errors import RagstoneError
+from ragstone.render.html.case import calls_of, keys_of
+from ragstone.render.html.comparing import comparison_page
 from ragstone.render.html.document import page, to_json
-from ragstone.render.html.overview import overview_of
-from ragstone.render.html.rows import block_of, row_of, text_of
+from ragstone.render.html.runs import runs_page
+from ragstone.render.html.served_run import ServedRun
+from ragstone.store.database import Store
 
 HOST: Final = "127.0.0.1"
-SURVEYED: Final = 5_000
-"""Results that are read before the first answer, to know what records can be grouped by."""
+OPEN: Final = 3
+"""Runs of which what was read is kept."""
+MOST_LABELS: Final = 20_000_000
+"""Bytes of labels that are taken at once."""
 
-_PIECE: Final = re.compile(r"/data/(rows|texts|record|calls)-(0|[1-9][0-9]{0,9})")
+_NUMBER: Final = r"([1-9][0-9]{0,9})"
+_RUN: Final = rf"/run/{_NUMBER}/"
+_LABELS: Final = rf"{_RUN}label/data/labels-([^/]{{0,300}})"
 _HEADERS: Final[Mapping[str, str]] = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -39,36 +46,53 @@ _HEADERS: Final[Mapping[str, str]] = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+HTML: Final = "text/html; charset=utf-8"
+JSON: Final = "application/json"
+LINES: Final = "application/jsonl"
+Answer = tuple[str, bytes]
+"""The kind and the content of what stands at a path."""
+
+
+class LabelDesk(Protocol):
+    """Where people's labels of a run are made and kept."""
+
+    def page(self, run: Run) -> list[bytes]:
+        """The parts of the page to label on; InputError if there is nothing to label."""
+
+    def kept(self, run: Run, annotator: str) -> bytes:
+        """The labels of an annotator, as lines; empty if there are none."""
+
+    def keep(self, run: Run, annotator: str, lines: bytes) -> None:
+        """Replace the labels of an annotator; InputError for lines that are none."""
+
+    def files(self, run: Run) -> list[dict[str, Any]]:
+        """Who labelled how much, in which file."""
+
+    def of_record(self, run: Run, result: Result) -> list[dict[str, Any]]:
+        """All labels of a record's units as they are now."""
 
 
 class Live(ThreadingHTTPServer):
-    """Serves one run until it is closed; OSError where the port is taken."""
+    """Serves the runs of a store until it is closed; OSError where the port is taken."""
 
     daemon_threads = True
 
-    def __init__(self, run: Run, port: int = 0) -> None:
+    def __init__(self, store: Store, desk: LabelDesk, port: int = 0) -> None:
         super().__init__((HOST, port), _Answer)
-        self._run = run
+        self._store = store
+        self._desk = desk
         self._lock = threading.Lock()  # the store is read by one thread at a time
-        self._look()
-
-    def _look(self) -> None:
-        """Read what the first screen shows, all of one moment; a run that is being written is another the next time."""
-        with self._run.store.snapshot():
-            row = self._run.store.run(self._run.id)
-            self._run = run = Run(self._run.store, row) if row else self._run
-            told = surveyed(islice(run.results(), SURVEYED))
-            # Of a run that goes on, the table keeps to the records that the figures are of.
-            self._places = run.store.places(run.id) if run.status == "unfinished" else None
-            self._fields = told.fields
-            self._first = {
-                **overview_of(run, told.rows, told.fields, told.readings if len(told.rows) == len(run) else None),
-                "live": True,
-                "row_blocks": (blocks := -(-run.store.last_place(run.id) // ROWS)),
-                "text_blocks": blocks,
-            }
-        self._metrics = [metric["name"] for metric in self._first["metrics"]]
-        self._signatures = run.spec.get("signatures", {})
+        self._runs: OrderedDict[int, ServedRun] = OrderedDict()
+        self._routes: list[tuple[str, Callable[..., Answer | None]]] = [
+            ("/", self._list),
+            (_RUN, self._run_page),
+            (rf"{_RUN}data/(rows|more|record|calls)-(0|[1-9][0-9]{{0,9}})", self._data),
+            (rf"{_RUN}data/(lines)-([1-9][0-9]{{0,9}}(?:,[1-9][0-9]{{0,9}}){{0,99}})", self._data),
+            (rf"{_RUN}data/(search)-([^/]{{1,3000}})", self._data),
+            (rf"{_RUN}label/", self._label_page),
+            (_LABELS, self._labels),
+            (rf"/compare/{_NUMBER}/{_NUMBER}/", self._compared),
+        ]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A reader who goes away while an answer is sent is no error."""
@@ -85,37 +109,90 @@ class Live(ThreadingHTTPServer):
         """The names by which it may be called."""
         return f"{HOST}:{self.server_address[1]}", f"localhost:{self.server_address[1]}"
 
-    def answer(self, path: str) -> tuple[str, bytes] | None:
-        """The kind and the content of what stands at a path; None for nothing."""
-        if path == "/":
-            with self._lock:
-                if self._run.status == "unfinished":
-                    self._look()
-                return "text/html; charset=utf-8", b"".join(page("run", self._run.name, self._first, (), live=True))
-        piece = _PIECE.fullmatch(path)
-        if piece is None:
-            return None
-        with self._lock:
-            found = self._piece(piece[1], int(piece[2]))
-        return None if found is None else ("application/json", to_json(found))
+    def answer(self, path: str) -> Answer | None:
+        """What stands at a path; None for nothing. InputError where it cannot be shown."""
+        for pattern, answered in self._routes:
+            if found := re.fullmatch(pattern, path):
+                with self._lock:
+                    return answered(*found.groups())
+        return None
 
-    def _piece(self, kind: str, number: int) -> Any:
-        if kind in ("rows", "texts"):
-            found = self._run.store.results(self._run.id, number * ROWS, (number + 1) * ROWS)
-            kept = [row for row in found if self._places is None or row.position in self._places]
-            results = (orjson.loads(row.document) for row in kept)
-            if kind == "texts":
-                return [[result["position"], text_of(result)] for result in results]
-            return block_of([row_of(result) for result in results], self._metrics, self._fields)
-        row = self._run.store.result(self._run.id, position=number)
-        if row is None:
+    def keep_labels(self, path: str, lines: bytes) -> bool:
+        """Keep labels at their path; False where there is none. InputError for lines that are none."""
+        found = re.fullmatch(_LABELS, path)
+        with self._lock:
+            run = self._run(found[1]) if found else None
+            if found is None or run is None:
+                return False
+            self._desk.keep(run, unquote(found[2]), lines)
+            return True
+
+    # ---- what stands where
+
+    def _run(self, number: str) -> Run | None:
+        row = self._store.run(int(number))
+        return None if row is None else Run(self._store, row)
+
+    def _served(self, number: str, *, fresh: bool = False) -> ServedRun | None:
+        """The run as it was when its page was loaded last."""
+        key = int(number)
+        held = self._runs.get(key)
+        if held is None or (fresh and held.run.status == "unfinished"):
+            run = self._run(number)
+            if run is None:
+                return None
+            held = self._runs[key] = ServedRun(run)
+        self._runs.move_to_end(key)
+        while len(self._runs) > OPEN:
+            self._runs.popitem(last=False)
+        return held
+
+    def _list(self) -> Answer:
+        return HTML, b"".join(runs_page(self._store))
+
+    def _run_page(self, number: str) -> Answer | None:
+        held = self._served(number, fresh=True)
+        if held is None:
             return None
-        result = orjson.loads(row.document)
-        return case_of(result, self._signatures) if kind == "record" else calls_of(keys_of(result), self._run.store)
+        first = {**held.first, "root": "../../", "labels": self._desk.files(held.run)}
+        return HTML, b"".join(page("run", held.run.name, first, (), live=True))
+
+    def _data(self, number: str, kind: str, of: str) -> Answer | None:
+        held = self._served(number)
+        if held is None:
+            return None
+        if kind == "rows":
+            return JSON, to_json(held.rows(int(of)))
+        if kind == "more":
+            return JSON, held.more(int(of))
+        if kind == "lines":
+            return JSON, to_json(held.lines([int(place) for place in of.split(",")]))
+        if kind == "search":
+            return JSON, to_json(held.search(unquote(of)))
+        result = held.result(int(of))
+        if result is None:
+            return None
+        if kind == "calls":
+            return JSON, to_json(calls_of(keys_of(result), self._store))
+        return JSON, to_json({**held.case(result), "labels": self._desk.of_record(held.run, result)})
+
+    def _label_page(self, number: str) -> Answer | None:
+        run = self._run(number)
+        return None if run is None else (HTML, b"".join(self._desk.page(run)))
+
+    def _labels(self, number: str, annotator: str) -> Answer | None:
+        run = self._run(number)
+        return None if run is None else (LINES, self._desk.kept(run, unquote(annotator)))
+
+    def _compared(self, first: str, second: str) -> Answer | None:
+        one, other = self._run(first), self._run(second)
+        if one is None or other is None:
+            return None
+        return HTML, b"".join(comparison_page(compare(one, other, moved=20), one, other, root="../../../"))
 
 
 class _Answer(BaseHTTPRequestHandler):
-    """One request: GET alone, to this machine by name."""
+    """One request to this machine by name: GET for reading, PUT for labels."""
 
     server: Live
     server_version = f"ragstone/{__version__}"
@@ -125,14 +202,42 @@ class _Answer(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer, or say why not."""
-        if self.headers.get("Host", "").lower() not in self.server.hosts:
-            self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"this server answers to its own address only\n")
+        if not self._is_ours():
             return
-        found = self.server.answer(self.path.partition("?")[0])
+        try:
+            found = self.server.answer(self.path.partition("?")[0])
+        except RagstoneError as error:
+            self._send(HTTPStatus.CONFLICT, "text/plain; charset=utf-8", f"{error}\n".encode("utf-8", "replace"))
+            return
         if found is None:
             self._send(HTTPStatus.NOT_FOUND, "text/plain", b"there is nothing here\n")
         else:
             self._send(HTTPStatus.OK, *found)
+
+    def do_PUT(self) -> None:
+        """Keep labels, from a page of this server alone."""
+        if not self._is_ours():
+            return
+        size = self.headers.get("Content-Length", "")
+        own = self.headers.get("Origin", "").removeprefix("http://") in self.server.hosts
+        if not own or not size.isdecimal() or int(size) > MOST_LABELS:
+            self.close_connection = True  # what is not read would be taken for the next request
+            self._send(HTTPStatus.FORBIDDEN, "text/plain", b"labels come from the pages of this server\n")
+            return
+        try:
+            kept = self.server.keep_labels(self.path, self.rfile.read(int(size)))
+        except RagstoneError as error:
+            self._send(HTTPStatus.BAD_REQUEST, "text/plain; charset=utf-8", f"{error}\n".encode("utf-8", "replace"))
+            return
+        self._send(HTTPStatus.OK if kept else HTTPStatus.NOT_FOUND, "text/plain", b"kept\n" if kept else b"nothing\n")
+
+    def _is_ours(self) -> bool:
+        """Whether the request calls this server by its own name; else it is refused."""
+        if self.headers.get("Host", "").lower() in self.server.hosts:
+            return True
+        self.close_connection = True
+        self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"this server answers to its own address only\n")
+        return False
 
     def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:
         self.send_response(status)

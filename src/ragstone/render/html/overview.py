@@ -18,7 +18,6 @@ from ragstone.render.html.rows import STATUSES, PageRow
 from ragstone.render.text import number, percent, plural
 from ragstone.render.wording import card_order, in_words, measures, title_of
 from ragstone.stats.means import mean, mean_interval, spread
-from ragstone.store.database import ScoreRow
 
 BINS: Final = 20
 """Bins of a distribution, each five hundredths wide; the last also holds the value 1."""
@@ -54,16 +53,17 @@ class CardFact:
         return {"label": self.label, "text": self.text, "note": self.note}
 
 
-def overview_of(run: Run, rows: Sequence[PageRow], fields: Sequence[str], readings: Readings | None) -> dict[str, Any]:
+def overview_of(
+    run: Run, rows: Sequence[PageRow], fields: Sequence[str], readings: Readings | None, *, bins: bool = True
+) -> dict[str, Any]:
     """All of the first screen; ``rows`` may be fewer than the run has, and then no group is named.
 
-    ``readings`` is None where not all replies were looked at.
+    ``readings`` is None where not all replies were looked at; without ``bins`` the page counts them itself, once it has
+    all rows.
     """
     told = RunFacts.of(run)
     summary, leading = told.summary, told.lead
-    scores: dict[str, list[ScoreRow]] = {}
-    for row in run.store.scores(run.id):
-        scores.setdefault(row.metric, []).append(row)
+    counts = run.store.bins(run.id, BINS) if bins else None
     names = sorted(summary["metrics"], key=lambda name: (not summary["metrics"][name]["scored"], card_order(name)))
     whole = len(rows) == summary["records"]
     mean = summary["metrics"][leading]["mean"] if leading else None
@@ -79,12 +79,14 @@ def overview_of(run: Run, rows: Sequence[PageRow], fields: Sequence[str], readin
         "set_aside": summary["set_aside"],
         "input": run.spec.get("input", run.name),
         "judge": ", ".join(told.judges),
+        "panel": len(told.judges) > 1,
         "lead": leading,
         "ranked": told.ranked,
         "sentence": [part.as_json() for part in sentence(summary["records"], told.headline, told.doubts, group)],
-        "metrics": [_metric(name, summary["metrics"][name], scores.get(name, ())) for name in names],
+        "metrics": [_metric(name, summary["metrics"][name], counts) for name in names],
         "measures": measures([*names, *summary.get("left_out", {})]),
         "facts": [fact.as_json() for fact in _facts(told, readings)],
+        "steps": (summary.get("bill") or {}).get("by_step", []),
         "missing": [asdict(cause) for cause in told.missing],
         "methods": summary.get("methods"),
         "left_out": summary.get("left_out", {}),
@@ -96,18 +98,15 @@ def overview_of(run: Run, rows: Sequence[PageRow], fields: Sequence[str], readin
     }
 
 
-def _metric(name: str, entry: Mapping[str, Any], scores: Sequence[ScoreRow]) -> dict[str, Any]:
-    bins = [0] * BINS
-    for row in scores:
-        if row.value is not None:
-            bins[min(BINS - 1, int(row.value * BINS))] += 1
+def _metric(name: str, entry: Mapping[str, Any], counts: Mapping[str, Sequence[int]] | None) -> dict[str, Any]:
+    bins = [0] * (BINS + 1) if counts is None else counts.get(name, [0] * (BINS + 1))
     kept = ("mean", "interval", "interval_method", "median", "scored", "total", "low", "high", "statuses", "units",
-            "outcomes", "signature")  # fmt: skip
+            "outcomes", "threshold", "signature")  # fmt: skip
     return {
         "name": name,
         "title": title_of(name, entry["signature"]),
         **{key: entry.get(key) for key in kept},
-        "bins": bins,
+        "bins": None if counts is None else [*bins[:-2], bins[-2] + bins[-1]],
         **({"repeats": entry["repeats"]} if "repeats" in entry else {}),
     }
 

@@ -10,8 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ragstone.render.wording import ORDER, kind_of
+
 STATUSES: Final = ("scored", "partial", "empty", "missing_field", "judge_failed", "disabled")
 """The statuses of scores, which rows name by their place in this list."""
+APART: Final = 1 << len(ORDER)
+"""The bit of a score with a verdict on which the judges of a panel disagree."""
 BEGINNING: Final = 140
 """Characters of a question or response that its line shows, and that are searched."""
 LONGEST_ID: Final = 200
@@ -26,7 +30,10 @@ LONGEST_GROUP: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """One record of the table; ``scores`` are by metric, a value (or None) and a place in ``STATUSES``."""
+    """One record of the table; ``scores`` are by metric, a value (or None) and a place in ``STATUSES``.
+
+    ``verdicts`` are by metric: a bit for each kind in ``wording.ORDER``, and ``APART`` where judges disagree.
+    """
 
     position: int
     id: str
@@ -35,6 +42,7 @@ class PageRow:
     scores: Mapping[str, tuple[float | None, int]]
     fields: Mapping[str, str]
     set_aside: bool = False
+    verdicts: Mapping[str, int] = field(default_factory=dict)
 
 
 def row_of(result: Mapping[str, Any]) -> PageRow:
@@ -42,9 +50,9 @@ def row_of(result: Mapping[str, Any]) -> PageRow:
     told = result.get("set_aside") or result.get("response")
     return PageRow(
         position=result["position"],
-        id=_beginning(result["id"], LONGEST_ID),
-        question=_beginning(result.get("question")),
-        response=None if told is None else _beginning(told),
+        id=beginning(result["id"], LONGEST_ID),
+        question=beginning(result.get("question")),
+        response=None if told is None else beginning(told),
         scores={
             score["metric"]: (
                 None if score["value"] is None else round(score["value"], 4),
@@ -52,9 +60,20 @@ def row_of(result: Mapping[str, Any]) -> PageRow:
             )
             for score in result["scores"]
         },
+        verdicts={score["metric"]: bits for score in result["scores"] if (bits := _kinds(score["verdicts"]))},
         fields=dict(fields_of(result.get("meta", {}))),
         set_aside="set_aside" in result,
     )
+
+
+def _kinds(verdicts: Iterable[Mapping[str, Any]]) -> int:
+    """The kinds of verdicts that there are, as bits."""
+    bits = 0
+    for verdict in verdicts:
+        bits |= 1 << ORDER.index(kind_of(verdict))
+        if len({member["label"] for member in verdict.get("members", ())} - {None}) > 1:
+            bits |= APART
+    return bits
 
 
 def fields_of(meta: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
@@ -119,11 +138,21 @@ def block_of(rows: Sequence[PageRow], metrics: Sequence[str], fields: Sequence[s
         "set_aside": [number for number, row in enumerate(rows) if row.set_aside],
         "values": {name: [row.scores.get(name, none)[0] for row in rows] for name in metrics},
         "statuses": {name: [row.scores.get(name, none)[1] for row in rows] for name in metrics},
+        **judged_of(rows, fields),
+    }
+
+
+def judged_of(rows: Sequence[PageRow], fields: Sequence[str]) -> dict[str, Any]:
+    """The columns of kinds of verdicts, of the scores that have any, and of fields."""
+    judged = dict.fromkeys(name for row in rows for name in row.verdicts)
+    return {
+        "verdicts": {name: [row.verdicts.get(name, 0) for row in rows] for name in judged},
         "fields": {name: [row.fields.get(name) for row in rows] for name in fields},
     }
 
 
-def _beginning(text: str | None, most: int = BEGINNING) -> str:
+def beginning(text: str | None, most: int = BEGINNING) -> str:
+    """The beginning of a text on one line."""
     found = " ".join((text or "")[: 4 * most].split())
     return f"{found[: most - 1]}…" if len(found) > most or len(text or "") > 4 * most else found
 
@@ -133,6 +162,7 @@ def text_of(result: Mapping[str, Any]) -> str:
     response = result.get("response") or ""
     told = [
         *(result.get(name) for name in ("id", "question", "response", "reference", "set_aside")),
+        *(context["text"] for context in result.get("contexts", ())),
         *(unit["text"] for unit in result.get("units", ()) if unit["text"] and unit["text"] not in response),
     ]
     return "\n".join(dict.fromkeys(text for text in told if text))

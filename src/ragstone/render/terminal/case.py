@@ -109,7 +109,7 @@ class _Drawing:
         """What was said before the question; in full all of it."""
         most, longest = (sys.maxsize, sys.maxsize) if self.full else (SHOWN, SHOWN // 4)
         found = history_of(self.result["meta"], most, longest)
-        return self.text(EARLIER, found) if found else None
+        return self.text(EARLIER, str(found)) if found else None
 
     # ---- the response
 

@@ -104,9 +104,12 @@ def _scored(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 def passed(entry: Mapping[str, Any]) -> str:
-    """How many records met a threshold; empty without one."""
+    """How many records met a threshold, and the threshold; empty without one."""
     outcomes = entry["outcomes"] or {}
-    return f"{number(outcomes.get('PASSED', 0))} of {number(sum(outcomes.values()))}" if outcomes else ""
+    if not outcomes:
+        return ""
+    of = f"(min {percent(entry['threshold'])})" if "threshold" in entry else f"of {number(sum(outcomes.values()))}"
+    return f"{number(outcomes.get('PASSED', 0))} {of}"
 
 
 def _possible_means(found: Sequence[Mapping[str, Any]], look: Look) -> str:

@@ -14,10 +14,20 @@ from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.verdicts import wanting
 from ragstone.render.comparison import headline, in_the_way, leading_of, left_out, notes
-from ragstone.render.facts import handle
+from ragstone.render.facts import RunFacts, handle
 from ragstone.render.terminal.columns import columns_of
 from ragstone.render.terminal.outcome import Place
-from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
+from ragstone.render.terminal.screen import (
+    Look,
+    Page,
+    facts,
+    indented,
+    labelled,
+    page,
+    prose,
+    section,
+    to_paste,
+)
 from ragstone.render.terminal.tables import Column, fitting, grid, record_lines, table
 from ragstone.render.text import flat, middle, number, percent, plural
 from ragstone.render.wording import folded
@@ -38,8 +48,10 @@ _STYLES: Final = {"higher": "head", "lower": "head", "none": "", "too_few": ""}
 """The style of a metric's row by its finding; others are quiet."""
 
 
-def compare_page(found: Comparison, first: AnyRun, second: AnyRun, look: Look, place: Place | None = None) -> Page:
-    """The whole screen of two runs."""
+def compare_page(
+    found: Comparison, first: AnyRun, second: AnyRun, look: Look, place: Place | None = None, *, follow: bool = True
+) -> Page:
+    """The whole screen of two runs; ``follow``: with the commands to go on with."""
     leading = leading_of(found)
     return page(
         _titles(found, look),
@@ -49,8 +61,24 @@ def compare_page(found: Comparison, first: AnyRun, second: AnyRun, look: Look, p
         _lines("Before you rely on this", in_the_way(found, look.dash), look),
         _lines("Left out", left_out(found, look.ellipsis), look),
         _moved(leading, (first, second), look) if leading is not None else None,
-        _following(leading, second, place or Place(), look),
+        _following(leading, second, place or Place(), look) if follow else None,
     )
+
+
+def demo_page(found: Comparison, runs: Sequence[Run], written: Sequence[str], look: Look) -> RenderableType:
+    """What the two runs of the demo are, how they compare, and what to look at next."""
+    of = (
+        "the example answers: planted errors, a refusal, a blank response",
+        "the same questions, answered with the first two sentences of a passage",
+    )
+    told = [(Text(run.name, "head"), what) for run, what in zip(runs, of, strict=True)]
+    following = [
+        f"ragstone view {runs[0].elsewhere}",
+        RunFacts.of(runs[0]).next_command(shlex.split(runs[0].elsewhere)),
+    ]
+    rows = labelled("Files", [Text(flat(path), overflow="fold") for path in written])
+    rows += labelled("Next", [to_paste(command.strip(), look) for command in following])
+    return Group(page(grid(told, "<~")), compare_page(found, runs[0], runs[1], look, follow=False), page(facts(rows)))
 
 
 def _titles(found: Comparison, look: Look) -> RenderableType:

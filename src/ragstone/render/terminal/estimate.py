@@ -50,7 +50,11 @@ def sentence(estimate: Estimate, look: Look) -> str:
         money = f"and cost {dollars(total.dollars.expected)} ({_ends(total.dollars, dollars, look)})"
     else:
         money = "and cost nothing"
-    return f"{said} {money}, in about {took} ({ends})" + (stored if total.stored else "") + "."
+    if estimate.waves:  # the last one has the repairs, if there are any
+        spent = f"in {estimate.waves} waves of batches, within {24 * estimate.waves} hours"
+    else:
+        spent = f"in about {took} ({ends})"
+    return f"{said} {money}, {spent}" + (stored if total.stored else "") + "."
 
 
 def _ends(found: Range, written: Any, look: Look) -> str:

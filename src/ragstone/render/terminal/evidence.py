@@ -14,6 +14,7 @@ from ragstone.render.excerpt import pieces, squeezed
 from ragstone.render.facts import called
 from ragstone.render.terminal.screen import Look
 from ragstone.render.text import clean, flat, middle, shorten
+from ragstone.render.wording import where
 
 LONG: Final = 3
 """Lines of a reason that are shown when the record is not shown in full."""
@@ -99,14 +100,11 @@ class Grounds:
 
     def _quote(self, quote: Mapping[str, Any], *, of_response: bool) -> Text:
         words = self.shown(quote["text"], 2)
+        place = where(quote, self.ranks, "context", of_response=of_response)
         if quote["start"] is None:
-            said = f"not found in the {'response' if of_response else 'context'} "
-            return Text.assemble((said, "partly"), self.look.quoted(words), overflow="fold")
-        source = "response" if of_response else f"passage {self.ranks.get(quote['passage'], quote['passage'])}"
-        where = f"{source}, {quote['start']}{self.look.dash}{quote['end']}"
-        return self.quoted(
-            where, words, "" if quote["verbatim"] else "nearly: "
-        )  # the text's own words, not the judge's
+            return Text.assemble((f"{place} ", "partly"), self.look.quoted(words), overflow="fold")
+        at = f"{place}, {quote['start']}{self.look.dash}{quote['end']}"
+        return self.quoted(at, words, "" if quote["verbatim"] else "nearly: ")  # the text's own words, not the judge's
 
     def _members(self, members: Sequence[Mapping[str, Any]]) -> Table:
         table = Table.grid(padding=(0, 2, 0, 0))

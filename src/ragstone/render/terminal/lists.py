@@ -51,6 +51,21 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
     return page(table(fitting(columns, look.width - 2, look)))
 
 
+def batch_table(batches: Sequence[Mapping[str, Any]], look: Look) -> Page:
+    """All batches, the latest at the bottom."""
+    if not batches:
+        return page(Text("No batches; make one with: ragstone run FILE --batch"))
+    columns = [
+        Column("batch", [flat(one["remote"] or one["tag"]) for one in batches], style="head"),
+        Column("run", [flat(one["run"]) for one in batches], least=10),
+        Column("judge", [flat(one["judge"]).partition("@")[0] for one in batches], drop=2, style="quiet"),
+        Column("calls", [number(one["calls"]) for one in batches], right=True),
+        Column("status", [one["status"] for one in batches]),
+        Column("made", [moment(one["made"]) for one in batches], drop=1, style="quiet"),
+    ]
+    return page(table(fitting(columns, look.width - 2, look)))
+
+
 def _run_row(run: Run, look: Look) -> tuple[str, ...]:
     summary = run.summary()
     name = lead(summary)
@@ -80,18 +95,26 @@ def _kappa(run: Run, leading: str, look: Look) -> str:
 
 
 def metric_list(look: Look) -> Page:
-    """Every metric in a few lines, then the suites."""
-    blocks: list[RenderableType] = []
-    for name, metric in catalogue.catalogue().items():
-        head = Text.assemble((name, "head"), "  ", (f"needs {', '.join(metric.needs)}", "quiet"))
-        blocks += [head, indented(prose(metric.title, look, indent=2))]
+    """Every metric in a few lines, by what a user asks, then the suites."""
+    blocks = [
+        section(group, *(indented(_listed(metric, look)) for metric in members))
+        for group, members in catalogue.groups().items()
+    ]
     suites = {name: ", ".join(members) for name, members in catalogue.suites().items()}
     suites = {"auto": "every metric that has its fields in the records and needs few calls", **suites}
     return page(
-        Group(*blocks),
-        section("Suites", indented(facts(suites.items(), 7))),
+        *blocks,
+        section("Suites", indented(facts(suites.items(), max(map(len, suites))))),
         Text("To describe one: ragstone metrics NAME", style="quiet"),
     )
+
+
+def _listed(metric: type[Metric], look: Look) -> RenderableType:
+    needs = f"needs {', '.join(metric.needs)} {look.dot} {plural(metric.calls, 'call')} a record"
+    other = catalogue.elsewhere_said(metric)
+    lines = [metric.title, *([f"Elsewhere: {other}"] if other else [])]
+    below = (prose(line, look, style, indent=4) for line, style in zip(lines, ("", "quiet"), strict=False))
+    return Group(Text.assemble((metric.name, "head"), "  ", (needs, "quiet")), *map(indented, below))
 
 
 def metric_page(metric: type[Metric], look: Look) -> Page:
@@ -104,6 +127,7 @@ def metric_page(metric: type[Metric], look: Look) -> Page:
         "Suites": ", ".join((*metric.suites, "all")),
         "Scores": ", ".join(metric.score_names()) if metric.columns else "",
         "Also": f"{', '.join(metric.blocks)} is also accepted in a record's own parameters" if metric.blocks else "",
+        "Elsewhere": catalogue.elsewhere_said(metric),
         "Source": metric.source,
     }
     parameters = [
@@ -285,7 +309,8 @@ def label_page_written(told: Mapping[str, Any], wanted: int, unit: str, look: Lo
     return page(facts([*lines, ("", to_paste(told["next"], look))]))
 
 
-def serving(address: str, name: str, run: int, look: Look) -> Page:
-    """The address of a page, while it is served."""
-    what = f"{flat(name)} {look.dot} run {run} {look.dot} on this machine only"
+def serving(address: str, run: Run | None, look: Look) -> Page:
+    """The address of a page, while it is served: a run's, or that of all."""
+    which = "all runs of the store" if run is None else f"{flat(run.name)} {look.dot} run {run.id}"
+    what = f"{which} {look.dot} on this machine only"
     return page(facts([("Page", Text(address, style="head")), ("", what), ("Stop", "Ctrl-C")]))

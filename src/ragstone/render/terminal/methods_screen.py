@@ -15,7 +15,7 @@ from ragstone.metrics.methods import PAIRS
 from ragstone.render.facts import RunFacts, comparable, handle
 from ragstone.render.terminal.columns import methods_block
 from ragstone.render.terminal.evidence import Grounds
-from ragstone.render.terminal.nuggets import NuggetFact, facts_of, importance, nugget_table
+from ragstone.render.terminal.nuggets import facts_of, importance, nugget_table
 from ragstone.render.terminal.outcome import Place, facts_block, missing_block, title_line
 from ragstone.render.terminal.screen import Look, Page, indented, page, prose, section
 from ragstone.render.terminal.tables import beside, grid, unit_lines
@@ -108,15 +108,10 @@ def _worst_nugget(gap: Gap, result: Mapping[str, Any], look: Look, room: int) ->
     if not facts:
         return []
     judged = [fact for fact in facts if fact.lowest is not None]
-    worst = max(judged, key=lambda fact: _weight(fact) * (1 - (fact.lowest or 0.0)), default=facts[0])
+    worst = max(judged, key=lambda fact: (fact.weight or 1.0) * (1 - (fact.lowest or 0.0)), default=facts[0])
     verdict = worst.verdicts[metric]
     if judged and worst.lowest == 1:
         what = f"{'all ' if len(judged) > 1 else ''}{word(metric, verdict)}"
         return [Text(f"{plural(len(judged), 'nugget')}, {what}", style="quiet")]
     sign = Text.assemble(look.mark(kind_of(verdict)), " ", importance(worst.unit), " ")
     return unit_lines(sign, worst.unit["text"], verdict.get("failure") or verdict["reason"], look, room)
-
-
-def _weight(fact: NuggetFact) -> float:
-    """The weight of a nugget by default: enough to rank by."""
-    return 2.0 if fact.unit.get("importance") == "vital" else 1.0

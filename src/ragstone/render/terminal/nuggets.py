@@ -12,7 +12,6 @@ from rich.text import Text
 
 from ragstone.metrics.methods import PAIRS
 from ragstone.metrics.nugget_recall import NuggetRecall
-from ragstone.questions import GRADE_0_3
 from ragstone.render.terminal.evidence import Grounds
 from ragstone.render.terminal.screen import indented, section
 from ragstone.render.terminal.tables import grid, marked
@@ -26,16 +25,17 @@ GRADED: Final[Mapping[str, str]] = {GROUNDED: "grounded", RELEVANT: "relevant"}
 BANK: Final = NuggetRecall.score_names()[0]
 """The score that holds the verdicts on the nuggets of a bank."""
 
-SIDE_BY_SIDE: Final = 72
+SIDE_BY_SIDE: Final = 76
 """Columns from which the grades are beside a nugget; on a narrower screen they are below it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NuggetFact:
-    """A nugget with its verdicts by metric."""
+    """A nugget with its verdicts by metric, and its weight where a mean is weighted."""
 
     unit: Mapping[str, Any]
     verdicts: Mapping[str, Mapping[str, Any]]
+    weight: float | None = None
 
     @property
     def kind(self) -> str:
@@ -53,10 +53,12 @@ def facts_of(result: Mapping[str, Any], metrics: Sequence[str] = tuple(GRADED)) 
     units = {unit["id"]: unit for unit in result["units"]}
     scores = {score["metric"]: score for score in result["scores"]}
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for name in metrics:
-        for verdict in scores[name]["verdicts"] if name in scores else ():
-            found.setdefault(verdict["unit"], {})[name] = verdict
-    return [NuggetFact(units[unit], verdicts) for unit, verdicts in found.items()]
+    weights: dict[str, float] = {}
+    for score in (scores[name] for name in metrics if name in scores):
+        weights |= {row["nugget"]: row["weight"] for row in score["detail"].get("nuggets", ()) if "weight" in row}
+        for verdict in score["verdicts"]:
+            found.setdefault(verdict["unit"], {})[score["metric"]] = verdict
+    return [NuggetFact(units[unit], verdicts, weights.get(unit)) for unit, verdicts in found.items()]
 
 
 def importance(unit: Mapping[str, Any]) -> Text:
@@ -66,16 +68,13 @@ def importance(unit: Mapping[str, Any]) -> Text:
 
 
 def grade(verdict: Mapping[str, Any] | None) -> Text:
-    """``2/3``; a percentage where a panel came between the grades; a question mark where there is none."""
+    """A score in percent; a question mark where there is none."""
     if verdict is None:
         return Text("-", style="quiet")
     if verdict["value"] is None:
         return Text("?", style="head")
     style = {"no": "wrong", "partly": "partly"}.get(kind_of(verdict), "")
-    steps = len(GRADE_0_3.labels) - 1
-    step = round(verdict["value"] * steps)
-    exact = abs(step / steps - verdict["value"]) < 1e-6
-    return Text(f"{step}/{steps}" if exact else percent(verdict["value"]), style=style)
+    return Text(percent(verdict["value"]), style=style)
 
 
 def response_nuggets(result: Mapping[str, Any], grounds: Grounds) -> RenderableType | None:
@@ -90,19 +89,22 @@ def response_nuggets(result: Mapping[str, Any], grounds: Grounds) -> RenderableT
 def nugget_table(facts: Sequence[NuggetFact], grounds: Grounds) -> RenderableType:
     """Nuggets with their grades, beside them where there is room."""
     names = [name for name in GRADED if any(name in fact.verdicts for fact in facts)]
-    rows: list[tuple[RenderableType, ...]] = [("", *(Text(GRADED[name], style="quiet") for name in names), "", "")]
+    titles = (*(GRADED[name] for name in names), "weight", "", "")
+    rows: list[tuple[RenderableType, ...]] = [("", *(Text(title, style="quiet") for title in titles))]
     stacked = []
     for fact in facts:
         mark, grades = grounds.look.mark(fact.kind), [grade(fact.verdicts.get(name)) for name in names]
         text, why = grounds.piece(fact.unit["text"], fact.kind), list(_why(fact, names, grounds))
-        rows.append((mark, *grades, importance(fact.unit), Group(text, *why)))
+        weight = Text("" if fact.weight is None else f"{fact.weight:g}", style="quiet")
+        rows.append((mark, *grades, weight, importance(fact.unit), Group(text, *why)))
         below = importance(fact.unit)
+        below.append(f" {grounds.look.dot} weight ", style="quiet").append_text(weight)
         for name, given in zip(names, grades, strict=True):
             below.append(f" {grounds.look.dot} {GRADED[name]} ", style="quiet").append_text(given)
         stacked.append((mark, Group(text, below, *why)))
     if grounds.look.width < SIDE_BY_SIDE:
         return marked(stacked)
-    return grid(rows, f"{'>' * (1 + len(names))}<~", first=3)
+    return grid(rows, f"{'>' * (2 + len(names))}<~", first=3)
 
 
 def _why(fact: NuggetFact, names: Sequence[str], grounds: Grounds) -> Iterator[RenderableType]:

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.analysis.run import Run
-from ragstone.analysis.run_files import ABOUT, PARTIAL, REPORT, RESULTS
+from ragstone.analysis.run_files import ABOUT, PARTIAL, REPORT, RESULTS, ZSTD
+from ragstone.records.object_stores import is_address
 from ragstone.render.facts import (
     Low,
     RunFacts,
@@ -202,6 +203,8 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str], look: Lo
     if place.lines:
         rows.append(("File", Text(flat(place.lines), overflow="fold")))
     rows.append(("Store", Text(f"{flat(run.store.path)}, run {run.id}", overflow="fold")))
+    if run.status != "done":
+        rows += told_rows("Resume", ["run the same command; stored replies are not paid for again"], look)
     rows += labelled("Next", [to_paste(command, look) for command in following])
     return facts(rows)
 
@@ -228,9 +231,13 @@ def bill_rows(bill: Mapping[str, Any], look: Look) -> list[Row]:
 
 def _files(run: Run, place: Place, look: Look) -> list[Row]:
     """The files of the run that are there; that a whole one beside what it leaves is of an earlier run."""
+    if is_address(place.folder):
+        return [("Files", Text(flat(place.folder), overflow="fold"))]
     folder = Path(place.folder)
     whole = run.status == "done"
-    names = [RESULTS if whole else f"{RESULTS}{PARTIAL}", "summary.json", ABOUT, *([REPORT] if place.report else [])]
+    results = [RESULTS, f"{RESULTS}{ZSTD}"]
+    names = [*(name if whole else f"{name}{PARTIAL}" for name in results), "summary.json", ABOUT]
+    names += [REPORT] if place.report else []
     # They are written one after the other: what comes after one that failed is of an earlier run, if it is there.
     failed = next((at for at, name in enumerate(names) if str(folder / name) == place.failed), len(names))
     names = [name for name in names[:failed] if place.failed != str(folder) and (folder / name).is_file()]
@@ -239,6 +246,6 @@ def _files(run: Run, place: Place, look: Look) -> list[Row]:
     rows: list[Row] = []
     if names:
         rows.append(("Files", Text(f"{flat(place.folder)}: {', '.join(names)}", overflow="fold")))
-    if not whole and (folder / RESULTS).is_file():
-        rows.append(("" if rows else "Files", prose(f"{RESULTS} there is of an earlier run", look, "quiet", LEFT)))
+    if not whole and (older := next((name for name in results if (folder / name).is_file()), "")):
+        rows.append(("" if rows else "Files", prose(f"{older} there is of an earlier run", look, "quiet", LEFT)))
     return rows

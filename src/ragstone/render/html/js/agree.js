@@ -178,6 +178,6 @@ function refusedPart() {
 
 refill(
   /** @type {HTMLElement} */ (document.getElementById('page')),
-  el('header', { class: 'top' }, el('span', { class: 'wordmark' }, 'Ragstone'), lookButton()),
+  el('header', { class: 'top' }, wordmark(), lookButton()),
   agreementView(),
 );

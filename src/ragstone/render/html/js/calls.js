@@ -4,6 +4,7 @@
 function callsView(record) {
   const calls = record.document.calls;
   if (!calls.length) return el('p', { class: 'empty' }, 'No call was needed for this record.');
+  const short = shortJudges([...new Set(calls.map((/** @type {any} */ call) => call.judge))]);
   const cost = record.document.cost;
   const metered = cost.input_tokens || cost.output_tokens;
   const used = metered ? `, ${count(cost.input_tokens)} tokens in and ${count(cost.output_tokens)} out` : '';
@@ -38,7 +39,7 @@ function callsView(record) {
             'summary',
             null,
             el('b', null, call.step),
-            el('span', null, foreign(call.judge), served(call)),
+            el('span', { title: call.judge }, foreign(short[call.judge]), served(call)),
             el('span', { class: 'number soft' }, tokensOf(call)),
             el('span', { class: 'number soft' }, dollars(call.dollars)),
             el('span', { class: troubled(call) ? 'state' : 'soft' }, foreign(howRead(call))),

@@ -41,14 +41,7 @@ function caseView(found, trouble) {
       el(
         'div',
         { class: 'column left' },
-        found.history
-          ? el(
-              'details',
-              { class: 'earlier', open: found.history.length < 500 },
-              el('summary', null, 'Earlier in the conversation'),
-              el('div', { class: 'prose', dir: 'auto' }, found.history),
-            )
-          : null,
+        earlierTurns(found.history),
         el('h2', null, 'Question'),
         el('div', { class: 'prose question', dir: 'auto' }, found.question || el('span', { class: 'empty' }, 'none')),
         el('div', { class: 'head' }, el('h2', null, 'Response'), layerChoice(record, layer)),
@@ -123,8 +116,8 @@ function caseHead(found, order, at) {
 function redrawHead() {
   const order = matching(now);
   const head = caseHead(null, order, order.indexOf(table.lines.get(now.record) ?? -1));
-  // The heading stays, and with it the focus of whoever reads by keyboard.
-  document.querySelector('.case-head nav')?.replaceWith(/** @type {Element} */ (head.querySelector('nav')));
+  // The way back and the heading stay: a click that has begun ends where it began, and the focus is kept.
+  document.querySelector('.case-head .steps')?.replaceWith(/** @type {Element} */ (head.querySelector('.steps')));
 }
 
 function notHere() {
@@ -151,7 +144,10 @@ function scoreLine(record, tabs) {
     tabs.find((tab) => tab.metrics?.includes(metric))?.name || 'scores';
   const order = first.metrics.map((/** @type {any} */ metric) => metric.name);
   const scores = record.document.scores
-    .filter((/** @type {any} */ { metric }) => !metric.includes('.') || metric === measureOf(metric).holder || measureOf(metric).open)
+    .filter(
+      (/** @type {any} */ { metric }) =>
+        !metric.includes('.') || measureOf(metric).open || measureOf(metric).shown?.includes(metric),
+    )
     .sort((/** @type {any} */ a, /** @type {any} */ b) => order.indexOf(a.metric) - order.indexOf(b.metric));
   return el(
     'dl',
@@ -163,7 +159,7 @@ function scoreLine(record, tabs) {
         el('dt', null, named(score.metric)),
         el(
           'dd',
-          null,
+          score.value === null ? null : { class: 'toned', css: tone(score.value) },
           el(
             'a',
             {
@@ -208,7 +204,7 @@ function tabsOf(record, lights) {
     Object.values(record.document.methods || {}).some((found) => found.difference !== null) && {
       name: 'methods',
       title: 'Plain and nuggetized',
-      body: () => methodsTable(record),
+      body: () => methodsTable(record.document.methods),
     },
     panels > 0 && { name: 'panel', title: 'Panel', body: () => panelView(record, lights) },
     { name: 'scores', title: 'Scores', size: record.document.scores.length, body: () => scoresTable(record, lights) },

@@ -8,10 +8,11 @@ const STRIP = { width: 240, bins: 34, height: 62 };
  * @param {(bin: number) => void} open what a click on a bin does; the filters do the same by keyboard
  */
 function strip(metric, open) {
-  const most = Math.max(1, ...metric.bins);
-  const wide = STRIP.width / metric.bins.length;
+  const bins = binsOf(metric);
+  const most = Math.max(1, ...bins);
+  const wide = STRIP.width / bins.length;
   const base = STRIP.bins + 4;
-  const bars = metric.bins.map((/** @type {number} */ size, /** @type {number} */ bin) => {
+  const bars = bins.map((/** @type {number} */ size, /** @type {number} */ bin) => {
     if (!size) return null;
     const tall = Math.max(1.5, (STRIP.bins * size) / most);
     return draw(
@@ -38,9 +39,19 @@ function strip(metric, open) {
   );
 }
 
+/** Records by value, in twenty bins; a served page counts them when all lines are there. @param {any} metric */
+function binsOf(metric) {
+  if (metric.bins) return metric.bins;
+  const bins = new Array(20).fill(0);
+  if (!table.complete) return bins;
+  for (const value of table.values[metric.name] || [])
+    if (typeof value === 'number') bins[Math.min(19, Math.floor(value * 20))]++;
+  return (metric.bins = bins);
+}
+
 /** @param {any} metric */
 function stripInWords(metric) {
-  const low = metric.bins.slice(0, 10).reduce((/** @type {number} */ sum, /** @type {number} */ size) => sum + size, 0);
+  const low = binsOf(metric).slice(0, 10).reduce((/** @type {number} */ sum, /** @type {number} */ size) => sum + size, 0);
   return `Distribution: ${plural(low, 'record')} below 50 %, ${plural(metric.scored - low, 'record')} from there on`;
 }
 
@@ -63,4 +74,9 @@ function whisker(mean, interval, width, y, kind = '') {
 /** A thin bar from 0 to a value, behind a number. @param {number} value */
 function thinBar(value) {
   return el('span', { class: 'bar', 'aria-hidden': 'true' }, el('span', { css: { width: `${value * 100}%` } }));
+}
+
+/** The colour of a value: one for the lower half and one for the upper, the stronger the further from the middle. @param {number} value */
+function tone(value) {
+  return { '--tone': `var(--${value < 0.5 ? 'wrong' : 'good'})`, '--share': String(Math.abs(2 * value - 1)) };
 }

@@ -16,7 +16,9 @@ function runsTable() {
       el(
         'dd',
         null,
-        el('bdi', { class: 'name' }, side.name),
+        first.root
+          ? el('a', { class: 'name', href: `${first.root}run/${side.run}/` }, foreign(side.name))
+          : el('bdi', { class: 'name' }, side.name),
         el(
           'span',
           { class: 'soft' },
@@ -24,7 +26,7 @@ function runsTable() {
             [
               side.started === null ? '' : moment(side.started),
               plural(side.records, 'record'),
-              side.judge ? `judged by ${side.judge}` : '',
+              side.judge ? `judged by ${shortJudged(side.judge.split(', '))}` : '',
             ]
               .filter(Boolean)
               .join(' \u00b7 '),
@@ -133,7 +135,7 @@ function keys(event) {
 
 refill(
   page,
-  el('header', { class: 'top' }, el('span', { class: 'wordmark' }, 'Ragstone'), lookButton()),
+  el('header', { class: 'top' }, wordmark(), lookButton()),
   comparisonView(),
 );
 addEventListener('hashchange', followAddress);

@@ -1,11 +1,12 @@
 // Elements and their texts. Whatever comes from a record becomes a text node: nothing is ever read as markup, and no
-// link leads out of the page.
+// link leads out of the page, but to other pages of the same server.
 
 /**
  * @typedef {Node | string | number | null | undefined | false | any[]} Child
  * @typedef {Record<string, any>} Attributes `on` maps events to listeners, `css` properties to values.
  */
 
+const LINK = /^(#.*|\.\/|(\.\.\/)+|(\.\/|(\.\.\/)+)(run\/\d+\/(label\/)?|compare\/\d+\/\d+\/)(#.*)?)$/;
 const SVG = 'http://www.w3.org/2000/svg';
 
 /**
@@ -36,7 +37,7 @@ function filled(element, attributes, children) {
     else if (name === 'css')
       for (const [property, given] of Object.entries(value)) element.style.setProperty(property, given);
     else if (name.startsWith('on') || name === 'style') throw new Error(`no attribute ${name}`);
-    else if (name === 'href' && !String(value).startsWith('#')) throw new Error('links stay in the page');
+    else if (name === 'href' && !LINK.test(String(value))) throw new Error('links stay in the page');
     else if (name === 'title' || name === 'aria-label') element.setAttribute(name, seen(String(value)));
     else element.setAttribute(name, value === true ? '' : String(value));
   }
@@ -109,6 +110,18 @@ function idHeading(name, attributes, id) {
     if (!head.classList.contains('whole')) more.hidden = head.scrollHeight <= head.clientHeight;
   }).observe(head);
   return [head, more];
+}
+
+/** What was said before a question, folded where it is long. @param {string | undefined} text @param {string} [where] */
+function earlierTurns(text, where = '') {
+  return text
+    ? el(
+        'details',
+        { class: 'earlier', open: text.length < 500 },
+        el('summary', null, foreign(`Earlier in the conversation${where}`)),
+        el('div', { class: 'prose', dir: 'auto' }, text),
+      )
+    : null;
 }
 
 /** Words that are read aloud and not seen. @param {string} text */

@@ -19,7 +19,7 @@ function markedResponse(texts, unit) {
   return el(
     'div',
     { class: 'prose', dir: directionOf(texts.response) },
-    pieces(texts.response, spans).map(({ text, of }) =>
+    laidOut(texts.response, spans, ({ text, of }) =>
       of.length ? el('mark', { class: 'unit-mark', dir: 'auto' }, text) : text,
     ),
   );

@@ -20,8 +20,10 @@ function groupsBody(all, open) {
   if (!first.fields.length) {
     return el('p', { class: 'empty' }, 'No field to group by; add one, e.g. topic.');
   }
-  if (!table.complete)
-    return el('p', { class: 'empty' }, `Reading\u2026 ${count(table.position.length)} of ${count(first.records)}`);
+  if (!fieldsThere()) {
+    const read = first.live ? table.whole.read : table.position.length;
+    return el('p', { class: 'empty' }, `Reading\u2026 ${count(read)} of ${count(first.records)}`);
+  }
   const whole = first.metrics.find((/** @type {any} */ metric) => metric.name === now.of);
   const { groups, alone } = groupsKept(now.by, now.of);
   const shown = all ? groups : groups.slice(0, SHOWN);
@@ -51,7 +53,7 @@ function groupsBody(all, open) {
       { class: 'note' },
       'Means with 95 % intervals; the line is the mean of all.',
       shown.some((group) => group.below) ? ' Marked: the whole interval lies below it.' : null,
-      alone ? ` ${plural(alone, 'record')} without this field or a value ${alone === 1 ? 'is' : 'are'} left out.` : '',
+      alone ? ` ${plural(alone, 'record')} alone in ${alone === 1 ? 'its' : 'their'} group, or without a value, left out.` : '',
     ),
     groups.length > shown.length
       ? el('button', { class: 'quiet', on: { click: open } }, `Show all ${count(groups.length)} groups`)
@@ -97,6 +99,7 @@ function groupsOf(field, metric) {
     else values.set(name, [value]);
   });
   const mean = first.metrics.find((/** @type {any} */ one) => one.name === metric)?.mean ?? 0;
+  for (const [name, of] of values) if (of.length < 2 && values.delete(name)) alone++;
   const groups = [...values].map(([name, of]) => {
     const found = meanInterval(of);
     return { name, ...found, below: found.known && found.high < mean };

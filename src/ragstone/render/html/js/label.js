@@ -65,7 +65,7 @@ function spokenLabel(label) {
 function drawFrame() {
   refill(
     page,
-    el('header', { class: 'top' }, el('span', { class: 'wordmark' }, 'Ragstone'), progressWords, tools, lookButton()),
+    el('header', { class: 'top' }, wordmark(), progressWords, tools, lookButton()),
     progress,
     body,
     status,
@@ -126,7 +126,9 @@ function showStart() {
         name,
         el('button', { class: 'primary', id: 'start' }, labels.last() === null ? 'Start' : 'Continue'),
       ),
-      el('p', { class: 'note' }, 'The name goes into each label. Labels stay in this browser until you export them.'),
+      el('p', { class: 'note' }, first.root
+          ? `The name goes into each label. Labels are kept beside the store, in ${first.file}.`
+          : 'The name goes into each label. Labels stay in this browser until you export them.'),
       keysList(),
     ),
   );
@@ -134,10 +136,16 @@ function showStart() {
 }
 
 /** @param {string} annotator */
-function start(annotator) {
+async function start(annotator) {
+  labels.known = false;
   labels.open(annotator);
   tools.hidden = false;
   say('');
+  if (first.root) {
+    await labels.fetched();
+    labels.known = true;
+    labels.send();
+  }
   const next = labels.next(0);
   if (next === undefined) showEnd();
   else show(next);

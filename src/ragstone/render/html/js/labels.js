@@ -38,6 +38,10 @@ class Labels {
     this.unkept = '';
     /** @type {Map<number, string | null>} */
     this.current = new Map();
+    /** The server is told only once it was asked what it has, so that nothing there is lost. */
+    this.known = false;
+    this.changed = false;
+    this.sending = false;
   }
 
   /** The name under which the browser keeps the labels. */
@@ -85,10 +89,39 @@ class Labels {
 
   save() {
     this.unkept = '';
+    if (first.root) this.send();
     this.stored(() => {
       localStorage.setItem(this.key, JSON.stringify({ given: this.given, spent: this.spent }));
       localStorage.setItem(KEPT_AS, this.annotator);
     });
+  }
+
+  /** Where the server of this page keeps the labels. */
+  get place() {
+    return `data/labels-${encodeURIComponent(this.annotator)}`;
+  }
+
+  /** What the server has of this annotator, beside what is here. Says what came of it. */
+  async fetched() {
+    const answer = await fetch(this.place).catch(() => null);
+    const text = answer?.ok ? await answer.text() : '';
+    return text ? this.take(text) : '';
+  }
+
+  /** Have the server keep all labels; one request at a time, the last one with what there is then. */
+  async send() {
+    this.changed = true;
+    if (this.sending || !this.known) return;
+    this.sending = true;
+    while (this.changed) {
+      this.changed = false;
+      const answer = await fetch(this.place, { method: 'PUT', body: this.lines() }).catch(() => null);
+      if (!answer?.ok) {
+        this.unkept = 'The server does not keep your labels; is ragstone view still running? Export before you leave.';
+        say('');
+      }
+    }
+    this.sending = false;
   }
 
   /** What the browser's storage gives; null where it is forbidden, full or damaged. @param {() => any} ask */

@@ -8,7 +8,7 @@ function topBar() {
     'header',
     { class: 'top' },
     el('button', { class: 'skip', on: { click: showRecords } }, 'Skip to the records'),
-    el('span', { class: 'wordmark' }, 'Ragstone'),
+    wordmark(),
     lookButton(),
   );
 }
@@ -24,6 +24,7 @@ function drawOverview() {
     first.records ? whereItHurts() : null,
     agreementSection(first.agreement),
     worstForPaper(),
+    methodsBlock(),
     missingBlock(showRecords),
   );
   drawRecords();
@@ -32,11 +33,13 @@ function drawOverview() {
   if (!overview.isConnected) refill(page, topBar(), overview);
 }
 
+/** Groups and the scatter; something hurts where the whole interval of a group lies below the mean. */
 function whereItHurts() {
+  const { groups } = first.fields.length && fieldsThere() ? groupsKept(now.by, now.of) : { groups: [] };
   return el(
     'section',
-    { class: 'hurts', 'aria-labelledby': 'hurts' },
-    el('h2', { id: 'hurts' }, 'Where it hurts'),
+    { class: groups.length ? 'hurts' : 'hurts screen', 'aria-labelledby': 'hurts' },
+    el('h2', { id: 'hurts' }, groups.some((group) => group.below) ? 'Where it hurts' : 'Groups and metrics'),
     el('div', { class: 'pair' }, first.fields.length ? [groupsView(), scatterView()] : [scatterView(), groupsView()]),
   );
 }
@@ -155,7 +158,5 @@ function keys(event) {
 addEventListener('hashchange', render);
 addEventListener('keydown', keys);
 render();
-readRows(() => {
-  came();
-  if (table.complete) performance.mark('rows');
-}).catch(failed);
+linesThere.then(() => performance.mark('rows'));
+readRows(came).catch(failed);

@@ -11,6 +11,9 @@
 
 const RESPONSE = 'response';
 
+/** @type {Record<string, string>} what texts are called that are no passages and hold evidence */
+const TEXTS = { response: 'the response', reference: 'the reference' };
+
 /** Units that are whole texts: they are not underlined. */
 const WHOLE = ['response', 'passage'];
 
@@ -84,7 +87,10 @@ class Case {
       const quotes = rows[place] ? this.supports(score, rows[place].support) : verdict.evidence || [];
       const held = quotes.filter(
         (/** @type {Quote} */ quote) =>
-          quote.passage === RESPONSE && quote.start !== undefined && !this.contexts.has(RESPONSE),
+          kindOf(verdict) !== 'no' &&
+          quote.passage === RESPONSE &&
+          quote.start !== undefined &&
+          !this.contexts.has(RESPONSE),
       );
       const spans = held.length
         ? held
@@ -117,14 +123,14 @@ class Case {
   /** The words of a quote: the passage's where they were found there. @param {Quote} quote */
   wordsOf(quote) {
     if (quote.start === undefined) return quote.text || '';
-    const text = this.contexts.get(quote.passage)?.text ?? (quote.passage === RESPONSE ? this.document.response : '');
+    const text = this.contexts.get(quote.passage)?.text ?? (quote.passage in TEXTS ? this.document[quote.passage] : '');
     return stretch(text || '', quote.start, quote.end ?? quote.start);
   }
 
   /** How a passage is called: by its rank. @param {string} id */
   called(id) {
     const found = this.contexts.get(id);
-    return found ? `passage ${found.rank}` : id === RESPONSE ? 'the response' : 'no passage';
+    return found ? `passage ${found.rank}` : TEXTS[id] || 'no passage';
   }
 }
 
@@ -155,15 +161,16 @@ function stretch(text, start, end) {
  * @template T
  * @param {string} text
  * @param {{start: number, end: number, of: T}[]} spans in characters
+ * @param {number[]} [more] places of the string at which to cut too
  * @returns {{text: string, of: T[]}[]}
  */
-function pieces(text, spans) {
+function pieces(text, spans, more = []) {
   const place = placer(text);
   const placed = spans
     .map(({ start, end, of }) => ({ start: place(start), end: place(end), of }))
     .filter((span) => span.start < span.end)
     .sort((a, b) => a.start - b.start);
-  const cuts = [...new Set([0, text.length, ...placed.flatMap((span) => [span.start, span.end])])].sort(
+  const cuts = [...new Set([0, text.length, ...more, ...placed.flatMap((span) => [span.start, span.end])])].sort(
     (a, b) => a - b,
   );
   const found = [];
@@ -177,6 +184,78 @@ function pieces(text, spans) {
     found.push({ text: text.slice(start, cuts[number + 1]), of: open.map((span) => span.of) });
   }
   return found;
+}
+
+const RULE = /^ *\|?(?: *:?-+:? *\|)+(?: *:?-+:? *)?$/;
+
+/**
+ * The Markdown tables of a text: where each begins and ends, and its rows of cells, the first of them its head.
+ * @param {string} text
+ */
+function tablesIn(text) {
+  /** @type {{start: number, end: number, rows: {start: number, end: number}[][]}[]} */
+  const found = [];
+  let at = 0;
+  const lines = text.split('\n').map((line) => ({ line, start: at, end: (at += line.length + 1) - 1 }));
+  for (let number = 1; number < lines.length; number++) {
+    if (!lines[number].line.includes('|') || !RULE.test(lines[number].line) || !lines[number - 1].line.includes('|')) continue;
+    let last = number;
+    while (lines[last + 1]?.line.includes('|')) last++;
+    const rows = [lines[number - 1], ...lines.slice(number + 1, last + 1)].map(({ line, start }) => {
+      const from = /^\s*\|?/.exec(line)?.[0].length ?? 0;
+      return [...line.slice(from).matchAll(/(?:\\\||[^|])+/g)]
+        .map((cell) => ({ start: start + from + cell.index, end: start + from + cell.index + cell[0].length }))
+        .filter((cell, place, all) => place < all.length - 1 || text.slice(cell.start, cell.end).trim());
+    });
+    let { start } = lines[number - 1],
+      { end } = lines[last];
+    while (text[start - 1] === '\n') start--; // the table stands alone without them
+    while (text[end] === '\n') end++;
+    found.push({ start, end, rows });
+    number = last;
+  }
+  return found;
+}
+
+/** @param {ReturnType<typeof tablesIn>} tables */
+function cutsOf(tables) {
+  return tables.flatMap(({ start, end, rows }) => [start, end, ...rows.flat().flatMap((cell) => [cell.start, cell.end])]);
+}
+
+/**
+ * A text with what covers its pieces, where its Markdown tables are tables. Nothing else of it is read as markup.
+ * @template T
+ * @param {string} text
+ * @param {{start: number, end: number, of: T}[]} spans in characters
+ * @param {(piece: {text: string, of: T[]}, before: {text: string, of: T[]} | null) => Child | Child[]} drawn
+ * @returns {Child[]}
+ */
+function laidOut(text, spans, drawn) {
+  const tables = tablesIn(text);
+  const all = pieces(text, spans, cutsOf(tables));
+  let at = 0;
+  const placed = all.map((piece) => ({ piece, start: at, end: (at += piece.text.length) }));
+  /** @type {{text: string, of: T[]} | null} */
+  let before = null;
+  const places = new Map(placed.map((one, place) => [one.start, place]));
+  const between = (/** @type {number} */ start, /** @type {number} */ end) => {
+    const found = [];
+    for (let place = places.get(start) ?? all.length; placed[place]?.end <= end; place++) {
+      found.push(drawn(all[place], before));
+      before = all[place];
+    }
+    return found;
+  };
+  const shown = [];
+  let from = 0;
+  for (const { start, end, rows } of tables) {
+    const lines = rows.map((row, number) =>
+      el('tr', null, row.map((cell) => el(number ? 'td' : 'th', null, between(cell.start, cell.end)))),
+    );
+    shown.push(between(from, start), el('table', { class: 'plain drawn-table' }, el('tbody', null, lines)));
+    from = end;
+  }
+  return [...shown, between(from, text.length)];
 }
 
 /** @type {Map<number, Set<string>>} the units that a click keeps lit, by their record's place: tabs come and go */

@@ -116,6 +116,9 @@ function movedRecord(one, metric) {
         el('b', { class: one.second < one.first ? 'wrong' : null }, `${inPoints(one.second - one.first)} points`),
       ),
     ),
+    one.histories.map((/** @type {string} */ turns, /** @type {number} */ place) =>
+      earlierTurns(turns, one.histories.length > 1 ? `, in ${first.sides[place].label}` : ''),
+    ),
     el(
       'p',
       { class: 'prose question', dir: 'auto' },
@@ -165,7 +168,7 @@ function responseOf(title, text, marks) {
               role: 'group',
               'aria-label': title,
             },
-            pieces(text, spans).map(({ text: piece, of }) => {
+            laidOut(text, spans, ({ text: piece, of }) => {
               if (!of.length) return piece;
               const [{ kind, word }] = tally(of);
               return el('span', { class: `mark ${kind}`, dir: 'auto', title: word }, piece, unseen(` [${word}] `));
@@ -270,6 +273,11 @@ function sourceOf(metric) {
 /** Where the rest of a record stands. @param {any} one */
 function showCommand(one) {
   const side = first.sides[1];
+  if (first.root)
+    return first.sides.map((/** @type {any} */ side, /** @type {number} */ place) => [
+      place ? ', in ' : 'the record in ',
+      el('a', { href: `${first.root}run/${side.run}/#record=${one.positions[place]}` }, foreign(side.label)),
+    ]);
   return side.run
     ? ['all of it: ', el('code', null, command(`ragstone show ${side.run} '#${one.positions[1]}'`, side.store))]
     : null;

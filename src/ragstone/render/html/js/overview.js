@@ -44,7 +44,7 @@ function titleBlock() {
   const about = [
     moment(first.started),
     plural(first.records, 'record'),
-    `judged by ${first.judge}`,
+    `judged by ${shortJudged(first.judge.split(', '))}`,
     `run ${first.run}`,
   ];
   return el(
@@ -91,7 +91,7 @@ function notice() {
     { class: 'notice' },
     el('strong', null, why),
     ` The figures are of the ${plural(first.records, 'record')} that have a result. `,
-    'The same command goes on where it ended, and pays for nothing twice.',
+    'Run the same command to resume; stored replies are not paid for again.',
   );
 }
 
@@ -163,7 +163,10 @@ function coverage(metric, toRecords) {
   if (metric.low !== null && points(metric.low, metric.scored) !== points(metric.high, metric.scored)) {
     parts.push([`could be ${between(metric.low, metric.high, metric.scored)}${NBSP}% counting unjudged units`]);
   }
-  if (metric.outcomes) parts.push([`${count(metric.outcomes.PASSED || 0)} passed`]);
+  if (metric.outcomes) {
+    const least = metric.threshold === null ? '' : ` (min ${percent(metric.threshold)})`;
+    parts.push([`${count(metric.outcomes.PASSED || 0)} passed${least}`]);
+  }
   if (metric.repeats && metric.repeats.flip_rate !== null)
     parts.push([`${percent(metric.repeats.flip_rate, metric.repeats.units)} of verdicts flip when asked again`]);
   return parts.flatMap((part, place) => (place ? [' \u00b7 ', ...part] : part));
@@ -195,7 +198,61 @@ function factsBlock() {
     );
     before = fact.label;
   }
-  return el('aside', { class: 'facts', 'aria-label': 'Who judged, and what it cost' }, el('dl', null, rows));
+  return el(
+    'aside',
+    { class: 'facts', 'aria-label': 'Who judged, and what it cost' },
+    el('dl', null, rows, labelFacts()),
+    stepsChart(),
+  );
+}
+
+/** Who labelled in the served pages, and where to. */
+function labelFacts() {
+  if (!first.labels) return null;
+  return [
+    el('dt', null, 'Labels'),
+    first.labels.map((/** @type {any} */ one) =>
+      el(
+        'dd',
+        null,
+        foreign(`${count(one.labels)} by ${one.annotator || 'no name'}`),
+        el('span', { class: 'note' }, foreign(command(`ragstone agree ${first.run} ${one.file}`, first.store))),
+      ),
+    ),
+    el('dd', { class: 'screen' }, el('a', { href: `${first.root}run/${first.run}/label/` }, 'Label a sample')),
+  ];
+}
+
+/** Cost and time of a call by step: two bars each, on the scale of the largest. */
+function stepsChart() {
+  const judges = shortJudges([...new Set(first.steps.map((/** @type {any} */ one) => one.judge))]);
+  const steps = first.steps.map((/** @type {any} */ one) => ({
+    ...one,
+    each: one.calls && one.seconds !== undefined ? one.seconds / one.calls : null,
+  }));
+  if (!steps.length) return null;
+  const bar = (/** @type {string} */ of, /** @type {number | null} */ value, /** @type {string} */ said) =>
+    el('td', { class: 'number' }, said, thinBar((value || 0) / Math.max(1e-9, ...steps.map((/** @type {any} */ one) => one[of] || 0))));
+  const paid = steps.some((/** @type {any} */ one) => one.dollars);
+  return el(
+    'table',
+    { class: 'plain by-step' },
+    el('caption', null, 'By step'),
+    tableHead(['Step', paid ? 'Cost' : 'Calls', 'Time a call'].map((title, place) => el('th', { scope: 'col', class: place ? 'number' : null }, title))),
+    el(
+      'tbody',
+      null,
+      steps.map((/** @type {any} */ one) =>
+        el(
+          'tr',
+          null,
+          el('th', { scope: 'row' }, one.step.replaceAll('_', ' '), el('span', { class: 'note' }, foreign(judges[one.judge]))),
+          paid ? bar('dollars', one.dollars, dollars(one.dollars)) : bar('calls', one.calls, count(one.calls)),
+          bar('each', one.each, one.each === null ? DASH : one.each < 1 ? `${Math.round(1000 * one.each)}${NBSP}ms` : `${one.each.toFixed(1)}${NBSP}s`),
+        ),
+      ),
+    ),
+  );
 }
 
 /** All metrics in a table, where there are more than there are cards. @param {() => void} toRecords */
@@ -256,6 +313,18 @@ function everyMetric(toRecords) {
         el('tbody', null, rows),
       ),
     ),
+  );
+}
+
+/** The plain and the nuggetized triad, where the run has both. */
+function methodsBlock() {
+  const methods = first.methods || {};
+  if (Object.values(methods).every((/** @type {any} */ found) => found.difference === null)) return null;
+  return el(
+    'section',
+    { class: 'every', 'aria-labelledby': 'methods' },
+    el('h2', { id: 'methods' }, 'Plain, and nugget by nugget'),
+    methodsTable(methods),
   );
 }
 

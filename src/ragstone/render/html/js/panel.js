@@ -14,6 +14,7 @@ function panelView(record, lights) {
     const judges = [
       ...new Set(entries.flatMap((entry) => entry.verdict.members.map((/** @type {any} */ member) => member.judge))),
     ];
+    const short = shortJudges(judges);
     const ordered = [...entries].sort((a, b) => Number(disagree(b)) - Number(disagree(a)));
     const apart = entries.filter(disagree).length;
     return el(
@@ -35,7 +36,7 @@ function panelView(record, lights) {
           { class: 'units judges' },
           tableHead(
             el('th', { scope: 'col' }, 'Unit'),
-            judges.map((judge) => el('th', { scope: 'col' }, foreign(judge))),
+            judges.map((judge) => el('th', { scope: 'col', title: judge }, foreign(short[judge]))),
             el('th', { scope: 'col' }, 'Panel'),
           ),
           el(

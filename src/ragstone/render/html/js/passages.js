@@ -11,7 +11,7 @@ function responseText(record, layer, lights) {
   return el(
     'div',
     { class: 'prose', dir: directionOf(text) },
-    pieces(text, spans).map(({ text: piece, of }) => {
+    laidOut(text, spans, ({ text: piece, of }) => {
       if (!of.length) return piece;
       const [{ kind, word }] = tally(of);
       const title = of.length > 1 ? summed(of) : word;
@@ -93,15 +93,13 @@ function passagesView(record, layer, lights) {
       el(
         'div',
         { class: 'prose', dir: directionOf(context.text) },
-        pieces(context.text, [...spans, ...states]).map((piece, place, all) =>
-          passagePiece(piece, all[place - 1], lights),
-        ),
+        laidOut(context.text, [...spans, ...states], (piece, before) => passagePiece(piece, before, lights)),
       ),
     );
   });
 }
 
-/** @param {{text: string, of: any[]}} piece @param {{of: any[]} | undefined} before @param {Lights} lights */
+/** @param {{text: string, of: any[]}} piece @param {{of: any[]} | null} before @param {Lights} lights */
 function passagePiece(piece, before, lights) {
   const entries = piece.of.filter((one) => one.verdict);
   const row = piece.of.find((one) => !one.verdict);

@@ -30,7 +30,10 @@ refill(recordsBox, el('h2', { id: 'records-title', tabindex: '-1' }, 'Records'),
 function drawRecords() {
   if (document.activeElement !== search) search.value = now.q;
   if (!recordsBox.querySelector('.filters')) chosen.before(filterBar());
-  /** @type {HTMLSelectElement} */ (recordsBox.querySelector('#choose-status')).value = now.status;
+  for (const [name, value] of Object.entries({ status: now.status, verdict: now.verdict, of: now.judged })) {
+    const select = /** @type {HTMLSelectElement | null} */ (recordsBox.querySelector(`#choose-${name}`));
+    if (select) select.value = value;
+  }
   refill(chosen, chips());
   const lines = matching(now);
   const pages = Math.max(1, Math.ceil(lines.length / PAGE));
@@ -40,6 +43,9 @@ function drawRecords() {
   const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.record;
   refill(recordsBody, lines.length ? recordTable(shown) : noneFound(), lines.length > PAGE ? pager(page, pages) : null);
   if (focused) focusRow(focused);
+  readLines(shown)
+    .then((came) => came && !now.record && drawRecords())
+    .catch(failed);
 }
 
 /** @param {number | string} position of a record */
@@ -53,6 +59,7 @@ function filterBar() {
     'div',
     { class: 'filters' },
     el('label', { class: 'choice search' }, el('span', null, 'Search'), search),
+    ...verdictChoices(),
     statusChoice(),
     rangeForm(),
   );
@@ -61,7 +68,12 @@ function filterBar() {
 /** @param {number} number */
 function saidOf(number) {
   const all = table.position.length;
-  const coming = table.complete ? '' : ` \u00b7 reading, ${count(all)} of ${count(first.records)} so far`;
+  const half = first.live && !table.whole.complete && (now.verdict || now.judged || now.field);
+  const coming = table.complete
+    ? half
+      ? ` \u00b7 reading, ${count(table.whole.read)} of ${count(all)} so far`
+      : ''
+    : ` \u00b7 reading, ${count(all)} of ${count(first.records)} so far`;
   const kept =
     first.records > all && table.complete
       ? ` The ${count(all)} lowest of ${plural(first.records, 'record')} are in this file.`
@@ -77,10 +89,14 @@ function saidOf(number) {
 
 /** How much a search has gone through, where that is not all. @param {number} all */
 function searching(all) {
-  if (!now.q || table.whole.read === all) return '';
-  return table.whole.complete
-    ? ` \u00b7 of ${plural(all - table.whole.read, 'record')} only the beginnings could be searched`
-    : ` \u00b7 reading whole texts, ${count(table.whole.read)} of ${count(all)} so far`;
+  if (!now.q) return '';
+  const { q, read: found } = table.found;
+  if (first.live && (q !== now.q || (found >= 0 && found < table.whole.read))) return ' \u00b7 reading texts';
+  const read = first.live ? Math.max(0, found) : table.whole.read;
+  if (read === all) return '';
+  return table.whole.complete || found < 0
+    ? ` \u00b7 of ${plural(all - read, 'record')} ${first.live ? 'no text' : 'only the beginnings'} could be searched`
+    : ` \u00b7 reading whole texts, ${count(read)} of ${count(all)} so far`;
 }
 
 function statusChoice() {
@@ -98,6 +114,19 @@ function statusChoice() {
     now.status,
     (status) => slide({ status, page: 1 }),
   );
+}
+
+/** A kind of verdict that a record has, of any metric or of one. */
+function verdictChoices() {
+  const names = first.metrics
+    .filter((/** @type {any} */ one) => one.units?.asked && measureOf(one.name).holder === one.name)
+    .map((/** @type {any} */ one) => [one.name, named(one.name)]);
+  if (!names.length) return [];
+  const kinds = Object.entries(VERDICTS).filter(([kind]) => kind !== 'apart' || first.panel);
+  return [
+    choice('Verdict', [['', 'any'], ...kinds], now.verdict, (verdict) => slide({ verdict, page: 1 })),
+    choice('of', [['', 'any metric'], ...names], now.judged, (judged) => slide({ judged, page: 1 })),
+  ];
 }
 
 /** A score between two values, for those who do not draw a box. */
@@ -152,6 +181,11 @@ function chips() {
     delete ranges[metric];
     told.push([`${spoken(metric)} ${between(low, high)}${NBSP}%`, { ranges }]);
   }
+  if (now.verdict || now.judged)
+    told.push([
+      [VERDICTS[now.verdict] || 'judged', now.judged ? ` in ${spoken(now.judged)}` : ''].join(''),
+      { verdict: '', judged: '' },
+    ]);
   if (now.status) told.push([STATUS[now.status] || now.status, { status: '' }]);
   if (now.q) told.push([el('span', null, '\u201c', foreign(now.q), '\u201d'), { q: '' }]);
   if (!told.length) return null;
@@ -188,7 +222,7 @@ function noneFound() {
     { class: 'empty' },
     'No record is left by these filters. ',
     now.q
-      ? 'A search sees ids, questions, responses, references and what was judged in them, not the passages. '
+      ? 'A search sees ids, questions, responses, references, passages and what was judged in them. '
       : null,
     el('a', { href: address(CLEAR) }, 'Clear them'),
     ' to see all.',
@@ -252,6 +286,7 @@ function recordRow(line, names, entry) {
   const position = table.position[line];
   const elsewhere = foundIn(line, wordsOf(now));
   const to = address({ record: position, tab: '' });
+  const without = table.response[line] === null ? 'no response' : '\u2026';
   return el(
     'tr',
     {
@@ -266,13 +301,13 @@ function recordRow(line, names, entry) {
     el(
       'th',
       { scope: 'row' },
-      el('a', { href: to, tabindex: -1, class: 'id' }, ends(table.id[line])),
+      el('a', { href: to, tabindex: -1, class: 'id', title: table.id[line] }, foreign(table.id[line])),
       el('span', { class: 'place' }, `#${count(position)}`),
     ),
     el(
       'td',
       { class: 'texts' },
-      foreign(table.question[line] || '\u2013', { class: 'one-line question' }),
+      foreign(table.question[line] ?? '\u2026', { class: 'one-line question' }),
       table.setAside.has(line)
         ? el(
             'span',
@@ -281,7 +316,7 @@ function recordRow(line, names, entry) {
             ': ',
             foreign(table.response[line]),
           )
-        : foreign(table.response[line] || (table.response[line] === null ? 'no response' : 'blank response'), {
+        : foreign(table.response[line] || (table.response[line] === '' ? 'blank response' : without), {
             class: table.response[line] ? 'one-line' : 'one-line soft',
           }),
       elsewhere
@@ -292,15 +327,6 @@ function recordRow(line, names, entry) {
   );
 }
 
-/** An id whose middle gives way where there is no room: the ends tell it from others. @param {string} id */
-function ends(id) {
-  const letters = [...id];
-  return [
-    foreign(letters.slice(0, -8).join(''), { class: 'start' }),
-    foreign(letters.slice(-8).join(''), { class: 'end' }),
-  ];
-}
-
 /** @param {number} line @param {string} name */
 function scoreCell(line, name) {
   const value = table.values[name]?.[line] ?? null;
@@ -308,11 +334,12 @@ function scoreCell(line, name) {
   const label = el('span', { class: 'of', 'aria-hidden': 'true' }, named(name));
   if (value === null)
     return el('td', { class: 'number without' }, label, el('span', { class: 'state' }, STATUS[status] || DASH));
+  const worst = KINDS.find((_, bit) => (table.verdicts[name]?.[line] || 0) & (1 << bit));
   return el(
     'td',
-    { class: 'number' },
+    { class: 'number toned', css: tone(value) },
     label,
-    el('span', { class: 'value' }, points(value)),
+    el('span', { class: 'value' }, worst ? verdictSign(/** @type {Kind} */ (worst), '') : null, points(value)),
     status !== 'scored' ? el('span', { class: 'state' }, STATUS[status]) : null,
     thinBar(value),
   );

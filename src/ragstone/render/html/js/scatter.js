@@ -38,11 +38,12 @@ function plot(note) {
     height = top + tall + bottom;
   const across = (/** @type {number} */ value) => left + value * size;
   const up = (/** @type {number} */ value) => top + (1 - value) * tall;
-  const { dots, without } = dotsOf(now.x, now.y);
+  const { dots, without } = dotsKept(now.x, now.y);
   const most = Math.max(1, ...dots.map((dot) => dot.lines.length));
-  const kept = filtered(now) ? new Set(matching(now)) : null;
+  const kept = filtered(now) ? new Uint8Array(table.position.length) : null;
+  if (kept) for (const line of matching(now)) kept[line] = 1;
   const marks = dots.map((dot) => {
-    const inside = !kept || dot.lines.some((line) => kept.has(line));
+    const inside = !kept || dot.lines.some((line) => kept[line]);
     return draw(
       'circle',
       {
@@ -83,6 +84,16 @@ function plot(note) {
     : '';
   refill(note, `${lost}Draw a box to keep its records; the scores can also be filtered below.`);
   return drawing;
+}
+
+/** @type {{key: string, found: any}} what was gathered last: a filter leaves the dots where they are */
+let gathered = { key: '', found: null };
+
+/** @param {string} x @param {string} y @returns {ReturnType<typeof dotsOf>} */
+function dotsKept(x, y) {
+  const key = `${x} ${y} ${table.position.length}`;
+  if (gathered.key !== key) gathered = { key, found: dotsOf(x, y) };
+  return gathered.found;
 }
 
 /** Records by their place on a fine grid. @param {string} x @param {string} y */

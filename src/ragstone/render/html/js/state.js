@@ -6,6 +6,7 @@
  * @property {string} status of any score, or set_aside
  * @property {string} field a field and its @property {string} value: records of one group
  * @property {string} below a metric that is below its highest value
+ * @property {string} verdict a kind of verdict that is given, or apart @property {string} judged metric of verdicts
  * @property {Record<string, [number, number]>} ranges metric to lowest and highest value
  * @property {string} sort a metric, position or id @property {boolean} down highest first
  * @property {number} page from 1
@@ -15,9 +16,9 @@
  * @property {string} layer metric whose verdicts are underlined; empty for that of the tab
  */
 
-const FILTERS = /** @type {const} */ (['q', 'status', 'field', 'value', 'below']);
+const FILTERS = /** @type {const} */ (['q', 'status', 'field', 'value', 'below', 'verdict', 'judged']);
 /** What takes every filter away. */
-const CLEAR = { q: '', status: '', field: '', value: '', below: '', ranges: {}, page: 1 };
+const CLEAR = { q: '', status: '', field: '', value: '', below: '', verdict: '', judged: '', ranges: {}, page: 1 };
 
 /** @returns {State} */
 function usual() {
@@ -30,6 +31,8 @@ function usual() {
     field: '',
     value: '',
     below: '',
+    verdict: '',
+    judged: '',
     ranges: {},
     sort: first.ranked || 'position',
     down: false,
@@ -57,6 +60,8 @@ function readState(fragment) {
     if (!metrics.has(state[name])) state[name] = usual()[name];
   if (!first.fields.includes(state.by)) state.by = usual().by;
   if (state.status !== 'set_aside' && !first.statuses.includes(state.status)) state.status = '';
+  if (!KINDS.includes(state.verdict)) state.verdict = '';
+  if (!metrics.has(state.judged)) state.judged = '';
   for (const text of given.getAll('in')) {
     const found = /^(.+):([0-9.]+)-([0-9.]+)$/.exec(text);
     if (found && metrics.has(found[1])) state.ranges[found[1]] = [Number(found[2]), Number(found[3])];

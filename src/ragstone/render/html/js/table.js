@@ -7,21 +7,27 @@ const byName = () => Object.create(null);
 const table = {
   /** @type {number[]} */ position: [],
   /** @type {string[]} */ id: [],
-  /** @type {string[]} */ question: [],
-  /** @type {(string | null)[]} null where a record has none */ response: [],
+  /** @type {string[]} of a served page only of lines that were shown */ question: [],
+  /** @type {(string | null)[]} null where a record has none; as questions */ response: [],
   /** @type {Set<number>} lines of records that could not be read */ setAside: new Set(),
   /** @type {Record<string, (number | null)[]>} */ values: byName(),
   /** @type {Record<string, number[]>} places in first.statuses; -1 for no score */ statuses: byName(),
+  /** @type {Record<string, number[]>} kinds of verdicts as bits, see KINDS */ verdicts: byName(),
   /** @type {Record<string, (string | null)[]>} */ fields: byName(),
+  /** @type {number[]} how many lines each block has */ sizes: [],
+  /** Blocks of which the results are read. */ read: 0,
   /** @type {Map<number, number>} a record's place in the input to its line */ lines: new Map(),
   /** @type {string[]} whole texts, where they have come */ texts: [],
   /** @type {(string | undefined)[]} what is searched, made when it is first needed */ searched: [],
   complete: false,
+  /** Of a file its whole texts, of a served run its results, which have verdicts and fields. */
   whole: { asked: false, read: 0, complete: false },
+  /** What the server found last: the records that hold the words, of so many that it had read; -1 if it gave none. */
+  found: { q: '', read: 0, places: new Set() },
 };
 
 /** Milliseconds between two drawings of what a search has found so far. */
-const PATIENCE = 250;
+const PATIENCE = 400;
 /** Letters of a text that its line shows on any screen. */
 const IN_SIGHT = 32;
 /** Letters before a word that a search found: the word itself has to be seen. */
@@ -38,15 +44,24 @@ const linesThere = new Promise((resolve) => {
 function addRows(block) {
   const before = table.position.length;
   for (const name of /** @type {const} */ (['position', 'id', 'question', 'response']))
-    append(/** @type {any} */ (table[name]), block[name]);
+    append(/** @type {any} */ (table[name]), block[name] || []);
   for (const line of block.set_aside) table.setAside.add(before + line);
-  for (const kind of /** @type {const} */ (['values', 'statuses', 'fields'])) {
-    for (const [name, column] of Object.entries(block[kind]))
-      append(/** @type {any} */ (table[kind][name] ||= []), /** @type {any} */ (column));
-  }
+  addColumns(block, before);
+  table.sizes.push(block.position.length);
   block.position.forEach((/** @type {number} */ position, /** @type {number} */ line) =>
     table.lines.set(position, before + line),
   );
+}
+
+/** @param {any} block @param {number} before how many lines there were */
+function addColumns(block, before) {
+  for (const kind of /** @type {const} */ (['values', 'statuses', 'verdicts', 'fields'])) {
+    for (const [name, more] of Object.entries(block[kind] || {})) {
+      const column = /** @type {any[]} */ (table[kind][name] ||= []);
+      while (column.length < before) column.push(0); // no verdicts of this metric so far
+      append(column, /** @type {any} */ (more));
+    }
+  }
 }
 
 /** @param {any[]} column @param {any[]} more */
@@ -54,20 +69,85 @@ function append(column, more) {
   for (const value of more) column.push(value);
 }
 
-/** Read all lines, telling of each block that has come. @param {() => void} then */
+/** Read all lines, telling now and then of those that have come. @param {() => void} then */
 async function readRows(then) {
+  let told = -PATIENCE;
   for (let number = 0; number < first.row_blocks; number++) {
     addRows(await block(`rows-${number}`));
-    table.complete = number === first.row_blocks - 1;
+    if (performance.now() - told < PATIENCE) continue;
     then();
+    told = performance.now();
   }
   table.complete = true;
   allLines();
-  if (!first.row_blocks) then();
+  then();
+  if (first.live) await readResults(then);
+}
+
+/** Read what the results of a served run say besides their scores, from where it stopped. @param {() => void} then */
+async function readResults(then) {
+  if (table.whole.asked) return;
+  table.whole.asked = true;
+  let told = performance.now();
+  try {
+    for (let number = table.read; number < table.sizes.length; number++) {
+      addColumns(await block(`more-${number}`), table.whole.read);
+      table.whole.read += table.sizes[number];
+      table.read++;
+      if (performance.now() - told < 4 * PATIENCE) continue;
+      then();
+      told = performance.now();
+    }
+  } catch (error) {
+    table.whole.asked = false; // the next search tries again
+    throw error;
+  }
+  table.whole.complete = true;
+  performance.mark('results');
+  then();
+}
+
+/** Whether the fields to group by have come. */
+function fieldsThere() {
+  return first.live ? table.whole.complete : table.complete;
+}
+
+/** Read the texts of the lines that are shown, where only the server has them. @param {number[]} lines */
+async function readLines(lines) {
+  const wanted = first.live ? lines.filter((line) => table.question[line] === undefined) : [];
+  if (!wanted.length) return false;
+  const found = await fetched(`lines-${wanted.map((line) => table.position[line])}`);
+  for (const line of wanted) table.question[line] = '';
+  for (const [position, question, response, text] of found) {
+    const line = table.lines.get(position) ?? -1;
+    table.question[line] = question;
+    table.response[line] = response;
+    table.texts[line] = text;
+    table.searched[line] = undefined;
+  }
+  return true;
+}
+
+/** Ask the server which records hold the words; again when it has read more. @param {() => void} then */
+async function askServer(then) {
+  const { q } = now;
+  if (table.found.q === q && table.found.read >= table.whole.read) return;
+  const { found, read } = await fetched(`search-${encodeURIComponent(q)}`).catch((error) => {
+    table.found = { q, read: -1, places: new Set() };
+    throw error;
+  });
+  if (q !== now.q) return;
+  table.found = { q, read, places: new Set(found) };
+  then();
 }
 
 /** Read the whole texts that a search goes through, once, telling now and then what has come. @param {() => void} then */
 async function readTexts(then) {
+  if (first.live) {
+    await linesThere;
+    await Promise.all([readResults(then), askServer(then)]);
+    return;
+  }
   if (table.whole.asked) return;
   table.whole = { asked: true, read: 0, complete: false };
   await linesThere;
@@ -99,12 +179,15 @@ function addTexts(found) {
   }
 }
 
+/** @type {{key: string, order: number[]}} all lines in the order that was wanted last: a filter leaves it as it is */
+let inOrder = { key: '', order: [] };
+
 /** The lines that a state shows, in its order. @param {State} state @returns {number[]} */
 function matching(state) {
+  const key = `${state.sort} ${state.down} ${table.position.length}`;
+  if (inOrder.key !== key) inOrder = { key, order: sorted([...table.position.keys()], state) };
   const tests = testsOf(state);
-  const found = [];
-  for (let line = 0; line < table.position.length; line++) if (tests.every((test) => test(line))) found.push(line);
-  return sorted(found, state);
+  return tests.length ? inOrder.order.filter((line) => tests.every((test) => test(line))) : inOrder.order;
 }
 
 /** @param {State} state @returns {((line: number) => boolean)[]} */
@@ -129,8 +212,15 @@ function testsOf(state) {
     const column = table.values[metric] || [];
     tests.push((line) => inside(column[line], low, high));
   }
+  if (state.verdict || state.judged) {
+    const bits = state.verdict ? 1 << KINDS.indexOf(state.verdict) : ~0;
+    const columns = state.judged ? [table.verdicts[state.judged] || []] : Object.values(table.verdicts);
+    tests.push((line) => columns.some((column) => column[line] & bits));
+  }
   const words = wordsOf(state);
-  if (words.length) tests.push((line) => words.every((word) => searched(line).includes(word)));
+  const { q, places } = table.found;
+  if (words.length && first.live) tests.push((line) => !q || places.has(table.position[line]));
+  else if (words.length) tests.push((line) => words.every((word) => searched(line).includes(word)));
   return tests;
 }
 

@@ -79,19 +79,27 @@ function traceView(record, lights) {
   });
   const box = el('div', { class: 'map' });
   const show = (/** @type {string} */ key, /** @type {Child[]} */ words) => {
-    tieLines(box, lines, squares, key, tied.get(key) || []);
+    tieLines(
+      box,
+      lines,
+      squares,
+      (tied.get(key) || []).map((other) => [key, other]),
+    );
     refill(reading, words);
   };
+  // At rest all lines are there, faintly.
   const hide = () => {
-    lines.replaceChildren();
-    for (const one of squares.values()) one.classList.remove('tied');
+    const all = detail.response.flatMap((/** @type {any} */ row) => row.support.map((/** @type {string} */ key) => [row.key, key]));
+    tieLines(box, lines, squares, all, true);
     refill(reading, restingWords());
   };
+  new ResizeObserver(hide).observe(box);
   const button = (
     /** @type {string} */ key,
     /** @type {string} */ state,
     /** @type {string} */ word,
     /** @type {string} */ text,
+    /** @type {number} */ number,
   ) => {
     const made = el(
       'button',
@@ -102,6 +110,7 @@ function traceView(record, lights) {
         'data-key': key,
       },
       square(state),
+      el('span', { class: 'number', 'aria-hidden': 'true' }, number),
     );
     const words = [el('b', null, `${word}: `), foreign(text)];
     for (const event of ['pointerenter', 'focus']) made.addEventListener(event, () => show(key, words));
@@ -113,10 +122,10 @@ function traceView(record, lights) {
     el(
       'span',
       { class: 'block' },
-      el('span', { class: 'soft number' }, record.contexts.get(passage)?.rank ?? '?'),
-      rows.map((row) => {
+      el('span', { class: 'soft number' }, record.contexts.size < 7 ? 'passage ' : null, record.contexts.get(passage)?.rank ?? '?'),
+      rows.map((row, place) => {
         const text = stretch(record.contexts.get(passage)?.text || '', row.start, row.end);
-        const made = button(row.key, stateOf(row), STATES[stateOf(row)], text);
+        const made = button(row.key, stateOf(row), STATES[stateOf(row)], text, place + 1);
         lights.join(made, [row.key], { passive: true });
         return made;
       }),
@@ -127,7 +136,7 @@ function traceView(record, lights) {
     { class: 'block' },
     detail.response.map((/** @type {any} */ row, /** @type {number} */ place) => {
       const entry = entries[place];
-      const made = button(row.key, entry.kind, entry.word, record.textOf(entry.unit));
+      const made = button(row.key, entry.kind, entry.word, record.textOf(entry.unit), place + 1);
       lights.join(made, [entry.unit.id], { passive: true });
       return made;
     }),
@@ -255,31 +264,29 @@ function standingOut(record, rows, title) {
 }
 
 /**
- * Lines from a square to those that it is tied to.
+ * Lines between squares, which are marked unless the lines are faint.
  * @param {Element} box
  * @param {Element} lines
  * @param {Map<string, Element>} squares
- * @param {string} from
- * @param {string[]} to
+ * @param {[string, string][]} pairs
+ * @param {boolean} [faint]
  */
-function tieLines(box, lines, squares, from, to) {
+function tieLines(box, lines, squares, pairs, faint = false) {
   const frame = box.getBoundingClientRect();
   const middle = (/** @type {Element} */ element) => {
-    const place = element.getBoundingClientRect();
+    const place = /** @type {Element} */ (element.firstChild).getBoundingClientRect();
     return [place.left - frame.left + place.width / 2, place.top - frame.top + place.height / 2];
   };
   filled(lines, { viewBox: `0 0 ${frame.width} ${frame.height}`, width: frame.width, height: frame.height }, []);
   lines.replaceChildren();
+  lines.classList.toggle('faint', faint);
   for (const one of squares.values()) one.classList.remove('tied');
-  const start = squares.get(from);
-  if (!start) return;
-  start.classList.add('tied');
-  const [x, y] = middle(start);
-  for (const key of to) {
-    const target = squares.get(key);
-    if (!target) continue;
-    target.classList.add('tied');
-    const [tx, ty] = middle(target);
+  for (const pair of pairs) {
+    const [start, target] = pair.map((key) => squares.get(key));
+    if (!start || !target) continue;
+    for (const one of faint ? [] : [start, target]) one.classList.add('tied');
+    const [x, y] = middle(start),
+      [tx, ty] = middle(target);
     lines.append(draw('path', { d: `M${x} ${y} C${x} ${(y + ty) / 2} ${tx} ${(y + ty) / 2} ${tx} ${ty}` }));
   }
 }

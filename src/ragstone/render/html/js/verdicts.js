@@ -60,7 +60,7 @@ function unitRow(record, entries, metrics, weighed, lights) {
       return el(
         'td',
         { class: 'given' },
-        entry ? [verdictSign(entry.kind, entry.word), scaled(entry.verdict)] : DASH,
+        entry ? [verdictSign(entry.kind, entry.word), scaled(entry.verdict), byPeople(record, entry)] : DASH,
       );
     }),
     el(
@@ -79,6 +79,19 @@ function unitRow(record, entries, metrics, weighed, lights) {
   );
   lights.join(row, [unit.id]);
   return row;
+}
+
+/** What people said of a unit in the served pages, and whether it is another label. @param {Case} record @param {any} entry */
+function byPeople(record, entry) {
+  const { task } = measureOf(entry.metric);
+  const said = (record.document.labels || []).filter(
+    (/** @type {any} */ one) => one.unit === entry.unit.id && one.task === task,
+  );
+  return said.map((/** @type {any} */ one) => {
+    const apart = one.label !== null && one.label !== entry.verdict.label;
+    const word = one.label === null ? 'cannot tell' : one.label.replaceAll('_', ' ');
+    return el('span', { class: apart ? 'people apart' : 'people' }, foreign(`${one.annotator || 'label'}: ${word}`), apart ? ' \u2260' : ' =');
+  });
 }
 
 /** The label as the judge gave it, with its number. @param {any} verdict */
@@ -148,9 +161,9 @@ function quoteLine(record, quote) {
   );
 }
 
-/** The plain triad beside the nuggetized one. @param {Case} record */
-function methodsTable(record) {
-  const rows = Object.entries(record.document.methods).map(([aspect, found]) =>
+/** The plain triad beside the nuggetized one, of a record or of a run. @param {Record<string, any>} methods */
+function methodsTable(methods) {
+  const rows = Object.entries(methods).map(([aspect, found]) =>
     el(
       'tr',
       null,

@@ -5,8 +5,20 @@
 /** @type {Kind[]} worst first: of several verdicts on one stretch, the first shows */
 const WORST_FIRST = ['no', 'partly', 'unjudged', 'yes', 'trivial'];
 
+/** What the bits of a line's verdicts say; judges of a panel may be apart. */
+const KINDS = [...WORST_FIRST, 'apart'];
+
 /** @type {Record<Kind, string>} */
 const SIGNS = { yes: '\u2713', partly: '~', no: '\u2717', unjudged: '?', trivial: '\u00b7' };
+
+/** What verdicts are filtered by, whatever a metric calls them. @type {Record<string, string>} */
+const VERDICTS = {
+  no: `${SIGNS.no} no`,
+  partly: `${SIGNS.partly} partly`,
+  unjudged: `${SIGNS.unjudged} unjudged`,
+  yes: `${SIGNS.yes} yes`,
+  apart: 'judges disagree',
+};
 
 /** @type {Record<string, string>} */
 const STATUS = {
@@ -42,7 +54,22 @@ function kindOf(verdict) {
 function wordFor(metric, verdict) {
   const { labels, open } = measureOf(metric);
   if (open && verdict.label !== null && !Object.hasOwn(labels[''], verdict.label)) return verdict.label;
-  return (labels[verdict.judge] || labels[''])[kindOf(verdict)];
+  const [own, kind] = [labels[verdict.judge] || labels[''], kindOf(verdict)];
+  return (kind === 'no' && own[verdict.label]) || own[`${kind} ${verdict.unit.split('/').at(-2)}`] || own[kind];
+}
+
+/**
+ * Judges by their models alone, `gpt-4o-mini` of `openai/gpt-4o-mini@host`; by their whole names where models are the same.
+ * @param {string[]} names @returns {Record<string, string>}
+ */
+function shortJudges(names) {
+  const short = names.map((name) => name.split('@')[0].split('/').pop() || name);
+  return Object.fromEntries(names.map((name, place) => [name, new Set(short).size < short.length ? name : short[place]]));
+}
+
+/** Judges by their short names, in a line. @param {string[]} names */
+function shortJudged(names) {
+  return Object.values(shortJudges(names)).join(', ');
 }
 
 /** The metric of a score: `name` of `name.column` and of `name (column, column)`. @param {string} score */
@@ -51,8 +78,8 @@ function metricOf(score) {
 }
 
 /**
- * What a metric says of itself: its heading, the unit of its verdicts, the task that gives them, the score that holds
- * them. @param {string} score
+ * What a metric says of itself: its heading, the unit of its verdicts, the task that gives them, the scores that stand
+ * above a record. @param {string} score
  */
 function measureOf(score) {
   const name = metricOf(score);

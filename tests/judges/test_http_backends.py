@@ -1,4 +1,4 @@
-"""The OpenAI dialect over real sockets: what is sent, what is taken, and how each failure is sorted."""
+"""Both dialects over real sockets: what is sent, what is taken, and how each failure is sorted."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 import socket
+import sys
 import tracemalloc
 import zlib
 from collections.abc import Awaitable, Callable
@@ -16,7 +17,9 @@ import pytest
 
 from ragstone.errors import BackendError
 from ragstone.judges import http
-from ragstone.judges.base import Call, Reply, Usage
+from ragstone.judges.base import Allowance, Call, Left, Prompt, Reply, Schema, Usage
+from ragstone.judges.http import HttpBackend
+from ragstone.judges.messages import MessagesBackend
 from ragstone.judges.openai import OpenAIBackend
 from ragstone.judges.spec import Spec
 from ragstone.testing import FakeServer, Scripted
@@ -26,17 +29,35 @@ VARIABLE = "RAGSTONE_TEST_KEY"
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "v", "schema": {"type": "object", "properties": {}}}}
 
 
+OPENAI = pytest.mark.parametrize("dialect", ["openai"], indirect=True)
+MESSAGES = pytest.mark.parametrize("dialect", ["messages"], indirect=True)
+spoken = "openai"
+
+
+@pytest.fixture(autouse=True, params=["openai", "messages"])
+def dialect(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every test is of both, unless it says of which."""
+    monkeypatch.setattr(sys.modules[__name__], "spoken", request.param)
+    return str(request.param)
+
+
 def call(text: str = "hello", **fields: Any) -> Call:
-    request = {"model": "m", "messages": [{"role": "user", "content": text}], **fields}
-    return Call("openai/m", "support", "p", json.dumps(request).encode())
+    request: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": text}], **fields}
+    if spoken == "messages":
+        request.setdefault("max_tokens", 99)
+        if (form := request.pop("response_format", None)) is not None:
+            request["output_config"] = {"format": {"type": "json_schema", "schema": form["json_schema"]["schema"]}}
+    return Call("a/m", "support", "p", json.dumps(request).encode())
 
 
-def backend(server: FakeServer | str, **options: Any) -> OpenAIBackend:
+def backend(server: FakeServer | str, **options: Any) -> HttpBackend:
     url = server if isinstance(server, str) else server.url
-    return OpenAIBackend(Spec("mine", base_url=url, **options))
+    if spoken == "messages":
+        options = {"provider": "anthropic", "api_key_env": "", **options}
+    return (OpenAIBackend if spoken == "openai" else MessagesBackend)(Spec("mine", base_url=url, **options))
 
 
-def run(backend: OpenAIBackend, work: Callable[[OpenAIBackend], Awaitable[Any]]) -> Any:
+def run(backend: HttpBackend, work: Callable[[HttpBackend], Awaitable[Any]]) -> Any:
     async def main() -> Any:
         try:
             await backend.open()
@@ -93,6 +114,7 @@ def test_a_trailing_slash_of_the_address_does_not_matter() -> None:
         assert ask(f"{server.url}/").text == "OK"
 
 
+@OPENAI
 def test_finish_and_usage_are_as_the_endpoint_says() -> None:
     usage = {
         "prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120,
@@ -103,6 +125,7 @@ def test_finish_and_usage_are_as_the_endpoint_says() -> None:
     assert (reply.finish, reply.usage) == ("length", Usage(100, 20, 64, 8))
 
 
+@OPENAI
 @pytest.mark.parametrize(
     "usage",
     [None, [], 7, {}, {"prompt_tokens": "9"}, {"prompt_tokens": -1}, {"prompt_tokens": True}, {"prompt_tokens": 1.5},
@@ -113,11 +136,13 @@ def test_usage_that_is_not_said_is_unknown_and_never_zero(usage: Any) -> None:
         assert ask(server).usage == Usage()
 
 
+@OPENAI
 def test_reasoning_in_its_own_field_is_kept_apart() -> None:
     with FakeServer(script=[Scripted("yes", reasoning="thought"), message(content="no", reasoning="other")]) as server:
         assert [(r.text, r.reasoning) for r in (ask(server), ask(server))] == [("yes", "thought"), ("no", "other")]
 
 
+@OPENAI
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
@@ -137,6 +162,7 @@ def test_the_text_is_what_the_answer_says_in_whatever_form(fields: dict[str, Any
         assert (ask(server).text, ask(server).text) == (text, "OK")
 
 
+@OPENAI
 def test_reasoning_of_an_odd_form_is_none() -> None:
     with FakeServer(script=[message(content="x", reasoning_content=["a"])]) as server:
         assert ask(server).reasoning == ""
@@ -144,7 +170,8 @@ def test_reasoning_of_an_odd_form_is_none() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    ["", "nonsense", "null", "[]", "{}", '{"choices": []}', '{"choices": [null]}', '{"choices": [{"message": null}]}',
+    ["", "nonsense", "null", "[]", "{}", '{"content": null}', '{"content": 7}',
+     '{"choices": []}', '{"choices": [null]}', '{"choices": [{"message": null}]}',
      '{"choices": [{"message": []}]}', '{"choices": [{"message": "x"}]}', '{"choices": {"0": 1}}',
      '{"choices": [{"text": "x"}]}', "<html>Bad gateway</html>", '{"error": {"message": "overloaded"}}', "\udcff"],
 )  # fmt: skip
@@ -155,6 +182,7 @@ def test_a_body_that_is_no_completion_is_an_error_worth_a_retry(body: str) -> No
     assert (found.retryable, found.fatal) == (True, False)
 
 
+@OPENAI
 def test_an_empty_list_of_choices_is_an_error_worth_a_retry() -> None:
     with FakeServer(rate_empty_choices=1.0) as server:
         assert error(server).retryable
@@ -169,6 +197,7 @@ def test_a_reply_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPa
         assert ask(server).text == "x"
 
 
+@OPENAI
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 def test_a_packed_reply_is_unpacked_and_never_beyond_what_is_read(
     encoding: str, monkeypatch: pytest.MonkeyPatch
@@ -217,6 +246,7 @@ def test_the_key_is_read_from_its_variable_and_sent_as_a_bearer(key: str) -> Non
         assert error(server).fatal
 
 
+@OPENAI
 def test_the_key_may_have_a_header_of_its_own(key: str) -> None:
     sent: list[bytes] = []
 
@@ -297,6 +327,7 @@ def test_a_key_that_a_good_reply_says_back_is_not_in_it(key: str, monkeypatch: p
         assert ask(server, api_key_env=key).text == "none so far"
 
 
+@OPENAI
 @pytest.mark.parametrize("said", [str, str.lower])
 def test_a_key_said_back_with_a_refused_parameter_is_shown_in_no_letters(
     said: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
@@ -314,7 +345,7 @@ def test_a_key_said_back_with_a_refused_parameter_is_shown_in_no_letters(
 def test_nothing_of_a_backend_shows_its_key(key: str) -> None:
     ready = backend("http://127.0.0.1:1/v1", api_key_env=key)
 
-    async def show(opened: OpenAIBackend) -> str:
+    async def show(opened: HttpBackend) -> str:
         return f"{opened!r} {opened}"
 
     assert SECRET not in run(ready, show)
@@ -403,7 +434,8 @@ def test_a_connection_that_is_reset_is_worth_a_retry() -> None:
     with FakeServer(rate_reset=1.0) as server:
         found = error(server)
     assert (found.retryable, found.fatal) == (True, False)
-    assert str(found) == f"mine: {server.url}/chat/completions closed the connection before it replied"
+    path = {"openai": "chat/completions", "messages": "messages"}[spoken]
+    assert str(found) == f"mine: {server.url}/{path} closed the connection before it replied"
     assert found.hint.startswith("the server was reached")
     assert found.lost, "it took the request, and may charge for it"
 
@@ -465,7 +497,7 @@ def test_the_message_of_an_error_is_found_in_every_form(body: str, said: str) ->
 
 
 def test_a_refused_temperature_is_left_out_once_for_all_calls_with_a_note() -> None:
-    async def thrice(ready: OpenAIBackend) -> list[Reply]:
+    async def thrice(ready: HttpBackend) -> list[Reply]:
         return [await ready.send(call(f"{n}", temperature=0.0)) for n in range(3)]
 
     with FakeServer(refuse_parameters=["temperature"]) as server:
@@ -474,6 +506,7 @@ def test_a_refused_temperature_is_left_out_once_for_all_calls_with_a_note() -> N
     assert {reply.notes for reply in replies} == {("temperature is not accepted by the endpoint; left out",)}
 
 
+@OPENAI
 def test_max_tokens_is_sent_under_its_newer_name_where_the_endpoint_wants_that() -> None:
     with FakeServer(refuse_parameters=["max_tokens"]) as server:
         reply = ask(server, call(max_tokens=77))
@@ -484,6 +517,7 @@ def test_max_tokens_is_sent_under_its_newer_name_where_the_endpoint_wants_that()
     assert reply.notes == ("max_tokens is not accepted by the endpoint; sent as max_completion_tokens",)
 
 
+@OPENAI
 def test_all_that_is_refused_is_left_out_one_after_the_other() -> None:
     asked = call(temperature=0, max_tokens=5, seed=1, response_format=SCHEMA)
     names = ["seed", "temperature", "max_tokens", "max_completion_tokens"]
@@ -496,21 +530,23 @@ def test_all_that_is_refused_is_left_out_one_after_the_other() -> None:
 
 
 def test_twenty_calls_in_flight_find_out_together_and_none_fails() -> None:
-    async def at_once(ready: OpenAIBackend) -> list[Reply]:
-        first = await asyncio.gather(*(ready.send(call(f"{n}", temperature=0, max_tokens=9)) for n in range(20)))
-        later = [await ready.send(call(f"later {n}", temperature=0, max_tokens=9)) for n in range(5)]
+    async def at_once(ready: HttpBackend) -> list[Reply]:
+        given = dict.fromkeys(refused, 9)
+        first = await asyncio.gather(*(ready.send(call(f"{n}", **given)) for n in range(20)))
+        later = [await ready.send(call(f"later {n}", **given)) for n in range(5)]
         return [*first, *later]
 
-    with FakeServer(refuse_parameters=["temperature", "max_tokens"], latency=0.02) as server:
+    refused = ["temperature", "max_tokens"] if spoken == "openai" else ["temperature", "top_p"]
+    with FakeServer(refuse_parameters=refused, latency=0.02) as server:
         replies = run(backend(server), at_once)
         assert server.seen[200] == 25
         assert server.seen[400] <= 40
         assert all("temperature" not in request for request in list(server.requests)[-5:])
-        refused_late = [r for r in list(server.requests)[-5:] if "max_tokens" in r]
-    assert not refused_late
+        assert not [r for r in list(server.requests)[-5:] if refused[1] in r]
     assert all(len(reply.notes) == 2 for reply in replies[20:])
 
 
+@OPENAI
 @pytest.mark.parametrize(
     "body",
     [
@@ -541,6 +577,7 @@ def test_only_a_refused_request_leaves_anything_out(status: int) -> None:
         assert server.seen == {status: 1}
 
 
+@OPENAI
 @pytest.mark.parametrize(
     ("status", "said"),
     [
@@ -560,6 +597,7 @@ def test_what_local_servers_say_of_a_request_that_is_too_long(status: int, said:
     assert (found.too_long, found.retryable, found.fatal) == (True, False, False)
 
 
+@OPENAI
 def test_a_server_that_loads_its_model_is_busy_and_not_dead() -> None:
     loading = {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}
     with FakeServer(script=[Scripted(loading, status=503), Scripted("no worker", status=503)]) as server:
@@ -569,6 +607,7 @@ def test_a_server_that_loads_its_model_is_busy_and_not_dead() -> None:
     assert (other.loading, other.busy) == (False, False)
 
 
+@OPENAI
 def test_a_context_that_is_too_small_does_not_cost_the_limit_of_the_answer() -> None:
     text = "'max_tokens' or 'max_completion_tokens' is too large: 4096. The maximum context length is 4096 tokens."
     for asked in (call(max_tokens=4096), call(max_completion_tokens=4096)):
@@ -581,3 +620,95 @@ def test_a_prompt_that_speaks_of_parameters_is_not_taken_for_a_refusal() -> None
     with FakeServer(context_limit=2) as server:
         error(server, call("temperature response_format seed", temperature=0, seed=1))
         assert server.seen == {400: 1}
+
+
+# ---- what only Messages has
+
+
+def answered(**fields: Any) -> Scripted:
+    return raw(**{"type": "message", "content": [{"type": "text", "text": "yes"}], "stop_reason": "end_turn", **fields})
+
+
+def prompt(*texts: str, **more: Any) -> Prompt:
+    roles = ("system", "user", "assistant", "user")
+    messages = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=False)]
+    settings = {"model": "m", "max_tokens": 9, "temperature": 0.0, "schema": None, "extra": {}, **more}
+    return Prompt(messages=messages, **settings)
+
+
+@MESSAGES
+def test_an_answer_is_structured_without_tools_and_all_it_says_is_read() -> None:
+    """Reasoning apart, input with its cached part, how it ended in the words of the other dialect."""
+    schema = Schema("v", b'{"type":"object"}')
+    usage = {
+        "input_tokens": 10, "cache_read_input_tokens": 200, "cache_creation_input_tokens": 30, "output_tokens": 4,
+    }  # fmt: skip
+    blocks = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    reasons = ("max_tokens", "model_context_window_exceeded", "refusal")
+    script = [answered(content=blocks, usage=usage), *(answered(stop_reason=reason, content=[]) for reason in reasons)]
+    with FakeServer(script=script) as server:
+        body = backend(server).prepare(prompt("be brief", "hello", schema=schema, extra={"top_k": 1}))
+        replies = [ask(server, Call("a/m", "support", "p", body)) for _ in script]
+        assert server.requests[0] == {
+            "model": "m", "max_tokens": 9, "system": "be brief", "messages": [{"role": "user", "content": "hello"}],
+            "temperature": 0.0, "top_k": 1,
+            "output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}},
+        }  # fmt: skip
+    assert (replies[0].text, replies[0].reasoning, replies[0].usage) == ("ab", "hm", Usage(240, 4, 200, None, 30))
+    assert [reply.finish for reply in replies] == ["stop", "length", "length", "content_filter"]
+
+
+@MESSAGES
+def test_the_part_of_a_prompt_that_others_share_is_marked_for_the_cache_and_nothing_else_is() -> None:
+    """And a repair turn after an empty reply says no blank text again, which the endpoint would refuse."""
+    ready = backend("http://127.0.0.1:1/v1")
+    assert b"cache_control" not in ready.prepare(prompt("s", "passages\nunits"))
+    turns = json.loads(ready.prepare(prompt("s", "passages\nunits", " ", "again", shared=9, room=2)))
+    assert turns["max_tokens"] == 18
+    assert turns["messages"] == [
+        {"role": "user", "content": [
+            {"type": "text", "text": "passages\n", "cache_control": {"type": "ephemeral"}},
+            {"type": "text", "text": "units"},
+        ]},
+        {"role": "user", "content": "again"},
+    ]  # fmt: skip
+    size = ready.size(json.dumps(turns).encode())
+    assert (size.texts, size.reply) == (("s", "passages\nunits", "again"), 18)
+    assert ready.size(b"[]").texts == ("[]",)
+
+
+@MESSAGES
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (Scripted("Overloaded", status=529), {"busy": True, "retryable": True, "fatal": False}),
+        (Scripted("prompt is too long: 210000 tokens > 200000 maximum", status=400), {"too_long": True}),
+        (Scripted("Your credit balance is too low to access the Anthropic API.", status=400), {"fatal": True}),
+        (Scripted("slow down", status=429, headers={"Retry-After": "7", "anthropic-ratelimit-requests-remaining": "0",
+                  "anthropic-ratelimit-requests-reset": "2020-01-01T00:00:00Z"}),
+         {"retry_after": 7.0, "allowance": Allowance(requests=Left(0, 0.0))}),
+        (answered(type="error", error={"type": "api_error", "message": "no"}), {"retryable": True, "lost": True}),
+    ],
+)  # fmt: skip
+def test_what_the_endpoint_refuses_has_its_class(answer: Scripted, told: dict[str, Any]) -> None:
+    with FakeServer(script=[answer]) as server:
+        found = error(server)
+    assert {name: getattr(found, name) for name in told} == told
+
+
+@MESSAGES
+@pytest.mark.parametrize(
+    "said",
+    [
+        "output_config.format: this model does not support structured outputs",
+        "output_config: Extra inputs are not permitted",
+        "Invalid schema: The compiled grammar is too large. Simplify your tool schemas.",
+    ],
+)
+def test_a_model_without_structured_output_is_asked_without_a_schema(said: str) -> None:
+    with FakeServer(script=[Scripted(said, status=400), "fine", "fine"]) as server:
+        assert ask(server, call(response_format=SCHEMA)).notes == (
+            "output_config is not accepted by the endpoint; left out",
+        )
+    with FakeServer(script=[Scripted(said, status=400)]) as server:
+        assert error(server, call(response_format=SCHEMA), structured="schema").fatal

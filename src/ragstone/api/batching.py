@@ -1,0 +1,379 @@
+"""A run in batches: send what is missing as one wave, collect it, until nothing is missing.
+
+A wave is a replay of the run until only missing calls remain. Promises: a batch is on disk before it is sent, and after
+a crash it is found again; a call that came back nowhere is missing, never a score; a batch that ends with no result is
+an error and is not waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+import uuid
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, cast
+
+from ragstone.api.jobs import jobs_of, settled
+from ragstone.api.loop import wait_for
+from ragstone.api.plan import Plan
+from ragstone.config import resolve, spec_as_json
+from ragstone.engine import Engine, Tally
+from ragstone.engine.budget import Amount, Budget
+from ragstone.errors import BackendError, BatchPending, BudgetReached, ConfigError, InputError
+from ragstone.judges.base import Batching, Call, Judge, Reply, reply_from_json, reply_to_json, size_of
+from ragstone.judges.catalogue import build
+from ragstone.judges.spec import Spec
+from ragstone.options import RunOptions
+from ragstone.prompts.choice import Choice
+from ragstone.questions import Task
+from ragstone.render.text import NBSP, plural
+from ragstone.store.batches import BatchCall, BatchRow, BatchStore
+from ragstone.store.database import CallRow
+
+MOST: Final = 50_000
+"""Calls of one batch."""
+LONGEST: Final = 190_000_000
+"""Bytes of one batch: 95 % of OpenAI's limit."""
+SMALL: Final = 200
+"""Calls of a wave after the first from which on it is a batch."""
+ALL: Final = 200_000
+"""Calls of one wave, of all batches: they are in memory at a time. More wait for the next wave."""
+POLL: Final = (5.0, 60.0)
+"""Seconds between two looks at batches that are waited for: at first, and at most."""
+WINDOW: Final = "usually within an hour, at the latest after 24 hours"
+
+
+async def in_waves(plan: Plan, options: RunOptions) -> None:
+    """Collect the batches of the store and send the next wave; return when the run can be finished live.
+
+    Raises BatchPending while a batch is on its way, unless ``options.wait``.
+    """
+    run = options.name or plan.source.name
+    pause = POLL[0]
+    with BatchStore(plan.spec.store) as store, store.alone():
+        while True:
+            if pending := await _collected(store, tolerant=options.wait):
+                if not options.wait or pending[0].status == "export":  # nothing but an import ends those
+                    raise _pending(pending)
+                await asyncio.sleep(pause)
+                pause = min(POLL[1], 1.5 * pause)
+                continue
+            first = not any(row.run == run for row in store.batches())
+            missing, budget = await _missing(plan, store, options)
+            if not missing or (not first and len(missing) < SMALL and options.finish != "batch"):
+                return
+            await _send(plan, store, run, missing, budget)
+            pause = POLL[0]
+            if not options.wait:
+                raise _pending(store.batches("made", "sent", "export"))
+
+
+def add_paid(plan: Plan, options: RunOptions, tally: Tally, budget: Budget) -> None:
+    """Count what batches brought for this run, which found it in the store, as paid by it."""
+    run = options.name or plan.source.name
+    judges = {judge.id: judge for judge in plan.routes.judges()}
+    with BatchStore(plan.spec.store) as store:
+        for judge, task, reply in store.paid(run):
+            if judge in judges:
+                usage = reply_from_json(reply).usage
+                tally.pay(judge, task, usage, budget.cost(judges[judge], usage))
+                tally.sent += 1
+                tally.replayed = max(0, tally.replayed - 1)
+
+
+def count_paid(plan: Plan, options: RunOptions, budget: Budget) -> None:
+    """Take from a run's budget what batches have taken already."""
+    if budget.limits:
+        with BatchStore(plan.spec.store) as store:
+            budget.settle(Amount(), _paid(plan, store, options.name or plan.source.name, budget))
+
+
+def _paid(plan: Plan, store: BatchStore, run: str, budget: Budget) -> Amount:
+    judges = {judge.id: judge for judge in plan.routes.judges()}
+    paid = Amount()
+    for judge, _, reply in store.paid(run):
+        usage = reply_from_json(reply).usage
+        dollars = budget.cost(judges[judge], usage) if judge in judges else 0.0
+        paid.add(Amount(dollars or 0.0, 1, (usage.input or 0) + (usage.output or 0)))
+    return paid
+
+
+def forget(plan: Plan, options: RunOptions) -> None:
+    """Forget the batches of a run that is done."""
+    with BatchStore(plan.spec.store) as store:
+        store.close_batches(options.name or plan.source.name)
+
+
+def _pending(rows: Sequence[BatchRow]) -> BatchPending:
+    calls = sum(row.calls for row in rows)
+    if exports := [row for row in rows if row.status == "export"]:
+        said = f"{plural(calls, 'call')} of {', '.join({row.judge for row in exports})} wait to be exported"
+        hint = "ragstone batch export FILE writes them; ragstone batch import FILE reads their results"
+        return BatchPending(said.replace(NBSP, " "), hint=hint)
+    oldest = (time.time() - min(row.made for row in rows)) / 60
+    said = f"{plural(len(rows), 'batch', 'batches')} with {plural(calls, 'call')} in progress for {oldest:.0f} min"
+    return BatchPending(said.replace(NBSP, " "), hint=f"run the same command again: {WINDOW}")
+
+
+# ---- collecting
+
+
+async def _collected(store: BatchStore, *, tolerant: bool) -> list[BatchRow]:
+    """Collect the batches that have ended; return the others. ``tolerant``: an endpoint may be away for a while."""
+    pending = store.batches("export")
+    for row in store.batches("made", "sent"):
+        try:
+            async with _opened(row) as backend:
+                if not await _ended(store, row, backend):
+                    pending.append(row)
+        except BackendError as error:
+            if not (tolerant and error.retryable):
+                raise
+            pending.append(row)
+    return pending
+
+
+@contextlib.asynccontextmanager
+async def _opened(row: BatchRow) -> AsyncGenerator[Batching, None]:
+    backend = _judge_of(row.spec).backend
+    await backend.open()
+    try:
+        yield cast("Batching", backend)
+    finally:
+        await backend.close()
+
+
+def _judge_of(spec: Mapping[str, Any]) -> Judge:
+    return build(Spec(**{**spec, "choice": Choice.from_json(spec.get("choice", {}))}))
+
+
+async def _ended(store: BatchStore, row: BatchRow, backend: Batching) -> bool:
+    """Collect a batch if it has ended."""
+    remote = row.remote
+    if remote is None:  # it was about to be sent
+        remote = await backend.find(row.tag, row.made, row.calls)
+        if not remote:
+            store.drop_batch(row.id)
+            return True
+        store.sent(row.id, remote)
+    try:
+        state = await backend.state(remote)
+    except BackendError as error:
+        if error.status != 404:
+            raise
+        store.drop_batch(row.id)
+        raise _lost(row, f"the endpoint does not know batch {remote} any more") from error
+    if not state.ended:
+        return False
+    found = collect(store, [row], _read(backend, await backend.results(state), strict=False))
+    if not found:
+        store.drop_batch(row.id)
+        raise _lost(row, f"batch {remote} ended without a result ({state.said})")
+    return True
+
+
+def _lost(row: BatchRow, said: str) -> BackendError:
+    return BackendError(f"{row.judge}: {said}", judge=row.judge, hint="the same command sends its calls again")
+
+
+def _read(backend: Batching, lines: Iterable[bytes], *, strict: bool) -> list[tuple[str, Reply | BackendError]]:
+    """Read results; a line that is none is lost, or a ValueError if ``strict``."""
+    read = []
+    for line in lines:
+        try:
+            read.append(backend.read_line(line))
+        except ValueError:
+            if strict:
+                raise
+    return read
+
+
+def collect(store: BatchStore, rows: Sequence[BatchRow], read: Sequence[tuple[str, Reply | BackendError]]) -> int:
+    """Store the results of batches and close them; return how many calls they are about."""
+    results = {key: found for key, found in read if isinstance(found, Reply) or not found.retryable}
+    known = 0
+    for row in rows:
+        calls = {call.key.hex(): call for call in store.calls_of(row.id)}
+        here = {key: found for key, found in results.items() if key in calls}
+        known += sum(key in calls for key, _ in read)
+        if rows[1:] and not here:
+            continue  # results of other batches
+        replies = [
+            CallRow(call.key, row.judge, call.task, call.maker, call.request, reply_to_json(found, call.units))
+            for key, found in here.items()
+            if isinstance(found, Reply) and (call := calls[key])
+        ]
+        failed = {calls[key].key: str(found) for key, found in here.items() if not isinstance(found, Reply)}
+        if known:
+            store.collect(row.id, replies, failed)
+    return known
+
+
+# ---- sending
+
+
+async def _missing(
+    plan: Plan, store: BatchStore, options: RunOptions
+) -> tuple[dict[bytes, tuple[Judge, Call]], Budget]:
+    """Replay the run and return the calls that a wave has to bring."""
+    plan, earlier = settled(plan, store, options)
+    failed = store.failed_calls()
+    missing: dict[bytes, tuple[Judge, Call]] = {}
+
+    def add(judge: Judge, call: Call) -> None:
+        if call.key not in failed and len(missing) < ALL:
+            missing[call.key] = judge, call
+
+    engine = Engine(plan.routes, store, plan.prices, plan.spec.engine, add)
+    async with contextlib.aclosing(engine.run(jobs_of(plan, earlier))) as results:
+        async for _ in results:
+            pass
+    return missing, engine.budget
+
+
+async def _send(
+    plan: Plan, store: BatchStore, run: str, missing: Mapping[bytes, tuple[Judge, Call]], budget: Budget
+) -> None:
+    """Send a wave, in as many batches as it takes and as the budget has room for."""
+    left = _Left(plan, store, run, budget)
+    judges = {judge.name: judge for judge, _ in missing.values()}
+    sent = 0
+    for name, judge in judges.items():
+        backend = cast("Batching", judge.backend)
+        spec = plan.spec.judges[name]
+        calls = [call for owner, call in missing.values() if owner is judge]
+        for part in split(left.within(judge, calls), backend, spec.batch_tokens):
+            rows = [BatchCall(call.key, call.task, call.maker, call.units, call.repeat, call.body) for call in part]
+            tag = f"ragstone-{uuid.uuid4().hex}"
+            there = bool(spec.preset.batch)
+            number = store.make_batch(
+                run, judge.id, spec_as_json(spec), tag, "made" if there else "export", rows
+            )  # on disk before it is sent
+            sent += len(part)
+            if there:
+                async with _opened(store.batches()[-1]) as opened:
+                    store.sent(number, await opened.submit([opened.batch_line(call) for call in part], tag))
+    if not sent:
+        raise left.reached()
+
+
+def split(calls: Iterable[Call], backend: Batching, tokens: int) -> Iterator[list[Call]]:
+    """Split calls by number and bytes; with a limit of ``tokens`` at a time only the first so many go out."""
+    part: list[Call] = []
+    size = queued = 0
+    for call in calls:
+        length = len(call.body) + 200  # a line has more than the request
+        queued += size_of(backend, call.body).at_most // 4 if tokens else 0
+        if tokens and queued > tokens and part:
+            break
+        if part and (len(part) == MOST or size + length > LONGEST):
+            yield part
+            part, size = [], 0
+        part.append(call)
+        size += length
+    if part:
+        yield part
+
+
+class _Left:
+    """What a budget has left for a wave: the worst of its calls at the price of a batch, beside what others cost."""
+
+    def __init__(self, plan: Plan, store: BatchStore, run: str, budget: Budget) -> None:
+        self._budget = budget
+        self._held = _paid(plan, store, run, budget) if budget.limits else Amount()
+
+    def within(self, judge: Judge, calls: Iterable[Call]) -> Iterator[Call]:
+        """Return the calls that it has room for, in order."""
+        rate = cast("Batching", judge.backend).rate
+        limits = self._budget.limits
+        for call in calls:
+            if limits:
+                worst = self._budget.worst(judge, call)
+                more = Amount(self._held.dollars + rate * worst.dollars, self._held.calls + 1,
+                              self._held.tokens + worst.tokens)  # fmt: skip
+                wanted = ((limits.cost, more.dollars), (limits.calls, more.calls), (limits.tokens, more.tokens))
+                if any(most is not None and value > most for most, value in wanted):
+                    return
+                self._held = more
+            yield call
+
+    def reached(self) -> BudgetReached:
+        """The budget has no room for one call."""
+        return BudgetReached(
+            "the budget has no room for the next call of a batch",
+            hint="raise --max-cost, --max-calls or --max-tokens; what batches brought is stored",
+        )
+
+
+# ---- the commands
+
+
+def list_batches(store: Path | str | None = None) -> list[BatchRow]:
+    """Return the batches of a store that no finished run has used up."""
+    with _batches(store) as found:
+        return found.batches()
+
+
+def cancel_batches(store: Path | str | None = None) -> int:
+    """Ask providers to stop all batches that are on their way; return how many there were. Exports are dropped."""
+
+    async def cancel(found: BatchStore) -> int:
+        rows = found.batches("made", "sent", "export")
+        for row in rows:
+            remote = row.remote or ""
+            if row.status != "export":
+                async with _opened(row) as backend:
+                    remote = remote or await backend.find(row.tag, row.made, row.calls)
+                    if remote:
+                        await backend.cancel(remote)
+            if not remote:
+                found.drop_batch(row.id)
+        return len(rows)
+
+    with _batches(store) as found, found.alone():
+        return wait_for(cancel(found))
+
+
+def export_batches(path: Path, store: Path | str | None = None) -> int:
+    """Write the calls that wait to be exported as a batch file and return how many; ConfigError if there are none."""
+    with _batches(store) as found:
+        rows = found.batches("export")
+        if not rows:
+            raise ConfigError(
+                "no calls wait to be exported; run with --batch and a judge whose provider has no batches"
+            )
+        count = 0
+        with path.open("wb") as file:
+            for row in rows:
+                backend = cast("Batching", _judge_of(row.spec).backend)
+                for call in found.calls_of(row.id):
+                    task = cast("Task", call.task)
+                    made = Call(row.judge, task, call.maker, call.request, call.units, call.repeat)
+                    file.write(backend.batch_line(made) + b"\n")
+                    count += 1
+        return count
+
+
+def import_batches(path: Path, store: Path | str | None = None) -> int:
+    """Read the results of exported calls; return how many there are. InputError names a line that is none."""
+    with _batches(store) as found, found.alone():
+        rows = found.batches("export")
+        if not rows:
+            raise ConfigError("no exported calls wait for results")
+        backend = cast("Batching", _judge_of(rows[0].spec).backend)
+        lines = [line for line in path.read_bytes().splitlines() if line.strip()]
+        try:
+            known = collect(found, rows, _read(backend, lines, strict=True))
+        except ValueError as error:
+            raise InputError(f"{path}: {error}") from error
+        if not known:
+            raise InputError(f"{path}: no line is about a call of this store's batches")
+        return known
+
+
+@contextlib.contextmanager
+def _batches(store: Path | str | None) -> Iterator[BatchStore]:
+    with BatchStore(resolve(RunOptions(store=store)).store) as found:
+        yield found

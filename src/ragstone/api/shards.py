@@ -1,0 +1,250 @@
+"""Shards of one run on several machines: each evaluates its records and hands in its calls; a merge replays them all.
+
+A folder that all of them reach holds ``shards.json``, which says what is sharded, and for each shard its store and
+then, last, its marker: a small file with the size and the digest of that store. Promises: a shard of another input,
+other judges or other metrics is refused; one without its marker is run again and replays what it has; the merged
+results are byte for byte those of one machine that replays the same calls.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from ragstone import __version__
+from ragstone.analysis.run import Run, find_run
+from ragstone.api.plan import Plan
+from ragstone.errors import ConfigError
+from ragstone.options import RunOptions, options_of
+from ragstone.output.shared_folder import SharedFolder
+from ragstone.records import Shard
+from ragstone.store.connection import network_mount
+from ragstone.store.database import Store
+from ragstone.store.union import unite
+
+MANIFEST: Final = "shards.json"
+_OWN: Final = frozenset(("shard", "out", "store", "workers", "report", "cases", "zstd"))
+"""Options that each shard, and the merge, may have their own way."""
+_CALLING: Final = frozenset(
+    ("concurrency", "rpm", "tpm", "max_cost", "max_calls", "max_tokens", "estimate", "refresh", "offline")
+)
+"""Options that are about sending calls, which a merge does not."""
+_UNFIT: Final = ("no_cache", "only_failed", "cases")
+"""Options that a shard cannot have: it hands in the calls that it stored."""
+
+
+class Shards:
+    """The folder of a sharded run: its manifest and what is there of each shard."""
+
+    def __init__(self, place: SharedFolder, manifest: Mapping[str, Any]) -> None:
+        self.place = place
+        self.manifest = manifest
+        self.of: int = manifest["shards"]
+        self.source: Any = tuple(manifest["source"]) if len(manifest["source"]) > 1 else manifest["source"][0]
+
+    @classmethod
+    def found(cls, address: str) -> Shards:
+        """Read the manifest of a folder; ConfigError if there is none."""
+        place = SharedFolder(address)
+        data = place.read(MANIFEST)
+        if data is None:
+            raise ConfigError(
+                f"{address}: no {MANIFEST} in it; evaluate the shards first: ragstone run FILE -o DIR --shard 1/4"
+            )
+        found = _read(data, f"{address}/{MANIFEST}")
+        if not {"shards", "source", "options"} <= found.keys():
+            raise ConfigError(f"{address}/{MANIFEST}: not written by run --shard; name another folder")
+        return cls(place, found)
+
+    def options(self) -> RunOptions:
+        """Return the options that the shards had, without those of sending calls."""
+        return RunOptions(**{name: value for name, value in self.manifest["options"].items() if name not in _CALLING})
+
+    def check(self, plan: Plan, of: int = 0) -> None:
+        """ConfigError if a plan is of another run than the shards."""
+        now = _about(plan, of or self.of)
+        different = [name for name, value in now.items() if self.manifest.get(name) != value]
+        if not different:
+            return
+        name = different[0]
+        before: Any = self.manifest.get(name, {})
+        here: Any = now[name]
+        if name == "signatures":
+            changed = [one for one in {**before, **here} if before.get(one) != here.get(one)]
+            was, now_is = (one.get(changed[0], "not evaluated") for one in (before, here))
+            said = f"{changed[0]} was {was} and is {now_is}"
+        elif name == "digest":
+            said = "the records of its input were others"
+        else:
+            said = f"{name} was {before} and is {here}"
+        raise ConfigError(f"{self.place}: holds shards of another run: {said}; name another folder with -o")
+
+    def has(self, number: int) -> bool:
+        """Return whether a shard is done."""
+        return self.place.read(_marker(number, self.of)) is not None
+
+    def unite(self, store: Path) -> None:
+        """Copy the calls of all shards to a store; ConfigError names those that are missing, and what to run."""
+        _refuse_network(store)
+        missing = [number for number in range(1, self.of + 1) if not self.has(number)]
+        if missing:
+            raise self._missing(missing)
+        with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
+            unite(store, [partial(self._fetched, number, Path(folder) / "part.db") for number in range(1, self.of + 1)])
+
+    def _fetched(self, number: int, target: Path) -> Path:
+        marker = _marker(number, self.of)
+        told = _read(self.place.read(marker) or b"{}", f"{self.place}/{marker}")
+        for old in target.parent.iterdir():
+            old.unlink()
+        if not self.place.get(_store(number, self.of), target) or _digest(target) != told.get("sha256"):
+            self.place.remove(marker)  # so that the shard is handed in again
+            raise self._missing([number])
+        return target
+
+    def _missing(self, numbers: Sequence[int]) -> ConfigError:
+        words = [*map(str, self.manifest["source"]), "-o", str(self.place)]
+        typed = shlex.join(["ragstone", "run", *words, *RunOptions(**self.manifest["options"]).words()])
+        some = f"{len(numbers)} of {self.of} shards are missing or not whole: {ranges(numbers)}"
+        return ConfigError(f"{self.place}: {some}; run: {typed} --shard {numbers[0]}/{self.of}")
+
+
+class ShardRun:
+    """One shard of a run: its plan, with a store of its own on this machine and its part of the limits."""
+
+    def __init__(self, plan: Plan, source: Any, options: RunOptions) -> None:
+        """ConfigError without ``-o``, for options that no shard can have, and for a folder of another run."""
+        assert plan.spec.shard is not None
+        self._shard: Shard = plan.spec.shard
+        if options.out is None:
+            raise ConfigError("--shard needs a folder that all shards reach; add -o DIR")
+        for name in _UNFIT:
+            if getattr(options, name):
+                raise ConfigError(f"--shard cannot be used with --{name.replace('_', '-')}")
+        place = SharedFolder(str(options.out))
+        about = {**_about(plan, self._shard.of), "source": _names(source), "options": _given(options)}
+        data = orjson.dumps({**about, "ragstone": __version__}, option=orjson.OPT_INDENT_2) + b"\n"
+        if place.read(MANIFEST) is None:
+            place.put(data, MANIFEST)
+        self._shards = Shards.found(str(options.out))
+        self._shards.check(plan, self._shard.of)
+        folder = Path(plan.spec.store).parent / "shards"
+        run = hashlib.sha256(orjson.dumps(_about(plan, self._shard.of))).hexdigest()[:8]
+        self._store = folder / f"{run}-{self._shard.number:05}-of-{self._shard.of:05}.db"
+        _refuse_network(self._store)
+        for backend in plan.routes.backends():
+            if hasattr(backend, "divide"):
+                backend.divide(self._shard.of, self._shard.of)
+        engine = replace(plan.spec.engine, limits=plan.spec.engine.limits.divided(self._shard.of))
+        self.plan = replace(plan, spec=replace(plan.spec, store=self._store, engine=engine))
+
+    def is_done(self) -> bool:
+        """Return whether the shard was handed in; else fetch what an attempt on another machine handed in, if any."""
+        done = self._shards.has(self._shard.number)
+        if not self._store.exists():
+            self._store.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            coming = self._store.with_suffix(".coming")
+            there = self._shards.place.get(_store(self._shard.number, self._shard.of), coming)
+            if there:
+                coming.replace(self._store)
+            return done and there
+        return done
+
+    def run(self) -> Run:
+        """Return the shard's run, which is done."""
+        return find_run(Store(self._store))
+
+    def hand_in(self, *, done: bool) -> None:
+        """Copy the store to the folder, and last the marker if the shard is ``done``."""
+        with tempfile.TemporaryDirectory(prefix="ragstone-") as folder, Store(self._store) as store:
+            copy = Path(folder) / "part.db"
+            store.copy_to(copy)
+            self._shards.place.put(copy, _store(self._shard.number, self._shard.of))
+            if done:
+                told = {"shard": str(self._shard), "sha256": _digest(copy), "bytes": copy.stat().st_size}
+                self._shards.place.put(orjson.dumps(told) + b"\n", _marker(self._shard.number, self._shard.of))
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Return numbers in order as text: ``3, 7-9``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
+def _about(plan: Plan, of: int) -> dict[str, Any]:
+    return {
+        "shards": of,
+        "records": plan.survey.total,
+        "digest": plan.digest,
+        "signatures": plan.signatures,
+        "repeat": plan.spec.engine.repeat,
+    }
+
+
+def _names(source: Any) -> list[str]:
+    listed = source if isinstance(source, list | tuple) else [source]
+    if not all(isinstance(one, str | Path) for one in listed) or "-" in map(str, listed):
+        raise ConfigError("--shard needs files as input, which every machine can read by the same name")
+    return [str(one) for one in listed]
+
+
+def _given(options: RunOptions) -> dict[str, Any]:
+    given = {
+        one.name: value
+        for one in options_of(RunOptions)
+        if (value := getattr(options, one.name)) not in (one.unset, None) and one.name not in _OWN
+    }
+    try:
+        kept: dict[str, Any] = orjson.loads(orjson.dumps(given, default=_text))
+    except TypeError as error:
+        raise ConfigError("--shard needs judges by name, not objects") from error
+    return kept
+
+
+def _text(value: object) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError
+
+
+def _store(number: int, of: int) -> str:
+    return f"shards/{number:05}-of-{of:05}.db"
+
+
+def _marker(number: int, of: int) -> str:
+    return f"shards/{number:05}-of-{of:05}.json"
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read(data: bytes, where: str) -> dict[str, Any]:
+    try:
+        found = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise ConfigError(f"{where}: not JSON ({error})") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _refuse_network(store: Path) -> None:
+    if mount := network_mount(store):
+        raise ConfigError(
+            f"{store}: on a network file system ({mount}), which damages a store; name a local one with --store"
+        )

@@ -1,0 +1,358 @@
+"""Share a run's records among processes of this machine: each evaluates every n-th, and this one writes the results.
+
+Promises: results come in the order of the input, and are byte for byte those of one process; a process that is killed
+is started again after the last record that it handed over, and replays the calls that it had stored; all of them end
+when this one does, however that is; what waits to be handed over is bounded, so that memory stays flat.
+
+A worker is a fresh Python, not a fork: a process with threads and open databases cannot be forked safely, and
+multiprocessing would run the caller's script again. It is sent the plan on standard input, which is open as long as it
+is to go on, and answers with frames on standard output. Both are pickled: nobody else has these pipes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import copyreg
+import os
+import pickle
+import signal
+import struct
+import sys
+import threading
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Final
+
+from ragstone import metrics
+from ragstone.api.jobs import Earlier, Share, jobs_of
+from ragstone.api.loop import run_here
+from ragstone.api.plan import Plan
+from ragstone.engine import Engine, Tally, Weighed
+from ragstone.engine.writer import Writer
+from ragstone.errors import BudgetReached, ConfigError, RagstoneError, WorkerError
+from ragstone.judges.base import is_inside, processors
+from ragstone.store.database import ResultRow, ScoreRow, Store
+
+LEAST: Final = 256
+"""Records for which a process is worth its start, unless the caller says how many there are to be."""
+DEATHS: Final = 3
+"""Times that a process may end by itself without a further result, or a further reply that the store keeps."""
+FEWER: Final = "use fewer --workers if memory is short, or --workers 1 to see the error"
+OFTEN: Final = 0.25
+"""Seconds between two tallies of a worker."""
+
+_SIZE: Final = struct.Struct("<Q")
+_BEGIN: Final = (
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from ragstone.api.workers import work; work()"
+)
+
+
+def _read_only(values: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(values)
+
+
+copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """The last frame of a worker: its share is done, or what ended it: an error's class, arguments and attributes."""
+
+    error: tuple[type[RagstoneError], tuple[Any, ...], dict[str, Any]] | None = None
+
+    def trouble(self) -> RagstoneError | None:
+        if self.error is None:
+            return None
+        kind, arguments, attributes = self.error
+        made = kind.__new__(kind, *arguments)
+        made.args = arguments
+        made.__dict__.update(attributes)
+        return made
+
+
+def processes(plan: Plan) -> int:
+    """Return how many processes the records of a plan are shared among."""
+    wanted = plan.spec.workers
+    if wanted is not None:
+        return min(wanted, max(1, plan.total))
+    computed = all(is_inside(one) and getattr(one, "threads", 1) == 1 for one in plan.routes.backends())
+    return max(1, min(processors(), plan.total // LEAST)) if computed else 1
+
+
+def shared(plan: Plan, store: Store, earlier: Earlier | None) -> Workers | None:
+    """Return the workers of a plan; None where one process does it all.
+
+    ConfigError where the caller wants several and that cannot be: a store in memory, an object that cannot be sent.
+    """
+    count = processes(plan)
+    if count == 1:
+        return None
+    trouble = ""
+    data = b""
+    if os.name != "posix":
+        trouble = "this system has no pipes for it"
+    elif store.path == ":memory:":
+        trouble = "a store in memory cannot be shared"
+    else:
+        try:
+            data = pickle.dumps((plan, 0 if earlier is None else earlier.run))
+        except (pickle.PicklingError, TypeError, AttributeError) as error:
+            trouble = f"the judge, the metrics or the input cannot be sent to another process ({error})"
+        if b"\x8c\x08__main__" in data:  # the name of a module, as pickle writes it
+            trouble = "what is defined in the script itself cannot be sent to another process; move it to a module"
+    if not trouble:
+        return Workers(plan, store, data, count)
+    if plan.spec.workers is None:
+        return None
+    raise ConfigError(f"--workers {plan.spec.workers}: {trouble}; use --workers 1")
+
+
+class Workers:
+    """The processes of one run. In the place of an engine they have results, a tally, and keep what is given."""
+
+    def __init__(self, plan: Plan, store: Store, data: bytes, count: int) -> None:
+        self.tally = Tally()
+        self.tally.limit = self._limit
+        limits = plan.spec.engine.limits
+        self.tally.budget, self.tally.most_calls, self.tally.most_tokens = limits.cost, limits.calls, limits.tokens
+        self._cascading = plan.routes.cascading()
+        self._writer = Writer(store, self._halt)
+        self._trouble: RagstoneError | None = None
+        self._workers = [
+            _Worker(Share(first, count), data, self._count, keeps=plan.spec.engine.cache != "off")
+            for first in range(1, count + 1)
+        ]
+
+    def keep(self, run: int, row: ResultRow, scores: Sequence[ScoreRow]) -> None:
+        """Queue a result for the writer."""
+        self.tally.kept += 1
+        self._writer.result(run, row, scores)
+
+    async def run(self) -> AsyncGenerator[Weighed, None]:
+        """Yield the results in the order of the input, as ``Engine.run`` does, and raise what ended the run."""
+        writing = asyncio.create_task(self._writer.write())
+        done = 0
+        ended: BaseException | None = None
+        try:
+            try:
+                await asyncio.gather(*(worker.start() for worker in self._workers))
+                while self._trouble is None and (weighed := await self._turn(done).result()) is not None:
+                    done += 1
+                    yield self._counted(weighed)
+            except (asyncio.CancelledError, RagstoneError) as error:
+                ended = error
+            # Also where one had enough: what is done is kept, and what is at an endpoint is waited for.
+            for weighed in await self._rest(done):
+                yield self._counted(weighed)
+        finally:
+            for worker in self._workers:
+                worker.kill()
+            writing.cancel()
+            await asyncio.gather(writing, *(worker.gone() for worker in self._workers), return_exceptions=True)
+            await self._writer.write_group()
+        trouble = ended or self._trouble or next(filter(None, (one.error for one in self._workers)), None)
+        if isinstance(trouble, BudgetReached):
+            trouble.add_note(f"each of {len(self._workers)} worker processes has an equal part of the limits")
+        if trouble is not None:
+            raise trouble
+
+    def _turn(self, done: int) -> _Worker:
+        return self._workers[done % len(self._workers)]
+
+    async def _rest(self, done: int) -> list[Weighed]:
+        """Return what is done when all are told to stop; of a cascade, only up to the first gap, as an engine does."""
+        for worker in self._workers:
+            worker.stop()
+        rest = {worker: await worker.rest() for worker in self._workers}
+        if not self._cascading:
+            return sorted((weighed for found in rest.values() for weighed in found), key=lambda found: found.position)
+        found: list[Weighed] = []
+        while following := rest[self._turn(done + len(found))]:
+            found.append(following.pop(0))
+        return found
+
+    def _counted(self, weighed: Weighed) -> Weighed:
+        self.tally.records += 1
+        return weighed
+
+    def _count(self) -> None:
+        self.tally.take([tally for worker in self._workers for tally in worker.tallies])
+
+    def _limit(self) -> str:
+        return ", ".join(dict.fromkeys(filter(None, (worker.tallies[-1].limit() for worker in self._workers))))
+
+    def _halt(self, error: RagstoneError) -> None:
+        self._trouble = self._trouble or error
+
+
+class _Worker:
+    """One process and its share; ``tallies`` are those of the processes that it had, the present one's last."""
+
+    def __init__(self, share: Share, data: bytes, counted: Callable[[], None], *, keeps: bool) -> None:
+        self.tallies = [Tally()]
+        self.error: RagstoneError | None = None
+        self._counted = counted
+        self._data = data
+        self._share = share
+        self._keeps = keeps
+        self._process: asyncio.subprocess.Process | None = None
+        self._deaths = 0
+        self._over = False
+
+    async def result(self) -> Weighed | None:
+        """Return its next result; None where there is none any more."""
+        while not self._over:
+            if self._process is None:
+                await self.start()
+            frame = await self._frame()
+            if isinstance(frame, Weighed):
+                self._share = replace(self._share, after=self._share.after + self._share.of)
+                self._deaths = 0
+                return frame
+            if frame is None:
+                await self._died()
+        return None
+
+    async def rest(self) -> list[Weighed]:
+        """Return what it still hands over once it was told to stop."""
+        found = []
+        while not self._over and self._process is not None and (frame := await self._frame()) is not None:
+            found += [frame] if isinstance(frame, Weighed) else []
+        return found
+
+    def stop(self) -> None:
+        """Tell it to begin nothing more."""
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def kill(self) -> None:
+        """End it at once, if it has not ended."""
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+
+    async def gone(self) -> None:
+        """Wait for its end."""
+        if self._process is not None:
+            await self._process.wait()
+
+    async def start(self) -> None:
+        """Start its process on what is left of its share."""
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", _BEGIN, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+                start_new_session=True, limit=1 << 20,  # an interrupt from the terminal is for this process alone
+            )  # fmt: skip
+        except OSError as error:
+            raise WorkerError(f"a worker process cannot be started ({error.strerror})", hint=FEWER) from error
+        assert self._process.stdin is not None
+        with contextlib.suppress(ConnectionError):  # its end is seen where its frames are read
+            self._process.stdin.writelines((pickle.dumps(sys.path), pickle.dumps(self._share), self._data))
+            await self._process.stdin.drain()
+
+    async def _frame(self) -> Any:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        try:
+            (size,) = _SIZE.unpack(await self._process.stdout.readexactly(_SIZE.size))
+            frame = pickle.loads(await self._process.stdout.readexactly(size))  # noqa: S301 - our own process
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+        if isinstance(frame, Tally):
+            self.tallies[-1] = frame
+            self._deaths = 0 if self._keeps and frame.answered else self._deaths
+            self._counted()
+        elif isinstance(frame, _Ended):
+            self._over = True
+            self.error = frame.trouble()
+        return frame
+
+    async def _died(self) -> None:
+        assert self._process is not None
+        code = await self._process.wait()
+        self._process = None
+        self._deaths += 1
+        self.tallies.append(Tally())
+        if self._deaths == DEATHS:
+            how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+            raise WorkerError(
+                f"a worker process ended by itself {DEATHS} times ({how})",
+                hint=FEWER,
+            )
+
+
+# ---- in the worker
+
+
+def work() -> None:
+    """Evaluate the share that comes on standard input, until it is done or standard input is closed."""
+    share, (plan, earlier) = pickle.load(sys.stdin.buffer), pickle.load(sys.stdin.buffer)  # noqa: S301 - our own process
+    for name in plan.spec.metrics:
+        if ":" in name:
+            metrics.asked_for(name)  # records may bring parameters for it
+    frames = os.dup(1)
+    os.dup2(2, 1)  # whatever prints in here disturbs nothing
+    with contextlib.suppress(KeyboardInterrupt, ConnectionError):
+        run_here(_work(plan, share, earlier, frames))
+
+
+async def _work(plan: Plan, share: Share, earlier: int, frames: int) -> None:
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(frames, "wb"))
+    transport.set_write_buffer_limits(0)  # what is sent has left this process
+    out = asyncio.StreamWriter(transport, protocol, None, loop)
+    task = asyncio.current_task()
+    assert task is not None
+
+    def leash() -> None:
+        os.read(0, 1)  # not through the buffer, whose lock this thread would hold at the end
+        loop.call_soon_threadsafe(task.cancel)
+
+    threading.Thread(target=leash, daemon=True).start()
+    with Store(plan.spec.store, renew=False) as store:
+        engine = Engine(plan.routes, store, plan.prices, _settings(plan, share.of))
+        ticking = loop.create_task(_tick(out, engine.tally))
+        ended = _Ended()
+        reused = Earlier(store, earlier, banked=plan.bank is not None) if earlier else None
+        try:
+            async with contextlib.aclosing(engine.run(jobs_of(plan, reused, share))) as results:
+                async for weighed in results:
+                    await _send(out, _without_verdicts(weighed))
+        except RagstoneError as error:
+            ended = _Ended((type(error), error.args, error.__dict__))
+        except asyncio.CancelledError:
+            pass  # told to stop, and has handed over what is done
+        ticking.cancel()
+        await _send(out, _told(engine.tally))
+        await _send(out, ended)
+    transport.close()
+
+
+def _settings(plan: Plan, among: int) -> Any:
+    for backend in plan.routes.backends():
+        if hasattr(backend, "divide"):
+            backend.divide(among)
+    return replace(plan.spec.engine, limits=plan.spec.engine.limits.divided(among))
+
+
+async def _send(out: asyncio.StreamWriter, frame: object) -> None:
+    data = pickle.dumps(frame, pickle.HIGHEST_PROTOCOL)
+    out.write(_SIZE.pack(len(data)) + data)
+    await out.drain()
+
+
+async def _tick(out: asyncio.StreamWriter, tally: Tally) -> None:
+    while True:
+        await asyncio.sleep(OFTEN)
+        await _send(out, _told(tally))
+
+
+def _told(tally: Tally) -> Tally:
+    return replace(tally, limit=partial(str, tally.limit()))
+
+
+def _without_verdicts(weighed: Weighed) -> Weighed:
+    return replace(weighed, taken=True, scores=tuple(replace(score, verdicts=()) for score in weighed.scores))

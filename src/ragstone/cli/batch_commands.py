@@ -1,0 +1,73 @@
+"""``ragstone batch``: what is on its way in batches, and batches without a provider that takes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from ragstone.cli.options import HELP, AsJson, StorePath, examples
+
+batch = typer.Typer(
+    help="List, cancel, export and import batches.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    context_settings=HELP,
+    epilog=examples(
+        "ragstone run traces.jsonl -j openai:gpt-5-mini --batch",
+        "ragstone batch list",
+        "ragstone batch export calls.jsonl",
+        "ragstone batch import results.jsonl",
+    ),
+)
+
+BatchFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="Batch file, one JSON object per line.")]
+
+
+@batch.command(name="list", epilog=examples("ragstone batch list"))
+def list_batches(*, store: StorePath = None, as_json: AsJson = False) -> None:
+    """List the batches of unfinished runs, as the store knows them."""
+    from ragstone import api
+    from ragstone.cli.output import answer
+    from ragstone.render.terminal.lists import batch_table
+
+    told = [
+        {name: getattr(row, name) for name in ("id", "run", "judge", "tag", "remote", "status", "made", "calls")}
+        for row in api.list_batches(store)
+    ]
+    answer(told, lambda look: batch_table(told, look), as_json=as_json)
+
+
+@batch.command(epilog=examples("ragstone batch cancel"))
+def cancel(*, store: StorePath = None, as_json: AsJson = False) -> None:
+    """Cancel all batches that are not done; run --batch collects what they have."""
+    from ragstone import api
+
+    _say(api.cancel_batches(store), "batches cancelled", as_json=as_json)
+
+
+@batch.command(epilog=examples("ragstone batch export calls.jsonl"))
+def export(file: BatchFile, *, store: StorePath = None, as_json: AsJson = False) -> None:
+    """Write the calls that run --batch left for a provider without batches."""
+    from ragstone import api
+
+    _say(api.export_batches(file, store), f"calls written to {file}", as_json=as_json)
+
+
+@batch.command(name="import", epilog=examples("ragstone batch import results.jsonl"))
+def import_results(file: BatchFile, *, store: StorePath = None, as_json: AsJson = False) -> None:
+    """Store the results of exported calls; run --batch goes on with them."""
+    from ragstone import api
+
+    _say(api.import_batches(file, store), f"results read from {file}", as_json=as_json)
+
+
+def _say(count: int, what: str, *, as_json: bool) -> None:
+    from rich.text import Text
+
+    from ragstone.cli.output import answer
+    from ragstone.render.terminal.screen import page
+    from ragstone.render.text import flat
+
+    answer({"count": count}, lambda _: page(Text(f"{count} {flat(what)}")), as_json=as_json)

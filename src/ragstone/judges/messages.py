@@ -1,0 +1,154 @@
+"""Anthropic's Messages dialect, which Amazon Bedrock's Mantle endpoint speaks too.
+
+Source: the API's reference at platform.claude.com/docs (version 2023-06-01; ``output_config.format``; prompt caching).
+
+Promises: answers are structured without tools; the part of a prompt that other calls begin with is marked for the
+provider's cache, and no other, since writing to it costs more than reading; usage counts all input, cached or not, as
+the other dialect does. No other module reads this JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, ClassVar, Final
+
+import orjson
+
+from ragstone.errors import BackendError
+from ragstone.judges.base import BatchState, Call, Prompt, Reply, Usage
+from ragstone.judges.http import RESULTS, HttpBackend, whole_number
+from ragstone.tokens import Size
+
+FINISHES: Final[Mapping[str | None, str]] = {
+    "end_turn": "stop", "stop_sequence": "stop", None: "stop", "max_tokens": "length",
+    "model_context_window_exceeded": "length", "refusal": "content_filter",
+}  # fmt: skip
+"""Its ``stop_reason``, in the words of the other dialect."""
+BATCHES: Final = "/messages/batches"
+LATE: Final = 60.0
+"""Seconds that the provider's clock may be behind this one."""
+
+
+class MessagesBackend(HttpBackend):
+    """One endpoint that speaks it."""
+
+    path = "/messages"
+    headers: ClassVar[Mapping[str, str]] = {"anthropic-version": "2023-06-01"}
+    schema = "output_config"
+    optional: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "temperature": (), "top_p": (), "top_k": (), "seed": (),
+        "output_config": ("output_format", "json_schema", "structured output", "structured outputs", "grammar"),
+    }  # fmt: skip
+
+    def prepare(self, prompt: Prompt) -> bytes:
+        """The request in the order of its fields that keys of stored calls stand on."""
+        system, *turns = prompt.messages
+        body: dict[str, Any] = {"model": prompt.model, "max_tokens": prompt.max_tokens, "system": system["content"]}
+        # It takes no blank text, as that of an empty reply which a repair turn says again.
+        body["messages"] = [turn for turn in turns if turn["content"].strip()]
+        if prompt.shared:
+            first, shared = turns[0], prompt.shared
+            parts = [{"type": "text", "text": text} for text in (first["content"][:shared], first["content"][shared:])]
+            marked = {**parts[0], "cache_control": {"type": "ephemeral"}}
+            body["messages"][0] = {**first, "content": [marked, *(part for part in parts[1:] if part["text"].strip())]}
+        if prompt.temperature is not None:
+            body["temperature"] = prompt.temperature
+        body.update(prompt.extra)
+        if isinstance(body["max_tokens"], int):
+            body["max_tokens"] *= prompt.room
+        if prompt.schema is not None:
+            form = {"type": "json_schema", "schema": orjson.Fragment(prompt.schema.json)}
+            body["output_config"] = {**body.get("output_config", {}), "format": form}
+        return memoryview(orjson.dumps(body)).tobytes()
+
+    def size(self, body: bytes) -> Size:
+        """The texts of all messages, and the longest reply that the limit allows."""
+        try:
+            request = orjson.loads(body)
+            contents = [request.get("system", ""), *(message["content"] for message in request["messages"])]
+            texts = tuple(_said(content) for content in contents)
+            limit = request["max_tokens"]
+        except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError):
+            return Size(len(body), (body.decode("utf-8", "replace"),))
+        form = request.get("output_config")
+        usable = isinstance(limit, int) and limit > 0
+        return Size(len(body), texts, len(orjson.dumps(form)) if form else 0, limit if usable else None)
+
+    def read(self, answer: Any) -> Reply:
+        """The text blocks together; thinking apart."""
+        blocks = [block for block in answer["content"] if isinstance(block, dict)]
+        if answer.get("type") == "error":
+            return Reply(str(answer.get("error")), "error")
+        thought = "".join(str(block.get("thinking") or "") for block in blocks if block.get("type") == "thinking")
+        reason = answer.get("stop_reason")
+        return Reply(_said(blocks), FINISHES.get(reason, str(reason)), thought)
+
+    def usage(self, answer: Any) -> Usage:
+        """Counts that are no whole numbers are as if they were not said."""
+        usage = answer.get("usage") if isinstance(answer, dict) else None
+        fresh, read, saved = (
+            whole_number(usage, f"{name}input_tokens") for name in ("", "cache_read_", "cache_creation_")
+        )
+        return Usage(
+            input=None if fresh is None else fresh + (read or 0) + (saved or 0),
+            output=whole_number(usage, "output_tokens"),
+            cached=read,
+            saved=saved,
+        )
+
+    # ---- batches
+
+    def batch_line(self, call: Call) -> bytes:
+        """One of the ``requests`` of a batch."""
+        return orjson.dumps({"custom_id": call.key.hex(), "params": orjson.Fragment(self.fitted(call.body))})
+
+    def read_line(self, line: bytes) -> tuple[str, Reply | BackendError]:
+        """A line of results: succeeded, errored, canceled or expired."""
+        try:
+            entry = orjson.loads(line)
+            key, result = str(entry["custom_id"]), entry["result"]
+            error = result.get("error") or {}
+            kind = error.get("error", error).get("type")
+        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as trouble:
+            raise ValueError("not a line of batch results") from trouble
+        done = result["type"] == "succeeded"
+        refused = result["type"] == "errored" and kind == "invalid_request_error"
+        return key, self.of_batch(200 if done else 400 if refused else 0, result.get("message"), error)
+
+    async def submit(self, lines: Sequence[bytes], tag: str) -> str:  # noqa: ARG002 - it keeps none
+        """One request with all of them."""
+        made = await self._told("id", "POST", BATCHES, b'{"requests":[' + b",".join(lines) + b"]}")
+        return str(made["id"])
+
+    async def find(self, tag: str, since: float, calls: int) -> str:  # noqa: ARG002 - it keeps none
+        """A batch of as many calls since then; whether it is ours, its results say."""
+        listed = (await self._told("data", "GET", f"{BATCHES}?limit=100"))["data"] or []
+        for one in listed:
+            made = datetime.fromisoformat(one["created_at"]).timestamp()
+            if made >= since - LATE and sum((one.get("request_counts") or {}).values()) == calls:
+                return str(one["id"])
+        return ""
+
+    async def state(self, remote: str) -> BatchState:
+        """Results are there once processing has ended."""
+        found = await self._told("processing_status", "GET", f"{BATCHES}/{remote}")
+        said = str(found.get("processing_status"))
+        # Asked of the same address, wherever the answer says that they are: the key goes nowhere else.
+        return BatchState(said == "ended", said, (f"{BATCHES}/{remote}/results",) if found.get("results_url") else ())
+
+    async def results(self, state: BatchState) -> Sequence[bytes]:
+        """All lines, whatever came of the calls."""
+        texts = [await self._asked("GET", place, longest=RESULTS) for place in state.places]
+        return [line for text in texts for line in text.splitlines() if line.strip()]
+
+    async def cancel(self, remote: str) -> None:
+        """It ends with what it has."""
+        await self._asked("POST", f"{BATCHES}/{remote}/cancel")
+
+
+def _said(content: Any) -> str:
+    """The text of a message, whole or in blocks."""
+    if isinstance(content, str):
+        return content
+    return "".join(str(block.get("text") or "") for block in content if block.get("type") == "text")

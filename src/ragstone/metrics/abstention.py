@@ -1,0 +1,137 @@
+"""Abstention: does a response answer where it can, with support, and abstain where it cannot?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, NamedTuple, cast
+
+from ragstone.metrics.base import Flow, Metric, ask
+from ragstone.metrics.claimset import supported_by_contexts, write_claims
+from ragstone.metrics.passages import passage_relevance
+from ragstone.metrics.words import ANSWERS, MetricWords, labels
+from ragstone.questions import ANSWERED, YES_NO, Rate, Task
+from ragstone.stats.means import mean, reaches
+from ragstone.types import NOTHING, Record, Scale, Score, Span, Status, Unit, Verdict
+
+COLUMNS: Final = ("answered_supported", "answered_unsupported", "abstained_rightly", "abstained_wrongly")
+
+
+class Placement(NamedTuple):
+    """The column that a response falls into; without one, ``failure`` is why it cannot be told, or ``empty``."""
+
+    column: str = ""
+    failure: str = ""
+    empty: str = ""
+    detail: Mapping[str, Any] = NOTHING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbstentionRates(Metric):
+    """Four rates that add up to 1: answers with and without support, abstaining rightly and though answerable.
+
+    ``support``: share of an answer's claims that the contexts support, from which on it is supported. ``level``: where
+    a record does not say whether it is answerable, the grade (0-3) of a passage from which on it is.
+    """
+
+    name: ClassVar[str] = "abstention"
+    title: ClassVar[str] = "whether a response answers with support where it can, and abstains where it cannot"
+    needs: ClassVar[tuple[str, ...]] = ("question", "response")
+    asks: ClassVar[tuple[Task, ...]] = ("claims", "support", "relevance")
+    suites: ClassVar[tuple[str, ...]] = ("abstention",)
+    columns: ClassVar[tuple[str, ...]] = COLUMNS
+    lower_is_better: ClassVar[tuple[str, ...]] = ("answered_unsupported", "abstained_wrongly")
+    calls: ClassVar[int] = 3
+    source: ClassVar[str] = "own; the four outcomes of selective question answering"
+    group: ClassVar[str] = ANSWERS
+    synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("refusal", "rejection", "noise_robustness", "negative_rejection", "unanswerable"), ""
+    )
+    rank: ClassVar[int] = 35
+    words: ClassVar[MetricWords] = MetricWords(
+        labels=labels("answers", "answers in part", "abstains", "abstains"),
+        titles={
+            "answered_supported": "responses that answer, with support in the contexts",
+            "answered_unsupported": "responses that answer without support",
+            "abstained_rightly": "responses that abstain where no answer can be given",
+            "abstained_wrongly": "responses that abstain though an answer can be given",
+        },
+    )
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({"level": 1})
+
+    support: float = 0.6
+    level: int = 2
+
+    def check(self) -> None:
+        """Refuse what cannot be meant."""
+        support = cast("object", self.support)
+        if isinstance(support, bool) or not isinstance(support, int | float) or not 0 <= support <= 1:
+            self.refuse("support", support, "a number from 0 to 1")
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of its own question."""
+        return ANSWERED
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """Ask whether it answers; then, of an answer whether it is supported, else whether there was one to give."""
+        text = record.response or ""
+        unit = Unit(f"{record.id}/abstention/1", "response", text, Span(0, len(text)))
+        (rated,) = yield from ask(Rate("relevance", (unit,), ANSWERED, question=record.question or ""))
+        (verdict,) = rated.verdicts
+        if verdict.unjudged:
+            placed = Placement(failure=verdict.failure or "no answer")
+        elif (verdict.value or 0.0) >= 0.5:  # of a panel, most of it
+            placed = yield from self._answered(record)
+        else:
+            placed = yield from self._abstained(record)
+        return tuple(self._score(record, column, placed, verdict) for column in COLUMNS)
+
+    def _answered(self, record: Record) -> Flow[Placement]:
+        """Whether enough of the claims are supported, by the questions of grounding."""
+        (claims,) = yield from write_claims(record, 400, 0)
+        if not claims.units:
+            none = "it answers and makes no claims"
+            return Placement(failure=claims.failure and f"no claims: {claims.failure}", empty=none)
+        share = 0.0
+        if record.passages:
+            (rated,) = yield from ask(supported_by_contexts(record, claims.units, YES_NO))
+            values = [one.value for one in rated.verdicts if one.value is not None]
+            if not values:
+                return Placement(failure=rated.verdicts[0].failure or "no claim was judged")
+            share = mean(values)
+        column = COLUMNS[0] if reaches(share, self.support) else COLUMNS[1]
+        return Placement(column, detail={"claims": len(claims.units), "supported": round(share, 9)})
+
+    def _abstained(self, record: Record) -> Flow[Placement]:
+        """Whether an answer could be given: the record says so, or a passage is relevant."""
+        answerable, by = record.answerable, "record"
+        if answerable is None:
+            by, answerable = "context_relevance", False
+            if record.passages:
+                (rated,) = yield from ask(passage_relevance(record))
+                answerable = any(one.raw is not None and one.raw >= self.level for one in rated.verdicts)
+                missed = [one.failure for one in rated.verdicts if one.unjudged]
+                if missed and not answerable:
+                    return Placement(failure=f"{len(missed)} of {len(rated.verdicts)} passages unjudged: {missed[0]}")
+        return Placement(COLUMNS[3 if answerable else 2], detail={"answerable": answerable, "answerable_by": by})
+
+    def _score(self, record: Record, column: str, placed: Placement, verdict: Verdict) -> Score:
+        lead = column == COLUMNS[0]
+        common: dict[str, Any] = {
+            "asked": 1, "unjudged": int(verdict.unjudged), "verdicts": (verdict,) if lead else (),
+            "verdicts_in": "" if lead else self.score_name(COLUMNS[0]), "detail": placed.detail if lead else {},
+        }  # fmt: skip
+        if not placed.column:
+            status: Status = "judge_failed" if placed.failure else "empty"
+            return self.without_value(record, status, placed.failure or placed.empty, column=column, **common)
+        value = float(column == placed.column)
+        return Score(
+            self.score_name(column), record.id, value, "scored", low=value, high=value,
+            outcome=None if column in self.lower_is_better else self.outcome(value),
+            reason=placed.column.replace("_", ", ", 1) if lead else "", **common,
+        )  # fmt: skip
+
+
+METRIC = AbstentionRates

@@ -1,0 +1,133 @@
+"""Answer correctness: F1 of the claims that the response and the reference have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
+
+from ragstone.metrics.base import Flow, ask
+from ragstone.metrics.claimset import ClaimMetric, ClaimSet, Source, write_claims
+from ragstone.metrics.twotexts import COLUMNS, OTHER, counts_in, kind, side_labels, with_f1
+from ragstone.metrics.words import MATCHES_REFERENCE, MetricWords, Sentence
+from ragstone.questions import Rate, Rated, Task
+from ragstone.segment import words_in
+from ragstone.types import REFERENCE, RESPONSE, Passage, Record, Score, Span, Unit, Verdict
+
+TITLES: Final = {
+    "f1": "F1 of the claims that response and reference have in common",
+    "precision": "share of the response's claims that the reference supports",
+    "recall": "share of the reference's claims that the response supports",
+}
+TERSE: Final = 5
+"""Words up to which a text is read after the question: "Canberra." alone states nothing."""
+POLAR: Final = re.compile(r"\W*(yes|no|true|false|да|нет|ja|nein|oui|non|sí|sim|não)\b", re.IGNORECASE)
+"""A terse text that accepts or denies what the question says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerCorrectness(ClaimMetric):
+    """F1 of claims: precision over the response's by the reference, recall over the reference's by the response.
+
+    A claim's value may be a grade; F1 is the harmonic mean of both means. Source: answer correctness in RAGAS.
+    """
+
+    name: ClassVar[str] = "answer_correctness"
+    title: ClassVar[str] = TITLES["f1"]
+    needs: ClassVar[tuple[str, ...]] = ("response", "reference")
+    asks: ClassVar[tuple[Task, ...]] = ("claims", "support")
+    suites: ClassVar[tuple[str, ...]] = ("reference",)
+    calls: ClassVar[int] = 4
+    columns: ClassVar[tuple[str, ...]] = COLUMNS
+    source: ClassVar[str] = "RAGAS, answer correctness and factual correctness"
+    group: ClassVar[str] = MATCHES_REFERENCE
+    synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(("correctness", "factual_correctness", "answer_accuracy"), "")
+    labelled: ClassVar[bool] = False
+    unit: ClassVar[str] = "compared claim"
+    rank: ClassVar[int] = 40
+    words: ClassVar[MetricWords] = MetricWords(
+        side_labels("in", "not in"), TITLES,
+        {"f1": Sentence("is the F1 of claims in response and reference", "{have} a claim not in both", "claim")},
+    )  # fmt: skip
+    found_words: ClassVar[MetricWords] = MetricWords(
+        side_labels("found in", "not found in"),
+        {
+            "f1": "F1 of claims found in the other text",
+            "precision": "share of the response's claims found in the reference",
+            "recall": "share of the reference's claims found in the response",
+        },
+        {"f1": Sentence("is the F1 of claims found in response and reference", "{have} a claim to check", "claim")},
+    )  # fmt: skip
+
+    @classmethod
+    def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:
+        """Precision stands on the claims of the response, recall on those of the reference."""
+        return counts_in(column, unit)
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """Write the claims of both texts, rate each by the other text, count."""
+        written = yield from write_claims(record, self.part_tokens, self.max_claims, tuple(OTHER))
+        claims = {source: _named(record, one, source) for source, one in zip(OTHER, written, strict=True)}
+        asked = [source for source in OTHER if claims[source].units]
+        if not asked:
+            failure = "; ".join(dict.fromkeys(one.failure for one in written if one.failure))
+            if failure:
+                return self.nothing(record, "judge_failed", f"no claims: {failure}")
+            return self.nothing(record, "empty", "response and reference make no claims")
+        answers = yield from ask(*(self._rate(record, claims[source].units, OTHER[source]) for source in asked))
+        rated = dict(zip(asked, answers, strict=True))
+        sides = {
+            source: self.claim_score(record, found, _placed(rated[source], _before(record, OTHER[source])))
+            if source in rated
+            else self.claimless(record, found, source)
+            for source, found in claims.items()
+        }
+        verdicts = tuple(verdict for side in sides.values() for verdict in side.verdicts)
+        joined = ClaimSet((), "", sum(one.duplicates for one in written), sum(one.left_out for one in written))
+        return with_f1(self, record, sides, self.rows(joined, Rated(verdicts)))
+
+    def _rate(self, record: Record, claims: tuple[Unit, ...], by: Source) -> Rate:
+        name = {"response": RESPONSE, "reference": REFERENCE}[by]
+        text = Passage(name, _before(record, by) + getattr(record, by), 1)
+        return Rate(
+            "support", claims, self.scale, question=record.question or "", passages=(text,),
+            reasons=self.include_reasoning, evidence=True, batch=self.batch,
+        )  # fmt: skip
+
+
+def _named(record: Record, claims: ClaimSet, source: Source) -> ClaimSet:
+    """The claims under the ids of this metric: those of ``context_recall`` are rated by other texts."""
+    units = (unit.called(f"{record.id}/{kind(source)}/{n}") for n, unit in enumerate(claims.units, 1))
+    return replace(claims, units=tuple(units))
+
+
+def _before(record: Record, source: Source) -> str:
+    """What a terse text is read after; empty for any other."""
+    terse = words_in(getattr(record, source)) <= TERSE
+    question = (record.question or "").strip()
+    if not terse or not question:
+        return ""
+    # As one statement, "What is the capital: Canberra", since a judge of words takes a question for no statement. But
+    # "Is it open: No" would be taken for one that it is.
+    return f"{question}\n" if POLAR.match(getattr(record, source)) else question.rstrip("?\uff1f ") + ": "
+
+
+def _placed(rated: Rated, before: str) -> Rated:
+    """The same verdicts with their quotes' places in the text alone, without what was read before it."""
+    return replace(rated, verdicts=tuple(_moved(one, len(before)) for one in rated.verdicts)) if before else rated
+
+
+def _moved(verdict: Verdict, by: int) -> Verdict:
+    quotes = []
+    for quote in verdict.evidence:
+        if quote.span is None:
+            quotes.append(quote)
+        elif quote.span.end > by:
+            start = max(quote.span.start, by)
+            text = quote.text[start - quote.span.start :]
+            quotes.append(replace(quote, span=Span(start - by, quote.span.end - by), text=text))
+    return replace(verdict, evidence=tuple(quotes), members=tuple(_moved(one, by) for one in verdict.members))
+
+
+METRIC = AnswerCorrectness

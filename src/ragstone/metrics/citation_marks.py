@@ -1,0 +1,125 @@
+"""The sentences of a response with the passages that each cites, by the record's citations or by marks in the text.
+
+Marks are ``[1]``, ``[1, 2]``, ``[1][3]``, ``[1-3]``, ``[doc3]`` and ids of passages. A mark belongs to the sentence of
+the words before it, also after a full stop.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ragstone.segment import sentences
+from ragstone.types import Passage, Record, Span, Unit
+
+NUMBERINGS: Final = ("auto", "from_0", "from_1")
+_BRACKETS: Final = re.compile(r"[\[\u3010]([^\[\]\u3010\u3011\n]{1,200})[\]\u3011]")
+_NUMBER: Final = re.compile(
+    r"\^?(?:doc(?:ument)?|passage|source|context|chunk|ref(?:erence)?)?[\s_#.]*(\d{1,6})(?:\s*[-\u2013]\s*(\d{1,6}))?",
+    re.IGNORECASE,
+)
+_APART: Final = re.compile(r"\s+(?=[.,;:!?])|\s+$")
+RANGE: Final = 20
+"""The most passages of a range."""
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSentence:
+    """A sentence without its marks, the passages that it cites, and ``unknown``: the marks of none that exists."""
+
+    unit: Unit
+    passages: tuple[Passage, ...]
+    unknown: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    start: int
+    end: int
+    cited: tuple[int | str, ...]
+    """Numbers as they are written, and ids of passages."""
+
+
+def cited_sentences(record: Record, numbering: str) -> tuple[list[CitedSentence], str]:
+    """The sentences, and how citations were read: ``record``, ``ids``, ``from 0``, ``from 1`` or ``none``.
+
+    ``numbering`` may set where numbers begin; ``auto``: at 0 if a 0 is cited, else at 1.
+    """
+    text = record.response or ""
+    if any(citation.passages for citation in record.citations):
+        given = [citation.span for citation in record.citations]
+        own = [list(dict.fromkeys(citation.passages)) for citation in record.citations]
+        return _sentences(record, given, own, ()), "record"
+    marks = list(_marks(text, record))
+    numbers = [one for mark in marks for one in mark.cited if isinstance(one, int)]
+    first = {"from_0": 0, "from_1": 1}.get(numbering, int(0 not in numbers))
+    by_rank = {passage.rank - 1 + first: passage.id for passage in record.contexts or ()}
+    spans = sentences(text)
+    cited: list[list[str]] = [[] for _ in spans]
+    for mark in marks:
+        names = [by_rank.get(one, f"[{one}]") if isinstance(one, int) else one for one in mark.cited]
+        place = _place(text, spans, marks, mark)
+        cited[place] += [name for name in names if name not in cited[place]]
+    how = f"from {first}" if numbers else "ids" if marks else "none"
+    return _sentences(record, spans, cited, marks), how
+
+
+def _marks(text: str, record: Record) -> Iterator[_Mark]:
+    """The brackets of which every part is a number or an id; ids that are the ranks are numbers."""
+    ranks = all(passage.id == str(passage.rank) for passage in record.contexts or ())
+    ids = frozenset() if ranks else frozenset(passage.id for passage in record.contexts or ())
+    for found in _BRACKETS.finditer(text):
+        cited: list[int | str] = []
+        for part in [found[1].strip()] if found[1].strip() in ids else re.split(r"\s*[,;]\s*", found[1].strip()):
+            number = _NUMBER.fullmatch(part)
+            if part in ids:
+                cited.append(part)
+            elif number:
+                start, end = int(number[1]), int(number[2] or number[1])
+                cited += range(start, end + 1) if start <= end < start + RANGE else [start, end]
+            else:
+                break
+        else:
+            yield _Mark(found.start(), found.end(), tuple(cited))
+
+
+def _place(text: str, spans: Sequence[Span], marks: Sequence[_Mark], mark: _Mark) -> int:
+    """The sentence with the last words before a mark, or the first one."""
+    at = len(text[: mark.start].rstrip())
+    before: Mapping[int, int] = {one.end: one.start for one in marks}
+    while at in before:
+        at = len(text[: before[at]].rstrip())
+    return max((n for n, span in enumerate(spans) if span.start < at), default=0)
+
+
+def _sentences(
+    record: Record, spans: Sequence[Span], cited: Sequence[Sequence[str]], marks: Sequence[_Mark]
+) -> list[CitedSentence]:
+    """The sentences that have words, numbered as in the response."""
+    passages = {passage.id: passage for passage in record.passages}
+    found = []
+    for number, (span, names) in enumerate(zip(spans, cited, strict=True), 1):
+        words = _unmarked(record.response or "", span, marks)
+        if any(char.isalnum() for char in words):
+            found.append(
+                CitedSentence(
+                    Unit(f"{record.id}/cited/{number}", "sentence", words, span),
+                    tuple(passages[name] for name in names if name in passages),
+                    tuple(name for name in names if name not in passages),
+                )
+            )
+    return found
+
+
+def _unmarked(text: str, span: Span, marks: Sequence[_Mark]) -> str:
+    """The words of a sentence without its marks."""
+    at, parts = span.start, []
+    for mark in marks:
+        if span.start <= mark.start and mark.end <= span.end:
+            parts.append(text[at : mark.start])
+            at = mark.end
+    if not parts:
+        return text[span.start : span.end]
+    return _APART.sub("", " ".join(part.strip() for part in [*parts, text[at : span.end]] if part.strip()))

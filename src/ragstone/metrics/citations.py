@@ -1,0 +1,217 @@
+"""Citations: whether the passages that a response cites support its sentences, and which sentences lack a citation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, ClassVar, Final
+
+from ragstone.metrics.base import Flow, Metric, ask
+from ragstone.metrics.citation_marks import NUMBERINGS, CitedSentence, cited_sentences
+from ragstone.metrics.words import RIGHT_CITATIONS, SUPPORTED, TO_CHECK, MetricWords, Sentence
+from ragstone.questions import SUPPORT_3, Rate, Rated, Task
+from ragstone.types import Passage, Record, Scale, Score, Unit, Verdict
+
+COLUMNS: Final = ("citation_precision", "citation_recall")
+TITLES: Final[Mapping[str, str]] = {
+    "citation_precision": "citations whose passage supports the sentence",
+    "citation_recall": "sentences that the passages they cite support",
+}
+BY_CODE: Final = "record"
+"""The judge of citations that need none."""
+NUMBERED: Final = ("from 0", "from 1")
+
+Pair = tuple[CitedSentence, Passage | str, Unit]
+"""A citation: its sentence, the passage or the mark of one that does not exist, and its unit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citations(Metric):
+    """Means over citations and over sentences of support (1), partial support (1/2) or none (0).
+
+    ``numbering``: where numbers in marks begin, ``from_0``, ``from_1`` or ``auto``. ``reasons`` asks for one sentence
+    of reason each. ``batch`` is the most sentences that one call rates; 0 leaves it to the judge.
+    Source: the support evaluation of the TREC 2024 RAG track (arXiv 2504.15205); ALCE (arXiv 2305.14627).
+    """
+
+    name: ClassVar[str] = "citations"
+    title: ClassVar[str] = "whether cited passages support the sentences, and which sentences lack a citation"
+    needs: ClassVar[tuple[str, ...]] = ("response", "contexts")
+    asks: ClassVar[tuple[Task, ...]] = ("support",)
+    suites: ClassVar[tuple[str, ...]] = ("citations",)
+    columns: ClassVar[tuple[str, ...]] = COLUMNS
+    calls: ClassVar[int] = 3
+    source: ClassVar[str] = "TREC 2024 RAG track, arXiv 2504.15205; ALCE, arXiv 2305.14627"
+    synonyms: ClassVar[Mapping[str, str]] = {
+        **{column: f"in its column citations.{column}" for column in COLUMNS},
+        **dict.fromkeys(("citation_quality", "citation_accuracy", "attribution"), ""),
+    }
+    group: ClassVar[str] = RIGHT_CITATIONS
+    unit: ClassVar[str] = "citation"
+    rank: ClassVar[int] = 25
+    words: ClassVar[MetricWords] = MetricWords(
+        SUPPORTED,
+        TITLES,
+        {
+            "citation_precision": Sentence(
+                "of a response's citations support their sentence", "{have} a citation that does not", "citation"
+            ),
+            "citation_recall": Sentence(
+                "of a response's sentences are supported by what they cite", "{have} a sentence that is not", "sentence"
+            ),
+        },
+    )
+    found_words: ClassVar[MetricWords] = MetricWords(
+        TO_CHECK,
+        TITLES,
+        {
+            "citation_precision": Sentence(
+                "of a response's citations have the words of their sentence", "{have} a citation to check", "citation"
+            ),
+            "citation_recall": Sentence(
+                "of a response's sentences were found in what they cite", "{have} a sentence to check", "sentence"
+            ),
+        },
+    )
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({"batch": 0})
+
+    numbering: str = "auto"
+    reasons: bool = False
+    batch: int = 0
+
+    def check(self) -> None:
+        """Refuse what cannot be meant."""
+        if self.numbering not in NUMBERINGS:
+            self.refuse("numbering", self.numbering, ", ".join(NUMBERINGS))
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of its questions."""
+        return SUPPORT_3
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """Ask about each cited passage and sentences without a citation, then about passages cited together."""
+        sentences, numbering = cited_sentences(record, self.numbering)
+        if not sentences:
+            return self.nothing(record, "empty", "the response contains no sentence")
+        pairs = _pairs(record, sentences)
+        alone = yield from self._alone(record, sentences, pairs)
+        found = {unit.id: alone.get(unit.id) or _wrong(unit, str(cited)) for _, cited, unit in pairs}
+        own = {one.unit.id: [found[unit.id] for of, _, unit in pairs if of is one] for one in sentences}
+        joint = yield from self._joint(record, [one for one in sentences if _is_open(one, own[one.unit.id])])
+        recalled = []
+        for one in sentences:
+            if not own[one.unit.id]:
+                recalled.append(_uncited(alone[one.unit.id]))
+            else:
+                recalled.append(joint.get(one.unit.id) or _about(_best(own[one.unit.id]), one.unit))
+        return self._precision(record, pairs, found, numbering), self._recall(record, sentences, recalled)
+
+    def _question(self, record: Record, units: Sequence[Unit], passages: Sequence[Passage]) -> Rate:
+        return Rate(
+            "support", tuple(units), SUPPORT_3, question=record.question or "", passages=tuple(passages),
+            reasons=self.reasons, evidence=True, skippable=True, batch=self.batch,
+        )  # fmt: skip
+
+    def _alone(
+        self, record: Record, sentences: Sequence[CitedSentence], pairs: Sequence[Pair]
+    ) -> Flow[dict[str, Verdict]]:
+        """Verdicts by unit: citations by their passage, sentences that cite nothing by all passages."""
+        groups: dict[Passage, list[Unit]] = {}
+        for _, cited, unit in pairs:
+            if isinstance(cited, Passage):
+                groups.setdefault(cited, []).append(unit)
+        questions = [self._question(record, units, (passage,)) for passage, units in groups.items()]
+        if uncited := [one.unit for one in sentences if not one.passages and not one.unknown]:
+            questions.append(self._question(record, uncited, record.passages))
+        answers: tuple[Rated, ...] = (yield from ask(*questions)) if questions else ()
+        named = {unit.id: f"cites passage {cited.rank}" for _, cited, unit in pairs if isinstance(cited, Passage)}
+        return {
+            verdict.unit.id: replace(
+                verdict, reason="; ".join(filter(None, (named.get(verdict.unit.id), verdict.reason)))
+            )
+            for answer in answers
+            for verdict in answer.verdicts
+        }
+
+    def _joint(self, record: Record, sentences: Sequence[CitedSentence]) -> Flow[dict[str, Verdict]]:
+        """Verdicts of sentences by all that they cite; those that cite the same go together."""
+        groups: dict[tuple[Passage, ...], list[Unit]] = {}
+        for one in sentences:
+            groups.setdefault(one.passages, []).append(one.unit)
+        if not groups:
+            return {}
+        answers = yield from ask(*(self._question(record, units, cited) for cited, units in groups.items()))
+        return {verdict.unit.id: verdict for answer in answers for verdict in answer.verdicts}
+
+    def _precision(self, record: Record, pairs: Sequence[Pair], found: Mapping[str, Verdict], numbering: str) -> Score:
+        if not pairs:
+            return self.without_value(record, "empty", "the response cites nothing", column=COLUMNS[0])
+        unknown = [cited for _, cited, _ in pairs if isinstance(cited, str)]
+        said = [f"numbers count passages {numbering}"] if numbering in NUMBERED else []
+        if unknown:
+            count = f"{len(unknown)} citation{'s' if len(unknown) > 1 else ''}"
+            said.append(f"{count} of a passage that does not exist: {', '.join(dict.fromkeys(unknown))}")
+        rows = [
+            {"citation": unit.id, "sentence": one.unit.id, "passage": cited.id if isinstance(cited, Passage) else cited}
+            for one, cited, unit in pairs
+        ]
+        detail: dict[str, Any] = {"numbering": numbering, "citations": rows, "nonexistent": unknown}
+        score = self.mean_score(record, [found[unit.id] for _, _, unit in pairs], reason="; ".join(said), detail=detail)
+        return replace(score, metric=self.score_name(COLUMNS[0]))
+
+    def _recall(self, record: Record, sentences: Sequence[CitedSentence], verdicts: Sequence[Verdict]) -> Score:
+        pairs = zip(sentences, verdicts, strict=True)
+        uncited = [one.unit.id for one, v in pairs if v.value is not None and not one.passages and not one.unknown]
+        numbers = ", ".join(name.rpartition("/")[2] for name in uncited)
+        many = f"{len(uncited)} sentence{'s' if len(uncited) > 1 else ''}"
+        said = f"{many} should cite and do{'' if len(uncited) > 1 else 'es'} not: {numbers}" if uncited else ""
+        trivial = [verdict.unit.id for verdict in verdicts if verdict.trivial]
+        detail = {"uncited": uncited, **({"trivial": trivial} if trivial else {})}
+        return replace(
+            self.mean_score(record, verdicts, reason=said, detail=detail), metric=self.score_name(COLUMNS[1])
+        )
+
+
+def _pairs(record: Record, sentences: Sequence[CitedSentence]) -> list[Pair]:
+    """The citations in their order, each a unit with the words of its sentence."""
+    every: list[tuple[CitedSentence, Passage | str]] = []
+    for one in sentences:
+        every += [(one, passage) for passage in one.passages]
+        every += [(one, mark) for mark in one.unknown]
+    return [
+        (one, cited, replace(one.unit, id=f"{record.id}/citation/{n}", parent=one.unit.id))
+        for n, (one, cited) in enumerate(every, 1)
+    ]
+
+
+def _is_open(one: CitedSentence, own: Sequence[Verdict]) -> bool:
+    """Return whether no passage that a sentence cites supports it alone, but several together could."""
+    return len(one.passages) > 1 and not any(v.trivial or (v.value or 0.0) >= 1 for v in own)
+
+
+def _best(verdicts: Sequence[Verdict]) -> Verdict:
+    """The best of a sentence's citations: what states nothing states nothing by any passage; unjudged before none."""
+    return max(verdicts, key=lambda v: 3.0 if v.trivial else 0.25 if v.value is None else v.value)
+
+
+def _about(verdict: Verdict, unit: Unit) -> Verdict:
+    return replace(verdict, unit=unit, members=tuple(replace(member, unit=unit) for member in verdict.members))
+
+
+def _wrong(unit: Unit, mark: str) -> Verdict:
+    label = SUPPORT_3.labels[0]
+    return Verdict(unit, label, 0.0, BY_CODE, raw=0, reason=f"cites {mark}, which does not exist")
+
+
+def _uncited(verdict: Verdict) -> Verdict:
+    """A sentence that cites nothing, by its verdict from all passages: what states something is not supported."""
+    if verdict.value is None:
+        return verdict
+    label = SUPPORT_3.labels[0]
+    said = "; ".join(filter(None, ("cites nothing", verdict.reason)))
+    return Verdict(verdict.unit, label, 0.0, verdict.judge, raw=0, evidence=verdict.evidence, reason=said)
+
+
+METRIC = Citations

@@ -1,0 +1,97 @@
+"""Nugget support: how far the passages hold each nugget of a bank, the best of them and those that it comes from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, ClassVar, Final
+
+from ragstone.metrics.base import Flow, Metric, ask
+from ragstone.metrics.nuggetset import named, nuggets_of_record, unnamed
+from ragstone.metrics.words import GOOD_RETRIEVAL, SUPPORTED, TO_CHECK, MetricWords
+from ragstone.questions import GRADE_0_3, Batch, Rate, Task
+from ragstone.types import Record, Score, Verdict
+
+TITLES: Final[Mapping[str, str]] = {
+    "best": "how far the best passage supports a nugget",
+    "source": "how far the passages that a nugget comes from support it",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NuggetSupport(Metric):
+    """Mean over a bank's nuggets of the best grade from 0 to 3 by one passage, divided by 3.
+
+    Each passage is judged alone. ``source`` is the same by the passages that a nugget names (``docids``), over the
+    nuggets that name one of the record's. ``reasons`` asks for one sentence of reason each. ``batch`` is the most
+    nuggets that one call rates, or ``all``; 0 leaves it to the judge.
+    """
+
+    name: ClassVar[str] = "nugget_support"
+    title: ClassVar[str] = "how far the retrieved passages hold the facts of a good answer"
+    needs: ClassVar[tuple[str, ...]] = ("contexts", "nuggets")
+    asks: ClassVar[tuple[Task, ...]] = ("support",)
+    suites: ClassVar[tuple[str, ...]] = ("retrieval",)
+    columns: ClassVar[tuple[str, ...]] = tuple(TITLES)
+    calls: ClassVar[int] = 5
+    group: ClassVar[str] = GOOD_RETRIEVAL
+    unit: ClassVar[str] = "nugget"
+    rank: ClassVar[int] = 65
+    words: ClassVar[MetricWords] = MetricWords(labels=SUPPORTED, titles=TITLES)
+    found_words: ClassVar[MetricWords] = MetricWords(labels=TO_CHECK, titles=TITLES)
+
+    reasons: bool = False
+    batch: Batch = 0
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({"batch": 0})
+
+    @classmethod
+    def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:  # noqa: ARG003 - all units are nuggets
+        """Verdicts are those of the best passages; the others are values in ``detail``."""
+        return column == "best"
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """Every nugget against each passage alone."""
+        units, passages = nuggets_of_record(record).units, record.passages
+        if not units:
+            return self.nothing(record, "empty", "the bank has no nuggets")
+        questions = (
+            Rate(
+                "support", unnamed(units), GRADE_0_3, question=record.question or "", passages=(passage,),
+                reasons=self.reasons, evidence=True, batch=self.batch,
+            )
+            for passage in passages
+        )  # fmt: skip
+        answers = yield from ask(*questions)
+        sources = [nugget.sources for nugget in record.nuggets or ()]
+        by_nugget = list(zip(*(named(answer.verdicts, units) for answer in answers), strict=True))
+        rows, own = [], []
+        for unit, ids, verdicts in zip(units, sources, by_nugget, strict=True):
+            by_passage = {passage.id: v for passage, v in zip(passages, verdicts, strict=True)}
+            values = {name: v.value for name, v in by_passage.items()}
+            rows.append({"nugget": unit.id, "importance": unit.importance, "sources": [*ids], "passages": values})
+            own.append([by_passage[name] for name in ids if name in by_passage])
+        best = self._column(record, "best", by_nugget, {"nuggets": rows})
+        if not any(own):
+            why = "no nugget names a passage of the record"
+            return best, self.without_value(record, "empty", why, column="source", verdicts_in=best.metric)
+        source = self._column(record, "source", [verdicts for verdicts in own if verdicts], {})
+        return best, replace(source, verdicts=(), verdicts_in=best.metric)
+
+    def _column(
+        self, record: Record, column: str, by_nugget: Sequence[Sequence[Verdict]], detail: Mapping[str, Any]
+    ) -> Score:
+        """The mean of each nugget's best verdict; a passage that stayed unjudged might have been the best."""
+        best = [max(verdicts, key=lambda v: -1.0 if v.value is None else v.value) for verdicts in by_nugget]
+        score = replace(self.mean_score(record, best, detail=detail), metric=f"{self.name}.{column}")
+        lost = sum(v.unjudged for verdicts in by_nugget for v in verdicts)
+        if score.value is None or not lost:
+            return score
+        highest = [1.0 if any(v.unjudged for v in verdicts) else v.value or 0.0
+                   for v, verdicts in zip(best, by_nugget, strict=True)]  # fmt: skip
+        reason = score.reason or f"{lost} of {sum(map(len, by_nugget))} pairs of nugget and passage unjudged"
+        return replace(score, status="partial", high=math.fsum(highest) / len(highest), reason=reason)
+
+
+METRIC = NuggetSupport

@@ -1,0 +1,156 @@
+"""Reference alignment: sentences of response and reference with the same meaning, by a local embedding. No judge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Final, cast
+
+from ragstone.metrics.base import Flow, Metric
+from ragstone.metrics.claimset import Source, sentences_of
+from ragstone.metrics.twotexts import COLUMNS, OTHER, counts_in, kind, side_labels, with_f1
+from ragstone.metrics.words import MATCHES_REFERENCE, MetricWords, Sentence
+from ragstone.models import ModelUser, SentenceEncoder, locate, short_name
+from ragstone.questions import Task
+from ragstone.signature import version_of
+from ragstone.stats.assignment import matched
+from ragstone.stats.means import reaches
+from ragstone.types import NOTHING, REFERENCE, RESPONSE, Quote, Record, Score, Unit, Verdict
+
+MODEL: Final = "sentence-transformers/all-MiniLM-L6-v2"
+"""For English, 90 MB, Apache-2.0."""
+USER: Final = ModelUser(
+    "refalign", "refalign", "--set refalign.model={}", {MODEL: "c9745ed1d9f207416be6d2e6f8de32d1f16199bf"}
+)
+SIMILARITY: Final = "similarity"
+
+
+@lru_cache(maxsize=2)
+def encoder(model: str) -> SentenceEncoder:
+    """The loaded model; ConfigError or BackendError says what is missing."""
+    return SentenceEncoder(locate(model, USER))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefAlign(Metric):
+    """Share of sentences with a partner in the other text, one to one, and the similarity of both texts.
+
+    ``model``: a folder, or ``ORG/MODEL[@REVISION]`` on the Hugging Face hub, as ONNX. ``threshold``: cosine similarity
+    from which two sentences can be partners; a column passes from the same value on.
+    """
+
+    name: ClassVar[str] = "refalign"
+    title: ClassVar[str] = "sentences that response and reference have in common by meaning"
+    needs: ClassVar[tuple[str, ...]] = ("response", "reference")
+    asks: ClassVar[tuple[Task, ...]] = ()
+    suites: ClassVar[tuple[str, ...]] = ("reference",)
+    calls: ClassVar[int] = 0
+    fixed: ClassVar[tuple[str, ...]] = ("model",)
+    unsigned: ClassVar[tuple[str, ...]] = ("enabled", "model")
+    columns: ClassVar[tuple[str, ...]] = (*COLUMNS, SIMILARITY)
+    source: ClassVar[str] = "Sentence-BERT, arXiv 1908.10084"
+    group: ClassVar[str] = MATCHES_REFERENCE
+    synonyms: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("semantic_similarity", "answer_similarity", "embedding_similarity"),
+                        "in its column refalign.similarity"),
+        "bertscore": "sentences are compared, not tokens",
+    }  # fmt: skip
+    heading: ClassVar[str] = "reference alignment"
+    labelled: ClassVar[bool] = False
+    unit: ClassVar[str] = "compared sentence"
+    rank: ClassVar[int] = 120
+    words: ClassVar[MetricWords] = MetricWords(
+        side_labels("similar to one in", "similar to none in", "sentence"),
+        {
+            "precision": "share of the response's sentences with a similar one in the reference",
+            "recall": "share of the reference's sentences with a similar one in the response",
+            SIMILARITY: "similarity of both texts as a whole",
+        },
+        {"f1": Sentence("is the F1 of similar sentences in response and reference", "{have} a sentence not in both",
+                        "sentence")},
+    )  # fmt: skip
+
+    threshold: float | None = 0.6
+    model: str = MODEL
+
+    def check(self) -> None:
+        """Refuse what cannot be meant."""
+        if self.threshold is None:
+            self.refuse("threshold", None, "a number from 0 to 1")
+        model = cast("object", self.model)
+        if not isinstance(model, str) or not model:
+            self.refuse("model", model, "a folder, or ORG/MODEL of the hub")
+
+    @classmethod
+    def lacks(cls, present: Mapping[str, int]) -> str:
+        """A suite never loads a model that nobody named."""
+        return super(RefAlign, cls).lacks(present) or f"needs a local model; add -m {cls.name}"
+
+    def made_with(self) -> Mapping[str, str]:
+        """The model with its commit and hash, and what runs it."""
+        files = encoder(self.model).files
+        revision = f"@{files.revision[:7]}" if files.revision else ""
+        return {"encoder": f"{short_name(files.name)}{revision}#{files.digest}.onnxruntime-{version_of('onnxruntime')}"}
+
+    @classmethod
+    def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:
+        """Similarity is of whole texts."""
+        return column != SIMILARITY and counts_in(column, unit)
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """Embed, match, count; nothing is asked."""
+        yield from ()
+        model = encoder(self.model)
+        units = {source: sentences_of(record, source) for source in OTHER}
+        if empty := [source for source in OTHER if not units[source]]:
+            return self.nothing(record, "empty", f"no sentence in the {' and the '.join(empty)}")
+        vectors = {source: [model.encode(unit.text) for unit in units[source]] for source in OTHER}
+        grid = [[_cosine(one, other) for other in vectors["reference"]] for one in vectors["response"]]
+        assert self.threshold is not None
+        pairs = matched(grid, self.threshold)
+        back = {column: row for row, column in pairs.items()}
+        turned = [*zip(*grid, strict=True)]
+        name = model.files.name
+        sides: dict[Source, Score] = {
+            "response": self._side(record, "response", units, grid, pairs, name),
+            "reference": self._side(record, "reference", units, turned, back, name),
+        }
+        whole = _cosine(model.encode(record.response or ""), model.encode(record.reference or ""))
+        similarity = Score(
+            f"{self.name}.{SIMILARITY}", record.id, whole, "scored", low=whole, high=whole, outcome=self.outcome(whole)
+        )
+        return (*with_f1(self, record, sides, NOTHING), similarity)
+
+    def _side(
+        self, record: Record, source: Source, units: Mapping[Source, Sequence[Unit]], grid: Sequence[Sequence[float]],
+        pairs: Mapping[int, int], judge: str,
+    ) -> Score:  # fmt: skip
+        """The mean over the sentences of one text: 1 with a partner, 0 without."""
+        other = OTHER[source]
+        verdicts = []
+        for number, unit in enumerate(units[source]):
+            row = grid[number]
+            nearest = pairs.get(number, max(range(len(row)), key=row.__getitem__))
+            found, there = number in pairs, units[other][nearest]
+            reason = f"similarity {row[nearest]:.2f}"
+            if not found and reaches(row[nearest], self.threshold or 0.0):
+                reason += ", but matched to another sentence"
+            span = unit.span if source == "response" else None
+            asked = Unit(f"{record.id}/{kind(source, 'sentence')}/{number + 1}", "sentence", unit.text, span)
+            text = {"response": RESPONSE, "reference": REFERENCE}[other]
+            evidence = (Quote(text, there.span, there.text, verbatim=True),)
+            verdicts.append(
+                Verdict(asked, "yes" if found else "no", float(found), judge, raw=round(row[nearest], 6),
+                        evidence=evidence, reason=reason)
+            )  # fmt: skip
+        return self.mean_score(record, verdicts)
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    """Of vectors of length 1; opposite ones count as unrelated."""
+    return min(1.0, max(0.0, math.fsum(a * b for a, b in zip(one, other, strict=True))))
+
+
+METRIC = RefAlign

@@ -1,0 +1,71 @@
+"""Reference match: how far the response has the words of the reference, by BLEU, chrF and ROUGE. It asks no judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Final
+
+from ragstone.metrics.base import Flow, Metric
+from ragstone.metrics.words import MATCHES_REFERENCE, SUPPORTED, MetricWords
+from ragstone.questions import Task
+from ragstone.stats.overlap import bleu, chrf, rouge_l, rouge_n
+from ragstone.types import Record, Score
+
+MEASURES: Final[Mapping[str, Callable[[str, str], float | None]]] = MappingProxyType({
+    "chrf": chrf,
+    "bleu": bleu,
+    "rouge1": lambda response, reference: rouge_n(response, reference, 1),
+    "rouge2": lambda response, reference: rouge_n(response, reference, 2),
+    "rougeL": rouge_l,
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefMatch(Metric):
+    """Overlap of words and characters with the reference; see ``ragstone.stats.overlap``."""
+
+    name: ClassVar[str] = "refmatch"
+    title: ClassVar[str] = "words and characters that the response shares with the reference"
+    needs: ClassVar[tuple[str, ...]] = ("response", "reference")
+    asks: ClassVar[tuple[Task, ...]] = ()
+    suites: ClassVar[tuple[str, ...]] = ("reference",)
+    calls: ClassVar[int] = 0
+    columns: ClassVar[tuple[str, ...]] = tuple(MEASURES)
+    source: ClassVar[str] = "chrF: Popović 2015; BLEU: Papineni et al. 2002; ROUGE: Lin 2004"
+    group: ClassVar[str] = MATCHES_REFERENCE
+    synonyms: ClassVar[Mapping[str, str]] = {
+        **{name: f"in its column refmatch.{name}" for name in ("bleu", "chrf", "rouge1", "rouge2")},
+        **dict.fromkeys(("rouge", "rouge_score", "rougel", "rouge_l"), "in its column refmatch.rougeL"),
+        **dict.fromkeys(("bleu_score", "chrf_score", "string_similarity"), ""),
+        "meteor": "METEOR itself is not measured",
+    }
+    heading: ClassVar[str] = "reference match"
+    rank: ClassVar[int] = 130
+    words: ClassVar[MetricWords] = MetricWords(
+        SUPPORTED,
+        {
+            "chrf": "chrF: runs of characters shared with the reference",
+            "bleu": "BLEU: runs of words shared with the reference",
+            "rouge1": "ROUGE-1: words shared with the reference",
+            "rouge2": "ROUGE-2: pairs of words shared with the reference",
+            "rougeL": "ROUGE-L: words in the order of the reference",
+        },
+    )
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """Count; nothing is asked."""
+        yield from ()
+        texts = record.response or "", record.reference or ""
+        return tuple(self._score(record, column, measure(*texts)) for column, measure in MEASURES.items())
+
+    def _score(self, record: Record, column: str, value: float | None) -> Score:
+        if value is None:
+            return self.without_value(record, "empty", "both texts are too short", column=column)
+        return Score(
+            f"{self.name}.{column}", record.id, value, "scored", low=value, high=value, outcome=self.outcome(value)
+        )
+
+
+METRIC = RefMatch

@@ -1,0 +1,190 @@
+"""Retrieval ranking: precision, recall, nDCG, reciprocal rank and average precision of the passages in their order.
+
+By the ids of relevant passages where the record has them, at no cost; else by the grades of context_relevance.
+Source: trec_eval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar, Final
+
+from ragstone.metrics.base import Flow, Metric, ask
+from ragstone.metrics.passages import passage_relevance, passage_unit
+from ragstone.metrics.words import GOOD_RETRIEVAL, RELEVANT, MetricWords, ScoreTable
+from ragstone.questions import Task
+from ragstone.types import DETAILS, NOTHING, Record, Score, Verdict
+
+COLUMNS: Final = ("ndcg", "precision", "recall", "mrr", "average_precision")
+NAMED: Final = 5
+"""Ids that a reason names."""
+
+
+def measures(ranked: Sequence[int], judged: Sequence[int], k: int, level: int = 1) -> dict[str, float | None]:
+    """Every column by trec_eval's definitions, from the grades of the passages as ranked and of all that were judged.
+
+    A grade from ``level`` on is relevant; nDCG takes grades as gains. None where a denominator is 0.
+    """
+    hits = [grade >= level for grade in ranked]
+    total = sum(grade >= level for grade in judged)
+    ideal = _gain(sorted(judged, reverse=True)[:k])
+    ranks = [rank for rank, hit in enumerate(hits, 1) if hit]
+    return {
+        "ndcg": _gain(ranked[:k]) / ideal if ideal else None,
+        "precision": sum(hits[:k]) / k,
+        "recall": sum(hits[:k]) / total if total else None,
+        "mrr": 1 / ranks[0] if ranks else 0.0,
+        "average_precision": math.fsum(n / rank for n, rank in enumerate(ranks, 1)) / total if total else None,
+    }
+
+
+def _gain(grades: Sequence[int]) -> float:
+    return math.fsum(max(0, grade) / math.log2(rank + 1) for rank, grade in enumerate(grades, 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalRanking(Metric):
+    """Five measures of a ranking, the order of the record's contexts.
+
+    ``k``: places that nDCG, precision and recall count. ``level``: the lowest grade that is relevant. ``ask``: where a
+    record has no relevant ids, use the grades of a judge, 0-3, with ``judged_level`` as the lowest. ``reasons`` asks it
+    for one sentence of reason each.
+    """
+
+    name: ClassVar[str] = "retrieval_ranking"
+    title: ClassVar[str] = "how well the passages that were retrieved, in their order, match those that are relevant"
+    needs: ClassVar[tuple[str, ...]] = ()
+    wants: ClassVar[tuple[str, ...]] = ("relevant",)
+    instead: ClassVar[tuple[str, ...]] = ("question", "contexts")
+    asks: ClassVar[tuple[Task, ...]] = ("relevance",)
+    brings: ClassVar[tuple[Task, ...]] = ("relevance",)
+    suites: ClassVar[tuple[str, ...]] = ("retrieval",)
+    columns: ClassVar[tuple[str, ...]] = COLUMNS
+    in_suites: ClassVar[Mapping[str, Any]] = MappingProxyType({"ask": False})
+    unsigned: ClassVar[tuple[str, ...]] = (*Metric.unsigned, "ask")
+    source: ClassVar[str] = "trec_eval; nDCG: Jarvelin and Kekalainen, 2002"
+    synonyms: ClassVar[Mapping[str, str]] = {
+        "retrieval": "",
+        **dict.fromkeys(("ndcg", "mrr", "precision_at_k", "recall_at_k", "hit_rate"), "in its columns"),
+        **dict.fromkeys(("map", "average_precision"), "in its column retrieval_ranking.average_precision"),
+        **dict.fromkeys(
+            ("context_precision", "contextual_precision"), "in its column retrieval_ranking.average_precision"
+        ),
+    }
+    group: ClassVar[str] = GOOD_RETRIEVAL
+    unit: ClassVar[str] = "passage"
+    rank: ClassVar[int] = 45
+    words: ClassVar[MetricWords] = MetricWords(
+        labels=RELEVANT,
+        titles={
+            "ndcg": "gain of the first passages, against the best order",
+            "precision": "first places that hold a relevant passage",
+            "recall": "relevant passages that are among the first",
+            "mrr": "reciprocal rank of the first relevant passage",
+            "average_precision": "mean precision at the ranks of the relevant passages",
+        },
+    )
+    table: ClassVar[ScoreTable] = ScoreTable(
+        {column.replace("_", " "): (column,) for column in COLUMNS},
+        ("value", ""),
+        "ndcg, precision and recall count the first {k} places",
+    )
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({"k": 1, "level": 1, "judged_level": 1})
+
+    k: int = 5
+    level: int = 1
+    judged_level: int = 2
+    ask: bool = True
+    reasons: bool = False
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """The grades, of the record or of a judge, then arithmetic."""
+        if record.contexts is None:
+            return self.nothing(record, "missing_field", "no contexts")
+        if record.relevant is not None:
+            return self._by_ids(record, record.relevant)
+        if not self.ask or not record.passages or not (record.question or "").strip():
+            beside = ", and no question with contexts for a judge" if self.ask else ""
+            return self.nothing(record, "missing_field", f"no relevant ids{beside}")
+        (rated,) = yield from ask(passage_relevance(record, reasons=self.reasons))
+        grades = [int(verdict.raw + 0.5) for verdict in rated.verdicts if verdict.raw is not None]
+        return self._scores(record, rated.verdicts, grades, grades, "labels")
+
+    def _by_ids(self, record: Record, relevant: Mapping[str, int]) -> tuple[Score, ...]:
+        seen: set[str] = set()
+        grades, verdicts, twice = [], [], []
+        for passage in record.contexts or ():
+            first, mark, number = passage.id.rpartition("#")
+            if mark and number.isdecimal() and first in seen and passage.id not in relevant:
+                twice.append(first)  # the reader numbers the later of two passages with one id
+            seen.add(passage.id)
+            grades.append(relevant.get(passage.id, 0))
+            hit = grades[-1] >= self.level
+            unit, label = passage_unit(record, passage), "yes" if hit else "no"
+            verdicts.append(Verdict(unit, label, float(hit), "record", raw=grades[-1], reason=f"grade {grades[-1]}"))
+        absent = [name for name, grade in relevant.items() if grade >= self.level and name not in seen]
+        lists = {"not retrieved": absent, "retrieved twice": twice, "with the score of the one before": _tied(record)}
+        return self._scores(record, verdicts, grades, list(relevant.values()), "ids", lists)
+
+    def _scores(
+        self,
+        record: Record,
+        verdicts: Sequence[Verdict],
+        ranked: Sequence[int],
+        judged: Sequence[int],
+        by: str,
+        lists: Mapping[str, Sequence[str]] = NOTHING,
+    ) -> tuple[Score, ...]:
+        unjudged = len(verdicts) - len(ranked)
+        said = [f"{len(names)} {what}: {_listed(names)}" for what, names in lists.items() if names]
+        if (count := len(record.contexts or ())) < self.k:
+            said.append(f"{count} retrieved, and precision divides by {self.k}")
+        failed = "; ".join(dict.fromkeys(v.failure for v in verdicts if v.failure))
+        missed = [f"{unjudged} of {len(verdicts)} unjudged, left out of the ranking: {failed}"] if unjudged else []
+        level = self.level if by == "ids" else self.judged_level
+        found, first = measures(ranked, judged, self.k, level), self.score_name(COLUMNS[0])
+        scores = []
+        for column, value in found.items():
+            lead = column == COLUMNS[0]
+            common: dict[str, Any] = {
+                "asked": len(verdicts), "unjudged": unjudged, "verdicts": tuple(verdicts) if lead else (),
+                "verdicts_in": "" if lead else first,
+                "detail": {"by": by, **{what.replace(" ", "_"): list(names) for what, names in lists.items() if names}}
+                if lead else {},
+            }  # fmt: skip
+            reason = "; ".join([*missed, *(said if lead else ())])
+            if verdicts and not ranked:
+                scores.append(self.without_value(record, "judge_failed", reason, column=column, **common))
+            elif value is None:
+                why = "; ".join(["no passage is relevant", *missed])
+                scores.append(self.without_value(record, "empty", why, column=column, **common))
+            else:
+                scores.append(
+                    Score(
+                        self.score_name(column), record.id, value, "partial" if unjudged else "scored",
+                        low=0.0 if unjudged else value, high=1.0 if unjudged else value,
+                        outcome=self.outcome(value), reason=reason, **common,
+                    )
+                )  # fmt: skip
+        return tuple(scores)
+
+
+def _tied(record: Record) -> list[str]:
+    """Passages with the retrieval score of the one before: their order is the record's, where trec_eval goes by id."""
+    details = record.meta.get(DETAILS)
+    if not isinstance(details, Mapping) or not all(isinstance(one, Mapping) for one in details.values()):
+        return []  # a field of the user's own
+    scores = [details.get(passage.id, NOTHING).get("score") for passage in record.contexts or ()]
+    ranked = zip((record.contexts or ())[1:], scores[1:], scores, strict=False)
+    return [passage.id for passage, own, before in ranked if own is not None and own == before]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"
+
+
+METRIC = RetrievalRanking

@@ -1,0 +1,77 @@
+"""Traces as rows of RAGBench: the sentences by key, which are relevant, used and supported, and the four scores."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import IO, Any, Final
+
+import orjson
+
+from ragstone.analysis.run import Run, TraceRows, traces_of
+from ragstone.errors import InputError
+from ragstone.output.export import LINES, ExportFormat, write_lines
+
+SCORES: Final[Mapping[str, str]] = {
+    "relevance_score": "relevance_share", "utilization_score": "utilization_share",
+    "completeness_score": "completeness", "adherence_score": "adherence",
+}  # fmt: skip
+"""RAGBench's scores, and the columns that are defined alike."""
+
+
+def row_of(result: Mapping[str, Any], traced: TraceRows) -> dict[str, Any]:
+    """One trace as RAGBench has it; what the judge did not say is null. Keys are those of the map."""
+    texts = {context["id"]: context["text"] for context in result["contexts"]}
+    sentences: dict[str, list[list[str]]] = {passage: [] for passage in texts}
+    for row in traced.contexts:
+        sentences[row["passage"]].append([row["key"], texts[row["passage"]][row["start"] : row["end"]]])
+    detail, verdicts = traced.score["detail"], {verdict["unit"]: verdict for verdict in traced.score["verdicts"]}
+    name = traced.score["metric"].partition(".")[0]
+    values = {score["metric"]: score["value"] for score in result["scores"]}
+    return {
+        "id": result["id"],
+        "question": result["question"],
+        "documents": list(texts.values()),
+        "response": result["response"],
+        "documents_sentences": list(sentences.values()),
+        "response_sentences": [[row["key"], unit["text"]] for row, unit in traced.response],
+        "relevance_explanation": detail.get("relevance_reason", ""),
+        "all_relevant_sentence_keys": _keys(traced, "relevant"),
+        "overall_supported_explanation": detail.get("support_reason", ""),
+        "overall_supported": detail.get("overall"),
+        "sentence_support_information": [
+            {
+                "response_sentence_key": row["key"],
+                "explanation": verdicts[unit["id"]]["reason"],
+                "supporting_sentence_keys": [*row["support"], *row["special"]],
+                "fully_supported": row["supported"],
+            }
+            for row, unit in traced.response
+        ],
+        "unsupported_response_sentence_keys": [row["key"] for row, _ in traced.response if row["supported"] is False],
+        "all_utilized_sentence_keys": _keys(traced, "utilized"),
+        **{ours: values.get(f"{name}.{column}") for ours, column in SCORES.items()},
+    }
+
+
+def _keys(traced: TraceRows, mark: str) -> list[str] | None:
+    """The keys that have a mark; None where the judge said nothing of it."""
+    if any(row[mark] is None for row in traced.contexts):
+        return None
+    return [row["key"] for row in traced.contexts if row[mark]]
+
+
+def _write(run: Run, _rows: str, target: IO[bytes]) -> None:
+    write_lines(_lines(run), target)
+
+
+def _lines(run: Run) -> Generator[bytes, None, None]:
+    found = False
+    for result in run.results():
+        for traced in traces_of(result):
+            found = True
+            yield orjson.dumps(row_of(result, traced)) + b"\n"
+    if not found:
+        raise InputError(f"run {run.id} has no traces; make them with: ragstone run FILE -m trace")
+
+
+FORMATS: Final = (ExportFormat("ragbench", LINES, "traces by sentence, as in RAGBench", _write),)

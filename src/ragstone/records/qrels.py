@@ -1,0 +1,52 @@
+"""Relevance judgments by topic (TREC qrels), which a source can give to its records."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from ragstone.errors import RecordError
+from ragstone.records.bytestream import origin_of
+from ragstone.records.jsontext import excerpt, not_text
+from ragstone.records.leaderboards import filled_lines
+from ragstone.types import Record
+
+NOT_JUDGED: Final = "relevant: the qrels have no such topic"
+EXPECTED: Final = "expected TOPIC ITERATION ID GRADE, as in: 1 0 doc7 2"
+
+
+@dataclass(frozen=True, slots=True)
+class Qrels:
+    """The grade of each judged passage by topic. ``digest`` is six hexadecimal digits over all of them."""
+
+    name: str
+    grades: Mapping[str, Mapping[str, int]] = field(hash=False)
+    digest: str
+
+    def given_to(self, record: Record) -> Record:
+        """The record with the grades of its topic in the place of its own; a note where the topic is not judged."""
+        found = self.grades.get(record.topic or record.id)
+        notes = record.notes if found is not None else (*record.notes, NOT_JUDGED)
+        return replace(record, relevant=found, notes=notes)
+
+
+def read_qrels(path: Path | str) -> Qrels:
+    """Read a file of four columns, plain or compressed. RecordError names a line that is none, or has another grade."""
+    origin = origin_of(Path(os.fspath(path)))
+    grades: dict[str, dict[str, int]] = {}
+    for where, line in filled_lines(origin):
+        if wrong := not_text(line):
+            raise RecordError(where, *wrong)
+        cells = line.decode().split()
+        if len(cells) != 4 or not (whole := cells[3].removeprefix("-")).isdecimal() or len(whole) > 9:
+            raise RecordError(where, f"{excerpt(line.decode())} is no relevance judgment", EXPECTED)
+        topic, _, name, grade = cells
+        if grades.setdefault(topic, {}).setdefault(name, int(grade)) != int(grade):
+            found = f"{excerpt(name)} of topic {excerpt(topic)} is graded {grade} here and otherwise before"
+            raise RecordError(where, found, "keep one grade for each passage")
+    judged = sorted(f"{topic}\0{name}\0{grade}" for topic, own in grades.items() for name, grade in own.items())
+    return Qrels(origin.name, grades, hashlib.blake2b("\n".join(judged).encode(), digest_size=3).hexdigest())

@@ -1,0 +1,191 @@
+// The runs of a store: what each metric did from run to run, and a list in which two can be chosen to be compared.
+
+const page = /** @type {HTMLElement} */ (document.getElementById('page'));
+/** @type {Set<number>} runs to compare, at most two */
+const picked = new Set();
+const TREND = { width: 280, height: 76, edge: 8, top: 6, bottom: 62 };
+const CHARTS = 6;
+const COLUMNS = 4;
+
+/** The runs that a search leaves, the latest first. @param {string} words */
+function runsLeft(words) {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  return first.runs.filter((/** @type {any} */ run) => {
+    const text = [run.name, run.status, ...run.judges, `#${run.run}`].join(' ').toLowerCase();
+    return wanted.every((word) => text.includes(word));
+  });
+}
+
+/** The metrics that most of these runs have, in the order of pages. @param {any[]} runs @param {number} most */
+function metricsOf(runs, most) {
+  const counts = first.metrics.map((/** @type {string} */ name) => runs.filter((run) => run.metrics[name]).length);
+  const enough = Math.max(0, [...counts].sort((a, b) => b - a)[most - 1] || 0);
+  return first.metrics.filter((/** @type {string} */ _, /** @type {number} */ at) => counts[at] && counts[at] >= enough).slice(0, most);
+}
+
+/** @param {any} run */
+function addressOf(run) {
+  return `${first.root}run/${run.run}/`;
+}
+
+/**
+ * The means of a metric over the runs that were made as the latest one was, oldest first.
+ * @param {any[]} runs the latest first @param {string} metric
+ */
+function trendOf(runs, metric) {
+  const made = runs.filter((run) => run.metrics[metric]);
+  const signature = made[0]?.metrics[metric][4];
+  const alike = made.filter((run) => run.metrics[metric][4] === signature).reverse();
+  return { alike, others: made.length - alike.length };
+}
+
+/** @param {any[]} runs @param {string} metric */
+function trendChart(runs, metric) {
+  const { alike, others } = trendOf(runs, metric);
+  const { width, height, edge, top, bottom } = TREND;
+  const across = (/** @type {number} */ at) =>
+    alike.length < 2 ? width / 2 : edge + (at * (width - 2 * edge)) / (alike.length - 1);
+  const up = (/** @type {number} */ value) => bottom - value * (bottom - top);
+  const points = alike.map((run, at) => ({ run, x: across(at), mean: run.metrics[metric][0], entry: run.metrics[metric] }));
+  const last = points[points.length - 1];
+  const before = points[points.length - 2];
+  const moved = before ? 100 * (last.mean - before.mean) : null;
+  return el(
+    'article',
+    { class: 'card' },
+    el('h3', null, named(metric)),
+    el(
+      'p',
+      { class: 'mean' },
+      percent(last.mean, last.entry[3]),
+      moved === null ? null : el('span', { class: 'interval' }, ` ${signed(moved)} since ${seen(before.run.name)}`),
+    ),
+    draw(
+      'svg',
+      { class: 'trend', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': trendInWords(metric, points) },
+      [0, 0.5, 1].map((value) => draw('line', { x1: 0, x2: width, y1: up(value), y2: up(value), class: 'grid' })),
+      points.length > 1
+        ? draw('polyline', { points: points.map(({ x, mean }) => `${x},${up(mean)}`).join(' '), class: 'way' })
+        : null,
+      points.map(({ x, mean, entry, run }) => [
+        entry[1] === null ? null : draw('line', { x1: x, x2: x, y1: up(entry[1]), y2: up(entry[2]), class: 'reach' }),
+        draw('circle', { cx: x, cy: up(mean), r: points.length > 20 ? 2.5 : 4 }, draw('title', null, seen(`${run.name}, run ${run.run}: ${percent(mean, entry[3])}`))),
+      ]),
+      draw('text', { x: 0, y: height - 2, class: 'tick' }, `run ${points[0].run.run}`),
+      points.length > 1
+        ? draw('text', { x: width, y: height - 2, class: 'tick', 'text-anchor': 'end' }, `run ${last.run.run}`)
+        : null,
+    ),
+    el(
+      'p',
+      { class: 'coverage' },
+      `${plural(points.length, 'run')} of one signature${others ? `; ${count(others)} of others not drawn` : ''}`,
+    ),
+  );
+}
+
+/** @param {string} metric @param {any[]} points */
+function trendInWords(metric, points) {
+  const said = points.slice(-5).map(({ run, mean, entry }) => `run ${run.run} ${percent(mean, entry[3])}`);
+  return `${named(metric)}: ${said.join(', ')}`;
+}
+
+const words = /** @type {HTMLInputElement} */ (
+  el('input', { type: 'search', id: 'search', placeholder: 'name, judge, status', autocomplete: 'off', on: { input: () => drawRuns() } })
+);
+const trends = el('section', { class: 'trends', 'aria-labelledby': 'trends' });
+const chosen = el('p', { class: 'shown', role: 'status' });
+const list = el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Runs, a table' });
+
+function drawRuns() {
+  const runs = runsLeft(words.value);
+  const names = metricsOf(runs, CHARTS);
+  refill(
+    trends,
+    names.length ? el('h2', { id: 'trends' }, 'Trend') : null,
+    el('div', { class: 'cards' }, names.map((/** @type {string} */ name) => trendChart(runs, name))),
+  );
+  refill(list, runs.length ? runsTable(runs) : el('p', { class: 'empty' }, first.runs.length ? 'No run has these words.' : 'No runs yet; make one with: ragstone run FILE'));
+  drawChosen();
+}
+
+function drawChosen() {
+  const [one, other] = [...picked].sort((a, b) => a - b);
+  refill(
+    chosen,
+    other
+      ? el('a', { class: 'compare-link', href: `${first.root}compare/${one}/${other}/` }, `Compare run ${one} and run ${other} side by side`)
+      : `${first.all > first.runs.length ? `the latest ${count(first.runs.length)} of ` : ''}${plural(first.all, 'run')}, latest first; choose two to compare`,
+  );
+}
+
+/** @param {any[]} runs */
+function runsTable(runs) {
+  const names = metricsOf(runs, COLUMNS);
+  const paid = runs.some((run) => run.dollars);
+  return el(
+    'table',
+    { class: 'plain runs-table' },
+    tableHead(
+      el('th', { scope: 'col' }, unseen('Compare')),
+      ['Run', 'Started', 'Judge'].map((title) => el('th', { scope: 'col' }, title)),
+      ['Records', ...(paid ? ['Cost'] : [])].map((title) => el('th', { scope: 'col', class: 'number' }, title)),
+      names.map((/** @type {string} */ name) => el('th', { scope: 'col', class: 'number' }, named(name))),
+    ),
+    el('tbody', null, runs.map((run) => runRow(run, names, paid))),
+  );
+}
+
+/** @param {any} run @param {string[]} names @param {boolean} paid */
+function runRow(run, names, paid) {
+  const box = el('input', {
+    type: 'checkbox',
+    checked: picked.has(run.run),
+    'aria-label': `Compare run ${run.run}, ${run.name}`,
+    on: { change: () => pick(run.run, box.checked) },
+  });
+  return el(
+    'tr',
+    null,
+    el('td', null, box),
+    el(
+      'th',
+      { scope: 'row' },
+      el('a', { href: addressOf(run) }, foreign(run.name)),
+      el('span', { class: 'note' }, `run ${run.run}${run.status === 'done' ? '' : `, ${run.status}`}`),
+    ),
+    el('td', { class: 'soft' }, moment(run.started)),
+    el('td', { class: 'soft', title: run.judges.join(', ') }, foreign(shortJudged(run.judges))),
+    el('td', { class: 'number' }, count(run.records)),
+    paid ? el('td', { class: 'number' }, run.dollars ? dollars(run.dollars) : DASH) : null,
+    names.map((name) => {
+      const entry = run.metrics[name];
+      return entry
+        ? el('td', { class: 'number toned', css: tone(entry[0]) }, percent(entry[0], entry[3]), thinBar(entry[0]))
+        : el('td', { class: 'number soft' }, DASH);
+    }),
+  );
+}
+
+/** Of three the one chosen first is given up. @param {number} run @param {boolean} on */
+function pick(run, on) {
+  picked.delete(run);
+  if (on) picked.add(run);
+  if (picked.size > 2) picked.delete([...picked][0]);
+  for (const box of list.querySelectorAll('input')) box.checked = picked.has(Number(/\d+/.exec(box.ariaLabel || '')?.[0]));
+  drawChosen();
+}
+
+refill(
+  page,
+  el('header', { class: 'top' }, el('span', { class: 'wordmark' }, 'Ragstone'), lookButton()),
+  el(
+    'main',
+    { class: 'sheet runs-list' },
+    el('header', { class: 'title' }, el('h1', { id: 'title' }, 'Runs'), el('p', { class: 'about' }, foreign(first.store))),
+    el('div', { class: 'filters' }, el('label', { class: 'choice search' }, el('span', null, 'Search'), words)),
+    trends,
+    el('section', { class: 'records', 'aria-labelledby': 'all' }, el('h2', { id: 'all' }, 'All runs'), chosen, list),
+  ),
+);
+drawRuns();

@@ -1,0 +1,111 @@
+"""One run of a store as its served page asks for it: the first screen at once, the records piece by piece.
+
+Promises: of a run of any size the page gets scores as columns, and texts only of the records that it shows; texts are
+searched here, as far as they were read. Of a run that is being written, every page load shows the records that there
+are then, and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final
+
+import orjson
+
+from ragstone.analysis.result import Result
+from ragstone.analysis.run import Run
+from ragstone.render.html.build import surveyed
+from ragstone.render.html.case import case_of
+from ragstone.render.html.document import to_json
+from ragstone.render.html.overview import overview_of
+from ragstone.render.html.rows import LONGEST_ID, STATUSES, beginning, judged_of, row_of, text_of
+
+ROWS: Final = 1_000
+"""Places in the input that a block of table covers."""
+SURVEYED: Final = 300
+"""Results that are read before the first answer, to know what records can be grouped by."""
+MOST_TEXT: Final = 500_000_000
+"""Characters of all texts that are kept to be searched."""
+
+
+class ServedRun:
+    """A run at the moment of its opening. Its store is read by one thread at a time, which is up to the caller."""
+
+    def __init__(self, run: Run) -> None:
+        with run.store.snapshot():
+            row = run.store.run(run.id)
+            self.run = run = Run(run.store, row) if row else run
+            told = surveyed(islice(run.results(), SURVEYED))
+            whole = len(told.rows) == len(run)
+            # Of a run that goes on, the table keeps to the records that the figures are of.
+            self._places = run.store.ids(run.id) if run.status == "unfinished" else None
+            self._fields = told.fields
+            self.first = {
+                **overview_of(run, told.rows, told.fields, told.readings if whole else None, bins=False),
+                "live": True,
+                "row_blocks": -(-run.store.last_place(run.id) // ROWS),
+            }
+        self._metrics = [metric["name"] for metric in self.first["metrics"]]
+        self._signatures = run.spec.get("signatures", {})
+        self._texts: dict[int, str] = {}
+        self._room = MOST_TEXT
+        self._more: dict[int, bytes] = {}
+
+    def rows(self, number: int) -> dict[str, Any]:
+        """A block of the table: ids and scores, without any text; they take a hundredth of the time of results."""
+        after, until = number * ROWS, (number + 1) * ROWS
+        ids = self._kept(self.run.store.ids(self.run.id, after, until))
+        lines = {place: line for line, place in enumerate(ids)}
+        values: dict[str, list[float | None]] = {name: [None] * len(ids) for name in self._metrics}
+        statuses = {name: [-1] * len(ids) for name in self._metrics}
+        bare = set(lines.values())
+        for row in self.run.store.scores(self.run.id, after=after, until=until):
+            line = lines.get(row.position)
+            if line is not None and row.metric in values:
+                values[row.metric][line] = None if row.value is None else round(row.value, 4)
+                statuses[row.metric][line] = STATUSES.index(row.status)
+                bare.discard(line)
+        named = [beginning(one, LONGEST_ID) for one in ids.values()]
+        scores = {"values": values, "statuses": statuses, "set_aside": sorted(bare)}
+        return {"position": list(ids), "id": named, **scores, "verdicts": {}, "fields": {}}
+
+    def more(self, number: int) -> bytes:
+        """What the results of a block of rows say besides, as JSON: kinds of verdicts and fields; texts are kept."""
+        if number not in self._more:
+            rows = []
+            for result in self._results(number * ROWS, (number + 1) * ROWS):
+                rows.append(row_of(result))
+                if self._room > 0:
+                    text = self._texts[result["position"]] = text_of(result).lower()
+                    self._room -= len(text)
+            self._more[number] = to_json(judged_of(rows, self._fields))
+        return self._more[number]
+
+    def lines(self, places: Sequence[int]) -> list[list[Any]]:
+        """The texts of some records: place, beginnings of question and response, and all that a search sees."""
+        found = [(place, result) for place in places if (result := self.result(place)) is not None]
+        rows = [(place, row_of(result), text_of(result)) for place, result in found]
+        return [[place, row.question, row.response, text] for place, row, text in rows]
+
+    def search(self, words: str) -> dict[str, Any]:
+        """The places of records whose texts hold all words, and how many were searched."""
+        wanted = words.lower().split()
+        found = [place for place, text in self._texts.items() if all(word in text for word in wanted)]
+        return {"found": found, "read": len(self._texts)}
+
+    def result(self, place: int) -> Result | None:
+        """The result at a place in the input; None where there is none."""
+        row = self.run.store.result(self.run.id, position=place)
+        return None if row is None else Result(orjson.loads(row.document), self.run.id)
+
+    def case(self, result: Result) -> dict[str, Any]:
+        """All that the page of a record shows."""
+        return case_of(result, self._signatures)
+
+    def _results(self, after: int, until: int) -> Iterator[Any]:
+        rows = self.run.store.results(self.run.id, after, until)
+        return (orjson.loads(row.document) for row in rows if self._places is None or row.position in self._places)
+
+    def _kept(self, ids: Mapping[int, str]) -> dict[int, str]:
+        return {place: name for place, name in ids.items() if self._places is None or place in self._places}

@@ -1,0 +1,110 @@
+"""Overlap of two texts in words and characters: BLEU, chrF and ROUGE of one response against one reference.
+
+BLEU and chrF are those of sacrebleu's ``sentence_bleu`` and ``sentence_chrf`` with its defaults, ROUGE is that of the
+package rouge-score, each divided by 100 where it is a percentage. Words of other scripts than Latin are words here too,
+and where a script has no blanks between words (Chinese, Japanese, Thai, ...) each character is one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+_SOLID: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30fa\u3400-\u4dbf\u4e00-\u9fff"
+_SOLID_CHARACTER: Final = re.compile(f"([{_SOLID}\u3000-\u303f\uff00-\uffef])")
+_APART: Final = r" \1 "
+_WORDS: Final = re.compile(rf"[{_SOLID}]|[^\W_{_SOLID}]+")
+_13A: Final = tuple(
+    (re.compile(pattern), by)
+    for pattern, by in (
+        (r"([{-~[-` -&(-+:-@/])", _APART),
+        (r"([^0-9])([.,])", r"\1 \2 "),
+        (r"([.,])([^0-9])", r" \1 \2"),
+        (r"([0-9])(-)", r"\1 \2 "),
+    )
+)
+"""Where the tokenizer 13a of mteval, which is sacrebleu's default, puts blanks."""
+ORDER: Final = 4
+CHARACTERS: Final = 6
+BETA: Final = 2
+
+
+def tokens_13a(text: str) -> list[str]:
+    """The tokens for BLEU: words and punctuation marks, in the case that they have."""
+    line = text.rstrip().replace("-\n", "").replace("\n", " ")
+    text = f" {_SOLID_CHARACTER.sub(_APART, line)} "
+    for pattern, by in _13A:
+        text = pattern.sub(by, text)
+    return text.split()
+
+
+def words(text: str) -> list[str]:
+    """The tokens for ROUGE: words in lower case, without stemming."""
+    return _WORDS.findall(text.lower())
+
+
+def bleu(response: str, reference: str) -> float:
+    """BLEU of up to four tokens, smoothed exponentially, of as many orders as there are. Papineni et al. 2002."""
+    mine, theirs = tokens_13a(response), tokens_13a(reference)
+    logs, halved = [], 1
+    for n in range(1, min(ORDER, len(mine)) + 1):
+        matches, total, _ = _matches(mine, theirs, n)
+        if n == 1 and not matches:
+            return 0.0
+        halved *= 1 if matches else 2
+        logs.append(math.log(matches / total if matches else 1 / (halved * total)))
+    brevity = min(0.0, 1 - len(theirs) / len(mine)) if mine else 0.0
+    return min(1.0, math.exp(brevity + math.fsum(logs) / len(logs))) if logs else 0.0
+
+
+def chrf(response: str, reference: str) -> float:
+    """F2 of runs of one to six characters, blanks left out. Popović 2015."""
+    mine, theirs = "".join(response.split()), "".join(reference.split())
+    counts = [_matches(mine, theirs, n) for n in range(1, min(CHARACTERS, len(mine), len(theirs)) + 1)]
+    if not counts:
+        return 0.0
+    precision = math.fsum(matches / own for matches, own, _ in counts) / len(counts)
+    recall = math.fsum(matches / other for matches, _, other in counts) / len(counts)
+    return _f(precision, recall, BETA)
+
+
+def rouge_n(response: str, reference: str, n: int) -> float | None:
+    """F1 of runs of ``n`` words; None where neither text has one. Lin 2004."""
+    matches, own, other = _matches(words(response), words(reference), n)
+    return _shared(matches, own, other)
+
+
+def rouge_l(response: str, reference: str) -> float | None:
+    """F1 of the longest common subsequence of words; None where neither text has a word. Lin 2004."""
+    mine, theirs = words(response), words(reference)
+    return _shared(_common(mine, theirs), len(mine), len(theirs))
+
+
+def _shared(matches: int, own: int, other: int) -> float | None:
+    return 2 * matches / (own + other) if own + other else None
+
+
+def _f(precision: float, recall: float, beta: float) -> float:
+    total = beta**2 * precision + recall
+    return min(1.0, (1 + beta**2) * precision * recall / total) if total else 0.0
+
+
+def _matches(mine: Sequence[str], theirs: Sequence[str], n: int) -> tuple[int, int, int]:
+    """The runs of ``n`` that both have, each as often as both have it; the runs of the one, and of the other."""
+    own, other = (Counter(tuple(text[i : i + n]) for i in range(len(text) - n + 1)) for text in (mine, theirs))
+    return (own & other).total(), own.total(), other.total()
+
+
+def _common(mine: Sequence[str], theirs: Sequence[str]) -> int:
+    """The length of the longest common subsequence, a bit for each word (Hyyrö 2004)."""
+    places: dict[str, int] = {}
+    for place, word in enumerate(mine):
+        places[word] = places.get(word, 0) | 1 << place
+    full = left = (1 << len(mine)) - 1
+    for word in theirs:
+        found = left & places.get(word, 0)
+        left = (left + found | left - found) & full
+    return len(mine) - left.bit_count()

@@ -1,0 +1,139 @@
+"""The batches of a store: what is on its way to a provider or came from it.
+
+Promises: a batch and its calls are on disk before they are sent; a reply is on disk before its batch is done; a call
+that brought neither a reply nor a reason is missing again, and in no batch any more; one process at a time sends and
+collects, and a lock outlives no process (Windows has no such locks).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from ragstone.errors import ConfigError
+from ragstone.store.database import CallRow, Store
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]
+
+
+class BatchRow(NamedTuple):
+    """One batch. ``calls`` is how many are in it, ``remote`` the provider's id, None where it is not known."""
+
+    id: int
+    run: str
+    judge: str
+    spec: dict[str, Any]
+    tag: str
+    remote: str | None
+    status: str
+    made: float
+    calls: int
+
+
+class BatchCall(NamedTuple):
+    """One call of a batch."""
+
+    key: bytes
+    task: str
+    maker: str
+    units: int
+    repeat: int
+    request: bytes
+
+
+_SELECT_BATCH = (
+    "SELECT id, run, judge, spec, tag, remote, status, made,"
+    " (SELECT count(*) FROM batch_calls WHERE batch = batches.id) FROM batches"
+)
+
+
+class BatchStore(Store):
+    """A store with its batches."""
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes from sending and collecting; ConfigError if one is at it."""
+        with Path(f"{self.path}-batches").open("ab") as lock:
+            try:
+                if fcntl is not None:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise ConfigError(f"{self.path}: another process sends or collects batches; wait for it") from error
+            yield
+
+    def batches(self, *statuses: str) -> list[BatchRow]:
+        """Return the batches with one of these statuses, of all if none is named, oldest first."""
+        rows = [BatchRow(*row) for row in self._rows(f"{_SELECT_BATCH} ORDER BY id")]
+        rows = [row._replace(spec=orjson.loads(self._unpacked(row.spec))) for row in rows]  # type: ignore[arg-type]
+        return [row for row in rows if not statuses or row.status in statuses]
+
+    def make_batch(
+        self, run: str, judge: str, spec: Mapping[str, Any], tag: str, status: str, calls: Iterable[BatchCall]
+    ) -> int:
+        """Enter a batch with its calls, in one commit, and return its number."""
+        self.begin()
+        cursor = self._change(
+            "INSERT INTO batches (run, judge, spec, tag, status, made) VALUES (?, ?, ?, ?, ?, ?)",
+            (run, judge, self._frame(orjson.dumps(spec)), tag, status, time.time()),
+        )
+        number = cursor.lastrowid
+        assert number is not None
+        self._write_many(
+            "INSERT OR REPLACE INTO batch_calls (key, batch, task, maker, units, repeat, request)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [(call.key, number, *call[1:5], self._frame(call.request)) for call in calls],
+        )
+        self.commit()
+        return number
+
+    def sent(self, batch: int, remote: str) -> None:
+        """Enter the provider's id of a batch."""
+        self._change("UPDATE batches SET remote = ?, status = 'sent' WHERE id = ?", (remote, batch))
+
+    def calls_of(self, batch: int) -> Iterator[BatchCall]:
+        """Return the calls of a batch, in order."""
+        query = "SELECT key, task, maker, units, repeat, request FROM batch_calls WHERE batch = ? ORDER BY rowid"
+        return (BatchCall(*row)._replace(request=self._unpacked(row[5])) for row in self._rows(query, (batch,)))
+
+    def failed_calls(self) -> set[bytes]:
+        """Return the keys of calls that a provider refused for good."""
+        return {key for (key,) in self._rows("SELECT key FROM batch_calls WHERE failed IS NOT NULL")}
+
+    def collect(self, batch: int, replies: Iterable[CallRow], failed: Mapping[bytes, str]) -> None:
+        """Store what a batch brought and close it; its other calls are missing again."""
+        self.begin()
+        self.insert(list(replies), [])
+        self._write_many(
+            "UPDATE batch_calls SET failed = ? WHERE batch = ? AND key = ?",
+            [(reason, batch, key) for key, reason in failed.items()],
+        )
+        self._write_many(
+            "DELETE FROM batch_calls WHERE batch = ? AND failed IS NULL AND key NOT IN (SELECT key FROM calls)",
+            [(batch,)],
+        )
+        self._write_many("UPDATE batches SET status = 'done' WHERE id = ?", [(batch,)])
+        self.commit()
+
+    def drop_batch(self, batch: int) -> None:
+        """Forget a batch; its calls are missing again, unless their replies are stored."""
+        self._change("DELETE FROM batches WHERE id = ?", (batch,))
+
+    def paid(self, run: str) -> Iterator[tuple[str, str, bytes]]:
+        """Return judge, step and reply (JSON) of each call that the batches of a run brought."""
+        query = (
+            "SELECT c.judge, c.task, c.reply FROM batches AS b JOIN batch_calls AS o ON o.batch = b.id"
+            " JOIN calls AS c ON c.key = o.key WHERE b.run = ? AND b.status = 'done' ORDER BY o.rowid"
+        )
+        return ((judge, task, self._unpacked(reply)) for judge, task, reply in self._rows(query, (run,)))
+
+    def close_batches(self, run: str) -> None:
+        """Forget the batches of a run that is finished."""
+        self._change("DELETE FROM batches WHERE run = ? AND status = 'done'", (run,))

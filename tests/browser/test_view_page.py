@@ -1,0 +1,168 @@
+"""The pages of ``ragstone view``: the list of runs, two side by side, filters, labels; dark, narrow, on paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from chromium import Chromium
+from page_material import Serious, Shown
+
+from live_run import listening
+from ragstone.render.wording import kind_of
+from ragstone.store.database import Store
+
+pytest_plugins = ["page_fixtures"]
+
+RUNS = 50
+VIEWS = ("", "run/1/#verdict=apart", "run/1/#record=1&tab=trace", "compare/1/2/", "run/1/label/")
+EMPTY = """[...document.querySelectorAll('h2, h3, h4')].filter((one) => {
+  const box = one.closest('section, article, header, .start, .case') || one.parentElement;
+  return one.getClientRects().length && !one.closest('.unseen') && !box.innerText.replace(one.innerText, '').trim(); })
+  .map((one) => one.innerText)"""
+"""Headings that are seen, of which nothing else is seen."""
+
+
+@pytest.fixture(scope="module")
+def live(shown: Shown) -> Iterator[str]:
+    """The address of a store with fifty runs: one that was judged, and others with its results or none."""
+    with Store(shown.run.store.path) as store:
+        results = [(row, [*store.scores(1, after=row.position - 1, until=row.position)]) for row in store.results(1)]
+        for number in range(2, RUNS + 1):
+            run = store.start_run(f"nightly {number}", dict(shown.run.spec))
+            if number == 2:
+                store.begin()
+                store.insert([], [(run, row, scores) for row, scores in results])
+                store.commit()
+            summary: dict[str, Any] = dict(shown.run.summary())
+            entry = summary["metrics"]["groundedness"]
+            other = {"mean": number / 100, "signature": entry["signature"] + ("" if number % 2 else "|other")}
+            summary["metrics"] = {**summary["metrics"], "groundedness": {**entry, **other}}
+            store.finish_run(run, "done", summary)
+        with listening(store) as server:
+            yield server.address
+
+
+@pytest.fixture
+def page(browser: Chromium) -> Chromium:
+    browser.offline(cut=False)
+    browser.size(1280, 900)
+    browser.prefers("light")
+    return browser
+
+
+def test_runs_are_listed_with_the_trend_of_one_signature(page: Chromium, live: str) -> None:
+    """The latest first, of whose signature every point of a trend is; a search narrows both."""
+    page.open(live)
+    assert len(page.all(".runs-table tbody tr")) == RUNS
+    assert page.all(".runs-table tbody th a")[0] == "nightly 50"
+    trend = ".trends .card:nth-child(2)"
+    assert page.all(f"{trend} h3") == ["Groundedness"]
+    assert page.text(f"{trend} .mean").startswith("50\u00a0% +2.0 since nightly 48")
+    assert len(page.all(f"{trend} circle")) == RUNS / 2
+    assert page.text(f"{trend} .coverage") == "25\u00a0runs of one signature; 25 of others not drawn"
+    page.click("#search")
+    page.type("nightly #7")
+    assert page.all(".runs-table tbody th a") == ["nightly 7"]
+    assert len(page.all(f"{trend} circle")) == 1
+    assert page.troubles() == []
+
+
+def test_two_runs_are_compared_and_lead_to_a_record_and_back(page: Chromium, live: str) -> None:
+    """Of three choices the last two count; every page knows the way to the list."""
+    page.open(live)
+    for run in (9, 1, 2):
+        page.click(f"[aria-label^='Compare run {run},']")
+    page.click(".compare-link")
+    page.until("document.querySelector('.compare')")
+    assert page.evaluate("location.pathname") == "/compare/1/2/"
+    page.click(".runs a.name")
+    page.until("document.querySelector('.cards') && location.pathname === '/run/1/'")
+    page.until("document.querySelector('.question')?.textContent.length > 3")
+    page.click(".lines .id")
+    page.until("document.querySelector('.case .right')")
+    page.click(".wordmark")
+    page.until("document.querySelector('.runs-table')")
+    assert page.troubles() == []
+
+
+def test_records_are_filtered_by_verdict_metric_and_panel(page: Chromium, live: str, shown: Shown) -> None:
+    """By what the results say; a word may stand in a passage; each filter has its way out and is in the address."""
+    results = list(shown.run.results())
+
+    def places(metric: str, kind: str) -> set[int]:
+        def fits(verdict: dict) -> bool:  # type: ignore[type-arg]
+            labels = {member["label"] for member in verdict.get("members", ())} - {None}
+            return len(labels) > 1 if kind == "apart" else kind_of(verdict) == kind
+
+        return {
+            result["position"]
+            for result in results
+            for score in result["scores"]
+            if score["metric"] == metric and any(fits(verdict) for verdict in score["verdicts"])
+        }
+
+    found: set[int] = set()
+    for kind in ("no", "partly", "apart"):
+        page.open(f"{live}run/1/#verdict={kind}&judged=groundedness")
+        page.until("!document.querySelector('.shown').textContent.includes('reading')")
+        found = {int(place) for place in page.all(".lines tbody tr", "dataset.record")}
+        assert found == places("groundedness", kind), kind
+    assert 0 < len(found) < len(results)
+    assert page.all("#choose-verdict, #choose-of", "value") == ["apart", "groundedness"]
+    page.click(".chips a")
+    page.until("document.querySelectorAll('.lines tbody tr').length === 22")
+    page.open(f"{live}run/1/#q=blanket")
+    page.until("document.querySelector('.shown').textContent.startsWith('3 of 22')")
+    within = {row["position"] for row in results if any("blanket" in one["text"].lower() for one in row["contexts"])}
+    assert {int(place) for place in page.all(".lines tbody tr", "dataset.record")} == within
+
+
+def test_labels_are_made_and_shown(page: Chromium, live: str, shown: Shown) -> None:
+    """Kept beside the store as they are given, found again by another browser, and shown beside the verdict."""
+    page.open(f"{live}run/1/label/")
+    page.evaluate("localStorage.clear()")
+    page.open(f"{live}run/1/label/")
+    page.type("Ann")
+    page.press("Enter")
+    page.until("document.querySelector('.work')")
+    record = page.text(".place").partition("\u00b7 ")[2]
+    page.press("1")
+    page.until("document.querySelector('.progress').ariaValueNow === '1'")
+    file = shown.path.parent / "labels-1-Ann.jsonl"
+    page.until("document.querySelector('.progress').ariaValueNow === '1'")
+    while not file.exists() or b"Ann" not in file.read_bytes():
+        page.evaluate("new Promise((then) => setTimeout(then, 20))")
+    page.evaluate("localStorage.clear()")
+    page.open(f"{live}run/1/label/")
+    page.type("Ann")
+    page.press("Enter")
+    page.until("document.querySelector('.progress').ariaValueNow === '1'")
+    page.open(f"{live}run/1/#record={shown.run[record]['position']}")
+    assert [one.split(":")[0] for one in page.all(".people")] == ["Ann"]
+    page.open(f"{live}run/1/")
+    assert "1 by Ann" in page.text(".facts")
+    assert f"ragstone agree 1 {file}" in page.text(".facts")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_each_page_is_well_made(page: Chromium, live: str, serious: Serious, view: str) -> None:
+    """Nothing serious for axe in either look, no wider than a telephone, and on paper no empty heading or control."""
+    page.open(f"{live}{view}")
+    for look in ("light", "dark"):
+        page.prefers(look)
+        page.until(f"matchMedia('(prefers-color-scheme: {look})').matches")
+        assert serious() == [], look
+    page.size(390, 844)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.size(1280, 900)
+    assert page.troubles() == []
+    if view.endswith("label/"):  # nobody labels on paper
+        return
+    page.send("Emulation.setEmulatedMedia", media="print")
+    controls = "button:not(.sentence), input, select, .tabs, .pager"
+    assert page.evaluate(f"[...document.querySelectorAll('{controls}')].filter((one) => one.getClientRects().length)"
+                         ".map((one) => one.outerHTML)") == []  # fmt: skip
+    assert page.evaluate(EMPTY) == []
+    page.send("Emulation.setEmulatedMedia", media="")
+    assert page.pdf().startswith(b"%PDF-")

@@ -1,0 +1,109 @@
+"""Abstention: four outcomes, from the questions of other metrics and one of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from material import DOWN, columns, record
+
+from ragstone import evaluate
+from ragstone.metrics.abstention import COLUMNS, AbstentionRates
+from ragstone.questions import ANSWERED, Question, Rate, Write
+from ragstone.testing import ScriptedJudge
+from ragstone.types import Record
+
+
+def script(answers: Any, support: Any = (), relevance: Any = ()) -> Any:
+    def answer(question: Question[Any]) -> Any:
+        if isinstance(question, Write):
+            return [f"Claim {n}." for n in range(len(support))]
+        assert isinstance(question, Rate)
+        if question.scale == ANSWERED:
+            return answers
+        return list(support if question.task == "support" else relevance)
+
+    return answer
+
+
+def falls(about: Record, *answers: Any) -> tuple[str, list[str]]:
+    """The column that a record falls into, and the steps that were asked."""
+    scores, asked = columns(AbstentionRates(), about, script(*answers))
+    assert sum(score.value or 0.0 for score in scores.values()) == 1
+    return next(name for name, score in scores.items() if score.value), [question.task for question in asked]
+
+
+@pytest.mark.parametrize(
+    ("about", "answers", "column", "steps"),
+    [
+        (record(), ("answers", ["yes", "yes"]), "answered_supported", ["relevance", "claims", "support"]),
+        (record(), ("answers", ["yes", "no", "no"]), "answered_unsupported", ["relevance", "claims", "support"]),
+        (record(), ("abstains", (), ["1", "1"]), "abstained_rightly", ["relevance", "relevance"]),
+        (record(), ("abstains", (), ["0", "2"]), "abstained_wrongly", ["relevance", "relevance"]),
+        (record(answerable=False), ("abstains",), "abstained_rightly", ["relevance"]),
+        (record(answerable=True), ("abstains",), "abstained_wrongly", ["relevance"]),
+        (record(no_contexts=True), ("abstains",), "abstained_rightly", ["relevance"]),
+        (record(no_contexts=True), ("answers", ["yes"]), "answered_unsupported", ["relevance", "claims"]),
+    ],
+)
+def test_outcomes(about: Record, answers: Any, column: str, steps: list[str]) -> None:
+    """Supported from .6 of the claims on; answerable as the record says, else by a passage of grade 2."""
+    assert falls(about, *answers) == (column, steps)
+
+
+@pytest.mark.parametrize(
+    ("answers", "status", "reason"),
+    [
+        ((DOWN,), "judge_failed", "the endpoint is down"),
+        (("answers", DOWN), "judge_failed", "no claims: the endpoint is down"),
+        (("answers", []), "empty", "it answers and makes no claims"),
+        (("abstains", (), ["1", None]), "judge_failed", "1 of 2 passages unjudged"),
+    ],
+)
+def test_what_cannot_be_told_is_no_outcome(answers: Any, status: str, reason: str) -> None:
+    def answer(question: Question[Any]) -> Any:
+        if isinstance(question, Write) and answers[1:] == (DOWN,):
+            return DOWN
+        return script(*answers)(question)
+
+    scores, _ = columns(AbstentionRates(), record(), answer)
+    assert {score.value for score in scores.values()} == {None}
+    assert {score.status for score in scores.values()} == {status}
+    assert all(score.reason.startswith(reason) for score in scores.values())
+
+
+def test_rates_have_intervals_and_questions_are_shared() -> None:
+    """Beside grounding and context_relevance it costs one call a record; rates are means over records."""
+    rows = [{"id": name, "question": "What?", "contexts": ["Steel."], "response": f"It is {name}."} for name in "abcd"]
+
+    def answer(question: Question[Any]) -> Any:
+        if isinstance(question, Write):
+            return ["A claim."]
+        assert isinstance(question, Rate)
+        if question.scale == ANSWERED:
+            return "abstains" if "It is a." in question.units[0].text else "answers"
+        return "yes" if question.task == "support" else "3"
+
+    run = evaluate(rows, "grounding,context_relevance,abstention", ScriptedJudge(answer))
+    told = run.summary()["metrics"]
+    means = {name: told[f"abstention.{name}"]["mean"] for name in COLUMNS}
+    assert means == {
+        "answered_supported": 0.75, "answered_unsupported": 0, "abstained_rightly": 0, "abstained_wrongly": 0.25,
+    }  # fmt: skip
+    assert told["abstention.answered_supported"]["interval"] == [0.25, 1.0]
+    assert {run[name]["cost"]["calls"] for name in "abcd"} == {2 + 1 + 1}
+
+
+@pytest.mark.parametrize(
+    ("response", "answers"),
+    [
+        ("I'm sorry, but I cannot answer that from the documents.", False),
+        ("The context does not mention the owner.", False),
+        ("Anna Holm owns the mill.", True),
+        ("Anna Holm owns it. The documents do not say since when.", True),
+    ],
+)
+def test_the_embedded_judge_recognises_abstaining(response: str, answers: bool) -> None:
+    row = {"id": "r", "question": "Who owns the mill?", "contexts": ["Anna Holm owns the mill."], "response": response}
+    lead = evaluate([row], "abstention")["r"]["scores"][0]
+    assert [verdict["label"] for verdict in lead["verdicts"]] == ["answers" if answers else "abstains"]

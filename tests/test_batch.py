@@ -1,0 +1,262 @@
+"""Runs in batches: the results of a live run, each call paid once at half the price, whatever breaks between waves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import ragstone
+from ragstone import api
+from ragstone.api import batching
+from ragstone.cli.app import app
+from ragstone.errors import BackendError, BatchPending, BudgetReached, ConfigError, InputError
+from ragstone.store.batches import BatchStore
+from ragstone.testing import FakeServer, Scripted
+
+ROWS = [
+    {"id": f"r{n}", "question": "What?", "response": f"Kettle {n} is blue. It holds {n} litres.",
+     "contexts": [f"Kettle {n} is blue."]} for n in range(8)
+]  # fmt: skip
+METRICS = ["grounding", "groundedness"]
+
+
+class Killed(BaseException):
+    """The process is gone at this moment."""
+
+
+def answer(request: dict[str, Any]) -> Any:
+    """The default, but for one record's claims, whose first verdicts cannot be read: a third wave repairs them."""
+    said = str(request["messages"])
+    if "Kettle 3" in said and "passage 1" in said and len(request["messages"]) == 2:
+        return "I would rather not."
+    return None
+
+
+@pytest.fixture(params=["openai", "anthropic"])
+def given(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A server and the options of runs by a judge there, one for each dialect."""
+    monkeypatch.setattr(batching, "POLL", (0.01, 0.01))
+    with FakeServer(answer=answer) as server:
+        (tmp_path / "r.toml").write_text(
+            f'[judges.it]\nprovider = "{request.param}"\nmodel = "m"\nbase_url = "{server.url}"\napi_key_env = ""\n'
+            "price = { input = 100, output = 100 }\n"
+        )
+        config = {"config": tmp_path / "r.toml", "metrics": METRICS, "judge": "it", "name": "b"}
+        yield server, {**config, "store": tmp_path / "batch.db"}, {**config, "store": tmp_path / "live.db"}
+
+
+def scores(run: Any) -> Any:
+    """All that results say but what it cost."""
+    found = []
+    for row in run.results():
+        told = [{name: value for name, value in score.items() if name != "cost"} for score in row["scores"]]
+        found.append((row["id"], row["units"], told))
+    return found
+
+
+def test_three_waves_killed_at_every_step_are_as_a_live_run_for_half(given: Any, monkeypatch: Any) -> None:
+    """Killed before and after each write and each request; the estimate said the price and the waves."""
+    server, options, live = given
+    said = ragstone.estimate(ROWS, batch=True, **options)
+    assert said.waves == 3
+    steps = ("make_batch", "submit", "sent", "collect")
+    kills = {f"{when} {step}" for step in steps for when in ("before", "after")}
+    done: set[str] = set()
+
+    def dying(name: str, work: Any) -> Any:
+        def before(when: str) -> None:
+            if (point := f"{when} {name}") not in done:
+                done.add(point)
+                raise Killed(point)
+
+        def sync(*given: Any) -> Any:
+            before("before")
+            found = work(*given)
+            before("after")
+            return found
+
+        async def waiting(*given: Any) -> Any:
+            before("before")
+            found = await work(*given)
+            before("after")
+            return found
+
+        return waiting if name == "submit" else sync
+
+    for name in set(steps) - {"submit"}:
+        monkeypatch.setattr(BatchStore, name, dying(name, getattr(BatchStore, name)))
+    for backend in ("openai.OpenAIBackend", "messages.MessagesBackend"):
+        module, _, cls = f"ragstone.judges.{backend}".rpartition(".")
+        owner = getattr(__import__(module, fromlist=[cls]), cls)
+        monkeypatch.setattr(owner, "submit", dying("submit", owner.submit))
+    run = None
+    for _ in range(60):
+        try:
+            run = ragstone.evaluate(ROWS, batch=True, finish="batch", **options)
+            break
+        except (Killed, BatchPending):
+            continue
+    assert run is not None
+    assert done == kills
+    assert server.count == len(server.unique), "each call is paid once"
+    calls = server.count
+    bill = run.summary()["bill"]
+    reference = ragstone.evaluate(ROWS, **live)
+    assert scores(run) == scores(reference)
+    dear = reference.summary()["bill"]
+    assert (bill["paid"]["calls"], calls) == (dear["paid"]["calls"], dear["paid"]["calls"])
+    assert bill["paid"]["dollars"] == pytest.approx(dear["paid"]["dollars"] / 2)
+    assert said.total.dollars is not None
+    again = ragstone.estimate(ROWS, **{**live, "store": live["store"].with_name("none.db")}).total.dollars
+    assert again is not None
+    assert said.total.dollars.expected == pytest.approx(again.expected / 2)
+    assert api.list_batches(options["store"]) == []
+
+
+def test_a_small_last_wave_goes_live_and_wait_waits(given: Any) -> None:
+    """The first wave is a batch because it was asked for; what follows it is few."""
+    server, options, _ = given
+    server.configure(batch_polls=3)
+    run = ragstone.evaluate(ROWS, batch=True, wait=True, **options)
+    bill = run.summary()["bill"]["paid"]
+    assert run.status == "done"
+    assert server.count == len(server.unique) == bill["calls"]
+    assert ragstone.evaluate(ROWS, **options).summary()["bill"]["sent"] == 0
+
+
+@pytest.mark.parametrize("end", ["partial", "expired", "cancelled"])
+def test_what_a_batch_did_not_bring_is_asked_again(given: Any, end: str) -> None:
+    """Half came; the others are in the next wave, and nothing is a score before it has a reply."""
+    server, options, live = given
+    server.configure(batch_end=end)
+    with pytest.raises(BatchPending, match="1 batch with 16 calls in progress"):
+        ragstone.evaluate(ROWS, batch=True, finish="batch", **options)
+    with pytest.raises(BatchPending):
+        ragstone.evaluate(ROWS, batch=True, finish="batch", **options)
+    assert server.count == 8
+    server.configure(batch_end="completed")
+    run = ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", **options)
+    assert server.count == len(server.unique)
+    assert scores(run) == scores(ragstone.evaluate(ROWS, **live))
+
+
+@pytest.mark.parametrize(
+    ("end", "said"), [("failed", "ended without a result"), ("empty", "ended without a result"), ("lost", "not know")]
+)
+def test_a_batch_without_a_result_is_an_error_and_not_a_wait(given: Any, end: str, said: str) -> None:
+    server, options, _ = given
+    with pytest.raises(BatchPending):
+        ragstone.evaluate(ROWS, batch=True, **options)
+    server.configure(batch_end=end)
+    with pytest.raises(BackendError, match=said) as found:
+        ragstone.evaluate(ROWS, batch=True, wait=True, **options)
+    assert found.value.hint == "the same command sends its calls again"
+    server.configure(batch_end="completed")
+    assert ragstone.evaluate(ROWS, batch=True, wait=True, **options).status == "done"
+    assert server.count == len(server.unique)
+
+
+def test_a_call_that_is_refused_for_good_is_a_failure_and_no_endless_wave(given: Any) -> None:
+    server, options, _ = given
+    server.configure(answer=lambda request: Scripted("too strange", status=400) if "Kettle 5" in str(request) else None)
+    run = ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", **options)
+    failed = [row["id"] for row in run.results() if any(score["status"] == "judge_failed" for score in row["scores"])]
+    assert failed == ["r5"]
+
+
+def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -> None:
+    """By number and bytes; a budget in dollars holds the worst case at the price of a batch."""
+    _, options, _ = given
+    monkeypatch.setattr(batching, "MOST", 5)
+    with pytest.raises(BatchPending, match="4 batches with 16 calls"):
+        ragstone.evaluate(ROWS, batch=True, **options)
+    ragstone.evaluate(ROWS, batch=True, wait=True, **options)
+    monkeypatch.setattr(batching, "MOST", 50_000)
+    other = [{**row, "response": str(row["response"]).replace("Kettle", "Pot")} for row in ROWS]
+    with pytest.raises(BudgetReached, match="no room for the next call"):
+        ragstone.evaluate(other, batch=True, max_cost=0.2, **options)
+    with pytest.raises(BatchPending, match="with 3 calls"):
+        ragstone.evaluate(other, batch=True, max_cost=1.0, **options)
+    with pytest.raises(ConfigError, match="remove --refresh"):
+        ragstone.evaluate(other, batch=True, refresh=True, **options)
+
+
+def test_a_budget_holds_for_batches_and_what_follows_them_together(given: Any) -> None:
+    """What batches cost is gone when the last calls go live."""
+    server, options, _ = given
+    with pytest.raises(BatchPending):
+        ragstone.evaluate(ROWS, batch=True, **options)
+    with pytest.raises(BudgetReached, match="is reached"):
+        ragstone.evaluate(ROWS, batch=True, max_calls=18, **options)
+    assert server.count == 18
+
+
+def test_one_process_at_a_time_sends_and_collects(given: Any) -> None:
+    """Else a batch that one is about to send would be sent by the other too."""
+    _, options, _ = given
+    with BatchStore(options["store"]) as store, store.alone(), pytest.raises(ConfigError, match="another process"):
+        ragstone.evaluate(ROWS, batch=True, **options)
+
+
+def test_a_wave_has_what_panels_cascades_and_repeats_ask(given: Any) -> None:
+    """A repeat is a call of its own; what a judge here answers is in no batch."""
+    server, options, live = given
+    asked = {"judge": ["embedded>it", "relevance=[embedded,it]"], "metrics": ["groundedness", "context_relevance"]}
+    run = ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", **{**options, **asked}, repeat=2)
+    assert server.count == run.summary()["bill"]["paid"]["calls"] > 16
+    assert scores(run) == scores(ragstone.evaluate(ROWS, **{**live, **asked}, repeat=2))
+
+
+def test_a_provider_without_batches_takes_a_file(tmp_path: Path) -> None:
+    """As vLLM's run-batch reads and writes it; every step from the command line."""
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
+    store = ["--store", str(tmp_path / "s.db")]
+
+    def ragstone_(*words: str) -> Any:
+        return CliRunner().invoke(app, [*words, *store])
+
+    with FakeServer(answer=answer) as server:
+        command = ["run", str(tmp_path / "in.jsonl"), "-m", "grounding", "-j", f"vllm:m@{server.url}", "-q",
+                   "--batch", "--finish", "batch"]  # fmt: skip
+        waves = 0
+        assert ragstone_(*command, "--wait").exit_code == 5, "nothing but an import brings it"
+        while (found := ragstone_(*command)).exit_code == 5:
+            waves += 1
+            assert "batch export FILE writes them" in found.output
+            assert ragstone_("batch", "export", str(tmp_path / "calls.jsonl")).exit_code == 0
+            lines = [json.loads(line) for line in (tmp_path / "calls.jsonl").read_text().splitlines()]
+            assert all(line["url"] == "/v1/chat/completions" and line["method"] == "POST" for line in lines)
+            assert "export" in ragstone_("batch", "list").output
+            assert ragstone_("batch", "import", str(tmp_path / "calls.jsonl")).exit_code == 2
+            with (tmp_path / "results.jsonl").open("w") as file:
+                for line in lines[::-1]:
+                    file.write(json.dumps(_run_batch(server, line)) + "\n")
+            assert ragstone_("batch", "import", str(tmp_path / "results.jsonl")).exit_code == 0
+        assert found.exit_code == 0, found.output
+    assert (waves, server.count) == (3, len(server.unique))
+
+
+def _run_batch(server: FakeServer, line: dict[str, Any]) -> dict[str, Any]:
+    """A line of vLLM's output file."""
+    from urllib.request import Request, urlopen
+
+    with urlopen(Request(f"{server.url}/chat/completions", json.dumps(line["body"]).encode())) as reply:
+        response = {"status_code": 200, "request_id": "vllm-batch-1", "body": json.load(reply)}
+    return {"id": "vllm-1", "custom_id": line["custom_id"], "response": response, "error": None}
+
+
+def test_batches_are_cancelled_and_keep_what_they_have(given: Any) -> None:
+    server, options, _ = given
+    server.configure(batch_polls=9)
+    with pytest.raises(BatchPending):
+        ragstone.evaluate(ROWS, batch=True, **options)
+    assert api.cancel_batches(options["store"]) == 1
+    with pytest.raises(BatchPending):
+        ragstone.evaluate(ROWS, batch=True, finish="batch", **options)
+    assert server.count == 8
+    with pytest.raises((ConfigError, InputError), match="no exported calls"):
+        api.import_batches(Path("none"), options["store"])
