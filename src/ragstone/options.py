@@ -268,7 +268,7 @@ class RunOptions:
     prompts: Sequence[str] | None = option(
         "--prompt", metavar="[STEP=]STYLE|FILE", help="Prompt style, or your own prompt file. Repeatable."
     )
-    pack: Path | str | None = option("--pack", metavar="FILE", help="Markdown of definitions and examples, for all prompts.")
+    pack: Path | str | None = option("--pack", metavar="FILE", help="Definitions and examples, beside every prompt.")
     pack_examples: int | None = option(
         "--pack-examples", metavar="N", least=0,
         help="Send only the N examples of the pack that are most similar to the question; 0: all.",
