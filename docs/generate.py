@@ -38,6 +38,8 @@ _PROMPTS: Final[Mapping[str, str]] = {
     "format": "How labels are given: `json`, `keyed`, `yaml`, … or `adaptive`; unless set, the prompt's own.",
     "structured": "Whether a JSON schema is sent: `auto`, `schema` or `off`; unless set, `auto`.",
     "case_sensitive": "Whether only the exact words of a scale are labels; unless set, they are not.",
+    "pack": "A file of definitions and examples, [beside every prompt](../tasks/prompts-and-formats.md#add-a-pack).",
+    "pack_examples": "How many examples of the pack a prompt has, those nearest to the question; 0 for all.",
     **{task: f"The style of the step `{task}`, or the path of a prompt of your own." for task in TASKS},
 }
 """What each setting of prompts means, of all judges and of one."""
@@ -76,6 +78,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "check.corrected": "Compare `min` with the lower end of the mean corrected by people's labels.",
     "engine.deadline": "The most seconds from a call's first try to the end of its last.",
     "engine.tries": "The most tries of one call.",
+    "rubric": 'Your own criteria: `[rubric.NAME]`, `criterion = "…"`. See [rubric](../tasks/own-criteria.md).',
     "metrics": "A metric to its parameters: `[metrics.grounding]`, `threshold = 0.8`. See [metrics](metrics.md).",
     **{
         one.setting: f"{(one.note or one.help).rstrip('.')}."

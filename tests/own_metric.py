@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,31 @@ RECORDS: Final = [
         "contexts": ["It holds 2 litres and weighs 3 kilos."],
     },
 ]  # fmt: skip
+
+
+SHORT: Final = "plain_support"
+"""The metric of eleven lines on the same page."""
+
+
+@contextmanager
+def eleven_lines(form: str, folder: Path) -> Iterator[str]:
+    """That metric as a ``file`` of the working directory, or ``installed``: the name to ask for it by."""
+    found = re.search(rf'```python title="({SHORT}\.py)"\n(.*?)```', PAGE.read_text("utf-8"), re.DOTALL)
+    assert found is not None
+    assert len([line for line in found[2].splitlines() if line]) == 11
+    folder.mkdir(exist_ok=True)
+    (folder / found[1]).write_text(found[2], "utf-8")
+    reference = f"{SHORT}:PlainSupport"
+    try:
+        if form == "file":
+            with contextlib.chdir(folder):
+                yield reference
+        else:
+            with installed(folder, f"{SHORT} = {reference}"):
+                yield SHORT
+    finally:
+        sys.modules.pop(SHORT, None)
+        metrics._NAMED.clear()
 
 
 @contextmanager

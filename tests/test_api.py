@@ -18,7 +18,6 @@ import pytest
 from ragstone import api
 from ragstone.analysis.run import SCORE_COLUMNS, UNIT_COLUMNS, Run
 from ragstone.errors import BackendError, ConfigError, InputError, RecordError
-from ragstone.metrics import catalogue
 from ragstone.questions import LIKERT, Task
 from ragstone.store.database import Store
 from ragstone.testing import FakeServer, Scripted, ScriptedJudge
@@ -538,7 +537,7 @@ def test_hostile_texts_go_through() -> None:
              "\ufeff\u200b zero", "x" * 100_000]  # fmt: skip
     source = [{"id": text[:40], "question": text, "response": text, "contexts": [text, "other"]} for text in texts]
     with FakeServer() as server:
-        run = weigh(source, list(catalogue()), judge_of(server), out="out", cases=True)
+        run = weigh(source, ["all"], judge_of(server), out="out", cases=True)
     assert [result["response"] for result in run.results()] == texts
     assert all(score.status != "judge_failed" for score in run.scores)
     assert len(list(Path("out/cases").iterdir())) == len(texts)

@@ -405,7 +405,7 @@ def test_on_empty_holds_for_all_metrics(how: str) -> None:
     assert {metric.name: metric.on_empty for metric in chosen} == {
         name: "one" if name == "grounding" and how == "file" else "zero"
         for name in catalogue()
-        if name != "refalign"  # no suite loads a model
+        if name not in ("refalign", "rubric")  # no suite loads a model; there are no criteria
     }
 
 
@@ -430,13 +430,13 @@ def test_auto_takes_what_the_records_have() -> None:
     assert chosen == [
         name
         for name in sorted(catalogue())
-        if catalogue()[name].calls <= plan.AUTO_CALLS and name not in ("trace", "refalign")
+        if catalogue()[name].calls <= plan.AUTO_CALLS and name not in ("trace", "refalign", "rubric")
     ]
-    assert set(left_out) == set(catalogue()) - set(chosen)
+    assert set(left_out) == set(catalogue()) - {*chosen, "rubric"}, "without criteria nothing is said of it"
     chosen, left_out = names(present={"question": 3, "response": 3, "contexts": 0})
     assert chosen == ["answer_relevance", "claim_relevance"]
     assert left_out["grounding"] == "no record has contexts"
-    assert set(chosen) | set(left_out) == set(catalogue())
+    assert set(chosen) | set(left_out) == set(catalogue()) - {"rubric"}
     assert "grounding" in names(present={"response": 100, "contexts": 1})[0], "one record is enough"
 
 

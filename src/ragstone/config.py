@@ -21,7 +21,8 @@ from ragstone.judges import prompting
 from ragstone.judges import spec as judge_spec
 from ragstone.judges.base import Judge
 from ragstone.judges.panel import Aggregate
-from ragstone.judges.spec import FLEX_TIMEOUT, NLI, NLI_ANSWERS, Spec, Tier
+from ragstone.judges.spec import FLEX_TIMEOUT, NLI, NLI_ANSWERS, UNCOMPUTED, Spec, Tier
+from ragstone.metrics.criteria import criteria_of
 from ragstone.options import DEADLINE, DEFAULT_JUDGE, FILE, STORE, TRIES, OnError, RunOptions, option_named, options_of
 from ragstone.questions import TASKS, Task
 from ragstone.records import Cut, Layout, Shard
@@ -277,20 +278,27 @@ def _metrics(
     chosen = tuple(name for item in as_list(options.metrics) for name in re.split(r"[,;\s]+", item) if name)
     if not chosen:
         raise ConfigError("no metrics named; give names, suites, or 'auto'")
-    known = metrics.blocks()
     for name in chosen:
         if name != "auto" and name not in metrics.suites():
-            metrics.find(name)
+            metrics.asked_for(name)
+    known = metrics.blocks()
     parameters: dict[str, dict[str, Any]] = {}
     if options.on_empty != "null" or given.on_empty:
         suites = {"auto": tuple(metrics.catalogue()), **metrics.suites()}
         parameters = {
             name: {"on_empty": options.on_empty}
             for item in chosen
-            for name in suites.get(item) or (metrics.find(item).name,)
+            for name in suites.get(item) or (metrics.asked_for(item).name,)
         }
     said = {name: {"on_empty": given.on_empty} for name in parameters} if given.on_empty else {}
-    sources = ((file.get("metrics", {}), origin), (said, "on_empty"), (given.parameters or {}, "parameters (--set)"))
+    criteria = _criteria(as_list(options.rubric), file.get("rubric", {}), origin)
+    own = {"rubric": {"criteria": criteria}} if criteria else {}
+    sources = (
+        (file.get("metrics", {}), origin),
+        (own, origin),
+        (said, "on_empty"),
+        (given.parameters or {}, "parameters (--set)"),
+    )
     for source, where in sources:
         for name, values in source.items():
             if name not in known:
@@ -301,6 +309,22 @@ def _metrics(
             except ConfigError as error:
                 raise ConfigError(f"{where}: {error}") from error
     return chosen, parameters
+
+
+def _criteria(paths: Sequence[Path | str], of_file: Any, origin: str) -> list[dict[str, Any]]:
+    """The user's criteria as tables with a name: those of the configuration, then those of files."""
+    tables = [(of_file, origin)] if of_file else []
+    if paths:
+        from ragstone import settings  # noqa: PLC0415 - pydantic is only for a file that is there
+
+        tables += [(settings.read_criteria(Path(path)), str(path)) for path in paths]
+    found: list[dict[str, Any]] = []
+    for given, where in tables:
+        criteria_of(given, where)
+        pairs = given.items() if isinstance(given, Mapping) else ((one["name"], one) for one in given)
+        found += [{**table, "name": name} for name, table in pairs]
+    criteria_of(found, " and ".join(where for _, where in tables))
+    return found
 
 
 # ---- judges
@@ -331,7 +355,7 @@ def _completed(default: Step, steps: Mapping[Task, Step], specs: Mapping[str, Sp
     """Give the steps that a model of inference cannot answer to the other judges of every step, else to the default."""
     found = dict(steps)
     for task in TASKS:
-        able = [name for name in default.judges if specs[name].provider != NLI or task in NLI_ANSWERS]
+        able = [name for name in default.judges if specs[name].provider != NLI or task in (*NLI_ANSWERS, *UNCOMPUTED)]
         if len(able) < len(default.judges) and not (default.cascade and able and able[-1] == default.judges[-1]):
             found.setdefault(task, Step(tuple(able[-1:] if default.cascade else able) or (DEFAULT_JUDGE,)))
     return found

@@ -231,7 +231,7 @@ class RunOptions:
 
     # fmt: off
     metrics: Sequence[str] | str | None = option(
-        "--metrics", "-m", metavar="NAMES", help="Metrics or suites, e.g. grounding,triad",
+        "--metrics", "-m", metavar="NAMES", help="Metrics or suites, e.g. grounding,triad, or MODULE:CLASS of your own",
         commands="run estimate", setting="run.metrics", default="auto",
         note="Metrics and suites (see: ragstone metrics), or auto: those whose fields the records have and whose calls "
         "are few.",
@@ -268,6 +268,11 @@ class RunOptions:
     prompts: Sequence[str] | None = option(
         "--prompt", metavar="[STEP=]STYLE|FILE", help="Prompt style, or your own prompt file. Repeatable."
     )
+    pack: Path | str | None = option("--pack", metavar="FILE", help="Definitions and examples, beside every prompt.")
+    pack_examples: int | None = option(
+        "--pack-examples", metavar="N", least=0,
+        help="Send only the N examples of the pack that are most similar to the question; 0: all.",
+    )
     format: str | None = option(
         "--format", metavar="FORMAT", help="Format of the labels in replies: json, keyed, yaml, adaptive …",
         commands=SCORING,
@@ -278,6 +283,10 @@ class RunOptions:
     parameters: Mapping[str, Mapping[str, Any]] | None = option(
         "--set", metavar="METRIC.NAME=VALUE", help="Set a metric's parameter for this run. Repeatable.",
         commands=f"{SCORING} tune", parse=assignments,
+    )
+    rubric: Sequence[Path | str] | Path | str | None = option(
+        "--rubric", metavar="FILE", help="Your own criteria: a TOML or JSON file of [rubric.NAME] tables. Repeatable.",
+        commands=f"{RUNS} estimate",
     )
     fields: Mapping[str, str] | None = option(
         "--field", metavar="FIELD=PATH", help="Map a field to a path, e.g. question=user.query. Repeatable.",

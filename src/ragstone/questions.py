@@ -13,14 +13,17 @@ from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from ragstone.types import REFERENCE, RESPONSE, Passage, Scale, Unit, Verdict
 
-Task = Literal["claims", "nuggetize", "importance", "support", "assign", "response_support", "relevance", "trace"]
+Task = Literal[
+    "claims", "nuggetize", "importance", "support", "assign", "response_support", "relevance", "trace", "rubric"
+]
 """The steps, each of which can have its own judge.
 
 ``claims``: write the claims of a part of a response. ``nuggetize``: write the nuggets of a response, or of
 passages. ``importance``: rate nuggets as vital or okay to the question. ``support``: rate sentences, claims
 or nuggets against the passages. ``assign``: rate nuggets by whether a response holds them.
 ``response_support``: rate a whole response against all passages joined. ``relevance``: rate passages, claims,
-nuggets or a response against the question. ``trace``: mark the sentences of contexts and response.
+nuggets or a response against the question. ``trace``: mark the sentences of contexts and response. ``rubric``: rate
+a record by criteria of the user's own, and write the steps of one.
 """
 
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
@@ -44,7 +47,7 @@ SCALES: Final[Mapping[str, tuple[Scale, ...]]] = {
     "relevance": (YES_NO, LIKERT, GRADE_0_3, ANSWERED),
     "importance": (IMPORTANCE,),
 }
-"""The scales of each step that rates units, its default first; the other steps write or trace."""
+"""The scales of each step that rates units, its default first; the others write, trace or have units with scales."""
 
 FORM_OF: Final[Mapping[tuple[str, str], str]] = {
     ("support", SUPPORT_3.name): "three_way",
@@ -202,10 +205,12 @@ class Question(Generic[A_co]):
     """Any question; its ``task`` chooses the judge.
 
     ``history`` is what was said before the record's question (see ``history_of``), for judges that read meaning.
+    ``lang`` is the code of the language to ask in, empty for English; judges without prompts in it ask in English.
     """
 
     task: Task
     history: EarlierTurns = field(default=EarlierTurns(), kw_only=True)
+    lang: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +226,12 @@ class Write(Question[Written]):
     passages add, most important first.
 
     ``most`` is the maximum length of the list, known units included; 0 sets no limit.
+
+    Of a ``criterion`` (``rubric``): the steps of judging by it, for who sees the ``fields`` of a record. It is about
+    no record, so that a run asks it once.
     """
 
-    level: Literal["claim", "nugget"]
+    level: Literal["claim", "nugget", "step"]
     question: str
     sentences: tuple[Unit, ...] = ()
     before: str = ""
@@ -232,6 +240,8 @@ class Write(Question[Written]):
     known: tuple[str, ...] = ()
     most: int = 0
     whole: tuple[Unit, ...] = ()
+    criterion: Unit | None = None
+    fields: tuple[str, ...] = ()
 
 
 def written_kind(question: Write) -> str:
@@ -242,7 +252,10 @@ def written_kind(question: Write) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rate(Question[Rated]):
-    """Rate each unit on the scale, by passages (support), a response (assign) or the question.
+    """Rate each unit on its scale, by passages (support), a response (assign) or the question.
+
+    Of ``rubric`` each unit is a criterion with a scale of its own, and what it sees is what is given of the question,
+    ``passages``, ``response`` and ``reference``.
 
     ``passages`` of ``assign`` is the response alone, whole. ``reasons`` asks for one sentence of reason per unit,
     ``evidence`` for quotes from the passages. ``skippable``: a unit that states nothing may be labelled trivial.
@@ -260,6 +273,12 @@ class Rate(Question[Rated]):
     wording: int = 1
     temperature: float | None = None
     batch: Batch = 0
+    response: str = ""
+    reference: str = ""
+
+    def scale_of(self, unit: Unit) -> Scale:
+        """The unit's own scale, or the question's."""
+        return unit.scale or self.scale
 
 
 @dataclass(frozen=True, slots=True)

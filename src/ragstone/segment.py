@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from ragstone.types import Span
 
@@ -150,6 +150,22 @@ def language_of(text: str) -> str:
     if best == "ar" and re.search("[پچژگ]", head):
         return "fa"
     return best
+
+
+ENGLISH: Final = "en"
+_CODE: Final = re.compile(r"[a-z]{2,3}(?![a-z])")
+
+
+def record_language(meta: Mapping[str, Any], question: str | None, response: str | None) -> str:
+    """The language of a record: the code in its ``lang`` (or ``language``), else recognised in its texts."""
+    given = meta.get("lang", meta.get("language"))
+    code = _CODE.match(given.strip().lower()) if isinstance(given, str) else None
+    return code[0] if code else _recognised(f"{question or ''}\n{response or ''}")
+
+
+@lru_cache(maxsize=64)
+def _recognised(text: str) -> str:
+    return language_of(text)
 
 
 def _latin_language(head: str) -> str:

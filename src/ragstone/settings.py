@@ -49,6 +49,8 @@ class PromptsTable(Table):
     format: str | None = None
     structured: str | None = None
     case_sensitive: bool | None = None
+    pack: str | None = None
+    pack_examples: int | None = Field(default=None, ge=0)
     claims: str | None = None
     nuggetize: str | None = None
     importance: str | None = None
@@ -57,6 +59,7 @@ class PromptsTable(Table):
     response_support: str | None = None
     relevance: str | None = None
     trace: str | None = None
+    rubric: str | None = None
 
 
 class JudgeTable(Table):
@@ -138,6 +141,7 @@ def file_table(options: Any = RunOptions) -> type[Table]:
         cascade=_filled(create_model("CascadeTable", __base__=Table, **made["cascade"])),
         prompts=_filled(PromptsTable),
         metrics=_filled(dict[str, dict[str, Any]], dict),
+        rubric=_filled(dict[str, dict[str, Any]] | list[dict[str, Any]], dict),
         check=_filled(CheckTable),
     )
 
@@ -174,6 +178,20 @@ def read(path: Path, options: Any = RunOptions) -> dict[str, Any]:
     except ValidationError as error:
         # Without its cause: that would show all of the table, a key that was put there by mistake too.
         raise ConfigError(f"{path}: {_first(error, table, model)}") from None
+
+
+def read_criteria(path: Path) -> Any:
+    """The ``rubric`` tables of a file of criteria, TOML or JSON; ConfigError in one line."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise ConfigError(f"--rubric {path}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise ConfigError(f"--rubric {path}: not {'JSON' if path.suffix == '.json' else 'TOML'}: {error}") from error
+    if not isinstance(table, dict) or not table.get("rubric") or len(table) > 1:
+        raise ConfigError(f"--rubric {path}: expected [rubric.NAME] tables and nothing else")
+    return table["rubric"]
 
 
 def _first(error: ValidationError, table: Mapping[str, Any], model: type[BaseModel]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-Level = Literal["response", "sentence", "claim", "nugget", "passage"]
+Level = Literal["response", "sentence", "claim", "nugget", "passage", "criterion", "step"]
 """The kind of a unit."""
 
 Status = Literal["scored", "partial", "empty", "missing_field", "judge_failed", "disabled"]
@@ -67,7 +67,7 @@ class Unit:
     a passage, the whole passage); a claim that was reworded carries the span of the sentence it was taken
     from. ``parent`` is the id of that sentence. ``confidence`` (0-1) is the writer's own for a claim;
     ``part`` (from 1) the part of a long response that it was written from. ``importance`` is a nugget's, None
-    where nobody gave one.
+    where nobody gave one. ``scale`` and ``steps`` are a criterion's own: its labels, and how to judge by it.
     """
 
     id: str
@@ -78,11 +78,14 @@ class Unit:
     confidence: float | None = None
     part: int | None = None
     importance: Importance | None = None
+    scale: Scale | None = None
+    steps: tuple[str, ...] = ()
 
     def called(self, name: str) -> Unit:
         """The same unit by another id; ``dataclasses.replace`` takes three times as long."""
         return Unit(
-            name, self.level, self.text, self.span, self.parent, self.confidence, self.part, self.importance
+            name, self.level, self.text, self.span, self.parent, self.confidence, self.part, self.importance,
+            self.scale, self.steps,
         )  # fmt: skip
 
 
@@ -145,13 +148,15 @@ class Record:
 class Scale:
     """An ordered, closed set of labels, worst first, each with its value in [0, 1].
 
-    ``raws`` are the numbers that a person would write for the labels (1-5 for a Likert scale).
+    ``raws`` are the numbers that a person would write for the labels (1-5 for a Likert scale). ``meanings`` explain
+    the labels of a scale that no prompt explains.
     """
 
     name: str
     labels: tuple[str, ...]
     values: tuple[float, ...]
     raws: tuple[int, ...]
+    meanings: tuple[str, ...] = ()
 
     def value(self, label: str) -> float:
         """The value of a label; KeyError for one that the scale does not have."""

@@ -177,9 +177,10 @@ def test_every_metric_can_be_estimated(tmp_path: Path) -> None:
     """No flow is upset by assumed answers, and none goes on for ever."""
     plain = [{**row, "reference": "It was finished in 1962."} for row in traces(3)]
     rows = [{**row, "nuggets": [{"text": "It was finished in 1962.", "importance": "vital"}]} for row in plain]
+    criteria = {"rubric": {"criteria": {"x": {"criterion": "So?", "steps": "write"}}}}
     for name in (name for name, metric in catalogue().items() if metric.asks):
         for given in (rows, *([] if "nuggets" in find(name).needs else [plain])):
-            told = ragstone.estimate(given, [name], "openai:gpt-4o-mini", store=tmp_path / "s.db")
+            told = ragstone.estimate(given, [name], "openai:gpt-4o-mini", parameters=criteria, store=tmp_path / "s.db")
             assert 3 <= told.total.calls.low <= told.total.calls.expected <= told.total.calls.high < 200
             assert told.total.dollars is not None
             assert 0 < told.total.dollars.low < told.total.dollars.expected < told.total.dollars.high

@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-9", "78146a5a0ca6")
+RULES = ("embedded-9", "15b6fd218f4c")
 """A version, and the digest of the code that it stands for."""
 
 

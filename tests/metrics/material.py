@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ragstone.judges.base import Failed
+from ragstone.metrics import find
 from ragstone.metrics.base import Metric
 from ragstone.questions import TASKS, Answer, Question
 from ragstone.testing import drive
@@ -34,6 +35,12 @@ def record(
     texts = contexts or CONTEXTS
     more.setdefault("reference", REFERENCE)
     return Record("r", question=question, response=response, contexts=None if no_contexts else passages(*texts), **more)
+
+
+def made(name: str) -> Metric:
+    """A metric by its name, with what it cannot do without."""
+    metric = find(name)()
+    return metric.with_parameters({"criteria": {"x": {"criterion": "So?"}}}) if metric.unset() else metric
 
 
 def weigh(metric: Metric, about: Record, script: Script) -> tuple[Score, list[Question[Any]]]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from material import columns, passages, record, weigh
+from material import columns, made, passages, record, weigh
 
 from ragstone.metrics import catalogue, find
 from ragstone.metrics.base import Metric, best
@@ -59,7 +59,7 @@ def test_any_record_and_any_verdicts_give_a_value_in_range(
         return [data.draw(st.sampled_from(labels)) for _ in question.units] or "0"
 
     bank = (Nugget("One", sources=("p1",)), Nugget("Two")) if "nuggets" in find(name).needs else None
-    scores, _ = columns(find(name)(), record(response, *(contexts or ["x"]), nuggets=bank), answer)
+    scores, _ = columns(made(name), record(response, *(contexts or ["x"]), nuggets=bank), answer)
     for score in scores.values():
         if score.value is None:
             assert score.status not in ("scored", "partial")
@@ -158,7 +158,7 @@ def test_equal_records_give_equal_questions(name: str, response: str, contexts: 
     def asked() -> list[Question[Any]]:
         script: dict[str, Any] = {task: [None] for task in TASKS}
         script.update(claims=["One."], nuggetize=["One."], trace={})
-        return columns(find(name)(), record(response, *(contexts or ["x"])), script)[1]
+        return columns(made(name), record(response, *(contexts or ["x"])), script)[1]
 
     first, second = asked(), asked()
     assert first == second

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from material import DOWN, EVERYTHING_DOWN, nobody, record, weigh
+from material import DOWN, EVERYTHING_DOWN, made, nobody, record, weigh
 
 from ragstone.metrics import catalogue
 from ragstone.metrics.base import Metric, ask
@@ -14,13 +14,13 @@ from ragstone.questions import GRADE_0_3, Question, Rate, Rated
 from ragstone.types import TRIVIAL, Nugget, Record, Unit, Verdict
 
 METRICS = sorted(catalogue().items())
-BY_NAME = pytest.mark.parametrize("metric", [kind() for _, kind in METRICS], ids=[name for name, _ in METRICS])
+BY_NAME = pytest.mark.parametrize("metric", [made(name) for name, _ in METRICS], ids=[name for name, _ in METRICS])
 BY_JUDGE = pytest.mark.parametrize(
-    "metric", [kind() for _, kind in METRICS if kind.asks], ids=[name for name, kind in METRICS if kind.asks]
+    "metric", [made(name) for name, kind in METRICS if kind.asks], ids=[name for name, kind in METRICS if kind.asks]
 )
 FINE = {
     "claims": ["One.", "Two."], "nuggetize": ["One.", "Two."], "importance": "vital", "support": "yes",
-    "assign": "support", "relevance": "yes", "response_support": "2",
+    "assign": "support", "relevance": "yes", "response_support": "2", "rubric": "yes",
     "trace": {
         "relevant": ["doc_0_s0"], "utilized": ["doc_0_s0"],
         "support": {f"resp_s{n}": ["doc_0_s0"] for n in range(3)},
@@ -55,7 +55,7 @@ def test_a_full_record_is_scored(metric: Metric) -> None:
     """With everything there and every verdict best the value is 1, and low and high agree."""
     score, asked = weigh(metric, full(metric), good_script)
     assert (score.value, score.status, score.low, score.high, score.unjudged) == (1.0, "scored", 1.0, 1.0, 0)
-    assert (score.metric, score.record, score.signature) == (metric.score_names()[0], "r", "")
+    assert (score.metric, score.record, score.signature) == (metric.score_name(metric.gives()[0]), "r", "")
     assert score.asked == sum(not v.trivial for v in score.verdicts) > 0
     assert {question.task for question in asked} == set(metric.asks)
 
@@ -70,7 +70,9 @@ def test_an_absent_field_is_said_and_costs_nothing(metric: Metric) -> None:
         assert score.outcome is None
     score, _ = weigh(replace(metric, on_empty="one"), Record("r"), nobody)
     assert (score.status, score.value) == ("missing_field", None)
-    assert score.reason == "no " + " and no ".join(metric.needs or ("contexts",))
+    assert score.reason == "no " + " and no ".join(
+        metric.needs or ["question" if metric.name == "rubric" else "contexts"]
+    )
 
 
 @BY_NAME
@@ -97,7 +99,9 @@ def test_contexts_without_text_are_no_contexts(metric: Metric) -> None:
 @pytest.mark.parametrize(("policy", "value"), [("null", None), ("zero", 0.0), ("one", 1.0)])
 def test_on_empty_is_one_policy_for_all(metric: Metric, policy: Any, value: float | None) -> None:
     """The value of an empty record is what the policy says; its status stays ``empty``."""
-    blank = next((needed for needed in metric.needs if needed != "contexts"), "")
+    blank = next(
+        (needed for needed in metric.needs if needed != "contexts"), "response" if metric.name == "rubric" else ""
+    )
     about = with_field(metric, blank, " ") if blank else replace(record(), relevant={})  # of retrieval_ranking alone
     score, _ = weigh(replace(metric, on_empty=policy), about, nobody)
     assert (score.status, score.value, score.low, score.high) == ("empty", value, value, value)

@@ -14,12 +14,14 @@ from ragstone.questions import (
     SUPPORT_3,
     SUPPORT_CONTRADICT,
     YES_NO,
+    EarlierTurn,
+    EarlierTurns,
     Question,
     Rate,
     Trace,
     Write,
 )
-from ragstone.types import Level, Passage, Span, Unit
+from ragstone.types import Level, Passage, Scale, Span, Unit
 
 PASSAGES = (
     Passage("doc-1", "Bern is the capital of Switzerland.\nIt lies on the Aare.", 1),
@@ -50,6 +52,13 @@ TRACED = (
 ANSWERED = tuple(
     Unit(f"r/resp_s{n}", "sentence", text) for n, text in enumerate(("Bern is the capital.", "It is on a river."))
 )
+
+CRITERIA = (
+    Unit("r/criterion/tone", "criterion", "The response is polite.",
+         scale=Scale("own", ("rude", "polite"), (0.0, 1.0), (0, 1), ("it insults", "it is\nkind"))),
+    Unit("r/criterion/sure", "criterion", "The response commits itself.", scale=YES_NO,
+         steps=("Look for hedges.", "Choose the label.")),
+)  # fmt: skip
 
 CASES: dict[str, Question[Any]] = {
     "claims-first_part": Write("claims", "claim", QUESTION, PARTS),
@@ -114,6 +123,20 @@ CASES: dict[str, Question[Any]] = {
     "assign-support3": Rate("assign", NUGGETS[:1], SUPPORT_3, "", ANSWER),
     "assign-support2-evidence": Rate("assign", NUGGETS, SUPPORT_2, QUESTION, ANSWER, evidence=True),
     "trace": Trace("trace", QUESTION, TRACED, ANSWERED),
+    "rubric-evidence-reasons": Rate(
+        "rubric",
+        CRITERIA,
+        YES_NO,
+        QUESTION,
+        PASSAGES,
+        evidence=True,
+        reasons=True,
+        response="Bern, I think.",
+        reference="Bern",
+        history=EarlierTurns((EarlierTurn("user", "Where do you live?"),)),
+    ),
+    "rubric": Rate("rubric", CRITERIA[:1], YES_NO, response="Bern, I think."),
+    "rubric-steps": Write("rubric", "step", "", criterion=CRITERIA[0], fields=("question", "response"), most=10),
     "relevance-claim-scale_1_5-reasons": Rate("relevance", CLAIMS, LIKERT, QUESTION, reasons=True),
 }
 

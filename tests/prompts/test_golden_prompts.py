@@ -95,7 +95,7 @@ RUSSIAN = (
     "support-yes_no-evidence-reasons", "assign-support3-evidence-reasons",
     "response_support-grade_0_2-evidence-reasons", "response_support-grade_0_2-second-evidence-reasons",
     "relevance-passage-grade_0_3-evidence-reasons", "trace", "support-support_contradict-evidence-reasons",
-    "relevance-answered-reasons",
+    "relevance-answered-reasons", "rubric-evidence-reasons", "rubric-steps",
 )  # fmt: skip
 STYLES = styled()
 
@@ -158,10 +158,12 @@ def test_a_prompt_explains_every_label_that_its_schema_allows_and_no_other(name:
     call = first_call(name)
     question = CASES[name]
     assert isinstance(question, Rate)
-    system = body(call)["messages"][0]["content"]
-    explained = [line.split('"')[1] for line in system.splitlines() if line.startswith('- "')]
-    entry = body(call)["response_format"]["json_schema"]["schema"]["properties"]["verdicts"]["properties"]["1"]
-    assert sorted(explained) == sorted(entry["properties"]["label"]["enum"])
+    asked = "\n".join(message["content"] for message in body(call)["messages"])
+    explained = [line.split('"')[1] for line in asked.splitlines() if line.startswith('- "')]
+    entries = body(call)["response_format"]["json_schema"]["schema"]["properties"]["verdicts"]["properties"]
+    enums = [entry["properties"]["label"]["enum"] for entry in entries.values()]
+    allowed = enums if question.units[0].scale else enums[:1]
+    assert sorted(explained) == sorted(label for enum in allowed for label in enum)
     assert (TRIVIAL in explained) == question.skippable
 
 

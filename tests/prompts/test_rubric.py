@@ -38,6 +38,14 @@ def test_every_prompt_gives_its_own_words() -> None:
             assert not any("Exactly one" in rule or "Ровно" in rule for rule in found.rules), template.id
 
 
+def test_a_criterion_brings_its_own_words() -> None:
+    """Its labels with their meanings, and its steps as rules."""
+    scale = Scale("own", ("bad", "good"), (0.0, 1.0), (0, 1), ("it fails", "it holds"))
+    unit = Unit("r/criterion/x", "criterion", "It is so.", scale=scale, steps=("Look.",))
+    found = rubric_of(Rate("rubric", (unit,), scale), Choice())
+    assert (found.labels, found.rules) == ((("good", "it holds"), ("bad", "it fails")), ("Look.",))
+
+
 def test_a_prompt_of_the_users_own(tmp_path: Path) -> None:
     """Its words if it lists the labels; else, and if it is gone, those of the packaged prompt."""
     own = tmp_path / "own.md"

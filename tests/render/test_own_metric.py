@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from own_metric import RECORDS, installed
+from own_metric import RECORDS, SHORT, eleven_lines, installed
 from ragstone import Run, check, compare, evaluate, metrics
 from ragstone.api import export_run
-from ragstone.errors import ConfigError
+from ragstone.errors import ConfigError, InputError
 from ragstone.render.ci import junit, markdown
 from ragstone.render.html.overview import overview_of
 from ragstone.render.terminal.case import case
@@ -20,6 +21,8 @@ from ragstone.render.terminal.compare_screen import compare_page
 from ragstone.render.terminal.lists import metric_list
 from ragstone.render.terminal.outcome import outcome
 from ragstone.render.terminal.screen import Look, Page, screen
+
+pytest_plugins = ["pytester"]
 
 NAME = "figure_support"
 
@@ -99,7 +102,7 @@ def test_a_run_outlives_the_package(run: Run) -> None:
     known = dict(metrics.catalogue())
     del known[NAME]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metrics, "catalogue", lambda: known)
+        patch.setattr(metrics, "known", lambda: known)
         assert f"Lowest {NAME}" not in drawn(outcome(run, Look(100)))  # groundedness leads
         assert "not supported" in drawn(case(run["bad"], 2, run.id, Look(100)))
         assert NAME in run["bad"]._repr_html_()
@@ -129,3 +132,77 @@ def test_a_name_is_given_once(tmp_path: Path) -> None:
         source.write_text(source.read_text("utf-8").replace('name = "figure_support"', 'name = "grounding"'), "utf-8")
         with pytest.raises(ConfigError, match="of figure-support: there is already a metric 'grounding'"):
             metrics.catalogue()
+
+
+@pytest.mark.parametrize("form", ["file", "installed"])
+def test_eleven_lines_show_everywhere(form: str, tmp_path: Path, pytester: pytest.Pytester) -> None:
+    """In terminal, report, JUnit, comparison, check and pytest, by the metric's own name and title."""
+    title = "share of sentences that the contexts support"
+    with eleven_lines(form, pytester.path) as named:
+        run = evaluate(RECORDS, named, store=tmp_path / "s.db", name="short")
+        other = evaluate(RECORDS[:1], named, store=tmp_path / "s.db", name="other")
+        usual = evaluate(RECORDS[:1], store=tmp_path / "s.db", name="usual")
+        assert (SHORT in usual.summary()["metrics"]) == (form == "installed"), "auto has what is installed"
+        assert SHORT in drawn(outcome(run, Look(100)))
+        assert title.capitalize() in drawn(outcome(run, Look(100)))
+        page = overview_of(run, [], [], None)
+        assert page["measures"][SHORT]["unit"] == "sentence"
+        assert [card["title"] for card in page["metrics"]] == [title]
+        gate = check(run, min={SHORT: 0.9})
+        assert not gate.passed
+        (failed,) = ET.fromstring(junit(gate)).iter("testcase")
+        assert failed.get("classname") == f"ragstone.{SHORT}"
+        assert f"1 record with {SHORT} in both" in drawn(compare_page(compare(run, other), run, other, Look(100)))
+        body = f"""
+            def test_it(assert_scores):
+                contexts = ["It holds 2 litres."]
+                assert_scores("It holds 2 litres.", {{"{named}": 0.3}}, question="How much?", contexts=contexts)
+                assert_scores("It is red and it was cheap.", {{"{named}": 0.9}}, question="?", contexts=contexts)
+            """
+        pytester.makepyfile(body)
+        told = pytester.runpytest_inprocess("-p", "no:cacheprovider").stdout.str()
+        assert f"{SHORT} is 0.00, below 0.9" in told
+        for one in (run, other, usual):
+            one.store.close()
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("nowhere_at_all:Metric", "metric nowhere_at_all:Metric cannot be loaded (No module named"),
+        (f"{SHORT}:Rate", f"metric {SHORT}:Rate is no metric; expected a subclass of"),
+        (f"{SHORT}:Absent", f"metric {SHORT}:Absent cannot be loaded"),
+        ("broken:X", "metric broken:X cannot be loaded ("),
+        ("taken:Taken", "metric taken:Taken: there is already a metric 'grounding'; rename it"),
+    ],
+)
+def test_a_reference_without_a_metric_is_one_line(named: str, said: str, tmp_path: Path) -> None:
+    """Which one, and what is wrong with it."""
+    with eleven_lines("file", tmp_path / "site"):
+        Path("broken.py").write_text("def (", "utf-8")
+        text = Path(f"{SHORT}.py").read_text("utf-8").replace("PlainSupport", "Taken").replace(SHORT, "grounding")
+        Path("taken.py").write_text(text, "utf-8")
+        with pytest.raises(ConfigError) as caught:
+            evaluate(RECORDS, named, store=tmp_path / "s.db")
+    assert str(caught.value).startswith(said)
+    assert "\n" not in str(caught.value)
+
+
+def test_other_processes_have_the_metric_of_a_file(tmp_path: Path) -> None:
+    """A record's parameters for it are read there, too."""
+    rows = [{**row, SHORT: {"threshold": 0.9}} for row in RECORDS]
+    with eleven_lines("file", tmp_path / "site") as named:
+        runs = [evaluate(rows, named, workers=n, store=tmp_path / f"{n}.db") for n in (1, 2)]
+    first, second = ([result["scores"] for result in run.results()] for run in runs)
+    assert first == second
+
+
+def test_a_record_loads_no_code(tmp_path: Path) -> None:
+    """What its overrides name is not imported; nor is what a stored run names."""
+    with eleven_lines("file", tmp_path / "site") as named:
+        row = {**RECORDS[0], "overrides": {named: {"enabled": True}}}
+        with pytest.raises(InputError, match="no metric"):
+            evaluate([row], "grounding", store=tmp_path / "s.db")
+        with pytest.raises(ConfigError, match="no metric"):
+            metrics.find(named)
+        assert SHORT not in sys.modules

@@ -7,7 +7,7 @@ of any labels. The units are those of the result; no judge is called.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ragstone.analysis.run import unit_text
@@ -26,12 +26,14 @@ Judging = Callable[[Unit, Scale], Verdict]
 class Replayed:
     """What a flow asked and returned.
 
+    ``units`` are those it asked about, by id.
     ``question`` is the metric's own, the first if there are several, None where it was not asked. ``exact`` is False
     where it asked about a unit that the result does not have: the record was evaluated with other settings, or divided
     in another way.
     """
 
     scores: tuple[Score, ...] = ()
+    units: dict[str, Unit] = field(default_factory=dict)
     question: Rate | Trace | None = None
     exact: bool = True
 
@@ -56,20 +58,22 @@ def replay(metric: Metric, result: ResultDict, judging: Judging, traced: Traced)
     texts = {unit["id"]: unit_text(result, unit) for unit in result["units"]}
     found = Replayed()
 
-    def judged(question: Rate | Trace, asked: Sequence[Unit], scale: Scale) -> tuple[Verdict, ...]:
+    def judged(question: Rate | Trace, asked: Sequence[Unit]) -> tuple[Verdict, ...]:
         found.question = found.question or question
+        found.units |= {unit.id: unit for unit in asked}
         found.exact &= all(texts.get(unit.id) == unit.text for unit in asked)
-        return tuple(judging(unit, scale) for unit in asked)
+        scales = (question.scale_of(unit) if isinstance(question, Rate) else YES_NO for unit in asked)
+        return tuple(judging(unit, scale) for unit, scale in zip(asked, scales, strict=True))
 
     def answer(question: Question[Any]) -> Answer:
         if isinstance(question, Write):
             return _written(question, result["units"])
         if isinstance(question, Trace):
-            verdicts = judged(question, question.response, YES_NO)
+            verdicts = judged(question, question.response)
             return replace(traced, verdicts=verdicts, support=((),) * len(verdicts))
         asked = cast("Rate", question)
         if asked.task == metric.task():
-            return Rated(judged(asked, asked.units, asked.scale))
+            return Rated(judged(asked, asked.units))
         return Rated(tuple(Verdict(unit, None, None, "") for unit in asked.units))  # importance that the result lacks
 
     flow = metric.flow(_record(result))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from ragstone.analysis.flow_replay import Replayed, replay
@@ -21,7 +21,7 @@ from ragstone.analysis.scored import grouping
 from ragstone.errors import InputError
 from ragstone.labels import LabelRow, each_once, text_hash, worst
 from ragstone.metrics.base import Metric
-from ragstone.questions import YES_NO, Traced
+from ragstone.questions import YES_NO, Rate, Traced
 from ragstone.stats.rankings import majority
 from ragstone.types import NOTHING, TRIVIAL, Scale, Score, Unit, Verdict
 
@@ -271,6 +271,9 @@ def _take(
     gold: dict[str, str] = {}
     if labels:
         again = replay(joined.metric, one.result, one.by_judge(), one.traced())
+        own = next((unit.scale for name, unit in again.units.items() if unit.scale and name in one.verdicts), None)
+        if own is not None and isinstance(again.question, Rate):
+            again.question = replace(again.question, scale=own)
         scale, allowed = (YES_NO, YES_NO.labels) if one.mark else (again.scale, again.labels)
         joined.scale = joined.scale or scale
         if scale is None or _foreign(one, allowed):

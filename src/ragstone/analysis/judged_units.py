@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ragstone.analysis.flow_replay import Judging, verdict_of
 from ragstone.analysis.run import unit_text
-from ragstone.metrics import catalogue, column_of
+from ragstone.metrics import column_of, known
 from ragstone.metrics.base import Metric
 from ragstone.questions import YES_NO, Traced
 from ragstone.stats.means import mean
@@ -26,19 +26,23 @@ class JudgedUnits:
     """One metric's scores of a record by name, and its verdicts by unit.
 
     With ``mark``, the units are the sentences of the contexts of a trace, and ``verdicts`` say whether each has it; the
-    name and the task then end in it, as in ``trace.relevant``.
+    name and the task then end in it, as in ``trace.relevant``. With ``score``, only of that one.
     """
 
-    def __init__(self, cls: type[Metric], result: ResultDict, mark: str = "") -> None:
+    def __init__(self, cls: type[Metric], result: ResultDict, mark: str = "", score: str = "") -> None:
         self.cls, self.result, self.mark = cls, result, mark
         suffix = f".{mark}" if mark else ""
-        self.name, self.task = f"{cls.name}{suffix}", f"{cls.task()}{suffix}"
+        self.name, self.task = score or f"{cls.name}{suffix}", f"{cls.task()}{suffix}"
         self.unit = "context sentence" if mark else cls.unit
-        self.scores = {s["metric"]: s for s in result["scores"] if s["metric"].partition(".")[0] == cls.name}
+        self.scores = {
+            s["metric"]: s
+            for s in result["scores"]
+            if score in ("", s["metric"]) and s["metric"].partition(".")[0] == cls.name
+        }
         self.detail: dict[str, Any] = next((s["detail"] for s in self.scores.values() if s.get("detail")), {})
         self._own: dict[str, list[VerdictDict]] = defaultdict(list)
-        for score in self.scores.values():
-            for verdict in score["verdicts"]:
+        for one in self.scores.values():
+            for verdict in one["verdicts"]:
                 self._own[verdict["unit"]].append(verdict)
         self.verdicts = {unit: [verdict] for unit, verdict in self._marked()} if mark else self._own
 
@@ -100,7 +104,11 @@ def judged_units(result: ResultDict, tasks: Collection[str]) -> dict[str, Judged
     """The units of each installed metric of a result, by name; marks that are among ``tasks`` before their trace."""
     names = dict.fromkeys(score["metric"].partition(".")[0] for score in result["scores"])
     found: dict[str, JudgedUnits] = {}
-    for cls in (catalogue()[name] for name in names if name in catalogue()):
+    for cls in (known()[name] for name in names if name in known()):
+        if cls.open_columns:  # each has labels of its own
+            scores = [score["metric"] for score in result["scores"] if score["metric"].startswith(f"{cls.name}.")]
+            found |= {score: JudgedUnits(cls, result, score=score) for score in scores}
+            continue
         one = JudgedUnits(cls, result)
         marks = [mark for mark in MARKS if f"{one.task}.{mark}" in tasks and one.detail.get("contexts")]
         for each in (*(JudgedUnits(cls, result, mark) for mark in marks), one):

@@ -11,7 +11,7 @@ import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ragstone.analysis.flow_replay import replay
@@ -269,6 +269,9 @@ def _question(run: AnyRun, metric: str, results: Sequence[Result]) -> Rate | Tra
     for result in results:
         asked = replay(made, result.typed, lambda unit, _: Verdict(unit, None, None, ""), Traced(None, None, (), ()))
         if asked.question is not None:  # else settled without a judge, such as a response that repeats a passage
+            own = [asked.units[unit["id"]] for unit in _units(result, metric) if unit["id"] in asked.units]
+            if isinstance(asked.question, Rate) and own and own[0].scale:
+                return replace(asked.question, units=tuple(own))
             return asked.question
     raise InputError(f"{metric}: no drawn record was put to a judge, so its scale is not known; draw more records")
 

@@ -21,6 +21,7 @@ from ragstone.judges.base import is_steady
 from ragstone.metrics.base import Metric
 from ragstone.options import RunOptions
 from ragstone.records import SetAside
+from ragstone.segment import record_language
 from ragstone.store.database import RunRow, ScoreRow, Store
 from ragstone.types import NOTHING, Record, Repeats, Score
 
@@ -192,7 +193,7 @@ def jobs_of(plan: Plan, earlier: Earlier | None = None, share: Share = Share()) 
 
 
 def _all_jobs(plan: Plan, share: Share) -> Iterator[Job]:
-    base = tuple((metric, plan.signature(metric)) for metric in plan.metrics)
+    signed: dict[str, tuple[tuple[Metric, str], ...]] = {}
     shard = plan.spec.shard
     every = ((place, record) for place, record in enumerate(plan.source, 1) if shard is None or shard.has(record.id))
     for number, (position, record) in enumerate(every, 1):
@@ -208,4 +209,7 @@ def _all_jobs(plan: Plan, share: Share) -> Iterator[Job]:
         ):  # some records bring it, and some do not
             yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in plan.metrics))
         else:
-            yield Job(position, record.id, record, base)
+            lang = record_language(record.meta, record.question, record.response)
+            if lang not in signed:
+                signed[lang] = tuple((metric, plan.signature(metric, lang=lang)) for metric in plan.metrics)
+            yield Job(position, record.id, record, signed[lang])

@@ -35,6 +35,7 @@ from ragstone.records import (
     read_topics,
     survey,
 )
+from ragstone.segment import record_language
 from ragstone.signature import TEXT_LIBRARIES, version_of
 from ragstone.types import NOTHING, Record
 
@@ -80,10 +81,12 @@ class Plan:
         own = ((judge.id, self.spec.judges[name].price) for name, judge in self.judges.items())
         return PriceBook({judge: price for judge, price in own if price})
 
-    def signature(self, metric: Metric, record: Record | None = None) -> str:
-        """Return the signature of the metric's scores, of the whole run or of one record."""
-        given = self.given if record is None else _answers_of(record, self.bank, self.qrels)
-        return signature_of(metric, self.routes, given)
+    def signature(self, metric: Metric, record: Record | None = None, lang: str = "") -> str:
+        """Return the signature of the metric's scores, of the whole run, of records in a language, or of one record."""
+        if record is None:
+            return signature_of(metric, self.routes, self.given, lang)
+        lang = record_language(record.meta, record.question, record.response)
+        return signature_of(metric, self.routes, _answers_of(record, self.bank, self.qrels), lang)
 
     @property
     def signatures(self) -> dict[str, str]:
@@ -171,11 +174,14 @@ def _plan(
         raise ConfigError(f"{bank.name} has no nuggets for any record of {source.name}: {brought.trouble()}")
     answers = brought.given()
     chosen, left_out = _chosen(spec, found, lambda metric: routes.lacking(metric, answers), loose=source.loose)
+    chosen = tuple(metric.expecting(overridden=metric.name in brought.overridden) for metric in chosen)
     if not chosen:
         hint = "; ".join(found.near_misses) or f"map columns with --field FIELD=COLUMN{offered(found.columns)}"
         recognised = "".join(f"; {line}" for line in found.recognised)
         raise ConfigError(f"{source.name}: no metric can run: {_reasons(left_out, found)}{recognised}; {hint}")
     for metric in chosen:
+        if wanted := metric.unset():
+            raise ConfigError(f"{metric.name}: {wanted}")
         routes.check(metric, answers)
     asked = (task for metric in chosen for task in metric.asks if not (task in answers and task in metric.brings))
     routes = replace(routes, asked=tuple(dict.fromkeys(asked)))
@@ -233,20 +239,26 @@ def choose(
     dicts of a program, where nothing is to be mapped and each record's own status says what it lacks.
     """
     suites = metrics.suites()
+    ready = {
+        name: metric().with_parameters(spec.parameters.get(name, {})) for name, metric in metrics.catalogue().items()
+    }
+    silent = {name for name, metric in ready.items() if metric.unset()}
     wanted: dict[str, bool] = {}
     left_out: dict[str, str] = {}
     for name in spec.metrics:
         if name == "auto":
             for metric in metrics.catalogue().values():
                 reason = unsuitable(metric, present) or unable(metric)
+                if metric.name in silent:
+                    continue
                 if reason:
                     left_out[metric.name] = reason
                 else:
                     wanted.setdefault(metric.name, False)
         elif name in suites and name not in metrics.catalogue():
-            wanted.update((member, False) for member in suites[name] if member not in wanted)
+            wanted.update((member, False) for member in suites[name] if member not in {*wanted, *silent})
         else:
-            wanted[metrics.find(name).name] = True
+            wanted[metrics.asked_for(name).name] = True
     chosen: list[Metric] = []
     for name, by_name in wanted.items():
         metric = metrics.find(name)
@@ -316,12 +328,14 @@ class _Brought:
         self._records = 0
         self._topic = ""
         self._empty = 0
+        self.overridden: set[str] = set()
 
     def add(self, record: Record) -> None:
         """Count one record."""
         self._records += 1
         self._topic = self._topic or record.topic
         self._empty += record.nuggets == ()
+        self.overridden.update(record.overrides)
         self._tokens |= (found := _answers_of(record, self._bank, self._qrels))
         self._counts.update(found.keys())
 
@@ -395,7 +409,9 @@ def _absent(plan: Plan) -> list[str]:
 
 def _unread(plan: Plan, options: RunOptions) -> list[str]:
     """Warn of prompt options if no judge is prompted."""
-    named = [option_named(name).flags[0] for name in ("prompts", "format", "structured") if getattr(options, name)]
+    named = [
+        option_named(name).flags[0] for name in ("prompts", "pack", "format", "structured") if getattr(options, name)
+    ]
     if not named or any(is_prompted(spec) for spec in plan.spec.judges.values()):
         return []
     return [f"{' and '.join(named)} has no effect: no judge of this run uses prompts"]

@@ -94,11 +94,15 @@ def run(source: Any, options: RunOptions) -> Run:
 def validate(source: Any, options: RunOptions) -> tuple[Survey, dict[str, int]]:
     """Read all of the input without calling a judge: the survey, and on how many records each metric could run."""
     spec = resolve(options)
-    able: dict[str, int] = dict.fromkeys(metrics.catalogue(), 0)
+    asking = {
+        name: metric for name, metric in metrics.catalogue().items()
+        if not metric().with_parameters(spec.parameters.get(name, {})).unset()
+    }  # fmt: skip
+    able: dict[str, int] = dict.fromkeys(asking, 0)
 
     def inspect(record: Record) -> None:
         check_overrides(record)
-        for name, metric in metrics.catalogue().items():
+        for name, metric in asking.items():
             ready = all(has(record, needed) for needed in metric.needs)
             made = all(has(record, wanted) for wanted in metric.wants) or all(has(record, f) for f in metric.instead)
             able[name] += ready and made

@@ -26,6 +26,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
+from ragstone import metrics
 from ragstone.api.jobs import Earlier, Share, jobs_of
 from ragstone.api.loop import run_here
 from ragstone.api.plan import Plan
@@ -289,6 +290,9 @@ class _Worker:
 def work() -> None:
     """Evaluate the share that comes on standard input, until it is done or standard input is closed."""
     share, (plan, earlier) = pickle.load(sys.stdin.buffer), pickle.load(sys.stdin.buffer)  # noqa: S301 - our own process
+    for name in plan.spec.metrics:
+        if ":" in name:
+            metrics.asked_for(name)  # records may bring parameters for it
     frames = os.dup(1)
     os.dup2(2, 1)  # whatever prints in here disturbs nothing
     with contextlib.suppress(KeyboardInterrupt, ConnectionError):

@@ -156,7 +156,7 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
         following = shlex.join(
             ["ragstone", "run", file, *replace(options, on_error="skip" if needed else None).words()]
         )
-    named = {name: unsuitable(metric, found.present) for name, metric in catalogue().items()}
+    named = {name: unsuitable(catalogue()[name], found.present) for name in able}
     told = {**asdict(found), "total": found.total, "able": able}
     answer(told, lambda look: survey_page(found, able, named, following, look), as_json=as_json)
     if found.set_aside and (not found.records or not skips):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import typer
@@ -37,6 +38,9 @@ Prompt: TypeAlias = Annotated[
 Style: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="STYLE", help="Its style, e.g. short_cot or short_cot.ru [default: default]")
 ]
+PackFile: TypeAlias = Annotated[
+    str | None, typer.Option("--pack", metavar="FILE", help="Add the section of a pack of definitions and examples.")
+]
 First: TypeAlias = Annotated[
     str,
     typer.Argument(metavar="A", help="STEP=STYLE, with a language (STYLE.ru) or version (STYLE.v1); or a file."),
@@ -64,18 +68,22 @@ def list_prompts(*, as_json: AsJson = False) -> None:
         "ragstone prompts show support short_cot > mine.md",
     )
 )
-def show(prompt: Prompt, style: Style = None) -> None:
+def show(prompt: Prompt, style: Style = None, *, pack: PackFile = None) -> None:
     """Print the text of a prompt.
 
-    Prints the file and nothing else: redirect it to start a prompt of your own.
+    Prints the file, with the section of a pack where it is sent: redirect it to start a prompt of your own.
     """
     from rich.text import Text
 
     from ragstone.prompts.catalogue import find
+    from ragstone.prompts.packs import read_pack
     from ragstone.questions import TASKS
     from ragstone.render.text import clean
 
     found = find(prompt, style)
+    if pack is not None:
+        mark = "=== user ===\n"
+        found = replace(found, text=found.text.replace(mark, f"\n{read_pack(pack).section()}\n{mark}", 1))
     say("prompt", found.name if found.entry is None else f"{found.name} in {found.path}")
     if not sys.stdout.isatty():
         _write(found.text)
@@ -103,6 +111,7 @@ def render(
         str | None,
         typer.Option("--format", "-f", metavar="FORMAT", help="Format of the labels [default: the prompt's first]"),
     ] = None,
+    pack: PackFile = None,
     units: Annotated[
         int | None, typer.Option("--units", metavar="N", min=1, help="Units to ask about [default: up to 3]")
     ] = None,
@@ -119,6 +128,7 @@ def render(
     from ragstone.prompts.catalogue import find, for_scale
     from ragstone.prompts.check import problems, sample
     from ragstone.prompts.material import variables_of
+    from ragstone.prompts.packs import read_pack
     from ragstone.questions import TASKS, Rate
     from ragstone.render.terminal.prompts import rendered
     from ragstone.render.terminal.screen import Look, screen
@@ -136,6 +146,8 @@ def render(
     chosen = template.taking(wanted)
     question = sample(template, units, scale)
     messages = template.render(variables_of(question, chosen, template.language))
+    if pack is not None:
+        messages[0]["content"] += f"\n\n{read_pack(pack).section()}"
     rate = question if isinstance(question, Rate) else None
     if as_json:
         show_json(

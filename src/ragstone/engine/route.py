@@ -117,10 +117,11 @@ class Routes:
             raise ConfigError(f"{metric.name}: {reason}")
 
 
-def signature_of(metric: Metric, routes: Routes, given: Mapping[Task, str] | None = None) -> str:
+def signature_of(metric: Metric, routes: Routes, given: Mapping[Task, str] | None = None, lang: str = "") -> str:
     """Return the signature of a metric: its changed parameters, and the judge of each step.
 
     ``given`` names what stands in the place of a judge where the records bring a step's answer: ``gold#81be0c``.
+    ``lang`` is the language that records are asked about in, empty for English.
     """
     changed = {name: value for name, value in metric.changed().items() if name not in metric.unsigned}
     steps = []
@@ -129,7 +130,7 @@ def signature_of(metric: Metric, routes: Routes, given: Mapping[Task, str] | Non
             steps.append((task, given[task]))
             continue
         route = routes.of(task)
-        samples = _samples(task, metric)
+        samples = [replace(sample, lang=sample.lang or lang) for sample in _samples(task, metric)]
         who = [f"{judge.id}+{'+'.join(judge.maker(sample) for sample in samples)}" for judge in route.judges]
         if route.error is not None:
             sure = [f"{one}@{route.error:g}[{band}]" for one, band in zip(who, route.bands(task), strict=False)]
@@ -154,4 +155,6 @@ def _samples(task: Task, metric: Metric) -> list[Question[Any]]:
     if task == "trace":
         return [Trace("trace", "", (), ())]
     temperature, scale = getattr(metric, "temperature", None), getattr(metric, "scale", GRADE_0_3)
-    return [Rate(task, (), scale, wording=wording, temperature=temperature) for wording in metric.wordings]
+    written: list[Question[Any]] = [Write(task, "step", "")] if metric.writes else []
+    rated = [Rate(task, (), scale, wording=wording, temperature=temperature) for wording in metric.wordings]
+    return [*written, *rated]

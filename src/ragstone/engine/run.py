@@ -25,7 +25,7 @@ from ragstone.judges.base import Call, Failed, Judge, Reply, Usage, is_steady
 from ragstone.judges.panel import combine
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
-from ragstone.questions import Answer, Question, Rate, Rated, Readout
+from ragstone.questions import Answer, Question, Rate, Rated, Readout, Write
 from ragstone.store.database import ResultRow, ScoreRow, Store
 from ragstone.types import Record, Score
 
@@ -72,6 +72,7 @@ class Engine:
         limits = Limits() if settings.cache == "offline" else settings.limits  # nothing is sent, so nothing is spent
         self.budget = Budget(limits, prices, routes.judges(), self.tally, kept=settings.cache != "off")
         self._stop: RagstoneError | None = None
+        self._once: dict[tuple[Question[Any], int], asyncio.Task[_Answered]] = {}
         self._wake = asyncio.Event()
         self._calls = Calls(routes, store, settings, self.budget, self.tally, self._halt, missing)
 
@@ -256,12 +257,21 @@ class Engine:
 
     async def _answer(self, question: Question[Any], repeat: int) -> _Answered:
         route = self.routes.of(question.task)
+        if isinstance(question, Write) and question.criterion is not None:
+            return await self._common(route.judges[0], question, repeat)
         if len(route.judges) == 1:
             return await self._consult(route.judges[0], question, repeat)
         if route.error is not None:
             assert isinstance(question, Rate), "a cascade rates; the routes are checked before the run"
             return _Answered(*await in_cascade(route, question, repeat, self._consult))
         return await self._panel(route, question, repeat)
+
+    async def _common(self, judge: Judge, question: Question[Any], repeat: int) -> _Answered:
+        """Ask what is about no record once in a run, whatever the cache; its calls count for who asks first."""
+        if task := self._once.get((question, repeat)):
+            return replace(await asyncio.shield(task), notes=())
+        task = self._once[question, repeat] = asyncio.create_task(self._consult(judge, question, repeat))
+        return await asyncio.shield(task)
 
     async def _panel(self, route: Route, question: Question[Any], repeat: int) -> _Answered:
         assert isinstance(question, Rate), "a panel rates; the routes are checked before the run"

@@ -10,7 +10,6 @@ import math
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import cycle, islice
 from typing import Any, Final, Literal, cast
 
 from ragstone.engine.route import Route
@@ -38,6 +37,9 @@ LEFT: Final = (0.1, 0.7, 1.0)
 """The share of a cascade's units that is left to the last judge."""
 OVERALL: Final = 200
 """Tokens of the explanations of a whole response."""
+STEPS: Final = tuple(Unit(f"step/{number}", "step", f"Step {number} of a criterion") for number in range(1, 5))
+STEP: Final = 20.0
+"""The steps of a criterion, and the tokens of one."""
 CLAIM: Final = 14
 NUGGET: Final = 10
 SENTENCE: Final = 60
@@ -73,20 +75,18 @@ class Assumptions:
     def answer(self, judge: Judge, question: Question[Any], world: World) -> Answer:
         """Make up an answer: as many units as the judge may write, the labels of the scale in turn from any of them."""
         if isinstance(question, Write):
-            return Written(tuple(self._units(judge, question, world)))
+            return Written(STEPS if question.criterion else tuple(self._units(judge, question, world)))
         if isinstance(question, Trace):
             verdicts = tuple(Verdict(unit, None, None, judge.id) for unit in question.response)
             return Traced((), (), verdicts, ((),) * len(verdicts))
         assert isinstance(question, Rate)
-        scale = question.scale
-        first = int(drawn(question.units[0].text) * len(scale.labels)) if question.units else 0
-        labels = islice(cycle(scale.labels), first, None)
-        return Rated(
-            tuple(
-                Verdict(unit, label, scale.value(label), judge.id, raw=scale.raw(label))
-                for unit, label in zip(question.units, labels, strict=False)
-            )
-        )
+        first = drawn(question.units[0].text) if question.units else 0
+        rated = []
+        for number, unit in enumerate(question.units):
+            scale = question.scale_of(unit)
+            label = scale.labels[(int(first * len(scale.labels)) + number) % len(scale.labels)]
+            rated.append(Verdict(unit, label, scale.value(label), judge.id, raw=scale.raw(label)))
+        return Rated(tuple(rated))
 
     def _units(self, judge: Judge, question: Write, world: World) -> Iterator[Unit]:
         kind = _kind(question)
@@ -124,7 +124,7 @@ class Assumptions:
 
     def length(self, judge: Judge, question: Question[Any], call: Call) -> Length:
         """Estimate the length of the reply to a call."""
-        if isinstance(question, Write) and _kind(question) == "nugget":
+        if isinstance(question, Write) and question.level == "nugget" and not question.passages:
             return self._listed(judge, question)
         line = self._history.habits(judge, question.task).reply
         self.lengths[judge.id, question.task] = line.samples if line else 0
@@ -154,6 +154,8 @@ class Assumptions:
         return Length(low * expected, expected, high * expected)
 
     def _usual(self, judge: Judge, question: Question[Any], units: int) -> float:
+        if isinstance(question, Write) and question.criterion:
+            return STEP * len(STEPS)
         if isinstance(question, Write):
             kind = _kind(question)
             rate, length = self._rate(judge, question.task, kind)

@@ -334,7 +334,8 @@ def size_of(backend: Backend, body: bytes) -> Size:
 
 def lacks(judge: Judge, task: Task) -> str:
     """Return what a judge says that it lacks for a task, to end a refusal with; empty if it does not say."""
-    return f": {judge.lacks(task)}" if hasattr(judge, "lacks") else ""
+    said = judge.lacks(task) if hasattr(judge, "lacks") else ""
+    return f": {said}" if said else ""
 
 
 def refusal_of(judge: Judge, question: Question[Any]) -> str:

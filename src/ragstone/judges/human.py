@@ -53,7 +53,7 @@ RELEVANT: Final = "trace.relevant"
 UTILIZED: Final = "trace.utilized"
 """The tasks of rows that say yes or no of a context sentence; those of a response sentence have the task ``trace``."""
 
-LABELLED: Final = (*SCALES, "trace", RELEVANT, UTILIZED)
+LABELLED: Final = (*SCALES, "rubric", "trace", RELEVANT, UTILIZED)
 """The tasks that a row may have."""
 
 _WRITTEN: Final = re.compile(r"/((?:reference_)?claim|nugget)(?:_by_[a-z]+)?/[1-9]\d{0,8}\Z")
@@ -133,8 +133,11 @@ class HumanJudge:
         ballots = _Ballots(rows, self.id, failure)
         if isinstance(question, Trace):
             return _traced(question, ballots)
-        labels = (*question.scale.labels, TRIVIAL) if question.skippable else question.scale.labels
-        return Rated(tuple(ballots.verdict(unit, question.task, question.scale, labels) for unit in question.units))
+        also = (TRIVIAL,) if question.skippable else ()
+        scales = [(unit, question.scale_of(unit)) for unit in question.units]
+        return Rated(
+            tuple(ballots.verdict(unit, question.task, scale, (*scale.labels, *also)) for unit, scale in scales)
+        )
 
 
 class _Ballots:

@@ -31,7 +31,7 @@ def combine(
     """
     weighed = [(weights or {}).get(name, 1.0) for name, _ in answers]
     verdicts = [
-        _combined(question.scale, [answer.verdicts[n] for _, answer in answers], weighed, how)
+        _combined(question.scale_of(question.units[n]), [answer.verdicts[n] for _, answer in answers], weighed, how)
         for n in range(len(question.units))
     ]
     reasons = [f"{name}: {answer.reason}" for name, answer in answers if answer.reason]

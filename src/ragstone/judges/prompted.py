@@ -21,6 +21,7 @@ from ragstone.judges.base import Call, Dialect, Dialogue, Failed, Prompt, Reply,
 from ragstone.judges.readings import Ratings, ReplyReading, Setup, UnitList, read_rate, read_units
 from ragstone.judges.schemas import (
     LABEL,
+    OF_RESPONSE,
     THINKING,
     VERDICT,
     bounded,
@@ -35,11 +36,14 @@ from ragstone.judges.spec import MAX_TOKENS, Spec
 from ragstone.judges.tracing import Labelling, halved, pieces, read_trace, traced
 from ragstone.parsing import Format
 from ragstone.prompts import Template
-from ragstone.prompts.material import form_of, rate_variables, variables_of
+from ragstone.prompts.material import form_of, rate_variables, texts_of, variables_of
+from ragstone.prompts.packs import Pack, read_pack
 from ragstone.questions import ALL, TASKS, Answer, Question, Rate, Rated, Readout, Task, Trace, Write, Written
 from ragstone.types import Unit
 
 ANSWERS: Final[frozenset[Task]] = frozenset(TASKS)
+UNSUMMED: Final = ("response_support", "rubric")
+"""Tasks whose reasons say it all: one unit, or criteria that have nothing in common."""
 REPEATED: Final = 20_000
 """Characters of a reply that are said again before a repair turn."""
 LEADING: Final = 3000
@@ -68,7 +72,8 @@ class PromptedJudge:
         self.provider = spec.provider
         self.spec = spec
         self.backend = backend
-        self._setups: dict[tuple[str, str, float | None], Setup] = {}
+        self._pack = read_pack(spec.choice.pack) if spec.choice.pack else None
+        self._setups: dict[tuple[str, str, str, float | None], Setup] = {}
 
     def can(self, task: Task) -> bool:
         """Return whether the task has a prompt."""
@@ -116,9 +121,9 @@ class PromptedJudge:
         wanted = question.temperature if isinstance(question, Rate) else None
         temperature = spec.temperature if spec.temperature is None or wanted is None else wanted
         form = form_of(cast("Rate | Write | Trace", question))
-        at = (question.task, form, temperature)
+        at = (question.task, form, question.lang, temperature)
         if at not in self._setups:
-            template, fmt = spec.choice.template(question.task, form)
+            template, fmt = spec.choice.template(question.task, form, question.lang)
             if spec.structured == "schema" and not _has_schema(template, fmt, local=spec.preset.local):
                 raise TemplateError(
                     f"structured = schema: the prompt '{template.name}' of the step '{question.task}' with the format "
@@ -129,6 +134,8 @@ class PromptedJudge:
             maker += "" if fmt == "object" else f"/{fmt}#{prompts.shape(fmt, template.language).digest[:4]}"
             maker += "" if temperature is None else f",t={temperature:g}"
             maker += "" if spec.max_tokens == MAX_TOKENS else f",max={spec.max_tokens}"
+            if self._pack is not None:
+                maker += f",pack={self._pack.name}" + f":{spec.choice.pack_examples}" * bool(spec.choice.pack_examples)
             if spec.extra:
                 extra = orjson.dumps(dict(spec.extra), option=orjson.OPT_SORT_KEYS)
                 maker += f",x#{hashlib.blake2b(extra, digest_size=3).hexdigest()}"
@@ -164,6 +171,8 @@ class PromptedJudge:
     ) -> Call:
         """Build the first call about a part; with ``reading``, the call that asks again."""
         messages = setup.template.render(_variables(part, setup))
+        if self._pack is not None:
+            messages[0]["content"] += f"\n\n{self._pack.section(self._examples(self._pack, part.question))}"
         wanted: Sequence[int | str] = ()
         cut_off = reading is not None and reading.status == "cut_off"
         if reading is not None and not cut_off:
@@ -183,6 +192,15 @@ class PromptedJudge:
         )
         units = len(wanted) if wanted and part.units else part.asked
         return Call(self.id, part.question.task, setup.maker, body, units, repeat)
+
+    def _examples(self, pack: Pack, question: Rate | Write | Trace) -> list[int] | None:
+        """The examples that are most similar to the question, or, without one, to what is asked about; None for all."""
+        most = self.spec.choice.pack_examples
+        if not most or most >= len(pack.examples):
+            return None
+        from ragstone.judges.embedded.relevance import nearest  # noqa: PLC0415 - loads its word lists
+
+        return nearest(question.question or " ".join(texts_of(question)), pack.examples, most)
 
     def _answer(
         self, question: Question[Any], done: Sequence[tuple[_Part, ReplyReading]], readouts: tuple[Readout, ...]
@@ -236,9 +254,10 @@ def _schema(part: _Part, setup: Setup, wanted: Sequence[int | str], *, local: bo
     if setup.format != "object":
         numbered = numbers if setup.format == "keyed" else len(numbers)
         return labels_schema(numbered, question.scale, question.skippable)
-    summary = question.reasons and question.task != "response_support"  # one unit: its reason says it all
-    evidence = "" if not question.evidence else "words" if question.task == "assign" else "quotes"
-    return rate_schema(numbers, question.scale, question.skippable, evidence, question.reasons, summary)
+    summary = question.reasons and question.task not in UNSUMMED
+    evidence = "" if not question.evidence else "words" if question.task in OF_RESPONSE else "quotes"
+    scales = tuple(question.scale_of(part.units[number - 1]) for number in numbers)
+    return rate_schema(numbers, scales, question.skippable, evidence, question.reasons, summary)
 
 
 def _repair_turn(part: _Part, setup: Setup, reading: ReplyReading) -> dict[str, str]:

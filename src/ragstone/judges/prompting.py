@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from ragstone.errors import ConfigError, TemplateError
 from ragstone.judges.spec import NLI, STRUCTURED, Spec, Structured
 from ragstone.prompts.choice import Choice, check_named, check_style, parse_styles
+from ragstone.prompts.packs import read_pack
 from ragstone.questions import TASKS
 
 if TYPE_CHECKING:
@@ -32,6 +34,10 @@ class Said(Protocol):
     def format(self) -> str | None: ...  # noqa: D102 - of labels
     @property
     def structured(self) -> str | None: ...  # noqa: D102 - whether a schema is sent
+    @property
+    def pack(self) -> Path | str | None: ...  # noqa: D102 - a file of definitions and examples
+    @property
+    def pack_examples(self) -> int | None: ...  # noqa: D102 - how many of these a prompt has
 
 
 def prompted(spec: Spec, said: Said, *tables: tuple[str, Mapping[str, Any]]) -> Spec:
@@ -43,7 +49,8 @@ def prompted(spec: Spec, said: Said, *tables: tuple[str, Mapping[str, Any]]) -> 
         style, styles = parse_styles(said.prompts or ())
     except TemplateError as error:
         raise ConfigError(str(error)) from error
-    given = {"style": style or None, "format": said.format, "structured": said.structured, **styles}
+    packed = {"pack": said.pack and str(said.pack), "pack_examples": said.pack_examples}
+    given = {"style": style or None, "format": said.format, "structured": said.structured, **packed, **styles}
     merged: dict[str, tuple[str, Any]] = {}
     for where, table in [*reversed(tables), ("--", given)]:
         if table.get("style"):  # a style for all steps goes before what a lower table says of single ones
@@ -79,5 +86,14 @@ def prompted(spec: Spec, said: Said, *tables: tuple[str, Mapping[str, Any]]) -> 
                 check_named(task, value)
             except TemplateError as error:
                 raise ConfigError(f"{'--prompt' if where == '--' else where} {task}={value}: {error}") from error
+    pack, most = (merged.get(name, ("", unset)) for name, unset in (("pack", ""), ("pack_examples", 0)))
+    if pack[1] or most[1]:
+        try:
+            count = len(read_pack(pack[1]).examples) if pack[1] else 0
+        except TemplateError as error:
+            raise ConfigError(str(error)) from error
+        if most[1] and not count:
+            raise ConfigError(f"pack_examples {most[1]}: {'the pack has no examples' if pack[1] else 'name a pack'}")
+        choice = replace(choice, pack=pack[1], pack_examples=most[1])
     exact = bool(merged.get("case_sensitive", ("", False))[1])
     return replace(spec, choice=choice, structured=structured, case_sensitive=exact)

@@ -15,7 +15,7 @@ from ragstone.parsing import Format, Thought, Wording, Words, locate, read_block
 from ragstone.prompts import Template
 from ragstone.prompts.material import texts_of
 from ragstone.questions import Rate, Write
-from ragstone.types import TRIVIAL, Passage, Quote, Unit, Verdict
+from ragstone.types import RESPONSE, TRIVIAL, Passage, Quote, Scale, Unit, Verdict
 
 UNUSABLE: Final = {
     "content_filter": ("withheld", "the endpoint's content filter withheld the reply"),
@@ -144,16 +144,17 @@ def read_rate(
     numbers = list(asked or range(1, len(units) + 1))
     reading = Ratings(missing=numbers)
     if reading.begin(reply):
-        words = words_of(question.scale, (TRIVIAL,) if question.skippable else (), exact=setup.exact)
         read = _read_entries if setup.format == "object" else _read_labels
-        read(question, units, reading.reply, setup, words, reading)
+        read(question, units, reading.reply, setup, reading)
         reading.missing = [number for number in numbers if number not in reading.found]
     return reading
 
 
-def _read_entries(
-    question: Rate, units: Sequence[Unit], text: str, setup: Setup, words: Words, reading: Ratings
-) -> None:
+def _words(question: Rate, scale: Scale, setup: Setup) -> Words:
+    return words_of(scale, (TRIVIAL,) if question.skippable else (), exact=setup.exact)
+
+
+def _read_entries(question: Rate, units: Sequence[Unit], text: str, setup: Setup, reading: Ratings) -> None:
     """Read an object with an entry for each number."""
     try:
         answer = read_object(text, "verdicts", texts_of(question))
@@ -163,6 +164,7 @@ def _read_entries(
     reading.reader = "object"
     entries = _by_number(answer["verdicts"])
     unknown: list[str] = []
+    expected: dict[str, None] = {}
     absent: list[str] = []
     echoed: list[str] = []
     for number in reading.missing:
@@ -170,15 +172,17 @@ def _read_entries(
         if entry is None:
             absent.append(str(number))
             continue
+        words = _words(question, question.scale_of(units[number - 1]), setup)
         label = words.alone(entry.get("label"))
         if label is None:
             unknown.append(f"{number}: {str(entry.get('label'))[:40]!r}")
+            expected[", ".join(words.labels)] = None
             continue
         said = entry.get("reason"), entry.get("evidence")
         echoed += _take(reading, number, _verdict(question, units[number - 1], label, setup, *said))
     problems = [f"no verdict on {', '.join(absent)}"] if absent else []
     if unknown:
-        problems.append(f"labels outside the scale ({'; '.join(unknown)}); expected {', '.join(words.labels)}")
+        problems.append(f"labels outside the scale ({'; '.join(unknown)}); expected {' or '.join(expected)}")
     if echoed:
         problems.append(_said_again(echoed))
     reading.problem = "; ".join(problems)
@@ -187,10 +191,9 @@ def _read_entries(
     reading.summary = summary if isinstance(summary, str) and not setup.template.wording.shows(summary) else ""
 
 
-def _read_labels(
-    question: Rate, units: Sequence[Unit], text: str, setup: Setup, words: Words, reading: Ratings
-) -> None:
+def _read_labels(question: Rate, units: Sequence[Unit], text: str, setup: Setup, reading: Ratings) -> None:
     """Read labels alone, or after a reasoning block with reasons and quotes."""
+    words = _words(question, question.scale, setup)
     numbers = reading.missing
     parsed = read_labels(text, numbers, words, setup.format, texts_of(question), ended=True)
     thoughts = read_block(text, numbers) if setup.block else {}
@@ -251,7 +254,7 @@ def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
 
 def _verdict(question: Rate, unit: Unit, label: str, setup: Setup, reason: object, quotes: object) -> Verdict | str:
     """Return the verdict; if its reason or a quote repeats the prompt, return those words."""
-    trivial = label == TRIVIAL
+    trivial, scale = label == TRIVIAL, question.scale_of(unit)
     reason = reason.strip() if isinstance(reason, str) else ""
     evidence = _evidence(question, unit, quotes) if question.evidence else ()
     if reason and setup.template.wording.shows(reason):
@@ -262,9 +265,9 @@ def _verdict(question: Rate, unit: Unit, label: str, setup: Setup, reason: objec
     return Verdict(
         unit,
         label,
-        None if trivial else question.scale.value(label),
+        None if trivial else scale.value(label),
         setup.judge,
-        raw=None if trivial else question.scale.raw(label),
+        raw=None if trivial else scale.raw(label),
         evidence=() if trivial else evidence,
         reason=reason,
     )
@@ -274,6 +277,8 @@ def _evidence(question: Rate, unit: Unit, named: object) -> tuple[Quote, ...]:
     passages: Sequence[Passage] = question.passages
     if unit.level == "passage":
         passages = [Passage(unit.id, unit.text, 1)]
+    elif question.response:
+        passages = [Passage(RESPONSE, question.response, 1)]
     quotes: dict[Quote, None] = {}
     for item in (named if isinstance(named, list) else [])[:QUOTES]:
         text = item.get("quote") if isinstance(item, dict) else item

@@ -18,11 +18,13 @@ REASON: Final = 33
 LABEL: Final = 10
 """Tokens of the quotes, the copied words, the reason and the label of one verdict, as is usual."""
 VERDICT: Final = LABEL + QUOTES + REASON
+OF_RESPONSE: Final = ("assign", "rubric")
+"""Tasks whose evidence is words of the response."""
 
 
 def verdict_tokens(question: Rate) -> int:
     """Return the usual output tokens of a verdict on one unit."""
-    evidence = 0 if not question.evidence else WORDS if question.task == "assign" else QUOTES
+    evidence = 0 if not question.evidence else WORDS if question.task in OF_RESPONSE else QUOTES
     return LABEL + evidence + (REASON if question.reasons else 0)
 
 
@@ -45,10 +47,11 @@ def filled_tokens(question: Rate) -> int:
 
 @lru_cache(maxsize=512)
 def rate_schema(
-    numbers: tuple[int, ...], scale: Scale, skippable: bool, evidence: str, reasons: bool, summary: bool
+    numbers: tuple[int, ...], scales: tuple[Scale, ...], skippable: bool, evidence: str, reasons: bool, summary: bool
 ) -> Schema:
     """Require one entry per unit number, so that no unit is skipped or shifted.
 
+    ``scales`` are the units', in the order of their numbers.
     ``evidence`` is ``quotes`` with the number of their passage, ``words`` of the one text there is, or empty.
     """
     fields: dict[str, Any] = {}
@@ -58,8 +61,10 @@ def rate_schema(
         fields["evidence"] = {"type": "array", "items": quote}
     if reasons:
         fields["reason"] = {"type": "string"}
-    fields["label"] = {"type": "string", "enum": [*scale.labels, *([TRIVIAL] if skippable else [])]}
-    parts: dict[str, Any] = {"verdicts": _object({str(number): _object(fields) for number in numbers})}
+    more = [TRIVIAL] if skippable else []
+    enums = ({"type": "string", "enum": [*scale.labels, *more]} for scale in scales)
+    entries = {str(number): _object({**fields, "label": enum}) for number, enum in zip(numbers, enums, strict=True)}
+    parts: dict[str, Any] = {"verdicts": _object(entries)}
     if summary:
         parts["summary"] = {"type": "string"}
     return _schema("verdicts", _object(parts))

@@ -82,6 +82,9 @@ NLI_MODEL: Final = "cross-encoder/nli-deberta-v3-base"
 NLI_ANSWERS: Final[frozenset[Task]] = frozenset(("support", "assign", "response_support", "trace"))
 """The steps that a model of natural-language inference can answer."""
 
+UNCOMPUTED: Final[frozenset[Task]] = frozenset(("rubric",))
+"""The steps that only language models and people answer."""
+
 MAX_TOKENS: Final = 4096
 """The usual limit of a reply."""
 GROUP: Final = "ragstone.judges"

@@ -1,6 +1,7 @@
 """One file per metric: each module here with a ``METRIC`` offers it, and each entry point of ``ragstone.metrics``.
 
-A metric of another package is a class with ``Metric`` as its base, named by an entry point of that group.
+A metric of another package is a class with ``Metric`` as its base, named by an entry point of that group, or as
+``MODULE:CLASS``, for this process: of the working directory, or installed.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import difflib
 import pkgutil
 import re
+import sys
 from functools import lru_cache
 from importlib import import_module
 from types import MappingProxyType
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 GROUP: Final = "ragstone.metrics"
 """The entry-point group in which another package offers metrics."""
 _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_NAMED: Final[dict[str, type[Metric]]] = {}
+"""The metrics that were named as ``MODULE:CLASS``, by their own names."""
 
 
 @lru_cache(maxsize=1)
@@ -46,11 +50,37 @@ def catalogue() -> Mapping[str, type[Metric]]:
     return MappingProxyType(dict(sorted(found.items())))
 
 
+def known() -> Mapping[str, type[Metric]]:
+    """The catalogue with the metrics that were named in this process, which ``auto`` and suites do not choose."""
+    return {**catalogue(), **_NAMED} if _NAMED else catalogue()
+
+
+def asked_for(reference: str) -> type[Metric]:
+    """The metric that a user named, also as ``MODULE:CLASS``, which is loaded and known from now on.
+
+    Not for names that come from records or files of results: what they name is never loaded.
+    """
+    if ":" not in reference:
+        return find(reference)
+    from importlib.metadata import EntryPoint  # noqa: PLC0415 - see catalogue
+
+    point = EntryPoint("", reference, GROUP)
+    if "" not in sys.path:
+        sys.path.append("")  # the working directory, also for other processes of the run, and behind what is installed
+    metric = _offered(point)
+    if catalogue().get(metric.name, metric) is not metric:
+        raise ConfigError(f"{_called(point)}: there is already a metric '{metric.name}'; rename it")
+    if metric.name not in catalogue():
+        _NAMED[metric.name] = metric
+    return metric
+
+
 def _offered(point: EntryPoint) -> type[Metric]:
     try:
         metric = point.load()
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"{_called(point)} cannot be loaded ({error}); reinstall or uninstall the package") from error
+    except (ImportError, AttributeError, SyntaxError, NameError, TypeError, ValueError) as error:
+        mend = "reinstall or uninstall the package" if point.name else "expected MODULE:CLASS, here or installed"
+        raise ConfigError(f"{_called(point)} cannot be loaded ({error}); {mend}") from error
     if not (isinstance(metric, type) and issubclass(metric, Metric)):
         raise ConfigError(f"{_called(point)} is no metric; expected a subclass of ragstone.metrics.base.Metric")
     lacking = [name for name in ("name", "title", "needs", "asks", "suites") if not hasattr(metric, name)]
@@ -61,6 +91,8 @@ def _offered(point: EntryPoint) -> type[Metric]:
 
 
 def _called(point: EntryPoint) -> str:
+    if not point.name:
+        return f"metric {point.value}"
     package = f" of {point.dist.name}" if point.dist else ""
     return f"entry point {point.name} = {point.value}{package}"
 
@@ -77,7 +109,7 @@ class NotInstalled(Metric):
 
 def of_score(score: str) -> type[Metric]:
     """The metric that a score is of (``trace.average`` of ``trace``); ``NotInstalled`` where it is not known."""
-    return catalogue().get(score.partition(".")[0], NotInstalled)
+    return known().get(score.partition(".")[0], NotInstalled)
 
 
 def column_of(score: str) -> str:
@@ -96,7 +128,7 @@ def suites() -> dict[str, tuple[str, ...]]:
 
 def blocks() -> dict[str, str]:
     """Every name under which a record may bring overrides, with the metric it means."""
-    return {block: name for name, metric in catalogue().items() for block in (name, *metric.blocks)}
+    return {block: name for name, metric in known().items() for block in (name, *metric.blocks)}
 
 
 def groups() -> dict[str, list[type[Metric]]]:
@@ -134,14 +166,14 @@ def called_here(name: str) -> str:
 
 def find(name: str) -> type[Metric]:
     """The metric of that name, or of that name of its block; ConfigError names the closest and all there are."""
-    known = catalogue()
-    if name in known:
-        return known[name]
+    metrics = known()
+    if name in metrics:
+        return metrics[name]
     if name in (named := blocks()):
-        return known[named[name]]
+        return metrics[named[name]]
     if meant := called_here(name):
         raise ConfigError(f"no metric '{name}'; {meant}")
     column, *_ = name.partition(".")
-    near = [column] if column in known else difflib.get_close_matches(name, known, 1)
+    near = [column] if column in metrics else difflib.get_close_matches(name, metrics, 1)
     hint = f"did you mean '{near[0]}'? " if near else ""
-    raise ConfigError(f"no metric '{name}'; {hint}metrics: {', '.join(known)}; suites: auto, {', '.join(suites())}")
+    raise ConfigError(f"no metric '{name}'; {hint}metrics: {', '.join(metrics)}; suites: auto, {', '.join(suites())}")

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 from ragstone.errors import ConfigError
 from ragstone.metrics.words import OWN_CRITERIA, SUPPORTED, Band, MetricWords, ScoreTable
 from ragstone.questions import ALL, A_co, Answer, EarlierTurns, Question, Task, history_of
+from ragstone.segment import ENGLISH, record_language
 from ragstone.stats.means import agreement, mean, reaches
 from ragstone.types import NOTHING, Outcome, Record, Score, Status, Verdict
 
@@ -100,6 +101,10 @@ class Metric:
     """The layout of its columns."""
     bands: ClassVar[tuple[Band, ...]] = ()
     """Words for stretches of its value, the highest first."""
+    open_columns: ClassVar[bool] = False
+    """Whether users name its columns."""
+    hears: ClassVar[bool] = True
+    """Whether all of its questions come with the earlier turns of a conversation."""
 
     enabled: bool = True
     on_empty: OnEmpty = "null"
@@ -138,8 +143,10 @@ class Metric:
         blank = [field for field in self.needs if field != "contexts" and not str(getattr(record, field)).strip()]
         if blank:
             return self.nothing(record, "empty", f"blank {' and blank '.join(blank)}")
-        history = history_of(record.meta)
-        return (yield from _after(history, self.judged(record)) if history else self.judged(record))
+        history = history_of(record.meta) if self.hears else EarlierTurns()
+        lang = record_language(record.meta, record.question, record.response)
+        told = history or lang != ENGLISH
+        return (yield from _told(history, lang, self.judged(record)) if told else self.judged(record))
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Ask the questions about a record that has all needed fields, then return the scores."""
@@ -158,6 +165,19 @@ class Metric:
     def gives(self) -> tuple[str, ...]:
         """The columns of the scores that it gives with its parameters."""
         return self.columns or ("",)
+
+    def unset(self) -> str:
+        """Say what has to be given before it can ask anything; empty where nothing has."""
+        return ""
+
+    def expecting(self, *, overridden: bool) -> Self:  # noqa: ARG002 - for metrics whose scores depend on it
+        """The same metric for a run; ``overridden``: some of its records bring parameters."""
+        return self
+
+    @property
+    def writes(self) -> bool:
+        """Whether the task of its verdicts also writes."""
+        return False
 
     @classmethod
     def task(cls) -> Task | Literal[""]:
@@ -299,12 +319,16 @@ class Metric:
         return "PASSED" if reaches(value, self.threshold) else "FAILED"
 
 
-def _after(history: EarlierTurns, flow: Flow[R]) -> Flow[R]:
-    """The same flow, each of its questions with what was said before the record's."""
+def _told(history: EarlierTurns, lang: str, flow: Flow[R]) -> Flow[R]:
+    """The same flow, each of its questions with what was said before the record's, and with its language."""
+
+    def told(question: Question[Any]) -> Question[Any]:
+        return replace(question, history=history or question.history, lang=question.lang or lang)
+
     try:
         questions = next(flow)
         while True:
-            questions = flow.send((yield [replace(question, history=history) for question in questions]))
+            questions = flow.send((yield [told(question) for question in questions]))
     except StopIteration as stop:
         return cast("R", stop.value)
 

@@ -43,6 +43,10 @@ TO_CHECK: Final = labels("found", "partly found", "to check", "to check")
 """For the embedded judge, which compares words: it finds, and supports nothing."""
 
 
+ANY_COLUMN: Final = "*"
+"""The key of the title of columns that users name; ``{}`` stands for the name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """The headline of a mean: ``of`` follows the value, ``short`` the number of responses below 1.

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ragstone.errors import ConfigError, TemplateError
 from ragstone.prompts.material import named_texts, variables_of
 from ragstone.prompts.templates import FORMS, Template
-from ragstone.questions import FORM_OF, SCALES, TASKS, Rate, Trace, Write
-from ragstone.types import TRIVIAL, Level, Passage, Span, Unit
+from ragstone.questions import FORM_OF, LIKERT, SCALES, TASKS, YES_NO, Rate, Trace, Write
+from ragstone.types import TRIVIAL, Level, Passage, Scale, Span, Unit
 
 if TYPE_CHECKING:
     from ragstone.parsing import Format
@@ -27,11 +27,13 @@ _PASSAGES: Final = (
     Passage("p2", "sample passage two: the Aare flows into the Rhine.", 2),
 )
 _TEXTS: Final = ("sample unit one: Bern lies on the Aare", "sample unit two: it is long", "sample unit three: so")
+_RESPONSE, _REFERENCE = "sample response: it does", "sample reference: so it is"
 _LONG: Final = " and the river goes on" * 20
 """Added to texts, to find templates that cut them."""
 _LEVELS: Final[Mapping[str, tuple[Level, ...]]] = {
     "assign": ("nugget",), "importance": ("nugget",), "response_support": ("response",),
-    "relevance": ("passage", "claim", "nugget", "response"), "support": ("claim", "sentence"),
+    "relevance": ("passage", "claim", "nugget", "response"), "rubric": ("criterion",),
+    "support": ("claim", "sentence"),
 }  # fmt: skip
 MOST_UNITS: Final = 40
 """Units at most in a sample, for templates that take more in one call."""
@@ -59,28 +61,36 @@ def samples(task: str, form: str = "") -> Iterator[Rate | Write | Trace]:
                 yield Write("nuggetize", "nugget", _QUESTION, _units("sentence", 2), known=known, most=30)
             if form != "answer":
                 yield Write("nuggetize", "nugget", _QUESTION, passages=_PASSAGES, known=known, most=30)
+    elif form == "steps":
+        yield Write(
+            "rubric", "step", "", criterion=_units("criterion", 1, scale=YES_NO)[0], fields=("response",), most=10
+        )
     else:
         yield from _rates(task, form)
 
 
 def _rates(task: str, form: str) -> Iterator[Rate]:
     wording = 2 if form == "second" else 1
-    scales = [scale for scale in SCALES[task] if FORM_OF.get((task, scale.name), "") == (form if wording == 1 else "")]
+    every = SCALES.get(task, (YES_NO, LIKERT))
+    scales = [scale for scale in every if FORM_OF.get((task, scale.name), "") == (form if wording == 1 else "")]
     levels = ("response",) if form == "answered" else _LEVELS[task]
-    passages = {"assign": _PASSAGES[:1], "support": _PASSAGES, "response_support": _PASSAGES}.get(task, ())
+    passages = {"assign": _PASSAGES[:1], "importance": (), "relevance": ()}.get(task, _PASSAGES)
+    own = task == "rubric"
     question = "" if task in ("support", "response_support") else _QUESTION
     evidence = (False, True) if passages or task == "relevance" else (False,)
     for scale, level, count, reasons, quoted in product(scales, levels, (1, 3), (False, True), evidence):
         if level != "response" or count == 1:
             yield Rate(
-                task, _units(level, count), scale, question, passages,  # type: ignore[arg-type]
+                task, _units(level, count, scale=scale if own else None), scale, question, passages,  # type: ignore[arg-type]
                 reasons=reasons, evidence=quoted, skippable=level == "sentence", wording=wording,
+                response=_RESPONSE if own else "", reference=_REFERENCE if own else "",
             )  # fmt: skip
 
 
-def _units(level: Level, count: int, prefix: str = "") -> tuple[Unit, ...]:
+def _units(level: Level, count: int, prefix: str = "", scale: Scale | None = None) -> tuple[Unit, ...]:
     return tuple(
-        Unit(f"r/{prefix or level + '/'}{n}", level, text) for n, text in enumerate(_TEXTS[:count], 0 if prefix else 1)
+        Unit(f"r/{prefix or level + '/'}{n}", level, text, scale=scale)
+        for n, text in enumerate(_TEXTS[:count], 0 if prefix else 1)
     )
 
 
@@ -113,7 +123,10 @@ def sample(template: Template, units: int | None = None, scale: str | None = Non
         )
     if level == "response" and units > 1:
         raise ConfigError(f"--units {units}: the step '{template.task}' asks about one response at a time")
-    more = (Unit(f"r/{level}/{n}", level, f"sample unit {n}") for n in range(len(question.units) + 1, units + 1))
+    own = question.units[0].scale
+    more = (
+        Unit(f"r/{level}/{n}", level, f"sample unit {n}", scale=own) for n in range(len(question.units) + 1, units + 1)
+    )
     return replace(question, units=(*question.units, *more)[:units])
 
 
@@ -121,7 +134,9 @@ def _largest(template: Template, question: Rate | Write | Trace) -> Iterator[Rat
     """The question with as many units as one call takes, and long texts."""
     if isinstance(question, Rate):
         level, count = question.units[0].level, min(template.batch, MOST_UNITS)
-        units = tuple(Unit(f"r/{level}/{n}", level, f"sample unit no. {n:03d}{_LONG}") for n in range(1, count + 1))
+        own = question.units[0].scale
+        texts = ((n, f"sample unit no. {n:03d}{_LONG}") for n in range(1, count + 1))
+        units = tuple(Unit(f"r/{level}/{n}", level, text, scale=own) for n, text in texts)
         passages = tuple(replace(passage, text=passage.text + _LONG) for passage in question.passages)
         yield replace(question, units=units, passages=passages)
 

@@ -32,6 +32,8 @@ from ragstone.types import NOTHING
 if TYPE_CHECKING:
     from ragstone.parsing import Format
 
+IN_ENGLISH: Final = ".en"
+"""The language of a style that asks in English whatever the language of a record is."""
 LABELS_ALONE: Final = "no_reasoning"
 """The style for a format that the default style does not take, where no style is named."""
 
@@ -42,31 +44,46 @@ class Choice:
 
     ``styles`` maps steps to the name of a style, or of one version of it (``short_cot.v1``), or the path of a file.
     ``style`` is for all other steps; those that do not have it use the default style in its language. ``format`` is the
-    format of labels; it does not change steps that write texts or trace sentences.
+    format of labels; it does not change steps that write texts or trace sentences. ``pack`` is the path of a domain
+    pack, of whose examples each prompt has the ``pack_examples`` nearest to its question, all if 0.
     """
 
     style: str = ""
     styles: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
     format: Format | None = None
+    pack: str = ""
+    pack_examples: int = 0
 
     def as_json(self) -> dict[str, object]:
         """Plain JSON, as a run stores it."""
-        return {"style": self.style, "styles": dict(self.styles), "format": self.format}
+        packed = {"pack": self.pack, "pack_examples": self.pack_examples} if self.pack else {}
+        return {"style": self.style, "styles": dict(self.styles), "format": self.format, **packed}
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Self:
         """The choice that ``as_json`` wrote."""
-        return cls(given.get("style", ""), dict(given.get("styles", {})), given.get("format"))
+        packed = given.get("pack", ""), given.get("pack_examples", 0)
+        return cls(given.get("style", ""), dict(given.get("styles", {})), given.get("format"), *packed)
 
-    def template(self, task: str, form: str = "") -> tuple[Template, Format]:
-        """The template for a step, and the format of its labels; TemplateError if there is none."""
-        template, chosen = self._find(task, form)
+    def template(self, task: str, form: str = "", lang: str = "") -> tuple[Template, Format]:
+        """The template for a step, and the format of its labels; TemplateError if there is none.
+
+        ``lang`` is the language to ask in where the choice names none and there is such a prompt.
+        """
+        template, chosen = self._find(task, form, lang)
         if template.formats == ("object",) and (not chosen or task not in SCALES):
             return template, "object"
         return template, template.taking(self.format)
 
-    def _find(self, task: str, form: str) -> tuple[Template, bool]:
+    def _find(self, task: str, form: str, lang: str) -> tuple[Template, bool]:
         """The template, and whether the user chose it."""
+
+        def in_language(style: str, lang: str = lang) -> str:
+            translated = stem(f"{style}.{lang}", form)
+            if lang and "." not in style and translated in _names(task):
+                return translated
+            return stem(style.removesuffix(IN_ENGLISH), form)
+
         named = self.styles.get(task, "")
         if is_path(named):
             template = own(named, task)
@@ -76,13 +93,13 @@ class Choice:
         if named:
             check_named(task, named)
             style, version = versioned(named)
-            name = stem(style, form)
+            name = in_language(style, "" if version else lang)
             if name in _names(task):
                 return load(task, name, version if has_version(task, name, version) else 0), True
-        if self.style and stem(self.style, form) in _names(task):
-            return load(task, stem(self.style, form)), True
-        language = (versioned(named)[0] or self.style).partition(".")[2]
-        plain, alone = (stem(f"{style}.{language}" if language else style, form) for style in (DEFAULT, LABELS_ALONE))
+        if self.style and (general := in_language(self.style)) in _names(task):
+            return load(task, general), True
+        _, dot, language = (versioned(named)[0] or self.style).partition(".")
+        plain, alone = (in_language(f"{style}{dot}{language}") for style in (DEFAULT, LABELS_ALONE))
         template = load(task, plain)
         if self.format and self.format not in template.formats and alone in _names(task):
             return load(task, alone), True
@@ -124,7 +141,7 @@ def parse_styles(given: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 def check_named(task: str, named: str) -> None:
     """TemplateError for a style or version that the step does not have, or a file that cannot be used for it."""
-    style, version = versioned(named)
+    style, version = versioned(named.removesuffix(IN_ENGLISH))
     if is_path(named):
         own(named, task)
     elif style not in styles(task):
@@ -140,6 +157,7 @@ def check_named(task: str, named: str) -> None:
 def check_style(style: str) -> None:
     """TemplateError for a style that no step has."""
     names = dict.fromkeys(name for task in TASKS for name in styles(task))
+    style = style.removesuffix(IN_ENGLISH)
     if (plain := versioned(style)[0]) in names and plain != style:
         raise TemplateError(f"'{style}' is a version of one step's prompt; name the step, as in support={style}")
     if style not in names:

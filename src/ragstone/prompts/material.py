@@ -28,13 +28,27 @@ def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language:
     if question.task in {"support", "response_support"}:
         question = replace(question, question="", history=EarlierTurns())
     labels = (*question.scale.labels, TRIVIAL) if question.skippable else question.scale.labels
+    by_criteria = {} if question.task != "rubric" else {
+        "question": question.question, "history": question.history, "response": question.response,
+        "reference": question.reference, "criteria": [(n, criterion(unit)) for n, unit in enumerate(units, 1)],
+    }  # fmt: skip
     return {
         "units": numbered(units), "passages": numbered(question.passages), "scale": question.scale, "labels": labels,
         "question": asked(question, language), "reasons": question.reasons, "evidence": question.evidence,
         "skippable": question.skippable, "level": question.units[0].level if question.units else "claim",
         "nonce": nonce_of(question), "n": len(units),
         "answer": "" if fmt == "object" else shape(fmt, language).render(n=len(units)),
+        **by_criteria,
     }  # fmt: skip
+
+
+def criterion(unit: Unit) -> dict[str, Any]:
+    """A criterion: its text, its labels with their meanings, best first, and its steps, each on one line."""
+    scale = unit.scale
+    assert scale is not None, "a criterion has a scale"
+    meanings = scale.meanings or ("",) * len(scale.labels)
+    labels = [(label, " ".join(said.split())) for label, said in zip(scale.labels, meanings, strict=True)]
+    return {"text": unit.text, "labels": labels[::-1], "steps": [" ".join(step.split()) for step in unit.steps]}
 
 
 def asked(question: Rate | Write | Trace, language: str = "") -> str:
@@ -46,6 +60,11 @@ def asked(question: Rate | Write | Trace, language: str = "") -> str:
 
 def write_variables(question: Write, language: str) -> dict[str, Any]:
     """For a ``Write``."""
+    if question.criterion is not None:
+        return {
+            "criterion": criterion(question.criterion), "fields": question.fields, "most": question.most,
+            "nonce": nonce_of(question),
+        }  # fmt: skip
     return {
         "question": asked(question, language), "sentences": numbered(question.sentences), "before": question.before,
         "passages": numbered(question.passages), "known": question.known, "most": question.most,
@@ -77,6 +96,8 @@ def form_of(question: Rate | Write | Trace) -> str:
     """Which of the task's prompts asks it, for tasks that have several; empty for the only or first one."""
     if isinstance(question, Rate):
         return "second" if question.wording == 2 else FORM_OF.get((question.task, question.scale.name), "")
+    if question.task == "rubric":
+        return "steps"
     if question.task == "nuggetize":
         return "passages" if cast("Write", question).passages else "answer"
     return ""
@@ -88,6 +109,9 @@ def named_texts(question: Rate | Write | Trace) -> list[tuple[str, list[str]]]:
         found = [
             ("a passage (passages)", [passage.text for passage in question.passages]),
             ("a unit (units)", [unit.text for unit in question.units]),
+            ("the response (response)", [question.response]),
+            ("the reference (reference)", [question.reference]),
+            ("the meaning of a label (criteria)", _told(question.units)),
         ]
     elif isinstance(question, Trace):
         found = [
@@ -100,9 +124,16 @@ def named_texts(question: Rate | Write | Trace) -> list[tuple[str, list[str]]]:
             ("a passage (passages)", [passage.text for passage in question.passages]),
             ("a known nugget (known)", list(question.known)),
             ("the text before (before)", [question.before]),
+            ("the criterion (criterion)", [one.text for one in (question.criterion,) if one]),
         ]
     turns = (turn.text for turn in question.history.turns)
     return [*found, ("the question (question)", [question.question, *turns])]
+
+
+def _told(units: Sequence[Unit]) -> list[str]:
+    """What is said of criteria beside their texts."""
+    said = [criterion(unit) for unit in units if unit.scale]
+    return [text for one in said for text in (*(meaning for _, meaning in one["labels"]), *one["steps"])]
 
 
 def texts_of(question: Rate | Write | Trace) -> list[str]:

@@ -41,7 +41,11 @@ class Rubric:
 
 
 def rubric_of(question: Rate | Trace, choice: Choice) -> Rubric:
-    """The rubric of a question, from the prompt chosen for it."""
+    """The rubric of a question, from the prompt chosen for it; of a criterion, its own labels and steps."""
+    own = question.units[0].scale if isinstance(question, Rate) and question.units else None
+    if own and isinstance(question, Rate):
+        meanings = own.meanings or ("",) * len(own.labels)
+        return Rubric(tuple(zip(own.labels, meanings, strict=True))[::-1], question.units[0].steps)
     form = form_of(question)
     try:
         found = _rubric(question, choice.template(question.task, form)[0])

@@ -27,9 +27,9 @@ Gives = Literal["evidence", "reasons"]
 GIVES: Final[tuple[Gives, ...]] = ("evidence", "reasons")
 FORMS: Final[Mapping[str, tuple[str, ...]]] = {
     "nuggetize": ("answer", "passages"), "response_support": ("", "second"), "support": ("", "three_way"),
-    "relevance": ("", "answered"),
+    "relevance": ("", "answered"), "rubric": ("", "steps"),
 }  # fmt: skip
-"""The questions of a step, where there are several: nuggets of an answer or of passages, a second wording, scales."""
+"""The questions of a step, if several: nuggets of an answer or of passages, a second wording, scales, steps."""
 POSITIONAL: Final[frozenset[Format]] = frozenset({"json", "python_list", "adaptive"})
 """The formats in which a label's place says which unit it is of."""
 

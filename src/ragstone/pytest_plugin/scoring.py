@@ -12,7 +12,6 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, Final, Literal, Self
@@ -25,7 +24,7 @@ from ragstone.analysis.verdicts import with_verdicts
 from ragstone.api import RunOptions, evaluate
 from ragstone.errors import InputError, JudgeError, RagstoneError
 from ragstone.judges.base import Judge
-from ragstone.metrics import called_here, catalogue, column_of, of_score
+from ragstone.metrics import asked_for, called_here, column_of, known, of_score
 from ragstone.pytest_plugin.summary import note_of
 from ragstone.records import ALIASES
 from ragstone.render.facts import handle, shortfall
@@ -130,7 +129,7 @@ class Scorer:
             raise InputError("no threshold; give one as in assert_scores(grounding=0.8) or @pytest.mark.ragstone")
         if not isinstance(response, Result):
             named = (metrics,) if isinstance(metrics, str) else metrics
-            asked = tuple(dict.fromkeys((*named, *(_metrics()[name] for name in least))))
+            asked = tuple(dict.fromkeys((*named, *map(_metric_of, least))))
             result = self.score(response, metrics=asked, **fields, **options)
         elif fields or options or metrics:
             raise InputError(
@@ -171,10 +170,11 @@ def thresholds_and_options(given: Mapping[str, Any], where: str) -> tuple[dict[s
     """Tell thresholds by score from options of ``evaluate``; InputError for other names and values."""
     least: dict[str, float] = {}
     options: dict[str, Any] = {}
-    for name, value in given.items():
+    for key, value in given.items():
+        name = asked_for(key).name if ":" in key else key
         if name in OPTIONS:
             options[name] = value
-        elif name not in _metrics():
+        elif not _metric_of(name):
             raise InputError(f"{where}: {_unknown(name)}")
         elif column_of(name) in of_score(name).lower_is_better:
             raise InputError(f"{where}: {name} is best at 0 and thresholds are least values; use ragstone check --max")
@@ -185,15 +185,20 @@ def thresholds_and_options(given: Mapping[str, Any], where: str) -> tuple[dict[s
     return least, options
 
 
-@lru_cache(maxsize=1)
 def _metrics() -> Mapping[str, str]:
-    """The metric of every score."""
-    return {score: metric.name for metric in catalogue().values() for score in metric.score_names()}
+    """The metric of every score whose name is known."""
+    return {score: metric.name for metric in known().values() for score in metric.score_names()}
+
+
+def _metric_of(score: str) -> str:
+    """The metric of a score; empty if there is none. Of some metrics users name the columns."""
+    metric = of_score(score)
+    return metric.name if metric.open_columns and column_of(score) else _metrics().get(score, "")
 
 
 def _unknown(name: str) -> str:
-    if name in catalogue():
-        several = catalogue()[name].score_names()
+    if name in known():
+        several = known()[name].score_names()
         return f"'{name}' has several scores; name one of them, as in {{'{several[0]}': 0.8}}: {', '.join(several)}"
     near = difflib.get_close_matches(name, [*_metrics(), *OPTIONS], 1)
     hint = f"did you mean '{near[0]}'?" if near else f"scores are {', '.join(_metrics())}"
@@ -204,7 +209,7 @@ def _unknown(name: str) -> str:
 def _check_fields(metrics: Sequence[str] | str | None, record: Mapping[str, Any]) -> None:
     """InputError if a metric that is named lacks a field."""
     for name in (metrics,) if isinstance(metrics, str) else metrics or ():
-        needs = catalogue()[name].needs if name in catalogue() else ()
+        needs = known()[name].needs if name in known() else ()
         lacking = [needed for needed in needs if record.get(needed) is None or record[needed] in ([], ())]
         if lacking:
             raise InputError(f"{name} needs {' and '.join(needs)}; there is no {' and no '.join(lacking)}")

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ragstone.metrics import column_of, of_score
-from ragstone.metrics.words import Labels, MetricWords, Sentence
+from ragstone.metrics.words import ANY_COLUMN, Labels, MetricWords, Sentence
 from ragstone.questions import TEXTS
 from ragstone.render.text import clean
+from ragstone.segment import record_language
 from ragstone.types import RESPONSE, TRIVIAL
 
 ORDER: Final = ("no", "partly", "unjudged", "yes", "trivial")
@@ -55,7 +56,9 @@ def words_of(score: str, signature: str) -> MetricWords:
 
 def title_of(score: str, signature: str) -> str:
     """The meaning of a value, in a few words; empty for a metric that is not installed."""
-    return words_of(score, signature).titles.get(column_of(score)) or of_score(score).title
+    column = column_of(score)
+    titles = words_of(score, signature).titles
+    return titles.get(column) or titles.get(ANY_COLUMN, "").format(column) or of_score(score).title
 
 
 def sentence_of(score: str, signature: str) -> Sentence | None:
@@ -72,6 +75,9 @@ def labels_of(score: str, verdicts: Iterable[Mapping[str, Any]]) -> Labels:
 
 def word(score: str, verdict: Mapping[str, Any]) -> str:
     """``not supported``, ``to check``, ``partly relevant``: a verdict in the words of its metric and its judge."""
+    metric = of_score(score)
+    if metric.open_columns and verdict["label"] not in (None, *metric.words.labels):
+        return clean(verdict["label"])
     found, kind = labels_of(score, (verdict,)), kind_of(verdict)
     other = found.get(f"{kind} {'/'.join(verdict['unit'].split('/')[-2:-1])}", found[kind])
     return found.get(verdict["label"], other) if kind == "no" else other
@@ -92,7 +98,7 @@ def card_order(score: str) -> tuple[bool, int]:
 
 def in_response(score: str) -> bool:
     """Return whether the evidence of a score's verdicts is in the response, and not in the passages."""
-    return of_score(score).task() == "assign"
+    return of_score(score).task() in ("assign", "rubric")
 
 
 def drawn_at(names: Iterable[str]) -> dict[str, str]:
@@ -138,6 +144,7 @@ def measures(names: Iterable[str]) -> dict[str, dict[str, Any]]:
             "task": metric.task(),
             "rank": metric.rank,
             "shown": [*metric.score_names()[: 1 if metric.table else None]] if metric.columns else [name],
+            "open": metric.open_columns,
             "labels": {_EMBEDDED: dict((metric.found_words or metric.words).labels), "": dict(metric.words.labels)},
         }
     return found
@@ -150,6 +157,11 @@ def why(verdict: Mapping[str, Any]) -> str:
     """The reason, or the failure; of a panel, each member's own."""
     members = (f"{member['judge']}: {said}" for member in verdict.get("members", ()) if (said := why(member)))
     return "; ".join(members) or verdict.get("failure") or verdict["reason"]
+
+
+def band_text(result: Mapping[str, Any], band: Mapping[str, str]) -> str:
+    """The words for a band, in the language of the record where there are any."""
+    return band.get(record_language(result["meta"], result["question"], result["response"])) or band["en"]
 
 
 def in_words(result: Mapping[str, Any], reason: str) -> str:

@@ -22,6 +22,7 @@ from ragstone.judges.base import Call, Cuts, Dialogue, Failed, Replies, Reply
 from ragstone.judges.cascade import SureBand
 from ragstone.judges.embedded.measured import band_of
 from ragstone.judges.embedded.model import assignment_cuts, digest, label_of, level_of, model, relevance_label
+from ragstone.judges.spec import UNCOMPUTED
 from ragstone.questions import (
     ANSWERED,
     SUPPORT_CONTRADICT,
@@ -107,6 +108,10 @@ class ComputedJudge:
             raise ConfigError(
                 f"judges.{name}.threshold {threshold:g}; expected a number from {own.least:g} to {own.most:g}"
             )
+
+    def lacks(self, task: Task) -> str:
+        """Say what it lacks for the user's own criteria; empty for other tasks."""
+        return "it cannot judge by criteria; name a language model, or human:FILE" if task in UNCOMPUTED else ""
 
     def version(self) -> str:
         """Name what computes the replies, with all that shapes its numbers."""
@@ -273,8 +278,8 @@ class EmbeddedJudge(ComputedJudge):
         self.backend = EmbeddedBackend()
 
     def can(self, task: Task) -> bool:
-        """Every task there is."""
-        return task in TASKS
+        """Every task but a user's own criteria."""
+        return task in TASKS and task not in UNCOMPUTED
 
     def band(self, task: Task, error: float) -> SureBand | None:
         """The probabilities at which it is sure of support and assignment; other tasks have none."""

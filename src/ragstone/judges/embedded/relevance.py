@@ -22,6 +22,7 @@ from ragstone.judges.embedded.model import CONTENT, DIGITS, Level, probability, 
 from ragstone.judges.embedded.support import named
 from ragstone.judges.embedded.verbs import listed
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, lexicon, listed_stems, packaged, stem_of, tokens_of
+from ragstone.segment import language_of
 
 LONGEST: Final = 20_000  # characters of a question that are read
 MOST: Final = 200  # the most words of a question that are looked for; of more, the rarest
@@ -298,3 +299,21 @@ def _likeness(texts: Sequence[PassageWords], library: Library) -> list[float]:
         near = math.fsum(value * (centre[stem] - text.cover * value) for stem, value in vector.items())
         found.append(round(max(0.0, near / rest), DIGITS) if rest > 1e-9 else 0.0)
     return found
+
+
+# ---- texts by likeness
+
+
+def nearest(question: str, texts: Sequence[str], most: int) -> list[int]:
+    """The places of at most ``most`` texts, the most similar by BM25 first; equal ones in their order."""
+    language = language_of(f"{question}\n{' '.join(texts)}")
+    weights = question_words(question, language).weights
+    stems = [[token.stem for token in tokens_of(text, language)] for text in texts]
+    usual = sum(map(len, stems)) / max(1, len(stems)) or 1.0
+
+    def score(place: int) -> float:
+        norm = K1 * (1 - B + B * len(stems[place]) / usual)
+        found = Counter(stem for stem in stems[place] if stem in weights)
+        return math.fsum(weights[stem] * count / (count + norm) for stem, count in found.items())
+
+    return sorted(range(len(texts)), key=lambda place: -score(place))[:most]

@@ -13,7 +13,7 @@ import orjson
 
 from ragstone.judges.base import reply_from_json
 from ragstone.questions import history_of
-from ragstone.render.wording import words_of
+from ragstone.render.wording import band_text, words_of
 from ragstone.store.database import Store
 
 LONGEST_META: Final = 400
@@ -35,7 +35,7 @@ def case_of(result: Mapping[str, Any], signatures: Mapping[str, str]) -> dict[st
         **{key: result[key] for key in ("id", "position", "where", "question", "response", "reference", "contexts")},
         **({"history": str(history)} if (history := history_of(result["meta"])) else {}),
         **_unless(result, topic=result["id"], notes=[]),
-        "scores": [_score(score, signatures, prefix) for score in result["scores"]],
+        "scores": [_score(result, score, signatures, prefix) for score in result["scores"]],
         **({"methods": result["methods"]} if "methods" in result else {}),
         "units": [_unit(unit, prefix) for unit in result["units"]],
         "cost": result["cost"],
@@ -66,9 +66,13 @@ def calls_of(keys: Iterable[bytes], store: Store) -> list[dict[str, Any] | None]
     return found
 
 
-def _score(score: Mapping[str, Any], signatures: Mapping[str, str], prefix: str) -> dict[str, Any]:
+def _score(
+    result: Mapping[str, Any], score: Mapping[str, Any], signatures: Mapping[str, str], prefix: str
+) -> dict[str, Any]:
     left_out = _TOLD_BY_UNITS if words_of(score["metric"], score["signature"]).banded else (*_TOLD_BY_UNITS, "band")
     detail = {key: value for key, value in score["detail"].items() if key not in left_out}
+    if "band" in detail:
+        detail["band"] = band_text(result, detail["band"])
     return {
         **{key: score[key] for key in ("metric", "value", "status", "asked", "unjudged")},
         **({key: score[key] for key in ("low", "high")} if score["low"] != score["high"] else {}),

@@ -22,6 +22,7 @@ ASKED: Final[Mapping[str, str]] = {
     "assign": "Does the response hold this {unit}?",
     "relevance/response": "How far does the response answer the question?",
     "relevance": "How far does this {unit} help to answer the question?",
+    "rubric": "Which label does the record deserve by this criterion?",
     "importance": "Would a good answer need this {unit}?",
 }
 """What a person is asked about a unit, by task, of some units in other words."""

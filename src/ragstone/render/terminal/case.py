@@ -22,7 +22,7 @@ from ragstone.render.terminal.screen import Look, Page, facts, heading, indented
 from ragstone.render.terminal.sentence_map import SentenceMap, TracedSentence
 from ragstone.render.terminal.tables import grid, marked
 from ragstone.render.text import between, clean, dollars, flat, middle, number, percent, plural, shorten, tokens
-from ragstone.render.wording import ORDER, drawn_at, kind_of, word, words_of
+from ragstone.render.wording import ORDER, band_text, drawn_at, kind_of, word, words_of
 
 SHOWN: Final = 800
 """Characters of earlier turns that are shown unless all is."""
@@ -261,7 +261,7 @@ class _Drawing:
         if detail.get("shortcut"):
             facts.append(f"shortcut: {detail['shortcut']}, no call was made")
         if detail.get("band") and words_of(score["metric"], score["signature"]).banded:
-            facts.append(flat(detail["band"]["en"]))
+            facts.append(flat(band_text(self.result, detail["band"])))
         if detail.get("agreement") is not None:
             facts.append(f"judges agree on {percent(detail['agreement'])}")
         if detail.get("spread"):
@@ -274,6 +274,9 @@ class _Drawing:
             yield self.grounds.aside(self.grounds.shown(score["reason"]))
         if score["metric"] in self.names.values() or score["metric"] in GRADED:
             return
+        for name, steps in (score["detail"].get("steps") or {}).items():
+            listed = " ".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+            yield self.grounds.aside(self.grounds.shown(f"steps of {name}: {listed}"))
         for verdict in score["verdicts"]:
             if not (score["detail"].get("shortcut") or (verdict["reason"] and verdict["reason"] == score["reason"])):
                 yield from self._alone(score["metric"], verdict)

@@ -144,7 +144,10 @@ function scoreLine(record, tabs) {
     tabs.find((tab) => tab.metrics?.includes(metric))?.name || 'scores';
   const order = first.metrics.map((/** @type {any} */ metric) => metric.name);
   const scores = record.document.scores
-    .filter((/** @type {any} */ { metric }) => !metric.includes('.') || measureOf(metric).shown?.includes(metric))
+    .filter(
+      (/** @type {any} */ { metric }) =>
+        !metric.includes('.') || measureOf(metric).open || measureOf(metric).shown?.includes(metric),
+    )
     .sort((/** @type {any} */ a, /** @type {any} */ b) => order.indexOf(a.metric) - order.indexOf(b.metric));
   return el(
     'dl',
@@ -219,7 +222,7 @@ function unitTabs(record, lights) {
     return {
       name: isBank(name) ? 'bank' : name,
       title: isBank(name) ? 'Nugget bank' : capital(name),
-      size: Math.max(...metrics.map((metric) => record.of(metric).length)),
+      size: new Set(metrics.flatMap((metric) => record.of(metric).map((entry) => entry.unit.id))).size,
       layer: metrics[0],
       metrics,
       body: () => unitTable(record, metrics, lights, capital(name.slice(0, -1))),

@@ -213,6 +213,13 @@ function scoresTable(record, lights) {
             { class: 'why' },
             score.reason ? el('p', null, foreign(score.reason)) : null,
             alone.map((entry) => whyOf(record, entry, false, lights)),
+            Object.values(score.detail?.steps || {}).map((steps) =>
+              el(
+                'ol',
+                { class: 'note' },
+                steps.map((/** @type {string} */ step) => el('li', null, foreign(step))),
+              ),
+            ),
             score.signature
               ? el('p', { class: 'note' }, 'Made otherwise than in the rest of the run: ', foreign(score.signature))
               : null,
@@ -246,7 +253,7 @@ function standing(score) {
   if (detail.left_out) facts.push(`${detail.left_out} left out by a limit`);
   if (detail.duplicates) facts.push(`${detail.duplicates} written twice`);
   if (detail.shortcut) facts.push(`shortcut: ${detail.shortcut}, no call was made`);
-  if (detail.band?.en) facts.push(detail.band.en);
+  if (detail.band) facts.push(detail.band);
   if (typeof detail.agreement === 'number') facts.push(`judges agree on ${percent(detail.agreement)}`);
   if (score.repeats) facts.push(`asked ${score.repeats.values.length} times: ${times.join(', ')}`);
   return foreign(facts.join(' \u00b7 '));

@@ -52,7 +52,8 @@ function kindOf(verdict) {
 
 /** The word for a verdict of a metric: its judge decides which. @param {string} metric @param {any} verdict */
 function wordFor(metric, verdict) {
-  const { labels } = measureOf(metric);
+  const { labels, open } = measureOf(metric);
+  if (open && verdict.label !== null && !Object.hasOwn(labels[''], verdict.label)) return verdict.label;
   const [own, kind] = [labels[verdict.judge] || labels[''], kindOf(verdict)];
   return (kind === 'no' && own[verdict.label]) || own[`${kind} ${verdict.unit.split('/').at(-2)}`] || own[kind];
 }

@@ -1,0 +1,131 @@
+"""Criteria of the user's own: read from tables of the configuration, of files and of records, and checked.
+
+A criterion has labels of its own and says which fields of a record it sees. What is wrong with one is said in one line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ragstone.errors import ConfigError
+from ragstone.labels import text_hash
+from ragstone.questions import LIKERT, YES_NO
+from ragstone.types import Scale, Unit
+
+FIELDS: Final = ("question", "contexts", "response", "reference", "history")
+"""The fields of a record that a criterion may see."""
+SEEN: Final = ("question", "response")
+"""Those that it sees unless it says."""
+KEYS: Final = ("name", "criterion", "fields", "scale", "steps")
+NAMED: Final[Mapping[str, Scale]] = {"yes_no": YES_NO, "1-5": LIKERT}
+OWN: Final = "own"
+"""The column of criteria that a record brings."""
+WRITE: Final = "write"
+"""The value of ``steps`` that has a judge write them."""
+MOST_LABELS: Final = 10
+LONGEST: Final = 4000
+"""Characters of a criterion at most."""
+MOST_STEPS: Final = 10
+
+_NAME: Final = re.compile(r"[A-Za-z_]\w{0,39}", re.ASCII)
+_LABEL: Final = re.compile(r'[^\s"<>{}\[\],:][^\n"<>{}\[\],:]{0,39}')
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One criterion. ``fields`` are what it sees, ``steps`` how to judge by it; ``written``: a judge writes those."""
+
+    name: str
+    text: str
+    scale: Scale = YES_NO
+    fields: tuple[str, ...] = SEEN
+    steps: tuple[str, ...] = ()
+    written: bool = False
+    own: bool = False
+
+    def __str__(self) -> str:
+        """The name with a hash of all that a judge is told."""
+        told = (self.text, self.scale, self.fields, self.steps, self.written)
+        return f"{self.name}#{text_hash(repr(told))[:6]}"
+
+    @property
+    def column(self) -> str:
+        """The column that its verdict counts in."""
+        return OWN if self.own else self.name
+
+    def unit(self, record: str = "", steps: tuple[str, ...] = ()) -> Unit:
+        """What is judged of a record."""
+        name = f"{record}/criterion/{self.name}"
+        return Unit(name, "criterion", self.text, scale=self.scale, steps=steps or self.steps)
+
+
+def criteria_of(given: object, where: str = "rubric") -> tuple[Criterion, ...]:
+    """Criteria from tables by name, or from a list of tables with a ``name``; ConfigError in one line."""
+    if isinstance(given, Mapping):
+        given = [{**table, "name": name} if isinstance(table, Mapping) else table for name, table in given.items()]
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise ConfigError(f"{where}: expected tables by name, such as [rubric.tone], or a list of tables with a name")
+    found = [one if isinstance(one, Criterion) else _criterion(one, where) for one in given]
+    names = [one.name for one in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ConfigError(f"{where}: two criteria are called '{twice}'; rename one")
+    return tuple(found)
+
+
+def _criterion(table: object, where: str) -> Criterion:
+    name = table.get("name") if isinstance(table, Mapping) else None
+    if not isinstance(table, Mapping) or not isinstance(name, str) or not _NAME.fullmatch(name) or name == OWN:
+        said = f"invalid name {name!r}" if isinstance(table, Mapping) else f"{str(table)[:40]} is no table"
+        raise ConfigError(f"{where}: {said}; expected up to 40 letters, digits and _, other than '{OWN}'")
+    where = f"{where}.{name}" if where == "rubric" else f"{where}: rubric.{name}"
+    for key in table:
+        if key not in KEYS:
+            raise ConfigError(f"{where}: no setting '{key}'; it has {', '.join(KEYS[1:])}")
+    text = table.get("criterion")
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
+        raise ConfigError(f"{where}.criterion: expected what to judge by, in 1 to {LONGEST:,} characters")
+    fields, steps = table.get("fields", SEEN), table.get("steps", ())
+    if not isinstance(fields, list | tuple) or not fields or any(field not in FIELDS for field in fields):
+        raise ConfigError(f"{where}.fields: {fields!r}; expected a list of {', '.join(FIELDS)}")
+    if steps != WRITE and not _texts(steps):
+        raise ConfigError(f'{where}.steps: expected up to {MOST_STEPS} texts, or "{WRITE}" to have a judge write them')
+    return Criterion(
+        name, text.strip(), _scale(table.get("scale", "yes_no"), f"{where}.scale"),
+        tuple(field for field in FIELDS if field in fields), () if steps == WRITE else tuple(steps), steps == WRITE,
+    )  # fmt: skip
+
+
+def _texts(steps: object) -> bool:
+    if not isinstance(steps, list | tuple) or len(steps) > MOST_STEPS:
+        return False
+    return all(isinstance(step, str) and 0 < len(step.strip()) <= LONGEST for step in steps)
+
+
+def _scale(given: object, where: str) -> Scale:
+    """A scale: a name, labels worst first, or by label its value or its meaning."""
+    if isinstance(given, str):
+        if given not in NAMED:
+            raise ConfigError(f"{where}: no scale '{given}'; expected {' or '.join(NAMED)}, or labels, worst first")
+        return NAMED[given]
+    if not isinstance(given, Mapping | list | tuple) or not 2 <= len(given) <= MOST_LABELS:
+        raise ConfigError(f"{where}: expected 2 to {MOST_LABELS} labels, as a list or as a table of values or meanings")
+    names = list(given)
+    if wrong := [name for name in names if not isinstance(name, str) or not _LABEL.fullmatch(name)]:
+        raise ConfigError(
+            f"{where}: invalid label {wrong[0]!r}; expected 1 to 40 characters without quotes or brackets"
+        )
+    if len({re.sub(r"[\W_]+", "", name.casefold()) for name in names}) < len(names):
+        raise ConfigError(f"{where}: two of the labels {', '.join(names)} are the same but for case and punctuation")
+    said = list(given.values()) if isinstance(given, Mapping) else []
+    evenly = tuple(number / (len(names) - 1) for number in range(len(names)))
+    raws = tuple(range(len(names)))
+    if all(isinstance(one, str) for one in said):
+        return Scale("own", tuple(names), evenly, raws, tuple(said))
+    values = [one for one in said if isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= 1]
+    if len(values) < len(names) or len(set(values)) < 2:
+        raise ConfigError(f"{where}: expected by label a number from 0 to 1, not all the same, or a meaning")
+    ranked = sorted(zip(values, names, strict=True), key=lambda pair: pair[0])
+    return Scale("own", tuple(name for _, name in ranked), tuple(float(value) for value, _ in ranked), raws)

@@ -1,0 +1,178 @@
+"""Rubric: how well records meet the user's own criteria, each with a score.
+
+Criteria of a record that see the same fields are one question. A record's criteria come from people and from files:
+they are delimited like any text of a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from ragstone.metrics.base import Flow, Metric, ask
+from ragstone.metrics.criteria import MOST_STEPS, OWN, Criterion, criteria_of
+from ragstone.metrics.words import ANY_COLUMN, OWN_CRITERIA, MetricWords, labels
+from ragstone.questions import YES_NO, EarlierTurns, Rate, Task, Write, Written, history_of
+from ragstone.segment import language_of
+from ragstone.types import Record, Score, Status, Unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RubricMetric(Metric):
+    """The value of the label that a judge gave for each criterion; each criterion has a score.
+
+    ``criteria``: the criteria, as in the configuration; those of a record replace the run's of the same name, and the
+    mean of its others is the score ``rubric.own``. ``reasons`` asks for one sentence of reason each.
+    Source: G-Eval, arXiv 2303.16634.
+    """
+
+    name: ClassVar[str] = "rubric"
+    title: ClassVar[str] = "how well the response meets a criterion of yours"
+    needs: ClassVar[tuple[str, ...]] = ()
+    asks: ClassVar[tuple[Task, ...]] = ("rubric",)
+    suites: ClassVar[tuple[str, ...]] = ("rubric",)
+    source: ClassVar[str] = "G-Eval, arXiv 2303.16634"
+    synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(("geval", "aspect_critique", "custom_criteria"), "")
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "DeepEval": "g_eval",
+        "RAGAS": "aspect_critic, simple_criteria_score, rubrics_score, instance_rubrics",
+        "promptfoo": "llm_rubric",
+        "MLflow": "guidelines",
+    }
+    group: ClassVar[str] = OWN_CRITERIA
+    unit: ClassVar[str] = "judgement"
+    rank: ClassVar[int] = 90
+    words: ClassVar[MetricWords] = MetricWords(
+        labels=labels("met", "partly met", "not met", "not fully met"),
+        titles={
+            ANY_COLUMN: "how well responses meet the criterion '{}'",
+            OWN: "how well responses meet their own criteria",
+        },
+    )
+    open_columns: ClassVar[bool] = True
+    hears: ClassVar[bool] = False
+
+    criteria: tuple[Criterion, ...] = ()
+    reasons: bool = True
+
+    def unset(self) -> str:
+        """Say that there are no criteria, if so."""
+        wanted = "write [rubric.NAME] tables in ragstone.toml, or name a file of them with --rubric FILE"
+        return "" if self.criteria else f"no criteria; {wanted}"
+
+    def expecting(self, *, overridden: bool) -> Self:
+        """The same metric with a score for criteria that records bring, if any do."""
+        return replace(self, criteria=(*self.criteria, Criterion(OWN, "", own=True))) if overridden else self
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> Self:
+        """The same metric with other criteria, or other parameters."""
+        if "criteria" in parameters:
+            parameters = {**parameters, "criteria": criteria_of(parameters["criteria"])}
+        return Metric.with_parameters(self, parameters)
+
+    def overridden(self, parameters: Mapping[str, Any]) -> Self:
+        """The same metric with one record's criteria beside those of the run."""
+        if "criteria" in parameters:
+            given = {one.name: one for one in criteria_of(parameters["criteria"])}
+            common = [given.pop(one.name, one) for one in self.criteria if one.text]
+            parameters = {**parameters, "criteria": [*common, *(replace(one, own=True) for one in given.values())]}
+        return self.with_parameters(parameters)
+
+    def gives(self) -> tuple[str, ...]:
+        """A column for each criterion of the run; one for all that a record brings."""
+        return tuple(self._columns())
+
+    def _columns(self) -> dict[str, list[Criterion]]:
+        found: dict[str, list[Criterion]] = {}
+        for one in self.criteria:
+            found.setdefault(one.column, []).append(one)
+        return found
+
+    @property
+    def writes(self) -> bool:
+        """Whether a judge writes the steps of a criterion."""
+        return any(one.written for one in self.criteria)
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """Ask for steps that are to be written, then about all criteria that see the same fields at once."""
+        lacking = {one.name: _lacking(record, one) for one in self.criteria}
+        able = [one for one in self.criteria if not lacking[one.name][1]]
+        writing = [one for one in able if one.written]
+        written: dict[str, Written] = {}
+        if writing:
+            answers = yield from ask(
+                *(
+                    Write(
+                        "rubric",
+                        "step",
+                        "",
+                        criterion=one.unit(),
+                        fields=one.fields,
+                        most=MOST_STEPS,
+                        lang=language_of(one.text),
+                    )
+                    for one in writing
+                )
+            )
+            written = {one.name: answer for one, answer in zip(writing, answers, strict=True)}
+            lacking |= {
+                name: ("judge_failed", f"its steps: {one.failure}") for name, one in written.items() if one.failure
+            }
+        steps = {name: tuple(unit.text for unit in one.units) for name, one in written.items()}
+        groups: dict[tuple[str, ...], list[Unit]] = {}
+        for one in able:
+            if not lacking[one.name][1]:
+                groups.setdefault(one.fields, []).append(one.unit(record.id, steps.get(one.name, ())))
+        verdicts = {}
+        if groups:
+            rated = yield from ask(*(self._question(record, fields, units) for fields, units in groups.items()))
+            verdicts = {verdict.unit.id: verdict for answer in rated for verdict in answer.verdicts}
+        return tuple(self._scores(record, verdicts, lacking, steps))
+
+    def _question(self, record: Record, fields: Sequence[str], units: Sequence[Unit]) -> Rate:
+        def seen(field: str) -> str:
+            return getattr(record, field) or "" if field in fields else ""
+
+        return Rate(
+            "rubric", tuple(units), units[0].scale or YES_NO, seen("question"),
+            record.passages if "contexts" in fields else (), reasons=self.reasons, evidence="response" in fields,
+            response=seen("response"), reference=seen("reference"),
+            history=history_of(record.meta) if "history" in fields else EarlierTurns(),
+        )  # fmt: skip
+
+    def _scores(
+        self, record: Record, verdicts: Mapping[str, Any], lacking: Mapping[str, tuple[Status, str]],
+        steps: Mapping[str, tuple[str, ...]],
+    ) -> Iterator[Score]:  # fmt: skip
+        for column, criteria in self._columns().items():
+            found = [verdicts[unit] for one in criteria if (unit := one.unit(record.id).id) in verdicts]
+            told = {one.name: list(all_of) for one in criteria if (all_of := steps.get(one.name) or one.steps)}
+            reasons = dict.fromkeys(lacking[one.name] for one in criteria if lacking[one.name][1])
+            if not found:
+                status, reason = next(iter(reasons))
+                yield self.without_value(record, status, reason, column=column)
+                continue
+            missing = "; ".join(f"{one.name}: {why}" for one in criteria if (why := lacking[one.name][1]))
+            score = self.mean_score(record, found, detail={"steps": told} if told else {}, incomplete=missing)
+            yield replace(score, metric=self.score_name(column))
+
+
+def _lacking(record: Record, criterion: Criterion) -> tuple[Status, str]:
+    """Why a criterion cannot be judged; the reason is empty where it can. Earlier turns need not be there."""
+    if not criterion.text:
+        return "missing_field", "no criteria of its own"
+    for field in criterion.fields:
+        if field == "history":
+            continue
+        if field == "contexts" and not record.passages:
+            return "missing_field", "no contexts"
+        value = getattr(record, field)
+        if value is None:
+            return "missing_field", f"no {field}"
+        if isinstance(value, str) and not value.strip():
+            return "empty", f"blank {field}"
+    return "scored", ""
+
+
+METRIC = RubricMetric

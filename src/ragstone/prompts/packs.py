@@ -1,0 +1,76 @@
+"""Domain packs: definitions and examples of a field, from a user's Markdown file, beside every prompt.
+
+Text before the first ``## `` heading is definitions; each such heading begins an example. A pack is the user's word and
+no material: it stands in a section of its own, and what would close that section is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ragstone.errors import TemplateError
+from ragstone.prompts.templates import digest
+
+LONGEST: Final = 50_000
+"""Bytes at most of a pack: it is part of every request."""
+MOST: Final = 50
+"""Examples at most."""
+
+_FENCE: Final = re.compile(r"</?(?:pack|example)\b", re.IGNORECASE)
+_NAME: Final = re.compile(r"[^\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A pack: its ``name`` with a hash of its text, its definitions and its examples."""
+
+    name: str
+    definitions: str
+    examples: tuple[str, ...]
+
+    def section(self, chosen: Sequence[int] | None = None) -> str:
+        """The section of a prompt, with the ``chosen`` examples, all if None."""
+        numbers = range(len(self.examples)) if chosen is None else chosen
+        examples = (f'<example n="{number}">\n{self.examples[at]}\n</example>' for number, at in enumerate(numbers, 1))
+        parts = [
+            f'<pack name="{self.name.partition("#")[0]}">',
+            *filter(None, [self.definitions]),
+            *examples,
+            "</pack>",
+        ]
+        return "\n".join(parts)
+
+
+def read_pack(path: str) -> Pack:
+    """The pack of a file; TemplateError says in one line what is wrong with it."""
+    try:
+        data = Path(path).read_bytes()
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    except OSError as error:
+        raise TemplateError(f"pack {path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise TemplateError(f"pack {path}: not UTF-8 ({error.reason} at byte {error.start})") from error
+    if len(data) > LONGEST:
+        raise TemplateError(f"pack {path}: {len(data):,} bytes; at most {LONGEST:,}, since it is part of every request")
+    if found := _FENCE.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise TemplateError(f"pack {path}:{line}: contains '{found[0]}', which marks the section itself; remove it")
+    head, *sections = re.split(r"^## +", text, flags=re.MULTILINE)
+    examples = []
+    at = head.count("\n") + 1
+    for section in sections:
+        title, _, body = section.partition("\n")
+        if not body.strip():
+            raise TemplateError(f"pack {path}:{at}: the example '{title.strip()[:40]}' has no text below its heading")
+        examples.append(f"{title.strip()}\n{body.strip()}")
+        at += section.count("\n")
+    if not head.strip() and not examples:
+        raise TemplateError(f"pack {path}: is empty; expected definitions, then examples below '## ' headings")
+    if len(examples) > MOST:
+        raise TemplateError(f"pack {path}: {len(examples)} examples; at most {MOST}")
+    name = _NAME.sub("-", Path(path).stem) or "pack"
+    return Pack(f"{name}#{digest(text)[:6]}", head.strip(), tuple(examples))
