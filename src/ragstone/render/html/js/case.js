@@ -144,6 +144,7 @@ function scoreLine(record, tabs) {
     tabs.find((tab) => tab.metrics?.includes(metric))?.name || 'scores';
   const order = first.metrics.map((/** @type {any} */ metric) => metric.name);
   const scores = record.document.scores
+    .filter((/** @type {any} */ { status }) => status !== 'missing_field') // the tab of scores says which
     .filter((/** @type {any} */ { metric }) => !metric.includes('.') || measureOf(metric).shown?.includes(metric))
     .sort((/** @type {any} */ a, /** @type {any} */ b) => order.indexOf(a.metric) - order.indexOf(b.metric));
   return el(
@@ -156,7 +157,7 @@ function scoreLine(record, tabs) {
         el('dt', null, named(score.metric)),
         el(
           'dd',
-          score.value === null ? null : { class: 'toned', css: tone(score.value) },
+          score.value === null ? null : { class: 'toned', css: tone(score.value, score.metric) },
           el(
             'a',
             {
