@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ import pytest
 from ragstone import check, compare
 from ragstone.analysis.compare import SignaturePart, said
 from ragstone.analysis.scored import signatures_differ
+from ragstone.api.comparing import opened
 from ragstone.errors import ConfigError, InputError
+from ragstone.render.terminal.compare_screen import compare_page
+from ragstone.render.terminal.screen import Look, screen
 from run_folders import SIGNED, folder, result, score
 
 Values = Mapping[str, float | None]
@@ -73,6 +77,27 @@ def test_findings_are_said_in_words(tmp_path: Path) -> None:
     # (t(.975) + t(.8)) standard errors of 39 degrees of freedom, of forty differences of a tenth
     error = 0.1 * (40 / 39) ** 0.5 / 40**0.5
     assert words == f"no difference could be shown (smallest that could: {100 * (2.0227 + 0.8512) * error:.1f} points)"
+
+
+def test_a_rise_of_a_score_that_is_best_at_0_is_worse(tmp_path: Path) -> None:
+    """The words, the counts and the units named say so; a drop is no harm that a check could limit."""
+    name = "grounding.contradicted"
+    first, second = (
+        folder(tmp_path / str(least), [result(f"r{n}", n, [score(name, least + n / 100)]) for n in range(1, 9)])
+        for least in (0.1, 0.4)
+    )
+    risen, fallen = compare(first, second).metrics[0], compare(second, first).metrics[0]
+    assert (risen.finding, risen.worth, risen.ways) == ("higher", "worse", (0, 0, 8))
+    assert (fallen.finding, fallen.worth, fallen.ways) == ("lower", "better", (8, 0, 0))
+    assert said(risen, "run 2") == "30.0 points higher in run 2, which is worse"
+    stream = io.StringIO()
+    with opened(first) as before, opened(second) as after:
+        screen(stream).print(compare_page(compare(first, second), before, after, Look(100)))
+    shown = stream.getvalue()
+    assert "0/0/8" in shown
+    assert "Higher in the second, which is worse: grounding (contradicted)." in shown
+    with pytest.raises(ConfigError, match=r"grounding.contradicted: its best value is 0, .* use --max grounding"):
+        check(second, max_drop={name: 0.1}, baseline=first)
 
 
 def test_many_tests_raise_p(tmp_path: Path) -> None:

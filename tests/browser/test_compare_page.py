@@ -18,6 +18,7 @@ from ragstone.judges.base import Failed
 from ragstone.questions import Question, Rate, Rated
 from ragstone.render.html.comparing import comparison_page
 from ragstone.testing import ScriptedJudge
+from run_folders import folder, result, score
 
 pytest_plugins = ["page_fixtures"]
 
@@ -325,3 +326,19 @@ def test_earlier_turns_stand_above_the_question(browser: Chromium, tmp_path: Pat
         (f"{head}user: <b>Hi</b>",),
     ]
     first.store.close()
+
+
+def test_a_rise_of_a_score_that_is_best_at_0_looks_worse(browser: Chromium, tmp_path: Path) -> None:
+    """In its row, in its counts and at its records."""
+    name = "grounding.contradicted"
+    folders = [
+        folder(tmp_path / str(least), [result(f"r{n}", n, [score(name, least + n / 100)]) for n in range(1, 9)])
+        for least in (0.1, 0.4)
+    ]
+    compare(*folders, out=tmp_path / "compare.html")
+    browser.size(1280, 900)
+    browser.open((tmp_path / "compare.html").as_uri())
+    row = browser.text("tr.worse")
+    assert "30.0 points higher in the second, which is worse" in row
+    assert "0 better\n0 same\n8 worse" in row
+    assert len(browser.all(".moved-record b.wrong")) == 5

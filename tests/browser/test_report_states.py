@@ -210,3 +210,24 @@ def test_a_long_id_is_a_short_heading(browser: Chromium, tmp_path: Path, width: 
     assert page.all(".case-head button", "hidden") == [True]
     page.size(1280, 900)
     run.store.close()
+
+
+def test_a_value_that_is_best_at_0_has_the_colour_of_what_it_means(browser: Chromium, tmp_path: Path) -> None:
+    """In the table and above the record; its figure leads to the highest first."""
+    run = evaluate([record(1)], "abstention", store=tmp_path / "s.db")
+    page = opened(browser, run, tmp_path)
+    assert ["good" in style for style in page.all(".lines .number.toned", "style.cssText")] == [True, True, False, True]
+    page.click(".card:nth-child(2) .mean a")
+    assert "highest first" in page.text(".shown")
+    run.store.close()
+
+
+def test_what_few_records_have_comes_last(browser: Chromium, tmp_path: Path) -> None:
+    """A metric of one record in three is no first card; a record that lacks its field says so among the scores only."""
+    source = [record(1, reference="Two years."), record(2), record(3)]
+    run = evaluate(source, ["answer_correctness", "context_relevance"], store=tmp_path / "s.db")
+    page = opened(browser, run, tmp_path)
+    assert page.all(".card h2")[:2] == ["Context relevance", "Answer correctness: f1"]
+    page.open(f"{(tmp_path / 'report.html').as_uri()}#record=2")
+    assert page.all(".score-line dt") == ["Context relevance"]
+    run.store.close()

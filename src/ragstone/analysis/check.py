@@ -155,6 +155,10 @@ def check_run(
             meant = f"{said}; " if (said := metrics.called_here(threshold.metric)) else ""
             raise InputError(f"{_called(run)} has no metric '{threshold.metric}'; {meant}{there}")
     drops = [threshold.metric for threshold in wanted if threshold.kind == "max_drop"]
+    if reverse := [name for name in drops if metrics.best_at_zero(name)]:
+        raise ConfigError(
+            f"--max-drop {reverse[0]}: its best value is 0, so a drop is better; use --max {reverse[0]}=X"
+        )
     if drops and baseline is None:
         raise ConfigError("--max-drop needs a baseline run; name it with --baseline")
     against = _Against(baseline, _compared(baseline, run, drops, records)) if drops and baseline is not None else None

@@ -16,7 +16,7 @@ from ragstone.analysis.run import part_said
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, ScoreNumbers, scores_of, signatures_differ
 from ragstone.errors import InputError
-from ragstone.metrics import of_score
+from ragstone.metrics import best_at_zero, of_score
 from ragstone.stats.means import mean
 from ragstone.stats.paired_tests import LEVEL, Paired, holm, least_moved, paired
 
@@ -120,6 +120,26 @@ class Compared:
         return self.finding in ("none", "too_few") and self.paired is not None and self.paired.p < LEVEL
 
     @property
+    def worth(self) -> Literal["better", "worse", ""]:
+        """What a difference that was found is for the second run; empty for any other finding."""
+        if self.finding not in ("higher", "lower"):
+            return ""
+        return "worse" if (self.finding == "lower") != best_at_zero(self.metric) else "better"
+
+    @property
+    def aside(self) -> str:
+        """``, which is worse``: of a difference that was found in a score whose best value is 0."""
+        return f", which is {self.worth}" if self.worth and best_at_zero(self.metric) else ""
+
+    @property
+    def ways(self) -> tuple[int, int, int]:
+        """Pairs that are better, the same and worse in the second run."""
+        if self.paired is None:
+            return 0, 0, 0
+        up, same, down = self.paired.wins, self.paired.ties, self.paired.losses
+        return (down, same, up) if best_at_zero(self.metric) else (up, same, down)
+
+    @property
     def same_ruler(self) -> bool:
         """Whether both values were made in one way, Ragstone's version aside."""
         return all(one.part == VERSION for one in self.signatures)
@@ -219,7 +239,7 @@ def said(found: Compared, label: str) -> str:
     if pairs is None:
         return f"no {found.unit} has a value in both"
     if found.finding in ("higher", "lower"):
-        return f"{abs(100 * pairs.difference):.1f} points {found.finding} in {label}"
+        return f"{abs(100 * pairs.difference):.1f} points {found.finding} in {label}{found.aside}"
     if found.finding == "same":
         return f"the same in every {found.unit}"
     if found.finding == "too_few":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ragstone.analysis.run import unit_text
 from ragstone.errors import InputError
-from ragstone.metrics import column_of, of_score
+from ragstone.metrics import best_at_zero, column_of, of_score
 
 if TYPE_CHECKING:
     from ragstone.result_types import ResultDict, ScoreDict
@@ -54,7 +54,7 @@ def _wanting(result: Mapping[str, Any] | ResultDict, metric: str) -> Iterator[Wa
         return
     units = {unit["id"]: unit for unit in result["units"]}
     column = column_of(metric)
-    own = column in of_score(metric).lower_is_better  # raised by the verdicts of its name
+    own = best_at_zero(metric)  # raised by the verdicts of its name
     judged = ((v["value"], v) for v in with_verdicts(result, score)["verdicts"] if v["value"] is not None)
     for value, verdict in sorted(judged, key=lambda item: item[0]):
         if value < 1 and (not own or verdict["label"] == column):

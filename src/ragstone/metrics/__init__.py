@@ -117,6 +117,11 @@ def column_of(score: str) -> str:
     return score.partition(".")[2]
 
 
+def best_at_zero(score: str) -> bool:
+    """Whether a rise of the score is for the worse."""
+    return column_of(score) in of_score(score).lower_is_better
+
+
 def suites() -> dict[str, tuple[str, ...]]:
     """Every suite's name with the metrics in it; ``all`` holds all of them."""
     names: dict[str, list[str]] = {}

@@ -24,7 +24,7 @@ from ragstone.analysis.verdicts import with_verdicts
 from ragstone.api import RunOptions, evaluate
 from ragstone.errors import InputError, JudgeError, RagstoneError
 from ragstone.judges.base import Judge
-from ragstone.metrics import asked_for, called_here, column_of, known, of_score
+from ragstone.metrics import asked_for, best_at_zero, called_here, known
 from ragstone.pytest_plugin.summary import note_of
 from ragstone.records import ALIASES
 from ragstone.render.facts import handle, shortfall
@@ -176,8 +176,11 @@ def thresholds_and_options(given: Mapping[str, Any], where: str) -> tuple[dict[s
             options[name] = value
         elif not _metric_of(name):
             raise InputError(f"{where}: {_unknown(name)}")
-        elif column_of(name) in of_score(name).lower_is_better:
-            raise InputError(f"{where}: {name} is best at 0 and thresholds are least values; use ragstone check --max")
+        elif best_at_zero(name):
+            raise InputError(
+                f"{where}: {name} is best at 0 and thresholds are least values; compare the value of "
+                f"ragstone.score(...).score('{name}'), or use ragstone check --max {name}=X"
+            )
         elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise InputError(f"{where}: {name} = {value!r}; a threshold is a number from 0 to 1")
         else:

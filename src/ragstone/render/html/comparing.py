@@ -111,11 +111,11 @@ def _metrics(found: Comparison) -> list[dict[str, Any]]:
     They are written here, so that a half is rounded as in the sentences beside it.
     """
     told = []
-    for one in found.as_json()["metrics"]:
+    for one, metric in zip(found.as_json()["metrics"], found.metrics, strict=True):
         kept = {key: value for key, value in one.items() if key not in ("moved", "signatures", "unmatched")}
         ends = [one["paired"][end] for end in ("difference", "low", "high")] if one["paired"] else []
         written = ["" if end is None else signed(100 * end).replace("-", "\u2212") for end in ends]
-        told.append({**kept, "points": written})
+        told.append({**kept, "points": written, "worth": metric.worth, "ways": metric.ways})
     return told
 
 

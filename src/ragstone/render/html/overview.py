@@ -64,7 +64,7 @@ def overview_of(
     told = RunFacts.of(run)
     summary, leading = told.summary, told.lead
     counts = run.store.bins(run.id, BINS) if bins else None
-    names = sorted(summary["metrics"], key=lambda name: (not summary["metrics"][name]["scored"], card_order(name)))
+    names = sorted(summary["metrics"], key=lambda name: (*_lacking(summary["metrics"][name]), card_order(name)))
     whole = len(rows) == summary["records"]
     mean = summary["metrics"][leading]["mean"] if leading else None
     group = worst_group(rows, fields, leading, mean) if whole and mean is not None else None
@@ -96,6 +96,11 @@ def overview_of(
         "statuses": list(STATUSES),
         "worst": [_worst(low) for low in told.lowest(WORST)],
     }
+
+
+def _lacking(entry: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Whether a metric has no value at all, or one of fewer than half of the records: those come last."""
+    return not entry["scored"], 2 * entry["scored"] < entry["total"]
 
 
 def _metric(name: str, entry: Mapping[str, Any], counts: Mapping[str, Sequence[int]] | None) -> dict[str, Any]:

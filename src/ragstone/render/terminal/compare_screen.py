@@ -13,6 +13,7 @@ from ragstone.analysis.compare import NOT_SHOWN, NUGGETS, VITAL, Compared, Compa
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.verdicts import wanting
+from ragstone.metrics import best_at_zero
 from ragstone.render.comparison import headline, in_the_way, leading_of, left_out, notes
 from ragstone.render.facts import RunFacts, handle
 from ragstone.render.terminal.columns import columns_of
@@ -137,8 +138,7 @@ def _interval(one: Compared) -> str:
 
 
 def _counts(one: Compared) -> str:
-    pairs = one.paired
-    return "/".join(number(count) for count in (pairs.wins, pairs.ties, pairs.losses)) if pairs else ""
+    return "/".join(map(number, one.ways)) if one.paired else ""
 
 
 def p_said(p: float | None) -> str:
@@ -155,13 +155,13 @@ def _in_words(found: Comparison, look: Look) -> RenderableType:
     """Say which metrics differ and which do not, with the smallest difference that could be shown."""
     lines = []
     for finding, title in _FOUND.items():
-        ones = [one for one in found.metrics if one.finding == finding]
-        names = ", ".join(folded(one.metric for one in ones))
-        if finding == "none":
-            names = "; ".join(f"{one.metric}{said(one, '').removeprefix(NOT_SHOWN)}" for one in ones)
-        if ones:
+        for aside in sorted({one.aside for one in found.metrics if one.finding == finding}):
+            ones = [one for one in found.metrics if one.finding == finding and one.aside == aside]
+            names = ", ".join(folded(one.metric for one in ones))
+            if finding == "none":
+                names = "; ".join(f"{one.metric}{said(one, '').removeprefix(NOT_SHOWN)}" for one in ones)
             words = title.format(label=found.second.label, least=least_moved(max(1, found.tests)))
-            lines.append(prose(f"{words}: {names}.", look))
+            lines.append(prose(f"{words}{aside}: {names}.", look))
     return Group(*lines, *(prose(note, look, "quiet") for note in notes(found)))
 
 
@@ -182,10 +182,10 @@ def _moved(one: Compared, runs: tuple[AnyRun, AnyRun], look: Look) -> Renderable
 
 
 def _record(metric: str, moved: Moved, runs: tuple[AnyRun, AnyRun], look: Look, room: int) -> RenderableType:
-    """The record, its two values, and what became wrong with it in the run in which it has the lower one."""
+    """The record, its two values, and what became wrong with it in the run in which it has the worse one."""
     ours, theirs = (run.find(moved.record) for run in runs)
-    lower, higher = (theirs, ours) if moved.difference < 0 else (ours, theirs)
-    units = wanting(lower, metric, higher) if lower is not None else ()
+    worse, better = (theirs, ours) if (moved.difference < 0) != best_at_zero(metric) else (ours, theirs)
+    units = wanting(worse, metric, better) if worse is not None else ()
     return record_lines(moved.record, f"{percent(moved.first)} to {percent(moved.second)}", units, look, room)
 
 

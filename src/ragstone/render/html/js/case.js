@@ -144,6 +144,7 @@ function scoreLine(record, tabs) {
     tabs.find((tab) => tab.metrics?.includes(metric))?.name || 'scores';
   const order = first.metrics.map((/** @type {any} */ metric) => metric.name);
   const scores = record.document.scores
+    .filter((/** @type {any} */ { status }) => status !== 'missing_field') // the tab of scores says which
     .filter(
       (/** @type {any} */ { metric }) =>
         !metric.includes('.') || measureOf(metric).open || measureOf(metric).shown?.includes(metric),
@@ -159,7 +160,7 @@ function scoreLine(record, tabs) {
         el('dt', null, named(score.metric)),
         el(
           'dd',
-          score.value === null ? null : { class: 'toned', css: tone(score.value) },
+          score.value === null ? null : { class: 'toned', css: tone(score.value, score.metric) },
           el(
             'a',
             {

@@ -76,7 +76,8 @@ function thinBar(value) {
   return el('span', { class: 'bar', 'aria-hidden': 'true' }, el('span', { css: { width: `${value * 100}%` } }));
 }
 
-/** The colour of a value: one for the lower half and one for the upper, the stronger the further from the middle. @param {number} value */
-function tone(value) {
-  return { '--tone': `var(--${value < 0.5 ? 'wrong' : 'good'})`, '--share': String(Math.abs(2 * value - 1)) };
+/** The colour of a value: one for the lower half and one for the upper, the stronger the further from the middle. @param {number} value @param {string} score */
+function tone(value, score) {
+  const wrong = bestAtZero(score) ? value > 0.5 : value < 0.5;
+  return { '--tone': `var(--${wrong ? 'wrong' : 'good'})`, '--share': String(Math.abs(2 * value - 1)) };
 }

@@ -37,7 +37,7 @@ function dotPair(one) {
   const { first: before, second: after } = one.paired;
   return draw(
     'svg',
-    { class: `pair-plot ${one.finding}`, viewBox: `0 0 140 ${PLOT.height}`, 'aria-hidden': 'true' },
+    { class: `pair-plot ${one.worth || one.finding}`, viewBox: `0 0 140 ${PLOT.height}`, 'aria-hidden': 'true' },
     draw('line', { x1: at(0), x2: at(1), y1: PLOT.middle, y2: PLOT.middle, class: 'axis' }),
     draw('line', { x1: at(before), x2: at(after), y1: PLOT.middle, y2: PLOT.middle, class: 'way' }),
     draw('circle', { cx: at(before), cy: PLOT.middle, r: 4, class: 'before' }),
@@ -56,31 +56,31 @@ function differencePlot(one, reach) {
   const band = shownBand(one);
   return draw(
     'svg',
-    { class: `difference-plot ${one.finding}`, viewBox: `0 0 ${PLOT.width} ${PLOT.height}`, 'aria-hidden': 'true' },
+    { class: `difference-plot ${one.worth || one.finding}`, viewBox: `0 0 ${PLOT.width} ${PLOT.height}`, 'aria-hidden': 'true' },
     band ? draw('rect', { x: at(-band), width: at(band) - at(-band), y: 2, height: 16, class: 'band' }) : null,
     draw('line', { x1: at(-reach / 100), x2: at(reach / 100), y1: PLOT.middle, y2: PLOT.middle, class: 'axis' }),
     draw('line', { x1: at(0), x2: at(0), y1: 0, y2: PLOT.height, class: 'zero' }),
     low === null ? null : draw('line', { x1: at(low), x2: at(high), y1: PLOT.middle, y2: PLOT.middle, class: 'reach' }),
-    one.finding === 'lower'
+    one.worth === 'worse'
       ? draw('path', { d: `M${at(difference)} 5.5l4.5 4.5l-4.5 4.5l-4.5 -4.5z`, class: 'found' })
       : draw('circle', { cx: at(difference), cy: PLOT.middle, r: 4, class: 'found' }),
   );
 }
 
-/** How many went up, stayed, went down: a bar of three parts over its numbers. @param {any} one */
+/** How many are better, the same, worse: a bar of three parts over its numbers. @param {any} one */
 function threeWays(one) {
-  const { wins, ties, losses, pairs } = one.paired;
+  const [better, same, worse] = one.ways;
   /** @type {[string, number][]} */
   const ways = [
-    ['better', wins],
-    ['same', ties],
-    ['worse', losses],
+    ['better', better],
+    ['same', same],
+    ['worse', worse],
   ];
   return [
     el(
       'span',
       { class: 'ways', 'aria-hidden': 'true' },
-      ways.map(([way, size]) => (size ? el('span', { class: way, css: { width: `${(100 * size) / pairs}%` } }) : null)),
+      ways.map(([way, size]) => (size ? el('span', { class: way, css: { width: `${(100 * size) / one.paired.pairs}%` } }) : null)),
     ),
     el(
       'span',
@@ -120,7 +120,7 @@ function cell(kind, label, ...children) {
 /** @param {any} one @param {string} block @param {number} reach */
 function differenceRow(one, block, reach) {
   const [before, after] = first.sides;
-  const words = one.finding === 'higher' || one.finding === 'lower' ? el('b', null, one.said) : one.said;
+  const words = one.worth ? el('b', null, one.said) : one.said;
   const head = el(
     'th',
     { scope: 'row', role: 'rowheader', class: block ? 'inner' : null },
@@ -135,7 +135,7 @@ function differenceRow(one, block, reach) {
   const [difference, from, to] = one.points;
   return el(
     'tr',
-    { role: 'row', class: one.finding },
+    { role: 'row', class: one.worth || one.finding },
     head,
     cell('number level', foreign(before.label), percent(one.paired.first, one.paired.pairs)),
     cell('drawn', '', dotPair(one)),
@@ -143,7 +143,7 @@ function differenceRow(one, block, reach) {
     cell(
       'number points',
       'points',
-      one.finding === 'higher' || one.finding === 'lower' ? el('b', null, difference) : difference,
+      one.worth ? el('b', null, difference) : difference,
     ),
     cell(
       'apart',

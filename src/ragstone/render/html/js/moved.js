@@ -113,7 +113,7 @@ function movedRecord(one, metric) {
         el('span', { 'aria-hidden': 'true' }, '\u2192'),
         unseen('to'),
         ` ${percent(one.second)} `,
-        el('b', { class: one.second < one.first ? 'wrong' : null }, `${inPoints(one.second - one.first)} points`),
+        el('b', { class: one.second < one.first !== bestAtZero(metric) ? 'wrong' : null }, `${inPoints(one.second - one.first)} points`),
       ),
     ),
     one.histories.map((/** @type {string} */ turns, /** @type {number} */ place) =>

@@ -108,7 +108,7 @@ function told(part, toRecords) {
 /** @param {any} metric @param {() => void} toRecords */
 function card(metric, toRecords) {
   const units = metric.scored;
-  const lowest = address(filterOf({ sort: metric.name }));
+  const lowest = address(filterOf({ sort: metric.name, down: bestAtZero(metric.name) }));
   const interval =
     metric.interval && el('span', { class: 'interval' }, `(${between(metric.interval[0], metric.interval[1], units)})`);
   return el(
@@ -268,7 +268,7 @@ function everyMetric(toRecords) {
         metric.scored
           ? el(
               'a',
-              { href: address(filterOf({ sort: metric.name })), class: 'figure', on: { click: toRecords } },
+              { href: address(filterOf({ sort: metric.name, down: bestAtZero(metric.name) })), class: 'figure', on: { click: toRecords } },
               named(metric.name),
             )
           : named(metric.name),

@@ -337,7 +337,7 @@ function scoreCell(line, name) {
   const worst = KINDS.find((_, bit) => (table.verdicts[name]?.[line] || 0) & (1 << bit));
   return el(
     'td',
-    { class: 'number toned', css: tone(value) },
+    { class: 'number toned', css: tone(value, name) },
     label,
     el('span', { class: 'value' }, worst ? verdictSign(/** @type {Kind} */ (worst), '') : null, points(value)),
     status !== 'scored' ? el('span', { class: 'state' }, STATUS[status]) : null,

@@ -161,7 +161,7 @@ function runRow(run, names, paid) {
     names.map((name) => {
       const entry = run.metrics[name];
       return entry
-        ? el('td', { class: 'number toned', css: tone(entry[0]) }, percent(entry[0], entry[3]), thinBar(entry[0]))
+        ? el('td', { class: 'number toned', css: tone(entry[0], name) }, percent(entry[0], entry[3]), thinBar(entry[0]))
         : el('td', { class: 'number soft' }, DASH);
     }),
   );

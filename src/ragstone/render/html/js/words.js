@@ -88,6 +88,11 @@ function measureOf(score) {
     : { heading: name.replaceAll('_', ' '), labels: {} };
 }
 
+/** Whether a rise of a score is for the worse. @param {string} score */
+function bestAtZero(score) {
+  return measureOf(score).best_at_zero?.includes(score) || false;
+}
+
 /**
  * What verdicts are, each kind and word once with how many there are, the worst first.
  * @param {{kind: Kind, word: string}[]} verdicts
