@@ -99,21 +99,24 @@ def test_serving_ends_calmly(weighed: Path) -> None:
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"}
     ) as process:
-        assert process.stdout is not None
-        lines = []
-        for line in process.stdout:
-            lines.append(line)
-            if line.startswith("}"):
-                break
-        told = json.loads("".join(lines))
-        place = urlsplit(told["address"])
-        assert place.hostname == "127.0.0.1"
-        connection = http.client.HTTPConnection("127.0.0.1", place.port, timeout=30)
-        connection.request("GET", "/data/rows-0")
-        assert len(json.loads(connection.getresponse().read())["position"]) == told["records"] == 22
-        connection.close()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        try:
+            assert process.stdout is not None
+            lines = []
+            for line in process.stdout:
+                lines.append(line)
+                if line.startswith("}"):
+                    break
+            told = json.loads("".join(lines))
+            place = urlsplit(told["address"])
+            assert place.hostname == "127.0.0.1"
+            connection = http.client.HTTPConnection("127.0.0.1", place.port, timeout=30)
+            connection.request("GET", f"{place.path}data/rows-0")
+            assert len(json.loads(connection.getresponse().read())["position"]) == told["records"] == 22
+            connection.close()
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()  # else a failure would wait for it for ever
     assert process.returncode == 0, err
     assert out == ""
-    assert err == "note: stopped serving; the run stays in the store\n"
+    assert err == "note: stopped serving; the runs stay in the store\n"
