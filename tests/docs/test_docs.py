@@ -163,11 +163,19 @@ def test_every_metric_has_a_page() -> None:
         assert [word for word in metric.source.split() if word[:4].isdigit() and word.strip(",;.") not in text] == []
 
 
+_ROW = re.compile(r"^\| ((?:`\w+`(?:, )?)+) \| (?:`([^`]*)`|none) \|", re.MULTILINE)
+
+
+def _rows(page: str) -> dict[str, str]:
+    """The parameters that the tables of a page explain, with their defaults."""
+    rows = _ROW.findall((DOCS / page).read_text(encoding="utf-8"))
+    return {name: default for names, default in rows for name in re.findall(r"\w+", names)}
+
+
 @pytest.mark.parametrize("metric", sorted(catalogue()))
 def test_the_defaults_of_a_page_are_those_of_the_metric(metric: str) -> None:
-    """Each row of a page's table of parameters says what the code says."""
-    text = (DOCS / "metrics" / f"{metric}.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| `(\w+)` \| (?:`([^`]*)`|none) \|", text, re.MULTILINE))
+    """Each row of a page's table of parameters, or of the table of common ones, says what the code says."""
+    rows = _rows("tasks/evaluate-your-traces.md") | _rows(f"metrics/{metric}.md")
     defaults = {field.name: generate().written(field.default) or "" for field in fields(catalogue()[metric])}
     assert {name: rows.get(name) for name in defaults} == defaults
 

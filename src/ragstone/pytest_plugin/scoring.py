@@ -24,7 +24,7 @@ from ragstone.analysis.verdicts import with_verdicts
 from ragstone.api import RunOptions, evaluate
 from ragstone.errors import InputError, JudgeError, RagstoneError
 from ragstone.judges.base import Judge
-from ragstone.metrics import asked_for, best_at_zero, called_here, known
+from ragstone.metrics import asked_for, best_at_zero, called_here, column_of, known, of_score
 from ragstone.pytest_plugin.summary import note_of
 from ragstone.records import ALIASES
 from ragstone.render.facts import handle, shortfall
