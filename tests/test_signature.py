@@ -77,10 +77,13 @@ def test_each_metric_names_its_steps_with_judge_and_prompt(name: str) -> None:
     made = of(name)
     assert made.startswith(f"{name}|")
     assert made.endswith(END)
+    styles = {
+        "nuggetize": "passages" if name == "nugget_recall" else "answer",  # a bank is written from passages
+        "relevance": "answered" if name == "abstention" else "default",
+        "support": "three_way" if name == "citations" else "default",
+    }
     for task in find(name).asks:
-        # A bank is written from passages, the nuggets of a response from the response.
-        style = "default" if task != "nuggetize" else "passages" if name == "nugget_recall" else "answer"
-        assert f"|{task}:openai/gpt-x+{prompts.load(task, style).id}" in made
+        assert f"|{task}:openai/gpt-x+{prompts.load(task, styles.get(task, 'default')).id}" in made
     assert "\n" not in made
 
 

@@ -156,7 +156,7 @@ def test_numbers_are_short(store: Store) -> None:
 def test_a_long_run_is_summed_up_and_not_held(store: Store) -> None:
     """Of each score a few numbers stay, or a hundred thousand records with a dozen metrics would be a gigabyte."""
     count = 20_000
-    run = keep(store, {n: [score(n, n % 7 / 6, low=0.0, high=1.0)] for n in range(count)})
+    run = keep(store, {n: [score(n, n % 7 / 6, low=0.0, high=1.0)] for n in range(1, count + 1)})
     tracemalloc.start()
     try:
         found = summarize(store, run, {"m": "m|v:1"}, "done")
