@@ -7,7 +7,7 @@ excluded. Texts are kept exactly as they came.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -108,6 +108,11 @@ class Citation:
 
     span: Span
     passages: tuple[str, ...]
+
+
+def nouns(fields: Iterable[str]) -> list[str]:
+    """What records have of each field, in words: ``relevant ids`` of ``relevant``."""
+    return [{"relevant": "relevant ids", "answerable": "answerable flag"}.get(name, name) for name in fields]
 
 
 @dataclass(frozen=True, slots=True)

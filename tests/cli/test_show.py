@@ -269,6 +269,7 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
     assert left_out["nugget_recall"] == (
         "no record has nuggets; add -m nugget_recall to use question and contexts instead"
     )
+    assert left_out["retrieval_ranking"].startswith("no record has relevant ids; add -m retrieval_ranking")
     for name, why in left_out.items():
         absent = why.startswith("no record has") and "instead" not in why
         assert f"{name} {'none' if absent else f'all 1 {why}'}" in shown
@@ -287,7 +288,7 @@ def test_what_no_metric_can_use_is_said_with_its_columns() -> None:
     came = ragstone("run", "a.csv")
     assert came.err == (
         "error: a.csv: no metric can run: no record has question or response or reference or contexts or nuggets or "
-        f"relevant; map columns with --field FIELD=COLUMN; {offered}\n"
+        f"relevant ids; map columns with --field FIELD=COLUMN; {offered}\n"
     )
     for words in (("run", "a.csv", "-m", "grounding"), ("nuggets", "create", "a.csv")):
         assert ragstone(*words).err.endswith(f"=COLUMN; {offered}\n")

@@ -37,7 +37,7 @@ from ragstone.records import (
 )
 from ragstone.segment import record_language
 from ragstone.signature import TEXT_LIBRARIES, version_of
-from ragstone.types import NOTHING, Record
+from ragstone.types import NOTHING, Record, nouns
 
 AUTO_CALLS: Final = 2
 """The most LLM calls per record of a metric that ``auto`` chooses."""
@@ -290,7 +290,7 @@ def unfound(fields: Sequence[str], columns: Sequence[str]) -> str:
     blank = [field for field in fields if field in columns]
     absent = [field for field in fields if field not in columns]
     said = [f"{' and '.join(blank)} {'is' if len(blank) == 1 else 'are'} blank in every record"] if blank else []
-    return ", and ".join([*said, *([f"no record has {' or '.join(absent)}"] if absent else [])])
+    return ", and ".join([*said, *([f"no record has {' or '.join(nouns(absent))}"] if absent else [])])
 
 
 def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
@@ -304,7 +304,7 @@ def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
     most = max(present.values())
     for field in metric.needs:
         if field not in ("question", "response", "contexts") and 2 * present[field] < most:
-            return f"only {present[field]} of {most} records have {field}; add by name with -m"
+            return f"only {present[field]} of {most} records have {nouns([field])[0]}; add by name with -m"
     return ""
 
 
@@ -404,7 +404,7 @@ def _absent(plan: Plan) -> list[str]:
     needed = dict.fromkeys(name for metric in plan.metrics for name in metric.needs)
     found = plan.survey
     absent = [name for name in needed if not found.present[name] and not found.blank.get(name)]
-    return [f"no record has {' or '.join(absent)}{offered(found.columns)}"] if absent else []
+    return [f"no record has {' or '.join(nouns(absent))}{offered(found.columns)}"] if absent else []
 
 
 def _unread(plan: Plan, options: RunOptions) -> list[str]:

@@ -17,7 +17,7 @@ from ragstone.metrics.words import OWN_CRITERIA, SUPPORTED, Band, MetricWords, S
 from ragstone.questions import ALL, A_co, Answer, EarlierTurns, Question, Task, history_of
 from ragstone.segment import ENGLISH, record_language
 from ragstone.stats.means import agreement, mean, reaches
-from ragstone.types import NOTHING, Outcome, Record, Score, Status, Verdict
+from ragstone.types import NOTHING, Outcome, Record, Score, Status, Verdict, nouns
 
 R = TypeVar("R")
 Flow = Generator[Sequence[Question[Any]], Sequence[Answer], R]
@@ -139,7 +139,7 @@ class Metric:
             return self.nothing(record, "disabled", "switched off for this record")
         absent = [field for field in self.needs if _absent(record, field)]
         if absent:
-            return self.nothing(record, "missing_field", f"no {' and no '.join(absent)}")
+            return self.nothing(record, "missing_field", f"no {' and no '.join(nouns(absent))}")
         blank = [field for field in self.needs if field != "contexts" and not str(getattr(record, field)).strip()]
         if blank:
             return self.nothing(record, "empty", f"blank {' and blank '.join(blank)}")
@@ -195,7 +195,7 @@ class Metric:
         absent = [name for name in (*cls.needs, *cls.wants) if not present.get(name)]
         instead = f"; add -m {cls.name} to use {' and '.join(cls.instead)} instead"
         able = set(absent) <= set(cls.wants) and all(present.get(name) for name in cls.instead)
-        return f"no record has {' or '.join(absent)}{instead if able and cls.instead else ''}" if absent else ""
+        return f"no record has {' or '.join(nouns(absent))}{instead if able and cls.instead else ''}" if absent else ""
 
     def nothing(self, record: Record, status: Status, reason: str) -> tuple[Score, ...]:
         """All of its scores where none has verdicts to stand on."""
