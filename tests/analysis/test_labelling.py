@@ -127,7 +127,8 @@ def test_every_metric_has_the_labels_and_the_evidence_of_its_question(tmp_path: 
         "context_relevance": (grade, "question"), "groundedness": ([*grade, TRIVIAL], "passages"),
         "grounding": (["yes", "no"], "passages"), "nugget_groundedness": (grade, "passages"),
         "nugget_recall": (["support", "partial_support", "not_support"], "response"),
-        "nugget_relevance": (grade, "question"), "nugget_support": (grade, "passages"), "response_groundedness": (["2", "1", "0"], "passages"),
+        "nugget_relevance": (grade, "question"), "nugget_support": (grade, "passages"),
+        "response_groundedness": (["2", "1", "0"], "passages"),
         "trace": (["yes", "no"], "passages"),
     }  # fmt: skip
     drawn = {one.partition(".")[0]: sample(run, one) for one in ratable(run)}
