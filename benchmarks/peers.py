@@ -23,7 +23,7 @@ PEERS: Final = {
     "deepeval": ("deepeval", "import deepeval, deepeval.metrics"),
     "nuggetizer": ("nuggetizer", "import nuggetizer.models.nuggetizer"),
     "open-rag-eval": ("open-rag-eval", "import open_rag_eval.evaluators"),
-    "nexa-gauge": ("nexa-gauge", "import nexagauge"),
+    "nexa-gauge": ("nexa-gauge", "import ng_cli.main"),
 }
 """What pip installs, and the import with which a user's script begins."""
 PROBE: Final = """
