@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -114,12 +114,12 @@ def test_wrong_credentials(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "wrong")
     monkeypatch.setenv("AWS_ENDPOINT_URL", os.environ["AWS_ENDPOINT_URL"])
     reset = f"{os.environ['AWS_ENDPOINT_URL']}/moto-api/reset-auth"
-    urlopen(reset, data=b"0", timeout=10).close()
+    urlopen(Request(reset, b"0", {"Content-Type": "text/plain"}), timeout=10).close()
     try:
         with pytest.raises(ConfigError, match=r"^s3://bkt/in/: access denied .*; check the credentials of s3://$"):
             open_records("s3://bkt/in/")
     finally:
-        urlopen(reset, data=b"inf", timeout=10).close()
+        urlopen(Request(reset, b"inf", {"Content-Type": "text/plain"}), timeout=10).close()
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     with pytest.raises(ConfigError, match=r"^s3://bkt/in/: "):
