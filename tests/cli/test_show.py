@@ -273,6 +273,9 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
     for name, why in left_out.items():
         absent = why.startswith("no record has") and "instead" not in why
         assert f"{name} {'none' if absent else f'all 1 {why}'}" in shown
+    screen = ragstone("run", "a.jsonl").flat
+    assert f"Left out {', '.join(sorted(left_out))}; ragstone validate FILE says why" in screen
+    assert "no record has" not in screen
     assert ragstone("run", "a.jsonl", "-q", "-m", "nugget_recall").code == 0
 
 

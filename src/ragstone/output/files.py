@@ -17,7 +17,7 @@ import orjson
 
 from ragstone.analysis.run_files import ABOUT, PARTIAL, RESULTS, ZSTD
 from ragstone.errors import ConfigError, OutputError
-from ragstone.output.target import OTHER_FOLDER, closed_folder, locked, unwritable
+from ragstone.output.target import closed_folder, locked, put
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -129,7 +129,7 @@ class Folder:
             self._file.write(document + b"\n")
             if self._cases is not None:
                 pretty = orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2)
-                self._write(self._cases / f"{file_name(record)}.json", pretty + b"\n")
+                self._put(self._cases / f"{file_name(record)}.json", pretty + b"\n")
         except OSError as error:
             self._trouble = closed_folder(self.path, error)
         except OutputError as error:
@@ -145,17 +145,10 @@ class Folder:
             raise self._trouble
         results = self._target if details.get("status") == "done" else self._partial
         for name, content in (("summary.json", summary), (ABOUT, {**details, "results": results.name})):
-            self._write(self.path / name, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+            self._put(self.path / name, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
 
-    def _write(self, path: Path, data: bytes) -> None:
-        coming = self._coming(path)
-        try:
-            coming.write_bytes(data)
-            coming.replace(path)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                coming.unlink(missing_ok=True)
-            raise unwritable(path, error, OTHER_FOLDER) from error
+    def _put(self, path: Path, data: bytes) -> None:
+        put(data, path, self._coming(path))
 
 
 def file_name(record: str) -> str:

@@ -5,7 +5,6 @@ Promises: a file is there whole or not at all; what goes wrong is one line that 
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import shutil
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 from ragstone.analysis.run_files import PARTIAL
 from ragstone.errors import ConfigError
-from ragstone.output.target import OTHER_FOLDER, unwritable
+from ragstone.output.target import OTHER_FOLDER, put, unwritable
 from ragstone.records.object_stores import is_address, opened
 
 
@@ -51,18 +50,11 @@ class SharedFolder:
                     system.pipe_file(there, content)
             return
         path = self._folder / name
-        coming = path.with_name(f"{path.name}.{secrets.token_hex(4)}{PARTIAL}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if isinstance(content, Path):
-                shutil.copyfile(content, coming)
-            else:
-                coming.write_bytes(content)
-            coming.replace(path)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                coming.unlink(missing_ok=True)
             raise unwritable(path, error, OTHER_FOLDER) from error
+        put(content, path, path.with_name(f"{path.name}.{secrets.token_hex(4)}{PARTIAL}"))
 
     def get(self, name: str, target: Path) -> bool:
         """Copy a file to this machine; False if there is none."""

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import secrets
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Final
@@ -61,6 +62,20 @@ def write_parts(path: Path, parts: Iterable[bytes], inputs: Iterable[str | Path 
     refuse_inputs(path, inputs)
     with whole(path) as file:
         file.writelines(parts)
+
+
+def put(content: Path | bytes, path: Path, coming: Path) -> None:
+    """Write bytes, or a copy of a file, ``coming`` until it is whole; OutputError when it cannot be written."""
+    try:
+        if isinstance(content, Path):
+            shutil.copyfile(content, coming)
+        else:
+            coming.write_bytes(content)
+        coming.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            coming.unlink(missing_ok=True)
+        raise unwritable(path, error, OTHER_FOLDER) from error
 
 
 class _Coming:

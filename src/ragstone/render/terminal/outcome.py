@@ -45,6 +45,8 @@ from ragstone.render.text import NBSP, between, flat, number, percent, plural, s
 from ragstone.render.wording import kind_of
 
 MOST_CAUSES: Final = 8
+REASONS: Final = 3
+"""As many reasons why a metric was left out are told with the results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,7 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str], look: Lo
         rows += told_rows("Taken over", [words], look)
     rows += told_rows("Estimated", [told.estimated] if told.estimated else [], look, "quiet")
     rows += told_rows("Time", [told.time] if told.time else [], look)
-    rows += told_rows("Left out", [f"{names}: {why}" for names, why in told.left_out], look, "quiet")
+    rows += told_rows("Left out", _left_out(told.left_out), look, "quiet")
     if place.folder:
         rows += _files(run, place, look)
     if place.lines:
@@ -227,6 +229,14 @@ def bill_rows(bill: Mapping[str, Any], look: Look) -> list[Row]:
         *told_rows("", bill_notes(bill), look, "quiet"),
         *told_rows("Cost", [cost_said(bill)], look),
     ]
+
+
+def _left_out(reasons: Sequence[tuple[str, str]]) -> list[str]:
+    """The metrics that did not run, with a few reasons; where there are more, ``validate`` has them."""
+    if len(reasons) <= REASONS:
+        return [f"{names}: {why}" for names, why in reasons]
+    names = sorted(name for joined, _ in reasons for name in joined.split(", "))
+    return [f"{', '.join(names)}; ragstone validate FILE says why"]
 
 
 def _files(run: Run, place: Place, look: Look) -> list[Row]:
