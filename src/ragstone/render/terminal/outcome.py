@@ -232,11 +232,13 @@ def bill_rows(bill: Mapping[str, Any], look: Look) -> list[Row]:
 
 
 def _left_out(reasons: Sequence[tuple[str, str]]) -> list[str]:
-    """The metrics that did not run, with a few reasons; where there are more, ``validate`` has them."""
+    """The metrics that did not run, with the reason that holds for most of them; ``validate`` has all reasons."""
+    told = [f"{names}: {why}" for names, why in reasons]
     if len(reasons) <= REASONS:
-        return [f"{names}: {why}" for names, why in reasons]
-    names = sorted(name for joined, _ in reasons for name in joined.split(", "))
-    return [f"{', '.join(names)}; ragstone validate FILE says why"]
+        return told
+    most = max(range(len(reasons)), key=lambda place: reasons[place][0].count(","))
+    names = sorted(name for place, (joined, _) in enumerate(reasons) if place != most for name in joined.split(", "))
+    return [told[most], f"{', '.join(names)}; ragstone validate FILE says why"]
 
 
 def _files(run: Run, place: Place, look: Look) -> list[Row]:
