@@ -146,3 +146,51 @@ def test_reasons_name_the_planted_error(run: Any, record: str) -> None:
     reasons = [verdict["reason"] for verdict in scores(run, record)["grounding"]["verdicts"]]
     for named in WRONG[record]:
         assert any(named in reason for reason in reasons), reasons
+
+
+@pytest.mark.parametrize(
+    ("claim", "passages"),
+    [
+        (
+            "Legal fees in the region range from $300 to $9,000.",
+            ["Legal fees in the region begin at $300, up to $9,000.", "In Orme legal fees range from $500 to $4,000."],
+        ),
+        ("Of 4,120 orders, 206 came back: (206 / 4120) * 100 = 5 %.", ["Of 4,120 orders, 206 came back, 50 late."]),
+        ("The third passage says that the pump weighs 12 kg.", ["The pump weighs 12 kg, with a tank of 7 litres."]),
+        ("The first kiln weighed nearly 840 pounds.", ["The first kiln of 1911 weighed about 840 lbs."]),
+        (
+            "The night desk is staffed from 4:00 p.m. to 9:15 p.m.",
+            ["The night desk is staffed daily from 4:00 p.m. to 9:15 p.m. The day desk is open until 4:00 p.m."],
+        ),
+        (
+            "Harke won by a margin of 22 %, with 41 % of the votes against 19 % for Lund.",
+            ["Harke polled the most (41 %); Lund was second with 19 %, and Brix third with 13 %."],
+        ),
+        (
+            "The line speed must be at least 10 Mbps to connect.",
+            ["The set cannot connect if the line speed is below 10 Mbps."],
+        ),
+        (
+            "The desk drive runs for 15 minutes before it stops by itself.",
+            ["After 15 minutes the desk drive stops by itself, if nobody has touched it."],
+        ),
+        ("Keep phones away from the radio to avoid noise.", ["Phones close to the radio may cause noise."]),
+    ],
+)  # fmt: skip
+def test_what_is_true_is_not_called_contradicted(claim: str, passages: list[str]) -> None:
+    """Of a statement that the passages support, or put in other words, the worst that is said is "not found"."""
+    found = judged(claim, Library(passages, [claim]), lambda window: f"passage {window[0] + 1}")
+    assert "contradicted" not in found.reason
+
+
+def test_only_another_value_contradicts() -> None:
+    """A negated sentence nearby is often about something else; the nearest one is named all the same."""
+    passages = ["The tower shop sells maps. The tower shop is not open on Sundays."]
+    for claim, expected in (
+        ("The tower shop is open on Sundays.", "not found: "),
+        ("The tower shop sold 40 maps.", "not found: 40"),
+    ):
+        found = judged(claim, Library(passages, [claim]), lambda _: "passage 1")
+        assert found.reason.startswith(expected), found.reason
+    wrong = judged("The climb takes 20 minutes.", Library(["The climb takes 45 minutes."], []), lambda _: "passage 1")
+    assert wrong.reason.startswith("contradicted: says 20 minutes; passage 1 says 45 minutes")

@@ -41,7 +41,7 @@ NUMBERS: Final = 2.0  # how many times its rarity another number of the statemen
 FITS: Final = 0.18  # how well a place must fit for what stands there to count against the statement
 SAME: Final = 0.42  # the share of a statement that a sentence must have to deny it or to say the opposite
 MOSTLY: Final = 0.6  # ... for a value there to be given as the right one
-NEARLY: Final = 0.8  # ... for a sentence to contradict it otherwise, and for two of its clauses to be crossed
+NEARLY: Final = 0.8  # ... for two of its clauses to be crossed
 TOGETHER: Final = 0.3  # the share of a clause's words that must stand close to a place for it to be about the same
 MARGIN: Final = 0.08  # by how much the place of another value must fit better than that of the statement's own
 APART: Final = 0.4  # by how much nearer a word must stand to one of two places to tell them apart by itself
@@ -62,7 +62,7 @@ class Clash(NamedTuple):
     has: str = ""
     passage: int = -1
     sentence: int = -1
-    same: bool = True
+    same: bool = False
 
 
 class ParsedStatement:
@@ -410,9 +410,9 @@ class Alignment(ParsedStatement):
         """Return whether a rival's place clearly corresponds better to a word's than the place of the word itself.
 
         What speaks for either place are the words that stand nearer to it than to the other; ``times``: how many times
-        more must speak for the rival's.
+        more must speak for the rival's. What another passage says counts for no less than what the rival's says.
         """
-        if own is not None and self._nearest(i, rival, own, without):
+        if own is not None and (own[1].passage != rival[1].passage or self._nearest(i, rival, own, without)):
             return False
         ours = theirs = total = 0.0
         beside = False  # whether a word of the same clause speaks for the rival: others are said of something else

@@ -7,7 +7,17 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import combinations
 
-from ragstone.judges.embedded.alignment import FITS, NEARLY, SCOPE, Alignment, Clash, Line, ParsedStatement, Place
+from ragstone.judges.embedded.alignment import (
+    FITS,
+    MOSTLY,
+    NEARLY,
+    SCOPE,
+    Alignment,
+    Clash,
+    Line,
+    ParsedStatement,
+    Place,
+)
 from ragstone.judges.embedded.quantities import rivals
 from ragstone.judges.embedded.thesaurus import LANGUAGE, allies, likes, opposites, slot_lists, word_set
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, listed_stems, stem_of
@@ -192,7 +202,7 @@ def graded(aligned: Alignment) -> Clash | None:
         if head is None or (i and aligned.tokens[i - 1].kind == NEGATION):
             continue
         best = aligned.best(head, ((line, p) for line in aligned.lines for p in aligned.found(head, line)[0]))
-        if best is None or best[0] < FITS or not aligned.carries(best[1]):
+        if best is None or best[0] < FITS or not aligned.carries(best[1], MOSTLY):
             continue
         _, line, place = best
         spots = range(max(0, place - 5), min(len(line.tokens), place + 2))

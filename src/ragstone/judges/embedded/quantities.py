@@ -223,6 +223,8 @@ def agree(claim: Quantity, other: Quantity) -> bool:
         hours, clock = (other, claim) if a == "clock" else (claim, other)
         spoken = hours.unit[:2] in ("", "\u0447\u0430", "uh", "he", "ho", "or")
         return hours.dimension in ("", "time") and spoken and hours.written * 60 == clock.value
+    if {a, b} == {"mass", "£"}:  # "5 pounds" and "£5"
+        return claim.written == other.written and "pound" in (claim.unit + other.unit)
     if a and b and a != b and {a, b} not in ({"degree", "celsius"}, {"degree", "fahrenheit"}):
         return False
     if "date" in (a, b):
@@ -263,7 +265,7 @@ def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool) -> 
             shares = (abs(a - b) / abs(a), abs(a - b) / abs(b), a / b, b / a)
             if any(math.isclose(100 * share, want, rel_tol=slack) for share in shares):
                 return True
-        elif adding and one.dimension == other.dimension and claim.dimension in ("", one.dimension):
+        if adding and one.dimension == other.dimension and claim.dimension in ("", one.dimension):
             if any(math.isclose(made, want, rel_tol=slack) for made in (a + b, abs(a - b))):
                 return True
         elif one.dimension == other.dimension == "year" and abs(a - b) == claim.written:

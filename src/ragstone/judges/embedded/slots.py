@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, NEARLY, Alignment, Clash, Line, shortened
+from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, Alignment, Clash, Line, shortened
 from ragstone.judges.embedded.contrasts import (
     compared,
     crossed,
@@ -36,6 +36,9 @@ LIMIT: Final = 10  # characters before a number that are quoted with its limit
 _MARKER: Final = re.compile(r"\b\d{1,2}[.)](?:\s+(?=[^\W\d_a-z])|$)")
 """The number of a list item, at the start of a statement or left over in it."""
 
+_IN_NAME: Final = re.compile(r"(?:[^\W\d_]-|[*\u00d7^]\s?)\Z")
+_NO_VALUE: Final = re.compile(r"0\d|\w+ (?:passage|context|document|source|text|paragraph)s?\b|\d+(?=[a-z]+\d)")
+VALUES: Final = frozenset(("number", "limit"))
 _ENDS: Final = frozenset(("from", "to"))
 _ADDING: Final = re.compile(
     r"\b(?:total\w*|together|altogether|combined|sum|in all|overall|differen\w+|(?:in|de)crease[sd]? (?:of|by)"
@@ -47,7 +50,8 @@ _ADDING: Final = re.compile(
 def clash(aligned: Alignment) -> Clash | None:
     """Find the first slot that the evidence fills differently, numbers before names before the rest.
 
-    Of a number and a name that no passage has, both are named.
+    Of a number and a name that no passage has, both are named. Only another value contradicts: where a real answer
+    negates what the nearest sentence says, or says the opposite, that sentence is most often about something else.
     """
     found = _clash(aligned)
     if found is None or not found.has:
@@ -55,8 +59,7 @@ def clash(aligned: Alignment) -> Clash | None:
     line = aligned.line(found.passage, found.sentence)
     other = {one.at for one in aligned.quantities if not aligned.found(one.at, line)[0]}
     wanted = aligned.total - sum(aligned.weight.get(i, 0.0) for i in other)
-    share = MOSTLY if found.kind in {"number", "limit", "name"} else NEARLY
-    return found._replace(same=aligned.weight_in(line) >= share * wanted)
+    return found._replace(same=found.kind in VALUES and aligned.weight_in(line) >= MOSTLY * wanted)
 
 
 def _clash(aligned: Alignment) -> Clash | None:
@@ -97,13 +100,18 @@ def _numbers(aligned: Alignment) -> Clash | None:
 
 
 def _marks_item(text: str, one: Quantity) -> bool:
-    """Whether a number is that of a list item ("Open the list 2.", not "is 2.") or part of a name ("Tetraspanin-3")."""
-    if one.start > 1 and text[one.start - 1] == "-" and text[one.start - 2].isalpha():
+    """Whether a number is that of a list item ("Open the list 2.", not "is 2."), or measures nothing."""
+    if _measures_nothing(text, one):
         return True
     if one.dimension or _MARKER.match(text, one.start) is None:
         return False
     last = text[: one.start].rstrip().rpartition(" ")[2].lower()
     return not last.isalpha() or stem_of(last, LANGUAGE) not in function_stems(LANGUAGE)
+
+
+def _measures_nothing(text: str, one: Quantity) -> bool:
+    """Whether a number is part of a name ("Tetraspanin-3") or of a date ("05"), a factor ("* 100"), or of a passage."""
+    return bool(_IN_NAME.search(text, 0, one.start) or _NO_VALUE.match(text, one.start))
 
 
 Held = tuple[float, Line, Quantity]
@@ -127,7 +135,7 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
             every.append((line, theirs))
             if agree(one, theirs):
                 same.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
-            elif theirs.at not in known and rivals(one, theirs):
+            elif theirs.at not in known and rivals(one, theirs) and not _measures_nothing(line.text, theirs):
                 other.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
     best, rival = (max(found, key=lambda pair: pair[0], default=None) for found in (same, other))
     says = shortened(aligned.text[one.start : one.end])
@@ -154,10 +162,11 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     theirs, counted = best[2], one.dimension == "" != one.unit
     if theirs.dimension == "clock" != one.dimension:
         return None  # "18 hours" is 18:00, and rivals no length of time
-    if one.bound and theirs.bound == -one.bound:
-        return _other("limit", _limited(one, aligned.text), best)
-    ends = {aligned.word(i - 1), *(line.word(theirs.at - 1) for _, line, theirs in same)}
-    if ends == _ENDS:  # "rose from 52 to 40" of "from 40 to 52"
+    near = [held for held in same if held[0] >= LIKELY * best[0]]
+    end, ends = {aligned.word(i - 1)}, {line.word(theirs.at - 1) for _, line, theirs in near}
+    turned = end | ends == _ENDS and end.isdisjoint(ends)  # "rose from 52 to 40" of "from 40 to 52"
+    bounds = {theirs.bound for _, _, theirs in near}
+    if turned or (one.bound and bounds == {-one.bound} and not any(best[1].negated)):
         return _other("limit", _limited(one, aligned.text), best)
     if rival is None or rival[0] < FITS or (counted and one.unit == theirs.unit != rival[2].unit):
         return None
