@@ -64,6 +64,8 @@ class Metric:
     """The names of its scores where it has several; they are called ``name.column``, an empty one ``name``."""
     lower_is_better: ClassVar[tuple[str, ...]] = ()
     """Columns whose best value is 0: ``on_empty`` ``one`` is 0 there, and a threshold says nothing of them."""
+    exclusive: ClassVar[bool] = False
+    """Whether a record falls into one of its columns: a 0 in the others is then neither good nor bad."""
     wants: ClassVar[tuple[str, ...]] = ()
     """Fields without which a suite leaves it out, though asked for by name it can do without."""
     instead: ClassVar[tuple[str, ...]] = ()
