@@ -50,8 +50,6 @@ class Metric:
     suites: ClassVar[tuple[str, ...]]
     calls: ClassVar[int] = 1
     """Calls to an LLM judge for a record of ordinary length, asked alone."""
-    in_auto: ClassVar[bool] = True
-    """Whether ``auto`` may choose it; one that asks much in its few calls is asked for by name."""
     blocks: ClassVar[tuple[str, ...]] = ()
     """Further names under which a record may bring overrides for it."""
     fixed: ClassVar[tuple[str, ...]] = ()
@@ -99,6 +97,8 @@ class Metric:
     """Whether its units can be labelled on a page, which shows one text or the passages to rate them by."""
     limits: ClassVar[tuple[str, ...]] = ()
     """Parameters by which units are left out."""
+    main_columns: ClassVar[tuple[str, ...]] = ()
+    """The columns that the table of a run has whose metrics nobody named; empty for all."""
     table: ClassVar[ScoreTable | None] = None
     """The layout of its columns."""
     bands: ClassVar[tuple[Band, ...]] = ()

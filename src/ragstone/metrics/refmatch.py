@@ -42,6 +42,7 @@ class RefMatch(Metric):
         "meteor": "METEOR itself is not measured",
     }
     heading: ClassVar[str] = "reference match"
+    main_columns: ClassVar[tuple[str, ...]] = ("chrf", "rougeL")
     rank: ClassVar[int] = 130
     words: ClassVar[MetricWords] = MetricWords(
         SUPPORTED,
