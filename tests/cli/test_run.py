@@ -32,10 +32,16 @@ def test_a_run_is_told_in_one_sentence_then_in_numbers() -> None:
 
 
 def test_metrics_that_nobody_named_have_the_rows_that_users_look_at() -> None:
-    """A metric of many columns has one row or two; all where the metrics are named."""
+    """A metric of many columns has one row or two, also where runs are compared; all where the metrics are named."""
     path = write("a.jsonl", row(1, reference="Reference 1."))
     rows = re.compile(r"^  ((?:trace|refmatch)\S*) ", re.MULTILINE)
-    assert rows.findall(ragstone("run", path, "-q").out) == ["refmatch.chrf", "refmatch.rougeL", "trace.adherence"]
+    few = ["refmatch.chrf", "refmatch.rougeL", "trace.adherence"]
+    for _ in range(2):
+        assert rows.findall(ragstone("run", path, "-q").out) == few
+    compared = [[one["metric"] for one in ragstone("compare", "1", "2", "--json", *more).json["metrics"]]
+                for more in ((), ("-m", "trace"))]  # fmt: skip
+    assert [name for name in compared[0] if "." in name] == few
+    assert len(compared[1]) == 8
     named = ragstone("run", path, "-q", "-m", "refmatch,trace").out
     assert rows.findall(named) == [f"refmatch.{name}" for name in MEASURES] + ["trace"]
     assert "utilization" in named
