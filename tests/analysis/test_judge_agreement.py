@@ -475,10 +475,13 @@ def test_criteria_of_a_records_own_join_where_they_are_yes_or_no(tmp_path: Path)
         criteria = {"polite": {"criterion": "It is polite.", "scale": scale}}
         return {"id": record, "question": "What?", "response": "It.", "rubric": {"criteria": criteria}}
 
-    judge = ScriptedJudge(lambda question: [question.scale_of(unit).labels[-1] for unit in question.units])
+    def best(question: Question[Any]) -> list[str]:
+        assert isinstance(question, Rate)
+        return [question.scale_of(unit).labels[-1] for unit in question.units]
+
     parameters = {"rubric": {"criteria": {"clear": {"criterion": "It is clear."}}}}
     records = [own("a", "yes_no"), own("b", "1-5")]
-    run = evaluate(records, "rubric", judge, store=tmp_path / "s.db", parameters=parameters)
+    run = evaluate(records, "rubric", ScriptedJudge(best), store=tmp_path / "s.db", parameters=parameters)
     people = [LabelRow(name, f"{name}/criterion/polite", "rubric", label) for name, label in (("a", "no"), ("b", "4"))]
     path = tmp_path / "labels.jsonl"
     path.write_bytes(b"".join(orjson.dumps(each.as_json()) + b"\n" for each in people))
