@@ -430,7 +430,7 @@ def test_auto_takes_what_the_records_have() -> None:
     assert chosen == [
         name
         for name in sorted(catalogue())
-        if catalogue()[name].calls <= plan.AUTO_CALLS and name not in ("trace", "refalign", "rubric")
+        if catalogue()[name].calls <= plan.AUTO_CALLS and name not in ("refalign", "rubric")
     ]
     assert set(left_out) == set(catalogue()) - {*chosen, "rubric"}, "without criteria nothing is said of it"
     chosen, left_out = names(present={"question": 3, "response": 3, "contexts": 0})

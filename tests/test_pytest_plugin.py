@@ -285,16 +285,42 @@ def test_partial(assert_scores, least):
     )
 
 
+def test_a_threshold_of_what_is_best_at_0_is_the_largest_value(project: Project) -> None:
+    """As with check --max: below it the test passes; above it the units of the column's name are told."""
+    result = project(
+        """
+@pytest.mark.parametrize(("most", "label"), [(0.25, "supported"), (0.25, "contradicted"), (0.25, None), (0.5, None)])
+def test_most(assert_scores, most, label):
+    labels = ["supported", "contradicted", "not_mentioned", label]
+    mode = {"grounding": {"scoring_mode": "support_contradict"}}
+    assert_scores(GOOD, {"grounding.contradicted": most}, judge=judge(*labels), parameters=mode, **KETTLE)
+""",
+        "-v",
+    )
+    result.assert_outcomes(passed=2, errors=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*test_most[[]0.25-contradicted[]] FAILED*",
+            "*test_most[[]0.25-None[]] ERROR*",
+            "E*grounding.contradicted is between 0.25 and 0.50, which does not show whether it exceeds 0.25: *",
+            "E*grounding.contradicted is 0.50, above 0.25: 2 of 4 claims contradicted",
+            "E*contradicted: Claim 2.",
+            "E*contradicted: Claim 4.",
+        ]
+    )
+    assert "Claim 3" not in text(result)
+
+
 MISTAKES = {
     "assert_scores(GOOD, **KETTLE)": "no threshold; give one as in assert_scores(grounding=0.8)",
     "assert_scores(GOOD, groundin=0.5, **KETTLE)": "neither a score nor an option; did you mean 'grounding'?",
     "assert_scores(GOOD, grounding=80, **KETTLE)": "grounding = 80; a threshold is a number from 0 to 1",
-    "assert_scores(GOOD, {'grounding.contradicted': 0}, **KETTLE)": "is best at 0 and thresholds are least values",
+    "assert_scores(GOOD, {'grounding.contradicted': 0}, **KETTLE)": "no score 'grounding.contradicted'",
     "assert_scores(GOOD, nugget_recall=0.5, **KETTLE)": "has several scores; name one of them",
     "assert_scores(GOOD, grounding=0.5)": "grounding needs response and contexts; there is no contexts",
     "assert_scores(GOOD, grounding=0.5, judge='nobody:x', **KETTLE)": "nobody",
     "assert_scores(ragstone.score(GOOD, **KETTLE), grounding=1, judge='embedded')": "cannot change it",
-    "assert_scores(ragstone.score(GOOD, **KETTLE), {'trace.average': 1})": "no score 'trace.average'",
+    "assert_scores(ragstone.score(GOOD, **KETTLE), {'nugget_recall.all': 1})": "no score 'nugget_recall.all'",
     "assert_scores({'a': 1}, grounding=1, **KETTLE)": "field 'response'",
     "ragstone.score(GOOD, metrics='groundin', **KETTLE)": "did you mean 'grounding'?",
     "@pytest.mark.ragstone(0.8)": "0.8 has no name",

@@ -70,7 +70,7 @@ class RepeatsDict(TypedDict):
 
 
 class ScoreDict(TypedDict):
-    """One metric of one record; see ``types.Score``. ``cached`` of its calls had been made for an earlier score."""
+    """One metric of one record; see ``types.Score``. ``shared`` of its calls were made for an earlier score."""
 
     metric: str
     value: float | None
@@ -86,7 +86,7 @@ class ScoreDict(TypedDict):
     verdicts_in: NotRequired[str]
     repeats: NotRequired[RepeatsDict]
     cost: CostDict
-    cached: NotRequired[int]
+    shared: NotRequired[int]
     signature: str
 
 

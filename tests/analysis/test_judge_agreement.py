@@ -468,6 +468,31 @@ def test_a_person_who_agrees_with_the_judge_gives_its_values(tmp_path: Path) -> 
             assert [each.people for each in values] == pytest.approx([each.judge for each in values]), name
 
 
+def test_criteria_of_a_records_own_join_where_they_are_yes_or_no(tmp_path: Path) -> None:
+    """Those on another scale are counted as such; there is no mean, for each record has other criteria."""
+
+    def own(record: str, scale: str) -> dict[str, Any]:
+        criteria = {"polite": {"criterion": "It is polite.", "scale": scale}}
+        return {"id": record, "question": "What?", "response": "It.", "rubric": {"criteria": criteria}}
+
+    def best(question: Question[Any]) -> list[str]:
+        assert isinstance(question, Rate)
+        return [question.scale_of(unit).labels[-1] for unit in question.units]
+
+    parameters = {"rubric": {"criteria": {"clear": {"criterion": "It is clear."}}}}
+    records = [own("a", "yes_no"), own("b", "1-5")]
+    run = evaluate(records, "rubric", ScriptedJudge(best), store=tmp_path / "s.db", parameters=parameters)
+    people = [LabelRow(name, f"{name}/criterion/polite", "rubric", label) for name, label in (("a", "no"), ("b", "4"))]
+    path = tmp_path / "labels.jsonl"
+    path.write_bytes(b"".join(orjson.dumps(each.as_json()) + b"\n" for each in people))
+    found = agree(run, path)
+    assert [(each.metric, each.items.matrix.n, each.items.matrix.accuracy) for each in found.metrics] == [
+        ("rubric.own", 1, 0.0)
+    ]
+    assert [(each.problem, each.count) for each in found.refused] == [("other_settings", 1)]
+    assert not found["rubric.own"].means
+
+
 def test_nuggets_keep_their_weights(tmp_path: Path) -> None:
     """People's labels of a bank give every column, strict and weighted."""
     judge = ScriptedJudge({"assign": ["support", "support", "not_support"], "importance": [None]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -213,10 +214,12 @@ def test_a_long_id_is_a_short_heading(browser: Chromium, tmp_path: Path, width: 
 
 
 def test_a_value_that_is_best_at_0_has_the_colour_of_what_it_means(browser: Chromium, tmp_path: Path) -> None:
-    """In the table and above the record; its figure leads to the highest first."""
+    """In the table and above the record; of columns that exclude each other a 0 has none; its figure sorts by it."""
     run = evaluate([record(1)], "abstention", store=tmp_path / "s.db")
     page = opened(browser, run, tmp_path)
-    assert ["good" in style for style in page.all(".lines .number.toned", "style.cssText")] == [True, True, False, True]
+    styles = page.all(".lines .number.toned", "style.cssText")
+    assert ["good" in style for style in styles] == [True, True, False, True]
+    assert [re.findall(r"--share: *(\d)", style) for style in styles] == [["1"], ["0"], ["0"], ["0"]]
     page.click(".card:nth-child(2) .mean a")
     page.until("document.querySelector('.shown').textContent.includes('highest first')")
     run.store.close()

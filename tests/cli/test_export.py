@@ -77,7 +77,7 @@ def test_verdicts_of_claims_and_nuggets_have_what_their_metric_says_of_them() ->
     assert sum(differences) / sum(weights) == pytest.approx(result["methods"]["groundedness"]["difference"], abs=1e-5)
 
 
-def test_scores_say_which_calls_others_paid_and_where_claims_are_missing() -> None:
+def test_scores_say_which_calls_cost_nothing_and_where_claims_are_missing() -> None:
     judge = ScriptedJudge({"claims": Failed("the endpoint is down")})
     evaluate([row(1)], "grounding,claim_relevance", judge, store="s.db").store.close()
     first, second = table(ragstone("export", "-f", "csv", "--store", "s.db").out)
@@ -87,10 +87,11 @@ def test_scores_say_which_calls_others_paid_and_where_claims_are_missing() -> No
         "true",
     )
     assert ragstone("run", write("a.jsonl", row(1)), "-q", "-m", "grounding,claim_relevance").code == 0
-    rows = table(ragstone("export", "-f", "csv").out)
-    assert [(one["calls"], one["cached"], one["extraction_failed"]) for one in rows] == [
-        ("2", "0", "false"), ("2", "1", "false"),
-    ]  # fmt: skip
+    assert ragstone("run", write("a.jsonl", row(1)), "-q", "-m", "grounding,claim_relevance").code == 0
+    paid, replayed = (table(ragstone("export", run, "-f", "csv").out) for run in ("1", "2"))
+    told = [[(one["calls"], one["shared"], one["cached"]) for one in rows] for rows in (paid, replayed)]
+    assert told == [[("2", "0", "0"), ("2", "1", "0")], [("2", "0", "2"), ("2", "1", "2")]]
+    assert {one["extraction_failed"] for one in paid} == {"false"}
 
 
 def test_every_sentence_of_a_trace_is_a_row_and_a_row_of_ragbench() -> None:

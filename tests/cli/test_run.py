@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from terminal import TRACES, WIDTHS, pasted, ragstone, row, write
 
+from ragstone.metrics.refmatch import MEASURES
 from ragstone.testing import FakeServer
 from realistic import realistic
 
@@ -28,6 +29,22 @@ def test_a_run_is_told_in_one_sentence_then_in_numbers() -> None:
         assert part in came.out
     assert "Next        ragstone show 1 " in came.out
     assert "response: blank (1 record, first traces.jsonl:18)" in " ".join(came.err.split())
+
+
+def test_metrics_that_nobody_named_have_the_rows_that_users_look_at() -> None:
+    """A metric of many columns has one row or two, also where runs are compared; all where the metrics are named."""
+    path = write("a.jsonl", row(1, reference="Reference 1."))
+    rows = re.compile(r"^  ((?:trace|refmatch)\S*) ", re.MULTILINE)
+    few = ["refmatch.chrf", "refmatch.rougeL", "trace.adherence"]
+    for _ in range(2):
+        assert rows.findall(ragstone("run", path, "-q").out) == few
+    compared = [[one["metric"] for one in ragstone("compare", "1", "2", "--json", *more).json["metrics"]]
+                for more in ((), ("-m", "trace"))]  # fmt: skip
+    assert [name for name in compared[0] if "." in name] == few
+    assert len(compared[1]) == 8
+    named = ragstone("run", path, "-q", "-m", "refmatch,trace").out
+    assert rows.findall(named) == [f"refmatch.{name}" for name in MEASURES] + ["trace"]
+    assert "utilization" in named
 
 
 def test_the_next_command_works_as_it_is_printed() -> None:

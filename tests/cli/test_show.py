@@ -28,13 +28,13 @@ def test_a_record_is_shown_with_its_evidence(weighed: Path) -> None:
         assert part in came.out
     assert "    ✗ Together with the Americas and Asia, the company took in 986 million\n" in came.out
     assert "    ~ Revenue in Europe grew from 412 to 453 million crowns" in came.out
-    assert "    ✓ Asia was the only region where revenue fell.\n    ✓ supported" in came.out
+    assert "    ✓ Asia was the only region where revenue fell.\n      ✓ trace: doc_0_s0" in came.out
     assert "      the contexts say otherwise\n      passage 1, 0–40 “Table 4: Revenue of" in came.out
     assert "not found in the context “words that are nowhere”" in came.flat
     assert "«Table 4: Revenue of Halden Tools by regi»on" in came.out
     assert "poor: significant information is not in the contexts" in came.flat
     assert "67 % passed · 2 of 3 claims accepted" in came.flat
-    assert "✓ supported   ~ partly supported   ✗ not supported" in came.out
+    assert "✓ supported   ~ partly supported   ✗ not fully supported   ✗ not supported" in came.out
 
 
 @pytest.mark.parametrize("columns", WIDTHS)

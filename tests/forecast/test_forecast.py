@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -162,15 +162,40 @@ def test_an_unknown_price_is_unknown(tmp_path: Path) -> None:
     assert told.prices[0].price is None
 
 
-def test_metrics_of_a_reference_take_the_calls_that_their_pages_say(tmp_path: Path) -> None:
-    """Four, two, none; with grounding six, for the claims of both texts and all that rates them."""
-    rows = [{**row, "reference": f"Of site {n}: {TEXT}"} for n, row in enumerate(traces(3))]
-    for names, calls in (
-        (["answer_correctness"], 4), (["context_recall"], 2), (["refmatch"], 0), (["refalign"], 0),
-        (["answer_correctness", "context_recall", "grounding"], 6),
-    ):  # fmt: skip
-        told = ragstone.estimate(rows, names, "openai:gpt-4o-mini", store=tmp_path / "s.db")
-        assert told.total.calls.expected == pytest.approx(3 * calls, rel=0.1), names
+@pytest.mark.parametrize(
+    ("names", "calls"),
+    [
+        *(([name], metric.calls) for name, metric in catalogue().items() if metric.asks),
+        (["refmatch"], 0),
+        (["answer_correctness", "context_recall", "grounding"], 6),  # claims of both texts, and all that rates them
+    ],
+)
+def test_a_record_takes_the_calls_that_the_docs_say(names: list[str], calls: int, house: dict[str, Any]) -> None:
+    """As many as are estimated and then sent to an endpoint that finds no further nugget and says that all answer."""
+
+    def settled(request: Mapping[str, Any]) -> Any:
+        found = realistic(request)
+        if "abstains" in str(request["response_format"]):
+            return {"verdicts": {"1": {"label": "answers"}}}
+        return {name: [] for name in found} if "nuggets that are listed already" in str(request["messages"]) else found
+
+    facts = {"nuggets": ["It was finished in 1962.", "It has two turbines."]}
+    rows = [
+        {
+            "question": f"What is reservoir {number} used for?",
+            "contexts": [f"Site {number}.{place}. {TEXT}" for place in range(5)],
+            "response": f"At site {number} {TEXT} [1] It is full. [2]",
+            "reference": f"Of site {number}: {TEXT}",
+            **(facts if names[0] in ("nugget_recall", "nugget_support") else {}),
+        }
+        for number in range(3)
+    ]
+    criteria = {"rubric": {"criteria": {"x": {"criterion": "So?"}}}}
+    with FakeServer(answer=settled) as server:
+        at(server.url, house)
+        told = ragstone.estimate(rows, names, "house", parameters=criteria, **house)
+        sent = bill_of(ragstone.evaluate(rows, names, "house", parameters=criteria, **house))["sent"]
+    assert told.total.calls.expected == sent == server.count == 3 * calls
 
 
 def test_every_metric_can_be_estimated(tmp_path: Path) -> None:

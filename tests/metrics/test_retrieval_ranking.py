@@ -42,6 +42,24 @@ def test_numbers_of_trec_eval(
     assert [round(scores[name].value or 0.0, 6) for name in COLUMNS] == list(wanted)
 
 
+@given(GRADES, GRADES, st.integers(1, 10), st.integers(1, 3))
+def test_every_number_is_that_of_trec_eval(found: list[int], missed: list[int], k: int, level: int) -> None:
+    """Of passages that were retrieved, in their order, and of others that were judged; it has 0 where we have none."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    qrels = {f"d{n}": grade for n, grade in enumerate(found + missed)}
+    theirs = {
+        "ndcg": f"ndcg_cut_{k}", "precision": f"P_{k}", "recall": f"recall_{k}", "mrr": "recip_rank",
+        "average_precision": "map",
+    }  # fmt: skip
+    wanted = {f"ndcg_cut.{k}", f"P.{k}", f"recall.{k}", "recip_rank", "map"}
+    evaluator = pytrec_eval.RelevanceEvaluator({"q": qrels}, wanted, relevance_level=level)
+    told = evaluator.evaluate({"q": {f"d{n}": float(-n) for n in range(len(found))}})["q"]
+    ours = measures(found, found + missed, k, level)
+    assert {name: value or 0.0 for name, value in ours.items()} == pytest.approx(
+        {name: told[measure] for name, measure in theirs.items()}
+    )
+
+
 @given(GRADES, st.integers(1, 10))
 def test_the_ideal_order_is_best(grades: list[int], k: int) -> None:
     """Every measure is in [0, 1], and none is higher in another order than by falling grade."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal, NamedTuple
 
-from ragstone.analysis.run import part_said
+from ragstone.analysis.run import main_scores, part_said
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, ScoreNumbers, scores_of, signatures_differ
 from ragstone.errors import InputError
@@ -196,8 +196,9 @@ def compare(
 ) -> Comparison:
     """Compare two runs; ``metrics`` are names of metrics or of their columns, by default all that both have.
 
-    ``known`` are the second run's scores if they were read before. InputError where the runs share no record or no
-    metric, or lack one that is named.
+    Where neither run was told a metric by name, the default has only the main columns of each. ``known`` are the second
+    run's scores if they were read before. InputError where the runs share no record or no metric, or lack one that is
+    named.
     """
     ours, theirs = scores_of(first, by), scores_of(second, by) if known is None else known
     sides = _sides(first, second, len(ours), len(theirs))
@@ -210,6 +211,9 @@ def compare(
     seen = [dict.fromkeys(name for scores in side for name in scores.by_metric)
             for side in ([pair.first for pair in pairs], [pair.second for pair in pairs])]  # fmt: skip
     names = _names(seen[0], seen[1], metrics, sides)
+    if metrics is None:
+        main = {*main_scores(first.spec, names), *main_scores(second.spec, names)}
+        names = [name for name in names if name in main]
     found = [_metric(name, pairs, moved) for name in names]
     if any(of_score(name).task() == "assign" for name in names):
         found += _nuggets(pairs)

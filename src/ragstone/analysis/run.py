@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 import shlex
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -16,7 +16,7 @@ from ragstone.analysis.counts import quotes_of
 from ragstone.analysis.result import Result, notebook_page
 from ragstone.analysis.summary import summarize
 from ragstone.errors import InputError
-from ragstone.metrics import of_score
+from ragstone.metrics import column_of, of_score
 from ragstone.metrics.methods import PAIRS, points_between
 from ragstone.store.database import DEFAULT_PATH, ResultRow, RunRow, ScoreRow, Store
 
@@ -34,7 +34,7 @@ UNIT_COLUMNS = (
 )  # fmt: skip
 SCORE_COLUMNS = (
     "record", "metric", "value", "status", "asked", "unjudged", "low", "high", "outcome", "reason",
-    "calls", "cached", "input_tokens", "output_tokens", "dollars", "extraction_failed", "signature",
+    "calls", "cached", "shared", "input_tokens", "output_tokens", "dollars", "extraction_failed", "signature",
 )  # fmt: skip
 SENTENCE_COLUMNS = (
     "record", "key", "passage", "start", "end", "text", "relevant", "utilized", "supported", "supports",
@@ -44,13 +44,20 @@ SENTENCE_COLUMNS = (
 COLUMN_KINDS: Final[Mapping[str, str]] = {
     "value": "number", "low": "number", "high": "number", "raw": "number", "probability": "number",
     "weight": "number", "difference": "number", "confidence": "number", "tokens": "count", "part": "count",
-    "cached": "count", "extraction_failed": "truth", "relevant": "truth", "utilized": "truth", "supported": "truth",
-    "dollars": "number", "asked": "count", "unjudged": "count", "calls": "count", "input_tokens": "count",
-    "output_tokens": "count", "start": "count", "end": "count", "verbatim": "truth",
+    "extraction_failed": "truth", "relevant": "truth", "utilized": "truth", "supported": "truth",
+    "dollars": "number", "asked": "count", "unjudged": "count", "calls": "count", "cached": "count",
+    "shared": "count", "input_tokens": "count", "output_tokens": "count", "start": "count", "end": "count",
+    "verbatim": "truth",
 }  # fmt: skip
 """The kinds of columns that are not text."""
 PLAIN: Final = {nuggetized: plain for plain, nuggetized in PAIRS.values()}
 """The plain metric of each nuggetized one."""
+
+
+def main_scores(spec: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """The scores that tables list: where a run was told no metric by name, only the main columns of each."""
+    every = spec.get("metrics") != ["auto"]
+    return [name for name in names if every or column_of(name) in (of_score(name).main_columns or (column_of(name),))]
 
 
 class Run:
@@ -197,11 +204,20 @@ class Run:
     _repr_html_ = notebook_page
 
     def score_rows(self) -> Generator[dict[str, Any], None, None]:
-        """One flat row per score."""
+        """One flat row per score; of its calls ``cached`` cost this run nothing, ``shared`` are an earlier row's."""
         for result in self.results():
+            before = [
+                call["metrics"]
+                for call in result.typed.get("calls", ())
+                if self._store.has_before(bytes.fromhex(call["key"]), self.started)
+            ]
             for score in result.typed["scores"]:
+                cached = sum(score["metric"].partition(".")[0] in served for served in before)
                 failed = score["detail"].get("extraction_failed", False)
-                flat = {"cached": 0, **score, **score["cost"], "record": result["id"], "extraction_failed": failed}
+                flat = {
+                    "shared": 0, **score, **score["cost"],
+                    "record": result["id"], "cached": cached, "extraction_failed": failed,
+                }  # fmt: skip
                 yield {column: flat[column] for column in SCORE_COLUMNS}
 
     def verdict_rows(self) -> Generator[dict[str, Any], None, None]:

@@ -11,7 +11,7 @@ from ragstone.errors import InputError
 from ragstone.metrics import best_at_zero, column_of, of_score
 
 if TYPE_CHECKING:
-    from ragstone.result_types import ResultDict, ScoreDict
+    from ragstone.result_types import ResultDict, ScoreDict, VerdictDict
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,12 @@ def with_verdicts(result: Mapping[str, Any] | ResultDict, score: Mapping[str, An
     units = {unit["id"]: unit for unit in result["units"]}
     verdicts = [v for v in holder["verdicts"] if metric.stands_on(column, units[v["unit"]])]
     return cast("ScoreDict", {**score, "verdicts": verdicts})
+
+
+def lowers(metric: str, verdict: Mapping[str, Any] | VerdictDict) -> bool:
+    """Whether a verdict makes a score worse: one below 1, or where 0 is the best value, one with the column's name."""
+    below = verdict["value"] is not None and verdict["value"] < 1
+    return below and (not best_at_zero(metric) or verdict["label"] == column_of(metric))
 
 
 def wanting(
@@ -53,9 +59,7 @@ def _wanting(result: Mapping[str, Any] | ResultDict, metric: str) -> Iterator[Wa
     if score is None:
         return
     units = {unit["id"]: unit for unit in result["units"]}
-    column = column_of(metric)
-    own = best_at_zero(metric)  # raised by the verdicts of its name
     judged = ((v["value"], v) for v in with_verdicts(result, score)["verdicts"] if v["value"] is not None)
     for value, verdict in sorted(judged, key=lambda item: item[0]):
-        if value < 1 and (not own or verdict["label"] == column):
+        if lowers(metric, verdict):
             yield Wanting(unit_text(result, units[verdict["unit"]]), value, verdict["reason"] or "")

@@ -297,8 +297,6 @@ def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
     """Say why ``auto`` leaves a metric out, by the number of records with each field; empty if it does not."""
     if lacks := metric.lacks(present):
         return lacks
-    if not metric.in_auto:
-        return "labels every sentence; add by name with -m"
     if metric.calls > AUTO_CALLS:
         return f"about {metric.calls} calls per record; add by name with -m"
     most = max(present.values())

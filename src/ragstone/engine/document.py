@@ -233,7 +233,7 @@ def _plain(value: object) -> Any:
     return str(value)
 
 
-def _score(score: Score, notes: Sequence[CallNote], cached: int) -> ScoreDict:
+def _score(score: Score, notes: Sequence[CallNote], shared: int) -> ScoreDict:
     document = {
         "metric": score.metric,
         "value": rounded(score.value),
@@ -249,7 +249,7 @@ def _score(score: Score, notes: Sequence[CallNote], cached: int) -> ScoreDict:
         **({"verdicts_in": score.verdicts_in} if score.verdicts_in else {}),
         **({"repeats": repeats_as_json(score.repeats)} if score.repeats else {}),
         "cost": _cost(notes),
-        **({"cached": cached} if cached else {}),
+        **({"shared": shared} if shared else {}),
         "signature": score.signature,
     }
     return cast("ScoreDict", document)

@@ -42,6 +42,7 @@ class AbstentionRates(Metric):
     suites: ClassVar[tuple[str, ...]] = ("abstention",)
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     lower_is_better: ClassVar[tuple[str, ...]] = ("answered_unsupported", "abstained_wrongly")
+    exclusive: ClassVar[bool] = True
     calls: ClassVar[int] = 3
     source: ClassVar[str] = "own; the four outcomes of selective question answering"
     group: ClassVar[str] = ANSWERS

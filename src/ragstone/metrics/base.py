@@ -50,8 +50,6 @@ class Metric:
     suites: ClassVar[tuple[str, ...]]
     calls: ClassVar[int] = 1
     """Calls to an LLM judge for a record of ordinary length, asked alone."""
-    in_auto: ClassVar[bool] = True
-    """Whether ``auto`` may choose it; one that asks much in its few calls is asked for by name."""
     blocks: ClassVar[tuple[str, ...]] = ()
     """Further names under which a record may bring overrides for it."""
     fixed: ClassVar[tuple[str, ...]] = ()
@@ -64,6 +62,8 @@ class Metric:
     """The names of its scores where it has several; they are called ``name.column``, an empty one ``name``."""
     lower_is_better: ClassVar[tuple[str, ...]] = ()
     """Columns whose best value is 0: ``on_empty`` ``one`` is 0 there, and a threshold says nothing of them."""
+    exclusive: ClassVar[bool] = False
+    """Whether a record falls into one of its columns: a 0 in the others is then neither good nor bad."""
     wants: ClassVar[tuple[str, ...]] = ()
     """Fields without which a suite leaves it out, though asked for by name it can do without."""
     instead: ClassVar[tuple[str, ...]] = ()
@@ -97,6 +97,8 @@ class Metric:
     """Whether its units can be labelled on a page, which shows one text or the passages to rate them by."""
     limits: ClassVar[tuple[str, ...]] = ()
     """Parameters by which units are left out."""
+    main_columns: ClassVar[tuple[str, ...]] = ()
+    """The columns that the table of a run has whose metrics nobody named; empty for all."""
     table: ClassVar[ScoreTable | None] = None
     """The layout of its columns."""
     bands: ClassVar[tuple[Band, ...]] = ()

@@ -1,4 +1,4 @@
-"""Reference match: how far the response has the words of the reference, by BLEU, chrF and ROUGE. It asks no judge."""
+"""Reference match: the words that response and reference share, by BLEU, chrF, ROUGE and METEOR; no judge is asked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from ragstone.metrics.base import Flow, Metric
 from ragstone.metrics.words import MATCHES_REFERENCE, SUPPORTED, MetricWords
 from ragstone.questions import Task
-from ragstone.stats.overlap import bleu, chrf, rouge_l, rouge_n
+from ragstone.stats.overlap import bleu, chrf, meteor, rouge_l, rouge_n
 from ragstone.types import Record, Score
 
 MEASURES: Final[Mapping[str, Callable[[str, str], float | None]]] = MappingProxyType({
@@ -19,6 +19,7 @@ MEASURES: Final[Mapping[str, Callable[[str, str], float | None]]] = MappingProxy
     "rouge1": lambda response, reference: rouge_n(response, reference, 1),
     "rouge2": lambda response, reference: rouge_n(response, reference, 2),
     "rougeL": rouge_l,
+    "meteor": meteor,
 })  # fmt: skip
 
 
@@ -33,15 +34,17 @@ class RefMatch(Metric):
     suites: ClassVar[tuple[str, ...]] = ("reference",)
     calls: ClassVar[int] = 0
     columns: ClassVar[tuple[str, ...]] = tuple(MEASURES)
-    source: ClassVar[str] = "chrF: Popović 2015; BLEU: Papineni et al. 2002; ROUGE: Lin 2004"
+    source: ClassVar[str] = (
+        "chrF: Popović 2015; BLEU: Papineni et al. 2002; ROUGE: Lin 2004; METEOR: Banerjee and Lavie 2005"
+    )
     group: ClassVar[str] = MATCHES_REFERENCE
     synonyms: ClassVar[Mapping[str, str]] = {
-        **{name: f"in its column refmatch.{name}" for name in ("bleu", "chrf", "rouge1", "rouge2")},
+        **{name: f"in its column refmatch.{name}" for name in ("bleu", "chrf", "rouge1", "rouge2", "meteor")},
         **dict.fromkeys(("rouge", "rouge_score", "rougel", "rouge_l"), "in its column refmatch.rougeL"),
         **dict.fromkeys(("bleu_score", "chrf_score", "string_similarity"), ""),
-        "meteor": "METEOR itself is not measured",
     }
     heading: ClassVar[str] = "reference match"
+    main_columns: ClassVar[tuple[str, ...]] = ("chrf", "rougeL")
     rank: ClassVar[int] = 130
     words: ClassVar[MetricWords] = MetricWords(
         SUPPORTED,
@@ -51,6 +54,7 @@ class RefMatch(Metric):
             "rouge1": "ROUGE-1: words shared with the reference",
             "rouge2": "ROUGE-2: pairs of words shared with the reference",
             "rougeL": "ROUGE-L: words in the order of the reference",
+            "meteor": "METEOR without synonyms: words and stems shared with the reference, in runs",
         },
     )
 

@@ -70,7 +70,6 @@ class TraceMetric(Metric):
     suites: ClassVar[tuple[str, ...]] = ("trace",)
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     calls: ClassVar[int] = 1
-    in_auto: ClassVar[bool] = False
     source: ClassVar[str] = "RAGBench, arXiv 2407.11005"
     synonyms: ClassVar[Mapping[str, str]] = {
         "context_utilization": "in its column trace.utilization",
@@ -111,6 +110,7 @@ class TraceMetric(Metric):
             )
         },
     )
+    main_columns: ClassVar[tuple[str, ...]] = ("adherence",)
     ranked_by: ClassVar[Mapping[str, str]] = {"adherence": "adherence_share"}
     table: ClassVar[ScoreTable] = ScoreTable(
         {

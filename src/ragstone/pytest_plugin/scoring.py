@@ -20,7 +20,7 @@ import pytest
 
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run, unit_text
-from ragstone.analysis.verdicts import with_verdicts
+from ragstone.analysis.verdicts import lowers, with_verdicts
 from ragstone.api import RunOptions, evaluate
 from ragstone.errors import InputError, JudgeError, RagstoneError
 from ragstone.judges.base import Judge
@@ -29,7 +29,7 @@ from ragstone.pytest_plugin.summary import note_of
 from ragstone.records import ALIASES
 from ragstone.render.facts import handle, shortfall
 from ragstone.render.text import flat, shorten
-from ragstone.render.wording import kind_of, place, why, word
+from ragstone.render.wording import ORDER, kind_of, place, why, word
 
 __tracebackhide__ = methodcaller("errisinstance", (AssertionError, RagstoneError))
 """Hides this code from tracebacks of errors that it raises on purpose."""
@@ -118,9 +118,9 @@ class Scorer:
         """Check a response against thresholds: those given here, and those of the test's mark for other scores.
 
         ``response`` is a text, or the ``Result`` of one that is scored already. ``at_least`` maps scores to thresholds
-        from 0 to 1; a score without a dot in its name may be a keyword. ``metrics`` are scored besides those with a
-        threshold. Further keywords are those of ``score``. AssertionError names what is not supported; JudgeError if
-        what is unjudged decides.
+        from 0 to 1, largest values for a score that is best at 0; a score without a dot in its name may be a keyword.
+        ``metrics`` are scored besides those with a threshold. Further keywords are those of ``score``. AssertionError
+        names what is not supported; JudgeError if what is unjudged decides.
         """
         fields = {name: more.pop(name) for name in FIELDS if name in more}
         own, options = thresholds_and_options({**(at_least or {}), **more}, "assert_scores")
@@ -176,11 +176,6 @@ def thresholds_and_options(given: Mapping[str, Any], where: str) -> tuple[dict[s
             options[name] = value
         elif not _metric_of(name):
             raise InputError(f"{where}: {_unknown(name)}")
-        elif best_at_zero(name):
-            raise InputError(
-                f"{where}: {name} is best at 0 and thresholds are least values; compare the value of "
-                f"ragstone.score(...).score('{name}'), or use ragstone check --max {name}=X"
-            )
         elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise InputError(f"{where}: {name} = {value!r}; a threshold is a number from 0 to 1")
         else:
@@ -236,19 +231,20 @@ QUOTES: Final = 2
 LONG: Final = 240
 """Characters at most of a text."""
 
-_SHOWN: Final = ("no", "partly", "unjudged")
-
 
 @dataclass(frozen=True, slots=True)
 class ThresholdResult:
-    """Whether a score, given with its verdicts, reaches a threshold; ``unknown`` if what is unjudged decides."""
+    """Whether a score, given with its verdicts, meets a threshold; ``unknown`` if what is unjudged decides.
+
+    ``limit`` is the least value, of a score that is best at 0 the largest.
+    """
 
     score: Mapping[str, Any]
-    least: float
+    limit: float
     outcome: Literal["yes", "no", "unknown"]
 
 
-def check_threshold(result: Result, metric: str, least: float) -> ThresholdResult:
+def check_threshold(result: Result, metric: str, limit: float) -> ThresholdResult:
     """Check a score; what is unjudged counts neither for the response nor against it.
 
     InputError if the metric is switched off, or lacks a field.
@@ -259,12 +255,14 @@ def check_threshold(result: Result, metric: str, least: float) -> ThresholdResul
         raise error.with_traceback(None) from None
     if score["status"] in ("disabled", "missing_field"):
         raise InputError(f"{metric}: {score['status']}: {score['reason']}")
-    least = round(least, 9)  # as values are
+    limit = round(limit, 9)  # as values are
     if score["status"] == "judge_failed":
-        return ThresholdResult(score, least, "unknown")
-    if score["value"] is None or (score["high"] or 0.0) < least:
-        return ThresholdResult(score, least, "no")
-    return ThresholdResult(score, least, "yes" if (score["low"] or 0.0) >= least else "unknown")
+        return ThresholdResult(score, limit, "unknown")
+    if score["value"] is None:
+        return ThresholdResult(score, limit, "no")
+    low, high = score["low"] or 0.0, score["high"] or 0.0
+    met, missed = (high <= limit, low > limit) if best_at_zero(metric) else (low >= limit, high < limit)
+    return ThresholdResult(score, limit, "yes" if met else "no" if missed else "unknown")
 
 
 def explain(result: Result, found: Sequence[ThresholdResult], options: Sequence[str] | None) -> str:
@@ -286,22 +284,22 @@ def _head(one: ThresholdResult, result: Result) -> str:
     if score["status"] == "judge_failed":
         return f"{name} could not be judged: {because}"
     if score["value"] is None:
-        return f"{name} has no value to compare with {one.least:g} ({score['status']}): {because}"
+        return f"{name} has no value to compare with {one.limit:g} ({score['status']}): {because}"
+    reaches, beyond, best = ("exceeds", "above", "low") if best_at_zero(name) else ("reaches", "below", "high")
     if one.outcome == "unknown":
-        low, high, least = _apart(score["low"], score["high"], one.least)
-        return f"{name} is between {low} and {high}, which does not show whether it reaches {least}: {because}"
-    value, least = _apart(score["value"], one.least)
+        low, high, limit = _apart(score["low"], score["high"], one.limit)
+        return f"{name} is between {low} and {high}, which does not show whether it {reaches} {limit}: {because}"
+    value, limit = _apart(score["value"], one.limit)
     tally = shortfall(result, score)
-    best = f"; even if all unjudged units were good: {_apart(score['high'], one.least)[0]}" if score["unjudged"] else ""
-    return f"{name} is {value}, below {least}{': ' if tally else ''}{tally}{best}"
+    more = f"; even if all unjudged units were good: {_apart(score[best], one.limit)[0]}" if score["unjudged"] else ""
+    return f"{name} is {value}, {beyond} {limit}{': ' if tally else ''}{tally}{more}"
 
 
 def _named(result: Result, score: Mapping[str, Any]) -> Iterator[str]:
     """The units that are wrong or unjudged, worst first, each with its reason and evidence."""
     units = {unit["id"]: unit for unit in result["units"]}
-    verdicts = sorted(
-        (verdict for verdict in score["verdicts"] if kind_of(verdict) in _SHOWN), key=lambda v: _SHOWN.index(kind_of(v))
-    )
+    shown = (v for v in score["verdicts"] if kind_of(v) == "unjudged" or lowers(score["metric"], v))
+    verdicts = sorted(shown, key=lambda verdict: ORDER.index(kind_of(verdict)))
     for verdict in verdicts[:MOST]:
         yield f"  {word(score['metric'], verdict)}: {_short(unit_text(result, units[verdict['unit']]))}"
         if told := _short(why(verdict)):

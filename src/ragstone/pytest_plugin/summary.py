@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ragstone.analysis.run import Run
+from ragstone.analysis.run import Run, main_scores
 from ragstone.render.facts import calls_said, cost_said, judges_of
 from ragstone.render.text import between, flat, percent, plural
 from ragstone.stats.means import mean
@@ -20,13 +20,16 @@ OUTCOMES: Final[Mapping[str, str]] = {"yes": "met", "no": "missed", "unknown": "
 
 def note_of(run: Run) -> dict[str, Any]:
     """The note of a run of one response."""
-    bill = {name: value for name, value in run.summary()["bill"].items() if name != "by_step"}
+    summary = run.summary()
+    shown = main_scores(run.spec, summary["metrics"])
+    bill = {name: value for name, value in summary["bill"].items() if name != "by_step"}
     scores = [
         {
             "metric": row["metric"], "signature": row["signature"], "value": row["value"], "status": row["status"],
             "low": row["low"], "high": row["high"],
         }
         for row in run.score_rows()
+        if row["metric"] in shown
     ]  # fmt: skip
     return {"scores": scores, "judges": judges_of(run.spec), "bill": bill}
 

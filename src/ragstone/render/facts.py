@@ -15,7 +15,7 @@ from typing import Any, Final
 from ragstone import metrics
 from ragstone.analysis.cascades import partial, silent
 from ragstone.analysis.run import Run, part_said, unit_text
-from ragstone.analysis.verdicts import with_verdicts
+from ragstone.analysis.verdicts import lowers, with_verdicts
 from ragstone.metrics.words import Sentence
 from ragstone.render.agreement import JudgeAgreement, agreements
 from ragstone.render.text import NBSP, between, dollars, duration, flat, number, percent, plural, tokens
@@ -245,12 +245,13 @@ def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
     counted = sum(kind_of(v) != "trivial" for v in score["verdicts"])
     sentence = sentence_of(name, score["signature"])
     unit = sentence.unit if sentence and sentence.unit else metrics.of_score(name).unit
-    lacking = labels_of(name, wanting)["no" if all(verdict["value"] <= 0 for verdict in wanting) else "below"]
+    words, kind = labels_of(name, wanting), "no" if all(verdict["value"] <= 0 for verdict in wanting) else "below"
+    lacking = words.get(metrics.column_of(name), words["no"]) if metrics.best_at_zero(name) else words[kind]
     return f"{len(wanting)} of {plural(counted, level if unit == 'response' else unit)} {lacking}".replace(NBSP, " ")
 
 
 def _wanting(score: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [v for v in score["verdicts"] if v["value"] is not None and v["value"] < 1]
+    return [verdict for verdict in score["verdicts"] if lowers(score["metric"], verdict)]
 
 
 def _badness(verdict: Mapping[str, Any], unit: Mapping[str, Any]) -> tuple[float, bool, float]:

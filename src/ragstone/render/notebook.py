@@ -13,7 +13,7 @@ from typing import Any, Final
 from markupsafe import Markup  # comes with jinja2, whose autoescaping it is
 
 from ragstone.analysis.result import Result
-from ragstone.analysis.run import Run, unit_text
+from ragstone.analysis.run import Run, main_scores, unit_text
 from ragstone.metrics import of_score
 from ragstone.questions import EARLIER, history_of
 from ragstone.render.excerpt import evidence_in, pieces
@@ -51,7 +51,10 @@ def run_page(run: Run) -> str:
     dot = " \u00b7 "
     state = run.status if run.status != "done" else ""
     facts = dot.join(filter(None, [f"run {run.id}", plural(summary["records"], "record"), told.part, state]))
-    parts = [_title(run.name, facts), _metrics(summary["metrics"])]
+    parts = [
+        _title(run.name, facts),
+        _metrics({name: summary["metrics"][name] for name in main_scores(run.spec, summary["metrics"])}),
+    ]
     causes = [
         (
             _right(f"{one.count:,}"),

@@ -146,6 +146,7 @@ def measures(names: Iterable[str]) -> dict[str, dict[str, Any]]:
             "best_at_zero": [metric.score_name(column) for column in metric.lower_is_better],
             "shown": [*metric.score_names()[: 1 if metric.table else None]] if metric.columns else [name],
             "open": metric.open_columns,
+            "exclusive": metric.exclusive,
             "labels": {_EMBEDDED: dict((metric.found_words or metric.words).labels), "": dict(metric.words.labels)},
         }
     return found

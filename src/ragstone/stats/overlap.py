@@ -1,8 +1,9 @@
-"""Overlap of two texts in words and characters: BLEU, chrF and ROUGE of one response against one reference.
+"""Overlap of two texts in words and characters: BLEU, chrF, ROUGE and METEOR of a response against a reference.
 
 BLEU and chrF are those of sacrebleu's ``sentence_bleu`` and ``sentence_chrf`` with its defaults, ROUGE is that of the
-package rouge-score, each divided by 100 where it is a percentage. Words of other scripts than Latin are words here too,
-and where a script has no blanks between words (Chinese, Japanese, Thai, ...) each character is one.
+package rouge-score, METEOR that of nltk without synonyms, each divided by 100 where it is a percentage. Words of other
+scripts than Latin are words here too, and where a script has no blanks between words (Chinese, Japanese, Thai, ...)
+each character is one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from functools import lru_cache
+from typing import Any, Final
 
 _SOLID: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30fa\u3400-\u4dbf\u4e00-\u9fff"
 _SOLID_CHARACTER: Final = re.compile(f"([{_SOLID}\u3000-\u303f\uff00-\uffef])")
@@ -81,6 +83,37 @@ def rouge_l(response: str, reference: str) -> float | None:
     """F1 of the longest common subsequence of words; None where neither text has a word. Lin 2004."""
     mine, theirs = words(response), words(reference)
     return _shared(_common(mine, theirs), len(mine), len(theirs))
+
+
+def meteor(response: str, reference: str) -> float | None:
+    """METEOR of equal words, then of equal stems; None where neither text has a word. Banerjee and Lavie 2005.
+
+    Stems are those of English (Porter); there are no synonyms. Of equal words the last ones are matched first.
+    """
+    mine, theirs = words(response), words(reference)
+    if not mine and not theirs:
+        return None
+    matched: dict[int, int] = {}
+    for form in (str, _porter().stemWord):
+        taken, left = {*matched.values()}, dict[str, list[int]]()
+        for place, word in enumerate(theirs):
+            if place not in taken:
+                left.setdefault(form(word), []).append(place)
+        for place in reversed(range(len(mine))):
+            if place not in matched and (places := left.get(form(mine[place]))):
+                matched[place] = places.pop()
+    if not matched:
+        return 0.0
+    chunks = sum(matched.get(place - 1) != other - 1 for place, other in matched.items())
+    precision, recall = len(matched) / len(mine), len(matched) / len(theirs)
+    return _f(precision, recall, 3) * (1 - 0.5 * (chunks / len(matched)) ** 3)
+
+
+@lru_cache(maxsize=1)
+def _porter() -> Any:
+    from snowballstemmer import stemmer  # noqa: PLC0415 - 30 ms that not every run needs
+
+    return stemmer("porter")
 
 
 def _shared(matches: int, own: int, other: int) -> float | None:

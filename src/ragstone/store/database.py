@@ -177,6 +177,10 @@ class Store:
         row = self._row("SELECT reply FROM calls WHERE key = ? AND at >= ?", (key, since))
         return None if row is None else self._unpacked(row[0])
 
+    def has_before(self, key: bytes, moment: float) -> bool:
+        """Return whether a call was stored before a moment (seconds, UTC)."""
+        return self._row("SELECT 1 FROM calls WHERE key = ? AND at < ?", (key, moment)) is not None
+
     def call(self, key: bytes) -> CallRow | None:
         """Return a stored call, or None."""
         row = self._row(f"{_SELECT_CALL} WHERE key = ?", (key,))

@@ -249,7 +249,7 @@ class _Drawing:
             facts.append(score["outcome"].lower())
         detail = score["detail"]
         if "accepted" in detail:
-            facts.append(f"{detail['accepted']} of {len(detail['claims'])} claims accepted")
+            facts.append(f"{detail['accepted']} of {plural(len(detail['claims']), 'claim')} accepted")
         facts += [
             f"{detail[name]} {words}"
             for name, words in (

@@ -101,7 +101,10 @@ def metric_list(look: Look) -> Page:
         for group, members in catalogue.groups().items()
     ]
     suites = {name: ", ".join(members) for name, members in catalogue.suites().items()}
-    suites = {"auto": "every metric that has its fields in the records and needs few calls", **suites}
+    suites = {
+        "auto": "every metric that has its fields in the records and makes at most 2 calls a record of ordinary length",
+        **suites,
+    }
     return page(
         *blocks,
         section("Suites", indented(facts(suites.items(), max(map(len, suites))))),

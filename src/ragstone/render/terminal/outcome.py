@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ragstone.analysis.run import Run
+from ragstone.analysis.run import Run, main_scores
 from ragstone.analysis.run_files import ABOUT, PARTIAL, REPORT, RESULTS, ZSTD
 from ragstone.records.object_stores import is_address
 from ragstone.render.facts import (
@@ -69,11 +69,12 @@ def outcome(run: Run, look: Look, place: Place | None = None) -> Page:
     """The whole result of a run."""
     told = RunFacts.of(run)
     place = place or Place()
+    metrics = told.summary["metrics"]
     return page(
         title_line(told, look),
         prose(told.said, look),
-        *_tables(told.summary["metrics"], look),
-        repeats_block(told.summary["metrics"], look),
+        *_tables({name: metrics[name] for name in main_scores(run.spec, metrics)}, look),
+        repeats_block(metrics, look),
         methods_block(told.summary["methods"], look) if comparable(told.summary) else None,
         missing_block(told, look),
         _worst(told, look),
@@ -95,15 +96,15 @@ def title_line(told: RunFacts, look: Look) -> Text:
 
 
 def _tables(entries: Mapping[str, Mapping[str, Any]], look: Look) -> list[RenderableType]:
-    """The table of all metrics; one of several columns has a table of its own, unless it has no value at all."""
+    """The table of all metrics; one whose columns are all listed has a table of its own, unless it has no value."""
     plain: dict[str, Mapping[str, Any]] = {}
     tables: list[RenderableType] = []
     for name, entry in entries.items():
         metric = columns_of(name)
-        if metric is None:
+        found = {other: entries[other] for other in entries if metric and columns_of(other) is metric}
+        if metric is None or len(found) < len(metric.columns):
             plain[name] = entry
         elif name == metric.score_names()[0]:
-            found = {other: entries[other] for other in entries if columns_of(other) is metric}
             if all(one["mean"] is None for one in found.values()):
                 plain[metric.name] = entry
             else:

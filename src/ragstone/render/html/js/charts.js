@@ -76,8 +76,12 @@ function thinBar(value) {
   return el('span', { class: 'bar', 'aria-hidden': 'true' }, el('span', { css: { width: `${value * 100}%` } }));
 }
 
-/** The colour of a value: one for the lower half and one for the upper, the stronger the further from the middle. @param {number} value @param {string} score */
+/**
+ * The colour of a value: one for the lower half and one for the upper, the stronger the further from the middle; none for
+ * a column that a record does not fall into. @param {number} value @param {string} score
+ */
 function tone(value, score) {
   const wrong = bestAtZero(score) ? value > 0.5 : value < 0.5;
-  return { '--tone': `var(--${wrong ? 'wrong' : 'good'})`, '--share': String(Math.abs(2 * value - 1)) };
+  const share = measureOf(score).exclusive && !value ? 0 : Math.abs(2 * value - 1);
+  return { '--tone': `var(--${wrong ? 'wrong' : 'good'})`, '--share': String(share) };
 }
