@@ -21,9 +21,9 @@ def test_the_examples_of_the_guide_run() -> None:
         exec(compile(block, f"{GUIDE.name} block {number}", "exec"), names)
 
 
-def test_the_guide_names_every_knob() -> None:
-    """No keyword of the server is missing from the guide."""
-    text = GUIDE.read_text(encoding="utf-8")
+def test_the_reference_names_every_knob() -> None:
+    """No keyword of the server is missing from the reference, which is the docstring of Behaviour."""
+    text = (GUIDE.parent / "reference" / "testing.md").read_text(encoding="utf-8")
     assert [name for name in Knobs.__annotations__ if f"`{name}`" not in text and f"{name}=" not in text] == []
 
 

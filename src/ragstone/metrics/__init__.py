@@ -7,9 +7,11 @@ A metric of another package is a class with ``Metric`` as its base, named by an 
 from __future__ import annotations
 
 import difflib
+import inspect
 import pkgutil
 import re
 import sys
+from dataclasses import fields
 from functools import lru_cache
 from importlib import import_module
 from types import MappingProxyType
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 GROUP: Final = "ragstone.metrics"
 """The entry-point group in which another package offers metrics."""
+PARAMETER: Final = re.compile(r"``(\w+)``: (.*?)\.(?:\s+|$)", re.DOTALL)
+"""A parameter and its meaning in a docstring."""
 _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NAMED: Final[dict[str, type[Metric]]] = {}
 """The metrics that were named as ``MODULE:CLASS``, by their own names."""
@@ -142,6 +146,16 @@ def groups() -> dict[str, list[type[Metric]]]:
     for metric in sorted(catalogue().values(), key=lambda metric: metric.rank):
         found.setdefault(metric.group, []).append(metric)
     return {group: members for group, members in found.items() if members}
+
+
+def explained(metric: type[Metric]) -> dict[str, str]:
+    """The meaning of each parameter, from the docstrings of its class and its bases; empty where they do not say."""
+    docs = [inspect.cleandoc(base.__doc__ or "") for base in reversed(metric.__mro__)]
+    said = {name: " ".join(meaning.split()) for doc in docs for name, meaning in PARAMETER.findall(doc)}
+    return {
+        one.name: "; ".join(filter(None, [said.get(one.name, ""), one.name in metric.fixed and "for a whole run only"]))
+        for one in fields(metric)
+    }
 
 
 def elsewhere(metric: type[Metric]) -> dict[str, list[str]]:
