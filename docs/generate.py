@@ -252,10 +252,7 @@ def metrics_page() -> str:
             lines += [f"A record may also call it {_coded(metric.blocks)}.", ""]
         lines += ["| parameter | default | meaning |", "|---|---|---|"]
         said = metrics.explained(metric)
-        lines += [
-            f"| `{field.name}` | {_default(field)} | {said[field.name].replace('``', '`')} |"
-            for field in fields(metric)
-        ]
+        lines += [f"| `{field.name}` | {_default(field)} | {said[field.name]} |" for field in fields(metric)]
     return _page(lines)
 
 

@@ -149,9 +149,11 @@ def groups() -> dict[str, list[type[Metric]]]:
 
 
 def explained(metric: type[Metric]) -> dict[str, str]:
-    """The meaning of each parameter, from the docstrings of its class and its bases; empty where they do not say."""
+    """The meaning of each parameter, in Markdown, from the docstrings of its class and its bases; else empty."""
     docs = [inspect.cleandoc(base.__doc__ or "") for base in reversed(metric.__mro__)]
-    said = {name: " ".join(meaning.split()) for doc in docs for name, meaning in PARAMETER.findall(doc)}
+    said = {
+        name: " ".join(meaning.replace("``", "`").split()) for doc in docs for name, meaning in PARAMETER.findall(doc)
+    }
     return {
         one.name: "; ".join(filter(None, [said.get(one.name, ""), one.name in metric.fixed and "for a whole run only"]))
         for one in fields(metric)

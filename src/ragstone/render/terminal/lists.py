@@ -133,7 +133,7 @@ def metric_page(metric: type[Metric], look: Look) -> Page:
     }
     explained = catalogue.explained(metric)
     parameters = [
-        (one.name, written(one.default), Text(explained[one.name].replace("``", ""), style="quiet"))
+        (one.name, written(one.default), Text(explained[one.name].replace("`", ""), style="quiet"))
         for one in fields(metric)
     ]
     return page(
