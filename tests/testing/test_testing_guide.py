@@ -6,14 +6,17 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ragstone import testing
 from ragstone.testing import Knobs
 
 GUIDE = Path(__file__).parents[2] / "docs" / "testing.md"
 
 
-def test_the_examples_of_the_guide_run() -> None:
+def test_the_examples_of_the_guide_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every block of Python in the guide runs, one after the other, as a reader would."""
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert len(blocks) > 5
     names: dict[str, Any] = {"__name__": "guide"}
