@@ -426,13 +426,16 @@ def results_page() -> str:
         "# Result files", "",
         "[Read the results](../tasks/read-the-results.md) explains what the values mean. The classes are in",
         "`ragstone.result_types`, for type checkers; in the files they are JSON objects, and None is `null`.", "",
-        *(_docstring(result_types, "", {})),
         "`results.jsonl` has one [ResultDict](#resultdict) per line, `summary.json` is a [SummaryDict](#summarydict).",
+        *(inspect.getdoc(result_types) or "").partition("\n\n")[2].splitlines(),
     ]  # fmt: skip
-    for name, kind in vars(result_types).items():
-        if typing.is_typeddict(kind) and name != "MoreInputDict":
+    first = ("ResultDict", "ScoreDict", "VerdictDict", "QuoteDict", "SummaryDict", "MetricDict")
+    kinds = {name: kind for name, kind in vars(result_types).items() if typing.is_typeddict(kind)}
+    for name in (*first, *(name for name in kinds if name not in first)):
+        kind = kinds[name]
+        if not name.endswith("InputDict"):
             doc = inspect.getdoc(kind) or ""
-            said = {key: " ".join(text.split()) for key, text in _explained(doc)}
+            said = {key: " ".join(text.split()) for one in _with_bases(kind) for key, text in _explained(one)}
             about = metrics.PARAMETER.sub("", _JOINED.sub(r"``\1``:", doc))
             lines += ["", f"## {name}", "", *" ".join(about.replace("``", "`").split()).splitlines(), ""]
             lines += ["| key | value | |", "|---|---|---|"]
@@ -447,6 +450,14 @@ def results_page() -> str:
 
 
 _JOINED: Final = re.compile(r"``(\w+)``(?:, ``\w+``)+:")
+
+
+def _with_bases(kind: Any) -> Iterator[str]:
+    """The docstrings of a TypedDict and of those that it extends."""
+    yield inspect.getdoc(kind) or ""
+    for base in getattr(kind, "__orig_bases__", ()):
+        if typing.is_typeddict(base):
+            yield from _with_bases(base)
 
 
 def _explained(doc: str) -> Iterator[tuple[str, str]]:
