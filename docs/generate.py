@@ -435,7 +435,9 @@ def results_page() -> str:
         kind = kinds[name]
         if not name.endswith("InputDict"):
             doc = inspect.getdoc(kind) or ""
-            said = {key: " ".join(text.split()) for one in _with_bases(kind) for key, text in _explained(one)}
+            parts = [one for one in kinds.values() if one.__annotations__.items() < kind.__annotations__.items()]
+            docs = [*(inspect.getdoc(one) or "" for one in parts), doc]  # parts: also those that it extends
+            said = {key: " ".join(text.split()) for one in docs for key, text in _explained(one)}
             about = metrics.PARAMETER.sub("", _JOINED.sub(r"``\1``:", doc))
             lines += ["", f"## {name}", "", *" ".join(about.replace("``", "`").split()).splitlines(), ""]
             lines += ["| key | value | |", "|---|---|---|"]
@@ -452,17 +454,9 @@ def results_page() -> str:
 _JOINED: Final = re.compile(r"``(\w+)``(?:, ``\w+``)+:")
 
 
-def _with_bases(kind: Any) -> Iterator[str]:
-    """The docstrings of a TypedDict and of those that it extends."""
-    yield inspect.getdoc(kind) or ""
-    for base in getattr(kind, "__orig_bases__", ()):
-        if typing.is_typeddict(base):
-            yield from _with_bases(base)
-
-
 def _explained(doc: str) -> Iterator[tuple[str, str]]:
     """The keys that a docstring explains, also several at once, with their meanings."""
-    for names, text in re.findall(r"((?:``\w+``, )*``\w+``): (.*?)\.(?:\s+|$)", doc, re.DOTALL):
+    for names, text in re.findall(r"((?:``\w+``, )*``\w+``):\s+(.*?)\.(?:\s+|$)", doc, re.DOTALL):
         yield from ((name, text) for name in re.findall(r"\w+", names))
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 GROUP: Final = "ragstone.metrics"
 """The entry-point group in which another package offers metrics."""
-PARAMETER: Final = re.compile(r"``(\w+)``: (.*?)\.(?:\s+|$)", re.DOTALL)
+PARAMETER: Final = re.compile(r"``(\w+)``:\s+(.*?)\.(?:\s+|$)", re.DOTALL)
 """A parameter and its meaning in a docstring."""
 _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NAMED: Final[dict[str, type[Metric]]] = {}
