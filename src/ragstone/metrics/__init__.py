@@ -7,7 +7,6 @@ A metric of another package is a class with ``Metric`` as its base, named by an 
 from __future__ import annotations
 
 import difflib
-import inspect
 import pkgutil
 import re
 import sys
@@ -150,12 +149,12 @@ def groups() -> dict[str, list[type[Metric]]]:
 
 def explained(metric: type[Metric]) -> dict[str, str]:
     """The meaning of each parameter, in Markdown, from the docstrings of its class and its bases; else empty."""
-    docs = [inspect.cleandoc(base.__doc__ or "") for base in reversed(metric.__mro__)]
-    said = {
-        name: " ".join(meaning.replace("``", "`").split()) for doc in docs for name, meaning in PARAMETER.findall(doc)
-    }
+    said: dict[str, str] = {}
+    for base in reversed(metric.__mro__):
+        said.update(PARAMETER.findall(base.__doc__ or ""))
+    whole = dict.fromkeys(metric.fixed, "; for a whole run only")
     return {
-        one.name: "; ".join(filter(None, [said.get(one.name, ""), one.name in metric.fixed and "for a whole run only"]))
+        one.name: " ".join(said.get(one.name, "").replace("``", "`").split()) + whole.get(one.name, "")
         for one in fields(metric)
     }
 
