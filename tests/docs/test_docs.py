@@ -168,7 +168,9 @@ def test_every_metric_has_a_page() -> None:
 def test_every_parameter_has_a_meaning() -> None:
     """In the docstring of its metric, which the reference and `ragstone metrics NAME` take it from."""
     known = {name: explained(metric) for name, metric in catalogue().items()}
-    assert [f"{name}.{one}" for name, meanings in known.items() for one, said in meanings.items() if not said] == []
+    assert [
+        f"{name}.{one}" for name, meanings in known.items() for one, said in meanings.items() if said[:1] in ("", ";")
+    ] == []
     assert explained(catalogue()["trace"])["normaliser"] == ("number of relevant sentences that makes `relevance` 1")
 
 
