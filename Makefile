@@ -71,7 +71,7 @@ $(VENV)/.docs: $(VENV)/.dev locks/docs.txt
 
 docs: $(VENV)/.docs
 	@$(BIN)/sphinx-build -q -W --keep-going -d .sphinx_cache docs out/docs
-	@cat README.md docs/*.md docs/tasks/*.md docs/metrics/*.md $(wildcard docs/tools/*.md) | wc -w | xargs echo "out/docs/index.html, words besides the reference and decisions:"
+	@cat docs/*.md docs/tasks/*.md docs/metrics/*.md docs/tools/*.md | wc -w | xargs echo "out/docs/index.html, words besides the reference and decisions:"
 
 benchmark: $(VENV)/.core
 	@$(BIN)/python benchmarks/engine.py

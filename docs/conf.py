@@ -16,6 +16,7 @@ html_theme = "furo"
 html_title = f"Ragstone {release}"
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 myst_heading_anchors = 4
 suppress_warnings = ["misc.highlighting_failure"]
 

@@ -21,14 +21,16 @@ from pydantic.fields import FieldInfo
 from typer.main import get_command
 
 import ragstone
-from ragstone import metrics
+from ragstone import metrics, result_types
 from ragstone.cli import app
 from ragstone.judges.spec import PRESETS
-from ragstone.metrics.base import Metric
 from ragstone.options import RunOptions, options_of
+from ragstone.parsing.label_words import ALONE, SYNONYMS
+from ragstone.prompts.catalogue import PURPOSES
 from ragstone.questions import TASKS
 from ragstone.records import ALIASES, EXPORTS, READERS
 from ragstone.settings import file_table, table_in
+from ragstone.testing.behaviour import Behaviour
 
 FOLDER: Final = Path(__file__).parent / "reference"
 NOTICE: Final = "<!-- Written by docs/generate.py. Change the code, then run it again. -->"
@@ -87,6 +89,104 @@ MEANINGS: Final[Mapping[str, str]] = {
     },
 }  # fmt: skip
 """What each setting means; of an option of a run, the option says it."""
+
+
+RUN_FILE: Final[Mapping[str, str]] = {
+    "run, name, status, input": "number, name, status and input of the run",
+    "metrics, chosen, left_out, parameters": "metrics requested, run, and left out with the reason; changed parameters",
+    "judges, default, steps": "each judge's settings (never a key), the default judge, the judges of single steps",
+    "signatures": "one for each score",
+    "nuggets, bank": "the nugget bank, with its digest",
+    "extent": "if only a part was read: `limit` and the number of `files`; or `sample`, `of` and `seed`",
+    "fields, on_error, store": "the mapping, the rule for bad records, the store",
+    "engine": "`tries`, `deadline`, `dead_after`, `ahead`, `repeat`, `cache`, `since` (start of a refresh), `limits`",
+    "only_failed, repeats": "if used: the run that results were copied from; how much the repeats differ, by metric",
+    "estimate, results": "as in the summary; the results file",
+    "ragstone, python, libraries": "versions; the libraries are those that affect numbers and bills",
+}
+"""What the keys of run.json mean."""
+
+BILL: Final[Mapping[str, str]] = {
+    "sent": "requests that went out",
+    "answered, here": "calls that were answered; those of them without a request, by judge",
+    "replayed, shared": "calls answered from the store; by a reply that another call of this run had",
+    "retried, failed": "further tries; calls that got no reply",
+    "unseen": "calls of an offline run that were not in the store",
+    "paid": "calls, tokens and dollars of the replies; `unmetered_calls` had no token counts",
+    "by_step": "the same by judge and step, with `seconds`",
+    "unusable": "the part of it that was charged for replies that could not be read",
+    "lost": "`attempts` without a whole reply, and the most `dollars` that they can have cost",
+    "retry_causes, waited_seconds": "why tries were repeated; the time waited",
+    "notes": "parameters that an endpoint rejected",
+}
+"""What the keys of a bill mean."""
+
+CASCADE: Final[Mapping[str, str]] = {
+    "judges, error": "the judges in order; the accepted error rate",
+    "bands": "the probabilities from which the first judge is confident",
+    "units, answered, unjudged": "number of units; of those answered, by judge; of those without a verdict",
+    "calls, dollars": "`made`, what the last judge `alone` would take, and `saved`",
+    "by": "how money was computed",
+}
+"""What the keys of a step of a cascade mean."""
+
+HEADER: Final[Mapping[str, str]] = {
+    "task": "the step. Required",
+    "style": "a name: small letters, digits and `_`. Required",
+    "version": "a whole number; 1 unless given",
+    "language": "a code such as `de`; English unless given",
+    "form": "`nuggetize`: `answer` or `passages`. `rubric`: `steps` for the prompt that writes steps. "
+    "`response_support`: `second` for the second wording. `support`: `three_way` for the scales `support3` and "
+    "`support_contradict`. `relevance`: `answered` for the scale of that name",
+    "batch": "the maximum number of units per call; 1 unless given",
+    "formats": "the accepted formats, its own first",
+    "gives": "`evidence`, `reasons` or both, if a `<reasoning>` block with the fields `snippet` and `rationale` comes "
+    "before the labels",
+    "source": "the source of the wording",
+}
+"""What the lines of a prompt's header mean."""
+
+VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
+    "Rating steps: `support`, `assign`, `relevance`, `importance`, `response_support`": {
+        "nonce": "the code for the lines around material",
+        "question": "the record's question, if the step needs one",
+        "passages": "pairs of number and text: the evidence; for `assign` the response",
+        "units": "pairs of number and text: the units to label",
+        "n": "number of units",
+        "level": "their kind: `sentence`, `claim`, `nugget`, `passage` or `response`",
+        "scale": "`scale.name` and `scale.labels`: `yes_no`, `scale_1_5`, `grade_0_3`, `grade_0_2`, `support3`, "
+        "`support2`, `support_contradict`, `answered`, `importance`",
+        "labels": "the allowed labels: those of the scale, and `trivial` if `skippable`",
+        "skippable": "whether a unit that states nothing may be labelled `trivial`",
+        "reasons, evidence": "whether the metric wants them",
+        "answer": "the instructions of the chosen format, for `n` labels",
+    },
+    "`rubric`, beside those": {
+        "criteria": "pairs of number and criterion, which has `text`, `labels` with their meanings, and `steps`",
+        "response, reference, history": "empty if the criteria do not see it",
+    },
+    "`rubric`, form `steps`": {
+        "criterion": "the criterion",
+        "fields": "the names of the fields that it sees",
+        "most": "the largest number of steps",
+    },
+    "`claims`": {
+        "sentences": "pairs of number and text",
+        "before": "the text before them",
+        "question, n, nonce": "as above",
+    },
+    "`nuggetize`": {
+        "known": "the list so far",
+        "most": "maximum length of the list",
+        "question, sentences, passages, n, nonce": "as above; `sentences` or `passages`",
+    },
+    "`trace`": {
+        "documents": "pairs of number and sentences, these as pairs of key and text",
+        "response": "pairs of key and text",
+        "question, nonce": "as above",
+    },
+}
+"""What the variables of prompts mean, by step."""
 
 
 def settings() -> Iterator[tuple[str, FieldInfo, str]]:
@@ -150,8 +250,9 @@ def metrics_page() -> str:
         lines += ["", f"## {name}", "", _sentence(metric.title), ""]
         if metric.blocks:
             lines += [f"A record may also call it {_coded(metric.blocks)}.", ""]
-        lines += ["| parameter | default | set for |", "|---|---|---|"]
-        lines += [f"| `{field.name}` | {_default(field)} | {_scope(metric, field.name)} |" for field in fields(metric)]
+        lines += ["| parameter | default | meaning |", "|---|---|---|"]
+        said = metrics.explained(metric)
+        lines += [f"| `{field.name}` | {_default(field)} | {said[field.name]} |" for field in fields(metric)]
     return _page(lines)
 
 
@@ -319,6 +420,84 @@ def _members(value: type) -> list[str]:
     return found if len(found) > 2 else []
 
 
+def results_page() -> str:
+    """Every key of the files that a run writes."""
+    lines = [
+        "# Result files", "",
+        "[Read the results](../tasks/read-the-results.md) explains what the values mean. The classes are in",
+        "`ragstone.result_types`, for type checkers; in the files they are JSON objects, and None is `null`.", "",
+        "`results.jsonl` has one [ResultDict](#resultdict) per line, `summary.json` is a [SummaryDict](#summarydict).",
+        *(inspect.getdoc(result_types) or "").partition("\n\n")[2].splitlines(),
+    ]  # fmt: skip
+    first = ("ResultDict", "ScoreDict", "VerdictDict", "QuoteDict", "SummaryDict", "MetricDict")
+    kinds = {name: kind for name, kind in vars(result_types).items() if typing.is_typeddict(kind)}
+    for name in (*first, *(name for name in kinds if name not in first)):
+        kind = kinds[name]
+        if not name.endswith("InputDict"):
+            doc = inspect.getdoc(kind) or ""
+            parts = [one for one in kinds.values() if one.__annotations__.items() < kind.__annotations__.items()]
+            docs = [*(inspect.getdoc(one) or "" for one in parts), doc]  # parts: also those that it extends
+            said = {key: " ".join(text.split()) for one in docs for key, text in _explained(one)}
+            about = metrics.PARAMETER.sub("", _JOINED.sub(r"``\1``:", doc))
+            lines += ["", f"## {name}", "", *" ".join(about.replace("``", "`").split()).splitlines(), ""]
+            lines += ["| key | value | |", "|---|---|---|"]
+            for key, value in inspect.get_annotations(kind).items():
+                always = re.sub(r"^NotRequired\[(.*)\]$", r"\1", _annotation(value))
+                maybe = "" if always == _annotation(value) else "may be absent"
+                meaning = "; ".join(filter(None, [maybe, said.get(key)]))
+                lines.append(f"| `{key}` | `{_cell(always)}` | {meaning} |")
+    for title, keys in {"The bill": BILL, "A step of a cascade": CASCADE, "run.json": RUN_FILE}.items():
+        lines += ["", f"## {title}", "", *_named(keys)]
+    return _page([line.replace("``", "`") for line in lines])
+
+
+_JOINED: Final = re.compile(r"``(\w+)``(?:, ``\w+``)+:")
+
+
+def _explained(doc: str) -> Iterator[tuple[str, str]]:
+    """The keys that a docstring explains, also several at once, with their meanings."""
+    for names, text in re.findall(r"((?:``\w+``, )*``\w+``):\s+(.*?)\.(?:\s+|$)", doc, re.DOTALL):
+        yield from ((name, text) for name in re.findall(r"\w+", names))
+
+
+def _annotation(value: Any) -> str:
+    return value.__forward_arg__ if isinstance(value, typing.ForwardRef) else str(value)
+
+
+def _named(meanings: Mapping[str, str]) -> list[str]:
+    rows = [f"| {_coded(tuple(names.split(', ')))} | {meaning} |" for names, meaning in meanings.items()]
+    return ["| | |", "|---|---|", *rows]
+
+
+def prompts_page() -> str:
+    """What prompts are made of, and the words that are read as labels."""
+    lines = [
+        "# Prompts", "",
+        "[Prompts and formats](../tasks/prompts-and-formats.md) shows how prompts are chosen and written.", "",
+        "## Styles", "", *_named(PURPOSES), "",
+        "## The header", "", *_named(HEADER), "",
+        "## Variables", "", "Only these names are defined; an unknown one is an error.",
+    ]  # fmt: skip
+    for steps, names in VARIABLES.items():
+        lines += ["", f"### {steps}", "", *_named(names)]
+    lines += ["", "## Other words for a label", "",
+              "Case, spaces, hyphens, quotation marks and bold type do not matter. With `case_sensitive = true`, only",
+              "the exact words of the scale are labels.", "",
+              "| label | anywhere | only if alone |", "|---|---|---|"]  # fmt: skip
+    for label in {**SYNONYMS, **ALONE}:
+        cells = [", ".join(word.replace("_", " ") for word in words.get(label, ())) for words in (SYNONYMS, ALONE)]
+        lines.append(f"| `{label}` | {' | '.join(cells)} |")
+    return _page(lines)
+
+
+def testing_page() -> str:
+    """Every keyword of the fake endpoint."""
+    lines = ["# The fake endpoint", "",
+             "The keywords of `FakeServer`, and of `python -m ragstone.testing` as `--rate-429 0.05`.",
+             "[Test without a model](../testing.md) shows it at work.", ""]  # fmt: skip
+    return _page([*lines, *_docstring(Behaviour, "", {})][:-1])
+
+
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "metrics.md": metrics_page,
     "judges.md": judges_page,
@@ -326,6 +505,9 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "fields.md": fields_page,
     "cli.md": cli_page,
     "python.md": python_page,
+    "results.md": results_page,
+    "prompts.md": prompts_page,
+    "testing.md": testing_page,
 }
 
 
@@ -355,10 +537,6 @@ def _setting_default(field: FieldInfo) -> str:
         return "none"
     text = written(field.default)
     return f"`{text}`" if text not in (None, '""') else "none"
-
-
-def _scope(metric: type[Metric], parameter: str) -> str:
-    return "a run" if parameter in metric.fixed else "a run, a record"
 
 
 def _type(field: FieldInfo) -> str:

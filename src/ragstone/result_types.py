@@ -21,7 +21,11 @@ class CostDict(TypedDict):
 
 
 class QuoteDict(TypedDict):
-    """Evidence; ``start`` and ``end`` are None where the text is not in the passage."""
+    """Evidence of a verdict.
+
+    ``passage``: its id. ``start``, ``end``: offsets in the passage; None where the text is in no passage.
+    ``verbatim``: true only where code found the text word for word; a near match has a start and is not verbatim.
+    """
 
     passage: str
     start: int | None
@@ -31,7 +35,14 @@ class QuoteDict(TypedDict):
 
 
 class VerdictDict(TypedDict):
-    """A judge's verdict on one unit; see ``types.Verdict``."""
+    """A judge's verdict on one unit.
+
+    ``unit``: the unit's id. ``label``: a label of the metric's scale; "trivial" for a unit that states nothing; None
+    for unjudged. ``value``: from 0 to 1; of a panel the aggregate. ``raw``: the number of the label.
+    ``probability``: that the unit deserves the best label; language models give none. ``judge``: its name; a panel's
+    members are joined by ``+``. ``reason``: one sentence, if requested. ``failure``: why it is unjudged.
+    ``members``: a panel's verdicts.
+    """
 
     unit: str
     label: str | None
@@ -46,7 +57,12 @@ class VerdictDict(TypedDict):
 
 
 class UnitDict(TypedDict):
-    """A unit; ``text`` is None for a passage and for the whole response, which the result holds already."""
+    """A unit that has a verdict.
+
+    ``text``: None for a passage and for the whole response, which the result has already. ``start``, ``end``: offsets
+    in the response. ``parent``: the sentence or passage that it is from. ``confidence``: that of the claim's writer.
+    ``part``: the part of a long response. ``importance``: only of a nugget.
+    """
 
     id: str
     level: Level
@@ -60,7 +76,11 @@ class UnitDict(TypedDict):
 
 
 class RepeatsDict(TypedDict):
-    """The values of a score that was asked several times; see ``types.Repeats``."""
+    """The values of a score that was asked several times.
+
+    ``spread``: their standard deviation (with n - 1). ``units``: units with a label every time. ``flips``: those of
+    them whose label changed. ``unmatched``: units that were missing or unjudged at least once.
+    """
 
     values: list[float | None]
     spread: float | None
@@ -70,7 +90,14 @@ class RepeatsDict(TypedDict):
 
 
 class ScoreDict(TypedDict):
-    """One metric of one record; see ``types.Score``. ``shared`` of its calls were made for an earlier score."""
+    """One metric of one record, or one column of a metric that has several.
+
+    ``asked``: number of units that need a verdict. ``unjudged``: those without one. ``low``, ``high``: the value if
+    every unjudged unit were worst, or best. ``outcome``: the value compared with the metric's threshold.
+    ``reason``: why the value is missing or partial; else the judge's reason for all units, if requested. ``detail``:
+    what only this metric has. ``verdicts_in``: for a column, the score that has the verdicts. ``shared``:
+    how many of its calls an earlier score of the record had made.
+    """
 
     metric: str
     value: float | None
@@ -91,7 +118,11 @@ class ScoreDict(TypedDict):
 
 
 class ReadingDict(TypedDict):
-    """Parsing of a reply; see ``questions.Readout``."""
+    """How a reply was read.
+
+    ``style``, ``format``: what the prompt asked for. ``reader``: the parser that read it. ``read``: units with a label,
+    of those ``asked``. ``repair``: whether it was the second try. ``problem``: what was wrong.
+    """
 
     style: str
     format: str
@@ -104,7 +135,11 @@ class ReadingDict(TypedDict):
 
 
 class CallDict(TypedDict):
-    """One call; ``key`` finds it in the store, ``metrics`` are those that use its reply."""
+    """One call.
+
+    ``key``: finds it in the store. ``metrics``: those that use its reply. ``maker``: the prompt, or the model's
+    version. ``finish``: how the reply ended.
+    """
 
     key: str
     judge: str
@@ -167,7 +202,11 @@ class MoreInputDict(TypedDict):
 
 
 class InputDict(MoreInputDict):
-    """The input that a result repeats."""
+    """The input that a result repeats.
+
+    ``id``: a repeated one ends in ``#2``. ``topic``: the id from the input. ``position``: the place in the input, from
+    1. ``where``: the file and line.
+    """
 
     id: str
     topic: str
@@ -183,6 +222,8 @@ class ResultDict(InputDict):
     """One record's result, a line of results.jsonl.
 
     A record that could not be read has only ``id``, ``position``, ``set_aside`` (the reason) and no ``scores``.
+    ``methods``: where the plain and the nuggetized triad both ran. ``units``: all units that have a verdict. ``cost``:
+    that of all calls that the record uses. ``meta``: all other fields of the input. ``notes``: warnings.
     """
 
     set_aside: NotRequired[str]
@@ -219,7 +260,12 @@ class MetricRepeatsDict(TypedDict):
 
 
 class MetricDict(TypedDict):
-    """One metric of a run: ``mean`` over ``scored`` of ``total`` records, its 95 % ``interval`` and its bounds."""
+    """One metric of a run.
+
+    ``mean``: over the ``scored`` records. ``interval``: 95 %. ``interval_method``: bootstrap, normal or none.
+    ``total``: all records, unreadable ones included. ``low``, ``high``: the mean if all unjudged units were worst, or
+    best. ``statuses``: number of records by status, unreadable ones excluded.
+    """
 
     mean: float | None
     interval: list[float] | None
@@ -308,7 +354,10 @@ class CauseDict(TypedDict):
 
 
 class QuotesDict(TypedDict):
-    """Number of quotes by judges, and of those found in the passages; ``verified`` is the share found."""
+    """Quotes by judges: ``named`` in all, ``verbatim`` or ``near`` in a passage, ``absent`` from all.
+
+    ``verified``: the share found; None if none was named.
+    """
 
     named: int
     verbatim: int
@@ -318,7 +367,15 @@ class QuotesDict(TypedDict):
 
 
 class SummaryDict(TypedDict):
-    """summary.json; a run that was killed has only what its stored scores give."""
+    """summary.json; a run that was killed has only what its stored scores give.
+
+    ``run``: its number in the store. ``status``: done, stopped (by an error) or interrupted. ``set_aside``: number of
+    unreadable records. ``cost``: of all calls that the results use, whenever they were paid; a call that several
+    metrics share counts for the first. ``bill``: the calls of this run. ``missing``: scores without a full value, by
+    reason. ``left_out``: metrics that did not run, with the reason. ``taken_over``: results copied from an earlier run.
+    ``estimate``: low, expected and high of each figure, its ``error``, and whether the bill ``held`` the range.
+    ``seconds``: duration.
+    """
 
     run: int
     status: str

@@ -9,7 +9,6 @@ import shutil
 import types
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from typing import get_args
@@ -21,9 +20,8 @@ from fake_tools import FakeLangfuse, FakeMLflow, FakePhoenix
 from ragstone.judges import spec
 from ragstone.judges.embedded import EmbeddedJudge
 from ragstone.judges.spec import STRUCTURED
-from ragstone.metrics import catalogue
+from ragstone.metrics import catalogue, explained
 from ragstone.parsing import LABEL_FORMATS, Status
-from ragstone.parsing.label_words import ALONE, SYNONYMS
 from ragstone.prompts import FORMS, parse
 from ragstone.prompts.catalogue import PURPOSES
 from ragstone.prompts.check import problems, samples
@@ -154,34 +152,30 @@ def test_no_reference_is_stale() -> None:
 
 
 def test_every_metric_has_a_page() -> None:
-    """A page for each metric and no other, which names all its parameters, its fields and its steps."""
+    """A page for each metric and no other, which names its fields, its steps and its names in other tools."""
     assert {page.stem for page in (DOCS / "metrics").glob("*.md")} == set(catalogue())
     for name, metric in catalogue().items():
         text = (DOCS / "metrics" / f"{name}.md").read_text(encoding="utf-8")
-        wanted = [parameter.name for parameter in fields(metric)] + [*metric.needs, *metric.asks]
+        wanted = [
+            *metric.needs,
+            *metric.asks,
+            *(other for said in metric.elsewhere.values() for other in said.split(", ")),
+        ]
         assert [word for word in wanted if f"`{word}`" not in text] == []
         assert [word for word in metric.source.split() if word[:4].isdigit() and word.strip(",;.") not in text] == []
 
 
-_ROW = re.compile(r"^\| ((?:`\w+`(?:, )?)+) \| (?:`([^`]*)`|none) \|", re.MULTILINE)
-
-
-def _rows(page: str) -> dict[str, str]:
-    """The parameters that the tables of a page explain, with their defaults."""
-    rows = _ROW.findall((DOCS / page).read_text(encoding="utf-8"))
-    return {name: default for names, default in rows for name in re.findall(r"\w+", names)}
-
-
-@pytest.mark.parametrize("metric", sorted(catalogue()))
-def test_the_defaults_of_a_page_are_those_of_the_metric(metric: str) -> None:
-    """Each row of a page's table of parameters, or of the table of common ones, says what the code says."""
-    rows = _rows("tasks/evaluate-your-traces.md") | _rows(f"metrics/{metric}.md")
-    defaults = {field.name: generate().written(field.default) or "" for field in fields(catalogue()[metric])}
-    assert {name: rows.get(name) for name in defaults} == defaults
+def test_every_parameter_has_a_meaning() -> None:
+    """In the docstring of its metric, which the reference and `ragstone metrics NAME` take it from."""
+    known = {name: explained(metric) for name, metric in catalogue().items()}
+    assert [
+        f"{name}.{one}" for name, meanings in known.items() for one, said in meanings.items() if said[:1] in ("", ";")
+    ] == []
+    assert explained(catalogue()["trace"])["normaliser"] == ("number of relevant sentences that makes `relevance` 1")
 
 
 def test_every_key_of_the_files_is_explained(reader: Reader) -> None:
-    """No key of results.jsonl, summary.json or run.json is missing from the page on them."""
+    """No key of results.jsonl, summary.json or run.json is missing from the reference."""
     Path("bad.jsonl").write_text('{"id": "a", "response": "It is.", "contexts": ["It is."]}\n[]\n', encoding="utf-8")
     panel = f"support=[embedded,vllm:one@{reader.server.url}]"
     asked = ["-j", "embedded", "-j", panel, "-m", "grounding", "--on-error", "skip", "-o", "out", "-q"]
@@ -204,7 +198,7 @@ def test_every_key_of_the_files_is_explained(reader: Reader) -> None:
         summary, *summary["metrics"].values(), summary["metrics"]["grounding"]["units"], summary["bill"],
         *summary["missing"], details, details["engine"],
     ]  # fmt: skip
-    text = (DOCS / "tasks" / "read-the-results.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference" / "results.md").read_text(encoding="utf-8")
     assert sorted({key for part in parts for key in part if f"`{key}`" not in text}) == []
 
 
@@ -217,26 +211,15 @@ def test_the_prompt_of_the_guide_fits() -> None:
 
 
 def test_what_prompts_are_made_of_is_explained() -> None:
-    """Every line of a header, every name that a prompt sees, every format, style, step and scale is on the page."""
-    text = (DOCS / "tasks" / "prompts-and-formats.md").read_text(encoding="utf-8")
+    """Every line of a header, every name that a prompt sees, format, style, step and scale is on a page."""
+    written = [DOCS / "tasks" / "prompts-and-formats.md", DOCS / "reference" / "prompts.md"]
+    text = "".join(page.read_text(encoding="utf-8") for page in written)
     questions = [one for task in TASKS for form in FORMS.get(task, ("",)) for one in samples(task, form)]
     names = {name for question in questions for name in variables_of(question, "json", "")}
     scales = {scale.name for of_step in SCALES.values() for scale in of_step}
     wanted = {*KEYS, *names, *LABEL_FORMATS, *PURPOSES, *TASKS, *scales, *STRUCTURED, *get_args(Status)}
     assert sorted(word for word in wanted if f"`{word}`" not in text) == []
-
-
-def test_the_words_for_a_label_are_those_that_are_read() -> None:
-    """The table of the guide has every spelling, and no other."""
-    text = (DOCS / "tasks" / "prompts-and-formats.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)` \| ([^|`]*)\| ?([^|`]*)\|$", text[text.index("### Other words") :], re.MULTILINE)
-    told = {label: ({*_words(strong)}, {*_words(weak)}) for label, strong, weak in rows}
-    known = {label: ({*SYNONYMS.get(label, ())}, {*ALONE.get(label, ())}) for label in {**SYNONYMS, **ALONE}}
-    assert told == known
-
-
-def _words(cell: str) -> list[str]:
-    return [word.strip().replace(" ", "_") for word in cell.split(",") if word.strip()]
+    assert set(generate().HEADER) == set(KEYS)
 
 
 def test_every_command_is_in_the_guide() -> None:

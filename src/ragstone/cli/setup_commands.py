@@ -87,8 +87,10 @@ def _described(metric: type[Metric]) -> dict[str, Any]:
     """A metric as plain JSON."""
     from dataclasses import fields
 
+    from ragstone.metrics import explained
     from ragstone.render.terminal.lists import about
 
+    meanings = explained(metric)
     return {
         "name": metric.name,
         "title": metric.title,
@@ -103,7 +105,7 @@ def _described(metric: type[Metric]) -> dict[str, Any]:
         "elsewhere": dict(metric.elsewhere),
         "source": metric.source,
         "parameters": {
-            parameter.name: {"default": parameter.default, "fixed": parameter.name in metric.fixed}
-            for parameter in fields(metric)
+            one.name: {"default": one.default, "fixed": one.name in metric.fixed, "meaning": meanings[one.name]}
+            for one in fields(metric)
         },
     }

@@ -10,6 +10,7 @@ import difflib
 import pkgutil
 import re
 import sys
+from dataclasses import fields
 from functools import lru_cache
 from importlib import import_module
 from types import MappingProxyType
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 GROUP: Final = "ragstone.metrics"
 """The entry-point group in which another package offers metrics."""
+PARAMETER: Final = re.compile(r"``(\w+)``:\s+(.*?)\.(?:\s+|$)", re.DOTALL)
+"""A parameter and its meaning in a docstring."""
 _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NAMED: Final[dict[str, type[Metric]]] = {}
 """The metrics that were named as ``MODULE:CLASS``, by their own names."""
@@ -142,6 +145,18 @@ def groups() -> dict[str, list[type[Metric]]]:
     for metric in sorted(catalogue().values(), key=lambda metric: metric.rank):
         found.setdefault(metric.group, []).append(metric)
     return {group: members for group, members in found.items() if members}
+
+
+def explained(metric: type[Metric]) -> dict[str, str]:
+    """The meaning of each parameter, in Markdown, from the docstrings of its class and its bases; else empty."""
+    said: dict[str, str] = {}
+    for base in reversed(metric.__mro__):
+        said.update(PARAMETER.findall(base.__doc__ or ""))
+    whole = dict.fromkeys(metric.fixed, "; for a whole run only")
+    return {
+        one.name: " ".join(said.get(one.name, "").replace("``", "`").split()) + whole.get(one.name, "")
+        for one in fields(metric)
+    }
 
 
 def elsewhere(metric: type[Metric]) -> dict[str, list[str]]:

@@ -16,7 +16,7 @@ from ragstone.types import Record, Score, Span, Unit
 class AnswerRelevance(Metric):
     """A grade of the whole response from 0 to 3, divided by 3.
 
-    ``reasons`` asks for one sentence of reason. Source: the RAG triad (TruLens).
+    Source: the RAG triad (TruLens).
     """
 
     name: ClassVar[str] = "answer_relevance"

@@ -36,8 +36,10 @@ def ask(*questions: Question[A_co]) -> Flow[tuple[A_co, ...]]:
 class Metric:
     """The base of all metrics; parameters are dataclass fields, so that they can be overridden by name.
 
-    ``on_empty`` is the value where there is nothing to judge; ``threshold``, if set, turns a value into
-    PASSED or FAILED; ``enabled`` False skips the metric (for one record, by an override).
+    The docstring of a class explains its parameters, as here. ``enabled``: false skips the metric. ``on_empty``: the
+    value if there is nothing to judge, "null", "zero" or "one". ``threshold``: from 0 to 1; at or above it the outcome
+    is PASSED, below it FAILED. Of many metrics: ``reasons``: whether to ask for a one-sentence reason per verdict.
+    ``batch``: maximum number of units per call; 0: as many as prompt and reply allow.
     """
 
     name: ClassVar[str]

@@ -43,11 +43,10 @@ class ClaimSet:
 class ClaimMetric(Metric):
     """A metric that rates the claims of a response, or of the reference (``claims_of``).
 
-    ``scoring_mode`` is ``binary_yes_no`` (0 or 1) or ``scale_1_5``, (raw - 1) / 4. A claim is ACCEPTED at or
-    above ``threshold``, and so is the metric PASSED. ``include_reasoning`` asks for a reason per claim and
-    one for all. ``max_claims`` (0: all) judges the first so many and says how many were left out.
-    ``part_tokens`` is the length of the parts that a long response is taken apart in. ``batch`` is the most claims
-    that one call rates, or ``all``; 0 leaves it to the judge.
+    ``scoring_mode``: ``binary_yes_no`` (or ``binary``, ``yes_no``), or ``scale_1_5`` (or ``likert``), (raw - 1) / 4.
+    ``threshold``: at or above it a claim is ACCEPTED, and the score PASSED. ``include_reasoning``: whether to ask for a
+    reason per claim and one for all. ``max_claims``: maximum number of claims judged; 0: all.
+    ``part_tokens``: length of the parts of a long text, in estimated tokens.
     """
 
     threshold: float | None = 0.6

@@ -18,7 +18,7 @@ from ragstone.types import Record, Score
 class ContextRelevance(Metric):
     """Mean over passages of a grade from 0 to 3, divided by 3; the value of each passage is kept.
 
-    ``reasons`` asks for one sentence of reason each. Source: the RAG triad (TruLens).
+    Source: the RAG triad (TruLens).
     """
 
     name: ClassVar[str] = "context_relevance"

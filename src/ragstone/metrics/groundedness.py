@@ -23,8 +23,7 @@ class Groundedness(Metric):
 
     Sentences that state nothing are marked trivial by the same call, left out, counted and listed.
     ``scoring_mode``: ``scale_0_3``, or ``support_contradict`` for supported, not mentioned or contradicted.
-    ``reasons`` asks for one sentence of reason each. ``batch`` is the most sentences that one call rates, or ``all``;
-    0 leaves it to the judge. Source: the RAG triad (TruLens).
+    Source: the RAG triad (TruLens).
     """
 
     name: ClassVar[str] = "groundedness"

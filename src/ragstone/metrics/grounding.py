@@ -18,7 +18,8 @@ from ragstone.types import Record, Scale, Score, Unit
 class Grounding(ClaimMetric):
     """Mean over claims of how far the contexts support each.
 
-    ``scoring_mode`` may also be ``support_contradict``, which tells contradicted claims from those not mentioned.
+    ``scoring_mode``: ``binary_yes_no``, ``scale_1_5``, or ``support_contradict``, which tells contradicted claims from
+    those not mentioned.
     Source: faithfulness in RAGAS (arXiv 2309.15217); atomic facts in FActScore (arXiv 2305.14251).
     """
 

@@ -112,11 +112,9 @@ def _recall(nuggets: Sequence[Held], weigh: Callable[[Importance | None], float]
 class NuggetRecall(BankMetric):
     """Share of a bank's nuggets that the response contains, in six columns.
 
-    Uses the record's nuggets or those of a bank file; if there are none and ``create`` is on, creates them from the
-    contexts. ``window``: passages per call. ``max_nuggets``: max nuggets while creating. ``keep``: nuggets to keep,
-    vital first (0: all). ``min_judgment``: skip passages with a lower judgment. ``grades``: 3 (support, partial
-    support, none) or 2. ``evidence``: ask for quotes from the response. ``reasons``: ask for a reason each.
-    ``batch``: max nuggets per call (0: the judge decides).
+    Uses the record's nuggets or those of a bank file. ``create``: whether to create a bank from the
+    contexts if there is none; not in a suite and not with a bank file. ``grades``: 3 (support, partial support,
+    none) or 2. ``evidence``: ask for quotes from the response.
     """
 
     name: ClassVar[str] = "nugget_recall"

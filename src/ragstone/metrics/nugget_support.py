@@ -25,8 +25,7 @@ class NuggetSupport(Metric):
     """Mean over a bank's nuggets of the best grade from 0 to 3 by one passage, divided by 3.
 
     Each passage is judged alone. ``source`` is the same by the passages that a nugget names (``docids``), over the
-    nuggets that name one of the record's. ``reasons`` asks for one sentence of reason each. ``batch`` is the most
-    nuggets that one call rates, or ``all``; 0 leaves it to the judge.
+    nuggets that name one of the record's.
     """
 
     name: ClassVar[str] = "nugget_support"

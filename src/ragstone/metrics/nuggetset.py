@@ -183,9 +183,8 @@ def _number(detail: object) -> float | None:
 class NuggetMetric(Metric):
     """A metric that rates the nuggets of a response and weighs them by importance.
 
-    The value is sum(w * s) / sum(w). ``weights`` are the weights of a vital and an okay nugget; one whose
-    importance stayed unjudged weighs 1 and is marked. ``max_nuggets`` is the longest list. ``reasons`` asks for one
-    sentence of reason each. ``batch`` is the most nuggets that one call rates, or ``all``; 0 leaves it to the judge.
+    The value is sum(w * s) / sum(w). ``weights``: those of a vital and an okay nugget; one whose importance stayed
+    unjudged weighs 1 and is marked. ``max_nuggets``: maximum number of nuggets.
     """
 
     max_nuggets: int = 30
@@ -253,8 +252,8 @@ def graded(task: Any, record: Record, nuggets: tuple[Unit, ...], *, reasons: boo
 class BankMetric(Metric):
     """A metric that can create a bank from a record's contexts.
 
-    It reads windows of ``window`` passages and writes at most ``max_nuggets``, of which the first ``keep`` (0: all) are
-    kept, vital ones first; passages judged below ``min_judgment`` are left out.
+    ``window``: passages per call. ``max_nuggets``: max nuggets while creating. ``keep``: nuggets to keep, vital first
+    (0: all). ``min_judgment``: skip passages with a lower ``judgment``; those without one stay.
     """
 
     window: int = 10

@@ -44,10 +44,11 @@ BANDS: Final = (
 class ResponseGroundedness(Metric):
     """Grade the whole response against all contexts as 0, 1 or 2; the value is the grade / 2.
 
-    ``shortcuts``: score 1.0 without a call if the response equals a context, or if the joined contexts contain it
-    and it has at least ``min_words`` words. ``judges``: the judges of a panel; failed ones are left out and named.
-    ``aggregate``: how to combine a panel's verdicts. ``two_prompts``: ask with two prompts and take the mean.
-    ``temperature``: for judges that have one. Source: NVIDIA's response groundedness.
+    ``shortcuts``: score 1.0 without a call if the response equals a context, or if the joined contexts contain it.
+    ``min_words``: minimum number of words for the latter. ``judges``: the judges of a panel; failed ones are left out
+    and named. ``aggregate``: how to combine a panel's verdicts: mean, median, min, max or majority.
+    ``two_prompts``: ask with two prompts and take the mean. ``temperature``: for judges that have one, from 0 to 2.
+    Source: NVIDIA's response groundedness.
     """
 
     name: ClassVar[str] = "response_groundedness"

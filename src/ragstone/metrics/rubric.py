@@ -23,7 +23,7 @@ class RubricMetric(Metric):
     """The value of the label that a judge gave for each criterion; each criterion has a score.
 
     ``criteria``: the criteria, as in the configuration; those of a record replace the run's of the same name, and the
-    mean of its others is the score ``rubric.own``. ``reasons`` asks for one sentence of reason each.
+    mean of its others is the score ``rubric.own``.
     Source: G-Eval, arXiv 2303.16634.
     """
 

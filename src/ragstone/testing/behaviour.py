@@ -116,7 +116,7 @@ MANNERS: Final = ("rate_fenced", "rate_think", "rate_think_fenced", "rate_reason
 class Behaviour:
     """Every knob of the server. All are plain values, so that one server can be turned into another.
 
-    Shares are in [0, 1] and fall on requests by a hash of the seed, the model and the messages: the same
+    Shares are in [0, 1] and fall on requests by a hash of ``seed``, the model and the messages: the same
     request has the same fate in every run.
 
     Faults exclude each other, so their shares add up to at most 1. They strike the first ``faulty_attempts``

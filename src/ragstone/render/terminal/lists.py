@@ -134,12 +134,9 @@ def metric_page(metric: type[Metric], look: Look) -> Page:
         "Elsewhere": catalogue.elsewhere_said(metric),
         "Source": metric.source,
     }
+    explained = catalogue.explained(metric)
     parameters = [
-        (
-            one.name,
-            written(one.default),
-            Text("same for all records" if one.name in metric.fixed else "", style="quiet"),
-        )
+        (one.name, written(one.default), Text(explained[one.name].replace("`", ""), style="quiet"))
         for one in fields(metric)
     ]
     return page(
@@ -152,8 +149,8 @@ def metric_page(metric: type[Metric], look: Look) -> Page:
 
 
 def about(metric: type[Metric]) -> str:
-    """The docstring as running text, without the marks of code."""
-    return " ".join((metric.__doc__ or "").replace("``", "").split())
+    """The docstring as running text, without the parameters and the marks of code."""
+    return " ".join(catalogue.PARAMETER.sub("", metric.__doc__ or "").replace("``", "").split())
 
 
 def written(value: object) -> str:
