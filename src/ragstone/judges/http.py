@@ -26,7 +26,7 @@ from ragstone.errors import BackendError
 from ragstone.judges.base import Allowance, Call, Prompt, RateLimits, Reply, Usage
 from ragstone.judges.limits import allowance, retry_after
 from ragstone.judges.spec import Spec
-from ragstone.tokens import Size
+from ragstone.tokens import SCHEMA_FIRST, Size
 
 if TYPE_CHECKING:
     import aiohttp
@@ -86,6 +86,7 @@ class HttpBackend(ABC):
         self._limits = spec.rpm, spec.tpm
         self.strict = spec.structured == "schema"
         self.key_header = preset.key_header
+        self._schema_first = spec.provider in SCHEMA_FIRST
         self._rates = {"flex": preset.flex, "batch": preset.batch or 1.0}
         self.batch, self.batch_tokens = spec.batch, spec.batch_tokens
         self.rate = self._rates.get("batch" if spec.batch else spec.tier, 1.0)
@@ -134,6 +135,20 @@ class HttpBackend(ABC):
             value = request.pop(name, None)
             if instead and value is not None:
                 request.setdefault(instead, value)
+        return orjson.dumps(request)
+
+    def begin_alike(self, request: dict[str, Any], chars: int) -> None:  # noqa: ARG002 - see a dialect
+        """Change a request so that the provider finds its first ``chars`` characters in its cache."""
+        if self._schema_first and self.schema in request:
+            request[self.schema] = {"type": "json_object"}  # the same for all, and the reply is JSON all the same
+
+    def _sent(self, call: Call) -> bytes:
+        """The request as it goes out: fitted, and begun like others that share its beginning."""
+        body = self.fitted(call.body)
+        if call.shared is None:
+            return body
+        request = orjson.loads(body)
+        self.begin_alike(request, call.shared.chars)
         return orjson.dumps(request)
 
     def refusal(self, status: int, error: Mapping[str, Any], body: bytes) -> bool:
@@ -229,7 +244,7 @@ class HttpBackend(ABC):
         """Ask once; BackendError for anything but an answer."""
         tier = self._tier
         for requests in itertools.count(1):
-            body = self.fitted(call.body)
+            body = self._sent(call)
             status, headers, data = await self._post(self.in_tier(body, tier))
             if status == 200:
                 return self._reply(data, requests, allowance(headers), tier)
