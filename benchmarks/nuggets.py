@@ -48,7 +48,7 @@ def record(nuggets: int) -> dict[str, Any]:
 def step(request: Mapping[str, Any]) -> str:
     """Which step a request belongs to, by the first words of its prompt."""
     system = request["messages"][0]["content"]
-    opening = {"You list": "nuggetize", "You decide": "importance", "You check": "support", "You judge": "relevance"}
+    opening = {"You list": "nuggetize", "You decide": "importance", "You examine": "support", "You judge": "relevance"}
     return next(name for words, name in opening.items() if system.startswith(words))
 
 

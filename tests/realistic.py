@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import orjson
 
-from ragstone.testing.replies import Draws, fitting
+from ragstone.testing.replies import Draws, described, fitting, material
 
 WORDS_A_CLAIM: Final = 13
 """Words of a sentence that make one claim."""
 _PLACE: Final = re.compile(r"^\[\w+ sentence (\d+)[^\]\n]*\]\n(.*)$", re.MULTILINE)
 _KEY: Final = re.compile(r"\bdoc_\d+_s\d+\b")
-_END: Final = re.compile(r"\[\w+ (?:end|конец) ")
 _LISTED: Final = re.compile(r"^- (.+)$", re.MULTILINE)
 _KNOWN: Final = re.compile(r"nuggets that are listed already")
 
@@ -28,6 +27,7 @@ _KNOWN: Final = re.compile(r"nuggets that are listed already")
 def realistic(request: Mapping[str, Any], seed: int = 0) -> Any:
     """An ``answer`` of a fake server: a value for the request's schema; None where it brings none."""
     schema = request.get("response_format", {}).get("json_schema", {}).get("schema")
+    schema = schema or described(request)
     head = f"{seed}\0{request.get('model', '')}\0".encode()
     digest = hashlib.blake2b(head + orjson.dumps(request["messages"]), digest_size=16).digest()
     return None if schema is None else written(schema, request, int.from_bytes(digest, "big"))
@@ -43,7 +43,7 @@ class _Writer:
         messages = request.get("messages")
         contents = [message.get("content") for message in messages or () if isinstance(message, dict)]
         self.text = "\n".join(content for content in contents[1:] if isinstance(content, str))
-        lines = [line for line in _material(self.text) if len(line) > 20]
+        lines = [line for line in material(self.text) if len(line) > 20]
         self.lines = lines or ["There is nothing to read here but this line of words"]
         self.draws = Draws(seed)
         self.seed = seed
@@ -119,16 +119,6 @@ class _Writer:
             start = self.draws.below(max(1, len(line) - count))
             words += line[start : start + count - len(words)]
         return " ".join(words)
-
-
-def _material(text: str) -> Iterator[str]:
-    """The lines between marks: what stands elsewhere is the prompt's own, which no answer consists of."""
-    inside = False
-    for line in text.splitlines():
-        if line.startswith("["):
-            inside = not _END.match(line)
-        elif inside:
-            yield line
 
 
 def _length(name: str) -> tuple[int, int]:

@@ -65,16 +65,16 @@ def test_each_record_of_a_run_is_asked_in_its_language(tmp_path: Path) -> None:
     rows = [ENGLISH, RUSSIAN, {**RUSSIAN, "id": "said", "lang": "en"}]
     with FakeServer() as server:
         run = evaluate(rows, "groundedness", f"vllm:m@{server.url}", store=tmp_path / "s.db")
-        asked = [request["messages"][0]["content"] for request in server.requests]
+        asked = [request["messages"][1]["content"] for request in server.requests]
         assert sum("Ты сверяешь" in text for text in asked) == 1
         assert len(asked) == 3
         signed = {result["id"]: result["scores"][0]["signature"] for result in run.results()}
-        assert "support.default.ru.v2#" in signed["ru"]
+        assert "support.default.ru.v3#" in signed["ru"]
         assert signed["en"] == signed["said"] == run.summary()["metrics"]["groundedness"]["signature"]
         run.store.close()
         server.reset()
         run = evaluate(rows, "groundedness", f"vllm:m@{server.url}", prompts=["default.en"], store=tmp_path / "t.db")
-        assert all("Ты сверяешь" not in request["messages"][0]["content"] for request in server.requests)
+        assert all("Ты сверяешь" not in request["messages"][1]["content"] for request in server.requests)
         run.store.close()
     with pytest.raises(ConfigError, match="no prompt style"):
         evaluate(rows, "groundedness", "openai:m", prompts=["default.fr"], store=tmp_path / "t.db")

@@ -134,8 +134,8 @@ def test_what_does_not_change_the_number_is_not_in_it() -> None:
 def test_two_wordings_are_two_prompts() -> None:
     """Each with its own hash."""
     made = of("response_groundedness", two_prompts=True)
-    assert "response_support.default.v1#" in made
-    assert "response_support.second.v1#" in made
+    assert "response_support.default.v2#" in made
+    assert "response_support.second.v2#" in made
 
 
 def test_weights_of_a_panel_are_in_it() -> None:

@@ -29,6 +29,9 @@ DRIFT: Final = 0.03
 SURE: Final = 1.96
 """Standard errors on either side of an expected value."""
 
+SCHEMA_FIRST: Final = ("openai", "azure")
+"""Providers that put the schema of an answer before the messages of a request, and charge for it."""
+
 _DENSE: Final = re.compile(
     "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
@@ -122,9 +125,8 @@ class TokenCounter:
     def __init__(self, provider: str, model: str, ratio: Ratio | None = None, kin: str = "") -> None:
         self._encoding = encoding_of(model)
         self._ratio = ratio or Ratio()
-        # Some providers put the schema of the answer before the model's eyes, and charge for it; a ratio that was
-        # learned from calls has that in it.
-        self._schema = provider in ("openai", "azure") and not self._ratio.samples
+        # A ratio that was learned from calls has the schema in it.
+        self._schema = provider in SCHEMA_FIRST and not self._ratio.samples
         if self._encoding is not None:
             self.how = f"counted with {self._encoding.name}"
         elif self._ratio.samples:

@@ -131,8 +131,8 @@ def test_a_changed_file_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> 
         (["assign=short_cot.v1"], "assign/short_cot.v1.md"),
         (["assign", "default.ru.v2"], "assign/default.ru.v2.md"),
         (["nuggetize", "passages"], "nuggetize/passages.v1.md"),
-        (["response_support"], "response_support/default.v1.md"),
-        (["response_support=second.ru"], "response_support/second.ru.v1.md"),
+        (["response_support"], "response_support/default.v2.md"),
+        (["response_support=second.ru"], "response_support/second.ru.v2.md"),
         (["formats", "yaml"], "formats/yaml.v1.md"),
         (["repair=labels"], "repair/labels.v1.md"),
     ],
@@ -285,21 +285,21 @@ def test_a_step_that_rates_whole_responses_is_shown_with_one() -> None:
 
 def test_prompts_that_differ_leave_with_one() -> None:
     """As a unified difference, its names those of the prompts."""
-    own("mine.md", ("You check", "You settle"), ("version: 2", "version: 3"))
+    own("mine.md", ("You check", "You settle"), ("version: 3", "version: 4"))
     came = ragstone("prompts", "diff", "support=short_cot", "mine.md")
     assert (came.code, came.err) == (1, "")
     lines = came.out.splitlines()
-    assert lines[0].startswith("--- support.short_cot.v2#")
+    assert lines[0].startswith("--- support.short_cot.v3#")
     assert lines[1] == "+++ mine.md"
-    assert "-version: 2" in lines
-    assert "+version: 3" in lines
+    assert "-version: 3" in lines
+    assert "+version: 4" in lines
     assert ragstone("prompts", "diff", "assign=short_cot.v2", "assign=short_cot.ru").code == 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "versions"),
     [
-        (["support=short_cot"], ("support.short_cot.v1", "support.short_cot.v2")),
+        (["support=short_cot"], ("support.short_cot.v2", "support.short_cot.v3")),
         (["assign"], ("assign.default.v2", "assign.default.v3")),
         (["assign=default.ru.v1"], ("assign.default.ru.v1", "assign.default.ru.v3")),
         (["assign=default.v1", "assign=default.v2"], ("assign.default.v1", "assign.default.v2")),
@@ -331,7 +331,7 @@ def test_prompts_that_do_not_differ_are_silent() -> None:
     """Line ends count as on Unix, as in a prompt's hash."""
     own("mine.md")
     Path("windows.md").write_bytes(Path("mine.md").read_bytes().replace(b"\n", b"\r\n"))
-    for other in ("mine.md", "windows.md", "support=short_cot.v2"):
+    for other in ("mine.md", "windows.md", "support=short_cot.v3"):
         came = ragstone("prompts", "diff", "support=short_cot", other)
         assert (came.code, came.out, came.err) == (0, "", "")
 
@@ -404,7 +404,7 @@ def test_a_prompt_that_fits_says_how_it_is_used(path: str) -> None:
         ([("{{ answer }}\n", "\n")], "{{ answer }}, the wording of the format, is left out"),
         ([('- "yes":', "- so:")], "the label yes of the scale yes_no is not explained"),
         ([("{{ passage }}", "{{ passage }} {{ passages[0][1] }}")], "a passage (passages) is there twice"),
-        ([("[{{ nonce }} end of statements]", "")], "a unit (units) is not between lines with {{ nonce }}"),
+        ([("[{{ code }} end of statements]", "")], "a unit (units) is not between lines with {{ nonce }}"),
         ([("{{ unit }}", "")], "a unit (units) is left out"),
         ([("{{ unit }}", "{{ unti }}")], "'unti' is undefined"),
         ([("{% endfor %}", "")], "Unexpected end of template"),

@@ -662,8 +662,10 @@ def test_an_answer_is_structured_without_tools_and_all_it_says_is_read() -> None
 def test_the_part_of_a_prompt_that_others_share_is_marked_for_the_cache_and_nothing_else_is() -> None:
     """And a repair turn after an empty reply says no blank text again, which the endpoint would refuse."""
     ready = backend("http://127.0.0.1:1/v1")
-    assert b"cache_control" not in ready.prepare(prompt("s", "passages\nunits"))
-    turns = json.loads(ready.prepare(prompt("s", "passages\nunits", " ", "again", shared=9, room=2)))
+    schema = Schema("v", b'{"type":"object"}')
+    turns = json.loads(ready.prepare(prompt("s", "passages\nunits", " ", "again", room=2, schema=schema)))
+    assert "cache_control" not in str(turns)
+    ready.begin_alike(turns, 9)
     assert turns["max_tokens"] == 18
     assert turns["messages"] == [
         {"role": "user", "content": [

@@ -470,7 +470,7 @@ def test_a_judge_that_is_to_send_no_temperature_sends_none(wanted: float | None)
 
 def test_what_made_a_call_says_every_setting_that_is_not_the_usual() -> None:
     plain = judge().maker(support(1))
-    assert plain.startswith("support.default.v2#")
+    assert plain.startswith("support.default.v3#")
     assert plain.endswith(",t=0")
     assert judge(max_tokens=99).maker(support(1)) == f"{plain},max=99"
     one, same, other = (
@@ -558,7 +558,9 @@ def test_the_second_wording_is_the_second_template() -> None:
     second = replace(first, wording=2)
     assert judge().maker(first).startswith("response_support.default.")
     assert judge().maker(second).startswith("response_support.second.")
-    assert said(next(judge().dialogue(first))[0], 0) != said(next(judge().dialogue(second))[0], 0)
+    one, other = (next(judge().dialogue(question))[0] for question in (first, second))
+    assert said(one, 0) == said(other, 0), "both begin with the passages, which the provider's cache holds"
+    assert said(one) != said(other)
 
 
 def test_it_answers_every_step() -> None:
@@ -607,8 +609,9 @@ def test_the_code_of_the_marks_is_made_from_the_material_and_does_not_stand_in_i
     assert len(code) == 12
     assert code not in passage + unit
     assert code == nonce(passage, unit, asked)
-    assert len({code, nonce(passage + "x", unit, asked), nonce(passage, unit + "y", asked)}) == 3
-    assert code == nonce(passage, unit, asked + "z"), "support does not show the question"
+    assert code != nonce(passage + "x", unit, asked)
+    assert code == nonce(passage, unit + "y", asked + "z"), "all prompts about the passages begin alike"
+    assert code != nonce(passage, unit + code, asked), "but where another text has their code"
 
 
 @given(

@@ -194,12 +194,12 @@ def test_a_schema_that_must_be_sent_and_cannot_be_is_refused_by_name() -> None:
 def test_a_style_is_for_the_steps_that_have_it_and_a_format_alone_takes_labels_alone() -> None:
     claims_asked = Rate("support", claims(1), YES_NO, passages=ANSWER)
     vital = Rate("importance", nuggets(1), IMPORTANCE, "What of Bern?")
-    assert asking("optimized").maker(claims_asked).startswith("support.default.v2#")
+    assert asking("optimized").maker(claims_asked).startswith("support.default.v3#")
     assert asking("optimized").maker(assign()).startswith("assign.optimized.v2#")
     assert asking("", "csv").maker(assign()).startswith("assign.no_reasoning.v2#")
     assert asking("", "csv").maker(vital).startswith("importance.no_reasoning.v1#")
     assert asking("short_cot.ru").maker(assign()).startswith("assign.short_cot.ru.v2#")
-    assert asking("optimized.ru").maker(claims_asked).startswith("support.default.ru.v2#")
+    assert asking("optimized.ru").maker(claims_asked).startswith("support.default.ru.v3#")
 
 
 def test_a_format_that_a_chosen_style_does_not_take_is_refused_with_those_it_takes() -> None:

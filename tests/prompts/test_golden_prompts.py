@@ -170,9 +170,8 @@ def test_a_prompt_explains_every_label_that_its_schema_allows_and_no_other(name:
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if isinstance(case, Rate)])
 def test_a_prompt_shows_every_field_that_its_schema_requires_in_its_order(name: str) -> None:
     call = first_call(name)
-    system = body(call)["messages"][0]["content"]
     schema = body(call)["response_format"]["json_schema"]["schema"]
-    line = next(line for line in system.splitlines() if line.startswith('{"verdicts"'))
+    line = next(line for line in shown(call).splitlines() if line.startswith('{"verdicts"'))
     fields = schema["properties"]["verdicts"]["properties"]["1"]["required"]
     wanted = [f'"{field}":' for field in ["verdicts", "1", *fields, *schema["required"][1:]]]
     places = [line.find(field) for field in wanted]
@@ -214,7 +213,7 @@ def older() -> dict[str, tuple[Question[Any], Choice]]:
         newest = prompts.entry_of(entry.task, entry.name)
         if entry.task in TASKS and entry != newest:
             question, choice = first[newest.full_name]
-            named: dict[str, str] = {entry.task: f"{entry.name}.v{entry.version}"}
+            named: dict[str, str] = {entry.task: f"{prompts.split(entry.task, entry.name)[0]}.v{entry.version}"}
             found[entry.full_name] = question, replace(choice, styles=named)
     return found
 

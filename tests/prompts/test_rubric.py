@@ -32,7 +32,7 @@ def test_every_prompt_gives_its_own_words() -> None:
         for asked in (question(task, scale, 2 if form == "second" else 1) for scale in SCALES[task]):
             if form_of(asked) != form:
                 continue
-            found, scale = rubric_of(asked, Choice(styles={task: style})), asked.scale
+            found, scale = rubric_of(asked, Choice(styles={task: f"{style}.v{template.version}"})), asked.scale
             assert {label for label, _ in found.labels} - {TRIVIAL} == set(scale.labels), template.id
             assert all(f'- "{label}": {meaning}' in text for label, meaning in found.labels), template.id
             assert not any("Exactly one" in rule or "Ровно" in rule for rule in found.rules), template.id
@@ -49,7 +49,7 @@ def test_a_criterion_brings_its_own_words() -> None:
 def test_a_prompt_of_the_users_own(tmp_path: Path) -> None:
     """Its words if it lists the labels; else, and if it is gone, those of the packaged prompt."""
     own = tmp_path / "own.md"
-    packaged = next(e for e in entries() if e.full_name == "support.default.v2").text
+    packaged = next(e for e in entries() if e.full_name == "support.default.v3").text
     own.write_text(packaged.replace("the passages state it, or", "Auntie says so, or"), encoding="utf-8")
     asked = question("support", SCALES["support"][0])
     choice = Choice(styles={"support": str(own)})

@@ -184,9 +184,9 @@ def _plan(
             raise ConfigError(f"{metric.name}: {wanted}")
         routes.check(metric, answers)
     asked = (task for metric in chosen for task in metric.asks if not (task in answers and task in metric.brings))
-    routes = replace(routes, asked=tuple(dict.fromkeys(asked)))
+    routes = replace(routes, asked=tuple(asked))
     if spec.default.cascade:  # not every step has one, so that each is told by name
-        tasks = [task for task in routes.asked if task not in spec.steps]
+        tasks = [task for task in dict.fromkeys(routes.asked) if task not in spec.steps]
         spec = replace(spec, steps={**{task: _step(routes.of(task)) for task in tasks}, **spec.steps})
     told = "" if digest is None else digest.hexdigest()
     return Plan(spec, source, found, judges, routes, chosen, left_out, answers, bank, qrels, digest=told)

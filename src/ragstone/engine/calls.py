@@ -127,6 +127,7 @@ class Calls:
         self._queues: Queues | None = None
         self._claims = Claims(store, since=self._since)
         self._flying: dict[bytes, Flight] = {}
+        self._leading: dict[bytes, Flight] = {}
         self._sending: set[bytes] = set()
         self._opening: dict[int, asyncio.Future[None]] = {}
         self._closing = False
@@ -176,6 +177,7 @@ class Calls:
         """Send a call and resolve its waiters once the reply is on disk."""
         outcome: Reply | Failed | BaseException
         try:
+            await self._follow(call, flight)
             sending = partial(self._send, judge, call, flight)
             outcome, elsewhere = await self._claims.once(call.key, sending, self._settings.deadline)
             if elsewhere:
@@ -198,8 +200,17 @@ class Calls:
             outcome = error
         self._land(call, flight, outcome)
 
+    async def _follow(self, call: Call, flight: Flight) -> None:
+        """Wait for the call on its way that begins alike: after its reply the beginning is in the provider's cache."""
+        if call.shared is not None:
+            first = self._leading.setdefault(call.shared.key, flight)
+            if first is not flight and first.task is not None:
+                await asyncio.wait([first.task])
+
     def _land(self, call: Call, flight: Flight, outcome: Reply | Failed | BaseException) -> None:
         del self._flying[call.key]
+        if call.shared is not None and self._leading.get(call.shared.key) is flight:
+            del self._leading[call.shared.key]
         self._claims.leave(call.key)
         if flight.holds is not None:
             flight.holds.kept()

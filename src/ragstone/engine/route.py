@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ragstone.errors import ConfigError
-from ragstone.judges.base import Backend, Judge, lacks, refusal_of
+from ragstone.judges.base import Backend, Call, Judge, lacks, refusal_of
 from ragstone.judges.cascade import Calibrated, SureBand
 from ragstone.judges.panel import Aggregate
 from ragstone.metrics.base import Metric
@@ -18,6 +18,10 @@ from ragstone.types import Passage
 
 ALONE: Final[Mapping[Task, str]] = MappingProxyType({"claims": "write", "nuggetize": "write", "trace": "trace"})
 """The steps whose answers cannot be put together, since no two judges would write or mark alike; what they do."""
+
+
+ABOUT_PASSAGES: Final[tuple[Task, ...]] = ("support", "response_support")
+"""The steps whose prompts begin alike for the same passages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +61,18 @@ class Routes:
     default: Route
     steps: Mapping[Task, Route]
     asked: tuple[Task, ...] = TASKS
-    """The steps that the metrics of the run may ask; the judges of others are not opened."""
+    """The steps that the metrics of the run may ask, once for each metric; the judges of others are not opened."""
 
     def in_use(self) -> tuple[Route, ...]:
         """List the routes of the steps that are asked, each once."""
         return tuple({id(route): route for route in map(self.of, self.asked)}.values())
+
+    def as_sent(self, call: Call) -> Call:
+        """Return the call, without its beginning if no other call of the run is known to share it."""
+        if call.shared is None or call.shared.sure:
+            return call
+        others = call.task in ABOUT_PASSAGES and sum(task in ABOUT_PASSAGES for task in self.asked) > 1
+        return call if others else replace(call, shared=None)
 
     def cascading(self) -> bool:
         """Return whether any step that is asked has a cascade."""

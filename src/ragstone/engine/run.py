@@ -291,10 +291,7 @@ class Engine:
         try:
             calls = next(dialogue)
             while True:
-                alone = 1 if len(calls) == 1 or (calls[0].leads and not self._batched) else 0
-                replies = [await self._calls.reply(judge, call, paid) for call in calls[:alone]]
-                if calls[alone:]:
-                    replies += await all_of([self._calls.reply(judge, call, paid) for call in calls[alone:]])
+                replies = await all_of([self._calls.reply(judge, self.routes.as_sent(call), paid) for call in calls])
                 answered += zip(calls, replies, strict=True)
                 calls = dialogue.send(replies)
         except StopIteration as stop:

@@ -22,7 +22,18 @@ from ragstone.forecast.assumed import Assumptions, Length, World, drawn, source
 from ragstone.forecast.figures import Figure, Range, Row
 from ragstone.forecast.history import History
 from ragstone.forecast.summary import Alone, Estimate, JudgePrice
-from ragstone.judges.base import Call, Failed, Immediate, Judge, Reply, is_lookup, is_steady, reply_from_json, size_of
+from ragstone.judges.base import (
+    Call,
+    Failed,
+    Immediate,
+    Judge,
+    Reply,
+    Shared,
+    is_lookup,
+    is_steady,
+    reply_from_json,
+    size_of,
+)
 from ragstone.judges.cascade import cascade
 from ragstone.judges.panel import combine
 from ragstone.metrics.base import Metric
@@ -45,6 +56,10 @@ PER_SECOND: Final = 60.0
 """Usual tokens per second after that."""
 INSIDE: Final = 0.004
 """Seconds that a judge in this process takes for a call, unless its backend has other ``seconds``."""
+Keys = set[tuple[bytes, World | None]]
+"""Keys with the world that has them, None for all."""
+CACHE_STEP: Final = 128
+"""Tokens from one place to the next where the beginning that a provider caches may end."""
 NOT_ASKED: Final = Failed("not asked")
 
 
@@ -98,7 +113,10 @@ class Forecaster:
         self._assumed = Assumptions(self._history)
         self._counters: dict[tuple[str, Task], TokenCounter] = {}
         self._rows: dict[tuple[str, Task, str], Row] = {}
-        self._seen: set[bytes] = set()
+        self._guessed: World | None = None
+        self._seen: Keys = set()
+        self._begun: Keys = set()
+        self._begun_alone: Keys = set()
         self._longest: dict[Judge, bytes] = {}
         self._abreast = routes.abreast()
         self._records = self._set_aside = self._depth = 0
@@ -172,6 +190,7 @@ class Forecaster:
                 answers = []
                 for question in questions:
                     if question not in known:
+                        self._guessed = world if assumed else None
                         known[question] = self._ask(question, guessed=assumed)
                     answer = known[question].answer
                     if answer is None:
@@ -252,10 +271,12 @@ class Forecaster:
             return
         judge = route.judges[-1]
         alone = self._alone.setdefault(question.task, Alone(judge.id))
+        self._begun, self._begun_alone = self._begun_alone, self._begun
         for call in first_calls(judge, question, self._repeat):
             if call.key not in self._seen_alone:
                 self._seen_alone.add(call.key)
                 alone.add(self._new(judge, question, call).dollars)
+        self._begun, self._begun_alone = self._begun_alone, self._begun
 
     def _consult(self, judge: Judge, question: Question[Any], *, really: bool = False) -> _Asked:
         """Follow a dialogue as far as replies are known; ``really``: also ask a judge that computes in this process."""
@@ -278,8 +299,7 @@ class Forecaster:
                     else:
                         missing = True
                         replies.append(NOT_ASKED)
-                    if call.key not in self._seen:
-                        self._seen.add(call.key)
+                    if self._is_first(call.key, self._seen):
                         new.append(self._new(judge, question, call))
                         if not judge.backend.free and len(call.body) > len(self._longest.get(judge, b"")):
                             self._longest[judge] = call.body
@@ -292,16 +312,19 @@ class Forecaster:
     def _new(self, judge: Judge, question: Question[Any], call: Call) -> _New:
         if judge.backend.free:
             return _New(judge, (0.0, 0.0, 0.0), Length(0.0, 0.0, 0.0), 0.0, 0.0)
-        given = self._counter(judge, question.task).count(size_of(judge.backend, call.body))
+        size, shared = size_of(judge.backend, call.body), self._routes.as_sent(call).shared
+        if getattr(judge.backend, "batch", False):  # in a batch no call waits for another
+            shared = None
+        given = self._counter(judge, question.task).count(size if shared is None else replace(size, schema=0))
         written = self._assumed.length(judge, question, call)
         if self._prices.costs_nothing(judge.id):
             return _New(judge, given, written, 0.0, 0.0)
-        habits = self._history.habits(judge, question.task)
+        cached, saved = self._cached(judge, question.task, shared, given[1], given[1] / size.usual)
         for_input, dollars = (
             self._prices.cost(
                 judge.id, judge.provider, judge.model,
                 input_tokens=round(given[1]), output_tokens=round(output),
-                cached_tokens=round(habits.cached * given[1]), saved_tokens=round(habits.saved * given[1]),
+                cached_tokens=cached, saved_tokens=saved,
             )
             for output in (0.0, written.expected)
         )  # fmt: skip
@@ -309,6 +332,20 @@ class Forecaster:
             return _New(judge, given, written, None, None)
         rate = getattr(judge.backend, "rate", 1.0)
         return _New(judge, given, written, rate * for_input, rate * (dollars - for_input))
+
+    def _cached(self, judge: Judge, task: Task, shared: Shared | None, given: float, ratio: float) -> tuple[int, int]:
+        """Estimate the tokens of a call that are read from the provider's cache, and those that are written to it."""
+        habits = self._history.habits(judge, task)
+        if habits.cached or habits.saved or shared is None:
+            return round(habits.cached * given), round(habits.saved * given)
+        tokens = int(ratio * shared.tokens) // CACHE_STEP * CACHE_STEP
+        return (0, tokens) if self._is_first(shared.key, self._begun) else (tokens, 0)
+
+    def _is_first(self, key: bytes, keys: Keys) -> bool:
+        """Remember a key; return whether it is new in the world that is followed."""
+        known = not keys.isdisjoint({(key, None), (key, self._guessed)})
+        keys.add((key, self._guessed))
+        return not known
 
     def _counter(self, judge: Judge, task: Task) -> TokenCounter:
         at = (judge.id, task)

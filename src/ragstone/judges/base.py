@@ -38,8 +38,7 @@ class Prompt:
     """Prompt for a language model, independent of the provider.
 
     ``messages`` have a ``role`` and a ``content``. ``extra`` are fields that the user adds to the request as they are.
-    ``room`` is how many times its usual limit the reply may be long, also where ``extra`` sets that limit. ``shared``
-    is how many characters at the start of the second message other calls have too, with the same first message.
+    ``room`` is how many times its usual limit the reply may be long, also where ``extra`` sets that limit.
     """
 
     model: str
@@ -49,7 +48,19 @@ class Prompt:
     schema: Schema | None
     extra: Mapping[str, Any]
     room: int = 1
-    shared: int = 0
+
+
+class Shared(NamedTuple):
+    """The beginning of a call that other calls about the same passages have too, long enough for a provider to cache.
+
+    It is the first message and ``chars`` characters of the second, about ``tokens`` tokens; ``key`` identifies it.
+    ``sure``: other parts of the same question begin with it.
+    """
+
+    key: bytes
+    chars: int
+    tokens: float
+    sure: bool
 
 
 @dataclass(frozen=True)
@@ -58,8 +69,7 @@ class Call:
 
     ``body`` is the request as the backend prepared it; ``maker`` names what made it (a prompt with its hash, a model's
     version); ``units`` is how many units it asks about. ``repeat`` numbers the rounds of a repeated run. Calls that
-    are equal in all of this are one call and are paid once. ``leads``: the calls beside it begin alike, so they wait
-    for its reply and find that beginning in the provider's prefix cache.
+    are equal in all of this are one call and are paid once. ``shared`` is its beginning that others may have, too.
     """
 
     judge: str
@@ -68,7 +78,7 @@ class Call:
     body: bytes
     units: int = 1
     repeat: int = 0
-    leads: bool = field(default=False, compare=False)
+    shared: Shared | None = field(default=None, compare=False)
 
     @cached_property
     def key(self) -> bytes:

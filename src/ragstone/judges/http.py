@@ -136,6 +136,18 @@ class HttpBackend(ABC):
                 request.setdefault(instead, value)
         return orjson.dumps(request)
 
+    def begin_alike(self, request: dict[str, Any], chars: int) -> None:
+        """Change a request so that the provider finds its first ``chars`` characters in its cache, if it has to."""
+
+    def _sent(self, call: Call) -> bytes:
+        """The request as it goes out: fitted, and begun like others that share its beginning."""
+        body = self.fitted(call.body)
+        if call.shared is None:
+            return body
+        request = orjson.loads(body)
+        self.begin_alike(request, call.shared.chars)
+        return orjson.dumps(request)
+
     def refusal(self, status: int, error: Mapping[str, Any], body: bytes) -> bool:
         """Find which parameter the endpoint will not take, and remember it; BackendError where it is needed."""
         if status not in (400, 404, 415, 422, 501) or not self.optional:
@@ -229,7 +241,7 @@ class HttpBackend(ABC):
         """Ask once; BackendError for anything but an answer."""
         tier = self._tier
         for requests in itertools.count(1):
-            body = self.fitted(call.body)
+            body = self._sent(call)
             status, headers, data = await self._post(self.in_tier(body, tier))
             if status == 200:
                 return self._reply(data, requests, allowance(headers), tier)

@@ -47,11 +47,6 @@ class MessagesBackend(HttpBackend):
         body: dict[str, Any] = {"model": prompt.model, "max_tokens": prompt.max_tokens, "system": system["content"]}
         # It takes no blank text, as that of an empty reply which a repair turn says again.
         body["messages"] = [turn for turn in turns if turn["content"].strip()]
-        if prompt.shared:
-            first, shared = turns[0], prompt.shared
-            parts = [{"type": "text", "text": text} for text in (first["content"][:shared], first["content"][shared:])]
-            marked = {**parts[0], "cache_control": {"type": "ephemeral"}}
-            body["messages"][0] = {**first, "content": [marked, *(part for part in parts[1:] if part["text"].strip())]}
         if prompt.temperature is not None:
             body["temperature"] = prompt.temperature
         body.update(prompt.extra)
@@ -61,6 +56,12 @@ class MessagesBackend(HttpBackend):
             form = {"type": "json_schema", "schema": orjson.Fragment(prompt.schema.json)}
             body["output_config"] = {**body.get("output_config", {}), "format": form}
         return memoryview(orjson.dumps(body)).tobytes()
+
+    def begin_alike(self, request: dict[str, Any], chars: int) -> None:
+        """Mark the end of the beginning for the provider's cache."""
+        text = request["messages"][0]["content"]
+        marked = {"type": "text", "text": text[:chars], "cache_control": {"type": "ephemeral"}}
+        request["messages"][0]["content"] = [marked, {"type": "text", "text": text[chars:]}]
 
     def size(self, body: bytes) -> Size:
         """The texts of all messages, and the longest reply that the limit allows."""

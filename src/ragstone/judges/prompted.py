@@ -8,16 +8,15 @@ unjudged with the reason; a cut-off reply is asked again with twice the room ins
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from os.path import commonprefix
 from typing import Any, Final, cast
 
 import orjson
 
 from ragstone import prompts
 from ragstone.errors import TemplateError
-from ragstone.judges.base import Call, Dialect, Dialogue, Failed, Prompt, Reply, Schema
+from ragstone.judges.base import Call, Dialect, Dialogue, Failed, Prompt, Reply, Schema, Shared
 from ragstone.judges.readings import Ratings, ReplyReading, Setup, UnitList, read_rate, read_units
 from ragstone.judges.schemas import (
     LABEL,
@@ -39,6 +38,7 @@ from ragstone.prompts import Template
 from ragstone.prompts.material import form_of, rate_variables, texts_of, variables_of
 from ragstone.prompts.packs import Pack, read_pack
 from ragstone.questions import ALL, TASKS, Answer, Question, Rate, Rated, Readout, Task, Trace, Write, Written
+from ragstone.tokens import SCHEMA_FIRST, usual_tokens
 from ragstone.types import Unit
 
 ANSWERS: Final[frozenset[Task]] = frozenset(TASKS)
@@ -46,8 +46,10 @@ UNSUMMED: Final = ("response_support", "rubric")
 """Tasks whose reasons say it all: one unit, or criteria that have nothing in common."""
 REPEATED: Final = 20_000
 """Characters of a reply that are said again before a repair turn."""
-LEADING: Final = 3000
-"""Characters that prompts have to share for one to go out before the others: no provider caches a shorter beginning."""
+SCHEMA_LEADS: Final = (*SCHEMA_FIRST, "anthropic")
+"""Providers that read the schema, which few calls have in common, before the prompt: with one nothing is shared."""
+CACHED: Final = 1024
+"""Tokens that prompts have to share: no provider caches a shorter beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +92,9 @@ class PromptedJudge:
         done: list[tuple[_Part, ReplyReading]] = []
         readouts: list[Readout] = []
         waiting = self._parts(question, setup)
-        shared = self._shared(waiting, setup)
+        several = len(waiting) > 1
         while waiting:
-            calls = [self._call(part, setup, repeat, shared) for part in waiting]
-            calls[0] = replace(calls[0], leads=shared >= LEADING)
+            calls = [self._call(part, setup, repeat, several=several) for part in waiting]
             replies = yield calls
             shorter: list[_Part] = []
             for part, call, reply in zip(waiting, calls, replies, strict=True):
@@ -105,7 +106,9 @@ class PromptedJudge:
                 done.append((part, reading))
             waiting = shorter
         again = [
-            (part, reading, self._call(part, setup, repeat, shared, reading)) for part, reading in done if reading.again
+            (part, reading, self._call(part, setup, repeat, reading, several=several))
+            for part, reading in done
+            if reading.again
         ]
         if again:
             replies = yield [call for _, _, call in again]
@@ -158,19 +161,28 @@ class PromptedJudge:
         most = batch or max(1, min(setup.template.batch, room))
         return [_Part(question, question.units[n : n + most]) for n in range(0, len(question.units), most)]
 
-    def _shared(self, parts: Sequence[_Part], setup: Setup) -> int:
-        """Return how many characters of the second message are alike in the prompts of several parts; 0 for one."""
-        if len(parts) < 2 or not isinstance(parts[0].question, Rate):
-            return 0
-        # The code in all of them is that of the whole question, so the first messages are alike.
-        texts = [setup.template.render(_variables(part, setup))[1]["content"] for part in parts]
-        return commonprefix(texts).rfind("\n") + 1  # noqa: RUF071 - of texts, not of paths
+    def _shared(self, part: _Part, messages: Sequence[Mapping[str, str]], code: str, several: bool) -> Shared | None:
+        """Return a prompt's beginning, up to its last passage; None if others cannot share it.
+
+        The prompts of other questions can if their lines have the same ``code``, that of the passages.
+        """
+        system, user = messages[0]["content"], messages[1]["content"]
+        question = part.question
+        if not isinstance(question, Rate) or not question.passages or not (several or code in system):
+            return None
+        last = question.passages[-1].text
+        end = user.find("\n", user.find(last) + len(last) + 1) + 1  # with the line that closes the passage
+        tokens = usual_tokens(system) + usual_tokens(user[:end])
+        begun = f"{self.id}\0{system}\0{user[:end]}".encode("utf-8", "replace")
+        digest = hashlib.blake2b(begun, digest_size=16).digest()
+        return Shared(digest, end, tokens, several) if tokens >= CACHED else None
 
     def _call(
-        self, part: _Part, setup: Setup, repeat: int, shared: int = 0, reading: ReplyReading | None = None
+        self, part: _Part, setup: Setup, repeat: int, reading: ReplyReading | None = None, *, several: bool
     ) -> Call:
         """Build the first call about a part; with ``reading``, the call that asks again."""
-        messages = setup.template.render(_variables(part, setup))
+        variables = _variables(part, setup)
+        messages = setup.template.render(variables)
         if self._pack is not None:
             messages[0]["content"] += f"\n\n{self._pack.section(self._examples(self._pack, part.question))}"
         wanted: Sequence[int | str] = ()
@@ -187,11 +199,11 @@ class PromptedJudge:
             if most == MAX_TOKENS and isinstance(part.question, Rate) and not (reading and reading.thought):
                 most = min(most, THINKING + part.asked * _most(part.question, setup))
         room = 2 if cut_off else 1
-        body = self.backend.prepare(
-            Prompt(spec.model, messages, most, setup.temperature, schema, spec.extra, room, shared)
-        )
+        body = self.backend.prepare(Prompt(spec.model, messages, most, setup.temperature, schema, spec.extra, room))
         units = len(wanted) if wanted and part.units else part.asked
-        return Call(self.id, part.question.task, setup.maker, body, units, repeat)
+        led = schema is not None and self.provider in SCHEMA_LEADS
+        shared = None if led else self._shared(part, messages, variables.get("code", ""), several)
+        return Call(self.id, part.question.task, setup.maker, body, units, repeat, shared)
 
     def _examples(self, pack: Pack, question: Rate | Write | Trace) -> list[int] | None:
         """The examples that are most similar to the question, or, without one, to what is asked about; None for all."""

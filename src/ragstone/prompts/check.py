@@ -176,7 +176,7 @@ def _problems(template: Template, question: Rate | Write | Trace, fmt: Format) -
     if template.render(variables) != messages:
         yield "it renders differently each time, so no reply can be cached"
     system, user = (message["content"] for message in messages)
-    nonce = variables["nonce"]
+    nonce = next((code for name, code in variables.items() if name == "code" and code in user), variables["nonce"])
     if nonce not in system:
         yield "the system part does not explain the code {{ nonce }}"
     yield from _undelimited(system, user, nonce, question)

@@ -36,7 +36,7 @@ def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language:
         "units": numbered(units), "passages": numbered(question.passages), "scale": question.scale, "labels": labels,
         "question": asked(question, language), "reasons": question.reasons, "evidence": question.evidence,
         "skippable": question.skippable, "level": question.units[0].level if question.units else "claim",
-        "nonce": nonce_of(question), "n": len(units),
+        "nonce": nonce_of(question), "code": code_of(question), "n": len(units),
         "answer": "" if fmt == "object" else shape(fmt, language).render(n=len(units)),
         **by_criteria,
     }  # fmt: skip
@@ -143,8 +143,17 @@ def texts_of(question: Rate | Write | Trace) -> list[str]:
 
 def nonce_of(question: Rate | Write | Trace) -> str:
     """The code for this question's material."""
-    material = "".join(texts_of(question)).encode("utf-8", "replace")
-    return hashlib.blake2b(material, key=b"ragstone", digest_size=6).hexdigest()
+    return _hashed(texts_of(question))
+
+
+def code_of(question: Rate) -> str:
+    """The code for all questions about the passages; the question's own if another of its texts has that one."""
+    code = _hashed([passage.text for passage in question.passages])
+    return nonce_of(question) if any(code in text for text in texts_of(question)) else code
+
+
+def _hashed(texts: Sequence[str]) -> str:
+    return hashlib.blake2b("".join(texts).encode("utf-8", "replace"), key=b"ragstone", digest_size=6).hexdigest()
 
 
 def numbered(items: Sequence[Unit | Passage]) -> list[tuple[int, str]]:

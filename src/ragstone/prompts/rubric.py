@@ -7,7 +7,7 @@ replaced by the packaged one of the step.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from ragstone.errors import TemplateError
@@ -15,7 +15,7 @@ from ragstone.labels import text_hash
 from ragstone.prompts import load
 from ragstone.prompts.choice import Choice
 from ragstone.prompts.material import form_of, variables_of
-from ragstone.questions import YES_NO, Rate
+from ragstone.questions import YES_NO, EarlierTurns, Rate
 from ragstone.types import TRIVIAL
 
 if TYPE_CHECKING:
@@ -58,8 +58,12 @@ def rubric_of(question: Rate | Trace, choice: Choice) -> Rubric:
 
 def _rubric(question: Rate | Trace, template: Template) -> Rubric | None:
     """The rubric in a prompt; None if it does not list every label."""
-    system = template.render(variables_of(question, template.formats[0], template.language))[0]["content"]
-    entries = [(found["label"], " ".join(found["said"].split())) for found in _LISTED.finditer(system)]
+    if isinstance(question, Rate):  # the words of the prompt, and none of the record's
+        units = tuple(replace(unit, text="") for unit in question.units)
+        question = replace(question, question="", history=EarlierTurns(), passages=(), units=units)
+    messages = template.render(variables_of(question, template.formats[0], template.language))
+    said = "\n".join(message["content"] for message in messages[: 2 if isinstance(question, Rate) else 1])
+    entries = [(found["label"], " ".join(found["said"].split())) for found in _LISTED.finditer(said)]
     meanings = {label: said for label, said in entries if label}
     if not isinstance(question, Rate):  # a traced sentence is rated by these two fields of the reply
         best, worst = reversed(YES_NO.labels)

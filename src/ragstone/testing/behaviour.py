@@ -50,7 +50,7 @@ class Outcome:
     delay: float = 0.0
     answered: bytes = b""
     tokens: int = 0
-    prefix: bytes = b""
+    prefix: tuple[bytes, bytes] = (b"", b"")
 
 
 Answering = Callable[[dict[str, Any]], Any]
@@ -153,8 +153,8 @@ class Behaviour:
     - ``dead_after``: everything, once so many requests were answered; ``dead_how`` "503", or "refuse": it
       stops listening and drops its connections
 
-    ``prefix_cache`` counts as cached what begins as an earlier request that was answered, from so many tokens on; of
-    Messages only up to the last mark.
+    ``prefix_cache`` counts as cached what begins as an earlier request that was answered, from so many tokens on, with
+    the same schema; of Messages only up to the last mark.
 
     Batches (``/v1/files`` and ``/v1/batches``, and Message Batches) end after ``batch_polls`` looks, with results in
     reverse order. ``batch_end``: "completed"; "partial" and "cancelled" have half of the results and say nothing of

@@ -22,7 +22,7 @@ from ragstone.testing.batches import BATCH_PATHS, FakeBatches
 from ragstone.testing.behaviour import CUT, FAULTS, GONE, HANG, RESET, Behaviour, Knobs, Outcome, Scripted, from_plain
 from ragstone.testing.messages import as_chat, from_chat
 from ragstone.testing.rate_limits import Meter, PrefixCache, asked_to_wait
-from ragstone.testing.replies import Draws, fitting
+from ragstone.testing.replies import Draws, described, fitting, material
 
 BYTES_PER_TOKEN: Final = 4
 CREATED: Final = 1_700_000_000
@@ -113,7 +113,7 @@ class Endpoint:
         if outcome.answered:
             self.books.count += 1
             self.books.unique.add(outcome.answered)
-            self.books.prefixes.add(outcome.prefix)
+            self.books.prefixes.add(*outcome.prefix)
         return outcome
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Outcome:
@@ -211,7 +211,7 @@ class Endpoint:
             moment = time.monotonic()
             self.books.meter.take(moment, outcome.tokens or prompt_tokens)
             headers = {**headers, **self.books.meter.headers(moment, now.rate_window, now.rpm, now.tpm)}
-        prefix = _prefix(request) if now.prefix_cache is not None else b""
+        prefix = _prefix(request) if now.prefix_cache is not None else (b"", b"")
         return replace(outcome, delay=outcome.delay + wait, answered=digest, headers=headers, prefix=prefix)
 
     # What it refuses
@@ -309,7 +309,7 @@ class Endpoint:
         if scripted is None and now.answer is not None:
             scripted = now.answer(request)
         if not isinstance(scripted, Scripted):
-            schema = _schema(request) or self.books.schemas.get(who)
+            schema = _schema(request) or self.books.schemas.get(who) or described(request)
             if scripted is None:
                 scripted = "OK" if schema is None else _quoting(fitting(schema, seed), request, seed)
             scripted = self._dressed(_text(scripted), schema, seed, draws)
@@ -350,7 +350,7 @@ class Endpoint:
     def _cached(self, request: dict[str, Any], least: int) -> dict[str, int]:
         """Return how many tokens the prompt cache had, and how many were written to it where a request has marks."""
         prefix = _prefix(request)
-        cached, whole = (size // BYTES_PER_TOKEN for size in (self.books.prefixes.read(prefix), len(prefix)))
+        cached, whole = (size // BYTES_PER_TOKEN for size in (self.books.prefixes.read(*prefix), len(prefix[1])))
         cached = cached if cached >= least else 0
         return {
             "cached_tokens": cached,
@@ -405,11 +405,11 @@ def _schema(request: dict[str, Any]) -> Any:
     return inner.get("schema") if isinstance(inner, dict) else None
 
 
-def _prefix(request: dict[str, Any]) -> bytes:
-    """The part of a request that a prompt cache would hold."""
-    return "".join(str(turn.get("content")) for turn in request["messages"]).encode(errors="replace")[
-        : request.get("cache_to")
-    ]
+def _prefix(request: dict[str, Any]) -> tuple[bytes, bytes]:
+    """The parts of a request that a prompt cache would hold: the schema of the answer, which comes first, and texts."""
+    texts = "".join(str(turn.get("content")) for turn in request["messages"]).encode(errors="replace")
+    schema = request.get("response_format")
+    return _dumps(schema) if schema else b"", texts[: request.get("cache_to")]
 
 
 def _choice(content: str | None, scripted: Scripted) -> dict[str, Any]:
@@ -481,7 +481,8 @@ def _quoting(answer: Any, request: Mapping[str, Any], seed: int) -> Any:
                 walk(item, draws)
         if isinstance(value, dict) and isinstance(value.get("quote"), str) and draws.below(8):
             if not lines:
-                lines.extend(_quotable(request))
+                content = str(request["messages"][-1].get("content"))
+                lines.extend(line for line in material(content) if len(line) > 40)
             if lines:
                 words = lines[draws.below(len(lines))].split()
                 start = draws.below(max(1, len(words) - 8))
@@ -490,11 +491,3 @@ def _quoting(answer: Any, request: Mapping[str, Any], seed: int) -> Any:
     if isinstance(answer, dict | list):
         walk(answer, Draws(seed))
     return answer
-
-
-def _quotable(request: Mapping[str, Any]) -> list[str]:
-    """Return the lines of prose in the last message."""
-    messages = request.get("messages")
-    content = messages[-1].get("content") if isinstance(messages, list) and messages else None
-    lines = content.splitlines() if isinstance(content, str) else []
-    return [line for line in lines if len(line) > 40 and not line.startswith("[")]

@@ -66,17 +66,17 @@ class PrefixCache:
     def __init__(self) -> None:
         self._known: set[bytes] = set()
 
-    def add(self, said: bytes) -> None:
+    def add(self, schema: bytes, said: bytes) -> None:
         """Remember all beginnings of a request, once its reply is out."""
-        self._known.update(_beginnings(said))
+        self._known.update(_beginnings(schema, said))
 
-    def read(self, said: bytes) -> int:
-        """Return how many bytes of a request are known."""
-        return STEP * sum(digest in self._known for digest in _beginnings(said))
+    def read(self, schema: bytes, said: bytes) -> int:
+        """Return how many bytes of a request are known after the same schema."""
+        return STEP * sum(digest in self._known for digest in _beginnings(schema, said))
 
 
-def _beginnings(said: bytes) -> list[bytes]:
-    hashed = hashlib.blake2b(digest_size=16)
+def _beginnings(schema: bytes, said: bytes) -> list[bytes]:
+    hashed = hashlib.blake2b(schema, digest_size=16)
     found = []
     for start in range(0, len(said) - STEP + 1, STEP):
         hashed.update(said[start : start + STEP])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -176,6 +177,41 @@ class _Filler:
         draw = self.draws.below(MASK)
         kind, thing, other = KINDS[draw % 24], THINGS[draw // 24 % 24], THINGS[draw // 576 % 24]
         return f"The {kind} {thing} {DEEDS[draw >> 20 & 7]} {draw >> 23 & 127} {other}s."
+
+
+_END: Final = re.compile(r"\[\w+ (?:end|конец) ")
+_LABELS: Final = re.compile(r'^- "([^"\n]+)": ', re.MULTILINE)
+_NUMBERED: Final = re.compile(r"^\[\w+ [^\d\n]+ (\d+)\]$", re.MULTILINE)
+
+
+def material(text: str) -> list[str]:
+    """Return the lines of a prompt between marks: what stands elsewhere is its own, which no answer consists of."""
+    inside, found = False, []
+    for line in text.splitlines():
+        if line.startswith("["):
+            inside = not _END.match(line)
+        elif inside:
+            found.append(line)
+    return found
+
+
+def described(request: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the schema of the verdicts that a request asks for in words; None if it asks for none."""
+    prompt = "\n".join(str(turn.get("content")) for turn in request["messages"])
+    *_, asked = prompt.rpartition('{"verdicts": {"1": {')
+    labels = _LABELS.findall(prompt)
+    if asked == prompt or not labels:
+        return None
+    text = {"type": "string"}
+    quote = _object({"passage": {"type": "integer"}, "quote": text}) if '"quote"' in asked else text
+    shape = {"evidence": {"type": "array", "items": quote}, "reason": text, "label": {**text, "enum": labels}}
+    entry = _object({name: kind for name, kind in shape.items() if f'"{name}": ' in asked})
+    count = max(map(int, _NUMBERED.findall(asked)), default=1)
+    return _object({"verdicts": _object({str(number): entry for number in range(1, count + 1)})})
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
 
 
 def _implied(schema: Mapping[str, Any]) -> str:
