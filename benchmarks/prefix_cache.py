@@ -1,7 +1,7 @@
 """Measure the share of input that a provider with a prefix cache would read from it, and whether the estimate knew.
 
     python benchmarks/prefix_cache.py FILE [METRIC...] [--records 120] [--style support=default.v2]
-        [--structured auto]
+        [--schema]
 
 The fake endpoint has OpenAI's rules: from 1,024 tokens on, in steps of 128, after the same schema. The metrics are
 groundedness, grounding and trace unless named. The estimate is cold: its share stands on the prompts alone.
@@ -30,7 +30,20 @@ model = "m"
 base_url = "{url}"
 api_key_env = ""
 price = {{ input = 1, output = 0, cached = {cached} }}
-prompts = {{ structured = "{structured}" }}
+{more}
+"""
+BARE = """
+[judges.bare]
+provider = "{provider}"
+model = "m"
+base_url = "{url}"
+api_key_env = ""
+price = {{ input = 1, output = 0, cached = {cached} }}
+prompts = {{ structured = "off" }}
+
+[steps]
+support = "bare"
+response_support = "bare"
 """
 
 
@@ -41,7 +54,7 @@ def main() -> None:
     parser.add_argument("metrics", nargs="*", default=["groundedness", "grounding", "trace"])
     parser.add_argument("--records", type=int, default=120)
     parser.add_argument("--style", action="append", default=[])
-    parser.add_argument("--structured", default="off", help="auto sends a schema, which comes before the passages")
+    parser.add_argument("--schema", action="store_true", help="with the schema that auto sends, which comes first")
     given = parser.parse_args()
     with open_records(given.file) as source:
         rows = [
@@ -59,7 +72,8 @@ def main() -> None:
             options: dict[str, Any] = {"store": Path(at, "s.db"), "prompts": given.style or None}
             for cached in (1, 0):  # what is cached costs nothing the second time
                 options["config"] = Path(at, f"{cached}.toml")
-                text = CONFIG.format(provider=provider, url=server.url, cached=cached, structured=given.structured)
+                about = {"provider": provider, "url": server.url, "cached": cached}
+                text = CONFIG.format(more="" if given.schema else BARE.format(**about), **about)
                 options["config"].write_text(text)
                 told = ragstone.estimate(rows, given.metrics, "it", **options).total.dollars
                 expected.append(told.expected if told else 0.0)

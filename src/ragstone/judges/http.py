@@ -136,7 +136,7 @@ class HttpBackend(ABC):
                 request.setdefault(instead, value)
         return orjson.dumps(request)
 
-    def begin_alike(self, request: dict[str, Any], chars: int) -> None:
+    def begin_alike(self, request: dict[str, Any], chars: int) -> None:  # noqa: B027 - most need no change
         """Change a request so that the provider finds its first ``chars`` characters in its cache, if it has to."""
 
     def _sent(self, call: Call) -> bytes:
