@@ -6,7 +6,10 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from heapq import merge
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
@@ -17,9 +20,6 @@ from ragstone.store.database import ScoreRow, Store
 if TYPE_CHECKING:
     from ragstone.result_types import CostDict, MethodsDict, MetricDict, MetricRepeatsDict, RepeatsDict, SummaryDict
 
-_PAIRED: Final = frozenset(name for pair in PAIRS.values() for name in pair)
-"""Metrics that are compared with another one record by record."""
-
 
 def summarize(store: Store, run: int, signatures: Mapping[str, str], status: str) -> SummaryDict:
     """The summary of a run.
@@ -28,30 +28,31 @@ def summarize(store: Store, run: int, signatures: Mapping[str, str], status: str
     never filled in. ``total`` has all records, also those that could not be read. ``low`` and ``high`` are the mean if
     every unjudged unit were worst or best. (A value that ``on_empty`` gives was asked for by the user, and counts.)
     """
-    columns = {name: _Column() for name in signatures}
-    for row in store.scores(run):
-        if row.metric not in columns:
-            columns[row.metric] = _Column()
-        columns[row.metric].add(row)
     records = store.count(run)
+    columns = {name: _Column() for name in signatures}
+    metrics = {name: _metric(column, records, signatures[name]) for name, column in columns.items()}
+    for name, rows in groupby(store.scores(run), key=attrgetter("metric")):
+        column = columns[name] = _Column()
+        for row in rows:
+            column.add(row)
+        metrics[name] = _metric(column, records, signatures.get(name, ""))
     summary = {
         "run": run,
         "status": status,
         "records": records,
         "set_aside": store.set_aside(run),
-        "metrics": {name: _metric(column, records, signatures.get(name, "")) for name, column in columns.items()},
-        **({"methods": methods} if (methods := _methods(columns)) else {}),
+        "metrics": metrics,
+        **({"methods": methods} if (methods := _methods(store, run, columns)) else {}),
         "cost": _cost(columns.values()),
     }
     return cast("SummaryDict", summary)
 
 
 class _Column:
-    """The sums of one metric; its rows are not kept, since a run may have a million."""
+    """The sums of one metric; its rows are not kept, since a run may have a million, and its values not for long."""
 
     def __init__(self) -> None:
         self.values, self.lows, self.highs = array("d"), array("d"), array("d")
-        self.by_position: dict[int, float] = {}
         self.statuses: Counter[str] = Counter()
         self.outcomes: Counter[str] = Counter()
         self.repeats: list[RepeatsDict] = []
@@ -61,8 +62,6 @@ class _Column:
     def add(self, row: ScoreRow) -> None:
         if row.value is not None:
             self.values.append(row.value)
-            if row.metric in _PAIRED:
-                self.by_position[row.position] = row.value
         if row.low is not None and row.high is not None:
             self.lows.append(row.low)
             self.highs.append(row.high)
@@ -79,18 +78,23 @@ class _Column:
         self.dollars = None if row.dollars is None or self.dollars is None else self.dollars + row.dollars
 
 
-def _methods(columns: Mapping[str, _Column]) -> dict[str, MethodsDict]:
+def _methods(store: Store, run: int, columns: Mapping[str, _Column]) -> dict[str, MethodsDict]:
     """The plain metrics beside the nuggetized ones, over the records that have a value for both."""
     found: dict[str, MethodsDict] = {}
-    for aspect, (plain, nuggetized) in PAIRS.items():
-        if not all(name in columns and columns[name].statuses for name in (plain, nuggetized)):
+    for aspect, names in PAIRS.items():
+        if not all(name in columns and columns[name].statuses for name in names):
             continue
-        values = columns[plain].by_position
-        pairs = [(values[n], value) for n, value in columns[nuggetized].by_position.items() if n in values]
-        means = (mean([a for a, _ in pairs]), mean([b for _, b in pairs])) if pairs else (None, None)
-        interval = _ends(mean_interval([100 * (b - a) for a, b in pairs]) if pairs else None)
-        told = compared(aspect, means[0], means[1], interval)
-        row: dict[str, Any] = {**told, "interval": interval, "records": len(pairs)}
+        both = array("d"), array("d")
+        rows = merge(*(store.scores(run, name) for name in names), key=attrgetter("position"))
+        for _, two in groupby(rows, key=attrgetter("position")):
+            values = [row.value for row in two if row.value is not None]
+            if len(values) == len(both):
+                for column, value in zip(both, values, strict=True):
+                    column.append(value)
+        means = (mean(both[0]), mean(both[1])) if both[0] else (None, None)
+        differences = array("d", (100 * (b - a) for a, b in zip(*both, strict=True)))
+        interval = _ends(mean_interval(differences) if differences else None)
+        row: dict[str, Any] = {**compared(aspect, *means, interval), "interval": interval, "records": len(differences)}
         found[aspect] = cast("MethodsDict", row)
     return found
 
@@ -100,7 +104,10 @@ def _ends(interval: Interval | None) -> list[float] | None:
 
 
 def _metric(column: _Column, records: int, signature: str) -> MetricDict:
-    values = column.values
+    """The summary of a metric, whose column gives up its values."""
+    low, high = (rounded(mean(ends)) if ends else None for ends in (column.lows, column.highs))
+    column.lows, column.highs = array("d"), array("d")  # before the median, which has to sort a copy of the values
+    values, column.values = column.values, array("d")
     interval = mean_interval(values) if values else None
     summary = {
         "mean": rounded(interval.mean) if interval else None,
@@ -109,8 +116,8 @@ def _metric(column: _Column, records: int, signature: str) -> MetricDict:
         "median": rounded(median(values)) if values else None,
         "scored": len(values),
         "total": records,
-        "low": rounded(mean(column.lows)) if column.lows else None,
-        "high": rounded(mean(column.highs)) if column.highs else None,
+        "low": low,
+        "high": high,
         "statuses": dict(sorted(column.statuses.items())),
         "units": {"asked": column.asked, "unjudged": column.unjudged},
         "outcomes": dict(sorted(column.outcomes.items())) or None,
