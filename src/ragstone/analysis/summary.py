@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import merge
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import orjson
 
@@ -55,7 +55,7 @@ class _Column:
         self.values, self.lows, self.highs = array("d"), array("d"), array("d")
         self.statuses: Counter[str] = Counter()
         self.outcomes: Counter[str] = Counter()
-        self.repeats: list[RepeatsDict] = []
+        self.repeats = _Repeats()
         self.asked = self.unjudged = self.calls = self.input_tokens = self.output_tokens = 0
         self.dollars: float | None = 0.0
 
@@ -69,7 +69,7 @@ class _Column:
         if row.outcome:
             self.outcomes[row.outcome] += 1
         if row.repeats:
-            self.repeats.append(orjson.loads(row.repeats))
+            self.repeats.add(orjson.loads(row.repeats))
         self.asked += row.asked
         self.unjudged += row.unjudged
         self.calls += row.calls
@@ -91,11 +91,11 @@ def _methods(store: Store, run: int, columns: Mapping[str, _Column]) -> dict[str
             if len(values) == len(both):
                 for column, value in zip(both, values, strict=True):
                     column.append(value)
-        means = (mean(both[0]), mean(both[1])) if both[0] else (None, None)
+        means = [mean(column) if column else None for column in both]
         differences = array("d", (100 * (b - a) for a, b in zip(*both, strict=True)))
         interval = _ends(mean_interval(differences) if differences else None)
-        row: dict[str, Any] = {**compared(aspect, *means, interval), "interval": interval, "records": len(differences)}
-        found[aspect] = cast("MethodsDict", row)
+        told = compared(aspect, means[0], means[1], interval)
+        found[aspect] = cast("MethodsDict", {**told, "interval": interval, "records": len(differences)})
     return found
 
 
@@ -121,7 +121,7 @@ def _metric(column: _Column, records: int, signature: str) -> MetricDict:
         "statuses": dict(sorted(column.statuses.items())),
         "units": {"asked": column.asked, "unjudged": column.unjudged},
         "outcomes": dict(sorted(column.outcomes.items())) or None,
-        **({"repeats": _repeats(column.repeats)} if column.repeats else {}),
+        **({"repeats": column.repeats.as_json()} if column.repeats.times else {}),
         "cost": _cost([column]),
         "signature": signature,
     }
@@ -137,24 +137,41 @@ def means_of_repeats(rows: Iterable[Sequence[float | None]]) -> list[float]:
     return [mean(column) for column in zip(*whole, strict=True)]
 
 
-def _repeats(found: list[RepeatsDict]) -> MetricRepeatsDict:
-    """Return how much a metric varies between repeats."""
-    whole = [[value for value in one["values"] if value is not None] for one in found if None not in one["values"]]
-    means = means_of_repeats(whole)
-    units, flips = sum(one["units"] for one in found), sum(one["flips"] for one in found)
-    spreads = [wide for values in whole if (wide := spread(values)) is not None]
-    return {
-        "times": len(found[0]["values"]),
-        "records": len(whole),
-        "means": [rounded(value) for value in means],
-        "mean": rounded(mean(means)) if means else None,
-        "spread": rounded(spread(means)),
-        "record_spread": rounded(mean(spreads)) if spreads else None,
-        "units": units,
-        "flips": flips,
-        "flip_rate": rounded(flips / units) if units else None,
-        "unmatched": sum(one["unmatched"] for one in found),
-    }
+class _Repeats:
+    """How much a metric varies between repeats; of a record's values one number each is kept."""
+
+    def __init__(self) -> None:
+        self.times = self._units = self._flips = self._unmatched = 0
+        self._values: list[array[float]] = []
+        self._spreads = array("d")
+
+    def add(self, one: RepeatsDict) -> None:
+        values = [value for value in one["values"] if value is not None]
+        self.times = self.times or len(one["values"])
+        self._units += one["units"]
+        self._flips += one["flips"]
+        self._unmatched += one["unmatched"]
+        if len(values) == len(one["values"]):
+            self._values = self._values or [array("d") for _ in values]
+            for column, value in zip(self._values, values, strict=True):
+                column.append(value)
+            if (wide := spread(values)) is not None:
+                self._spreads.append(wide)
+
+    def as_json(self) -> MetricRepeatsDict:
+        means = [mean(column) for column in self._values]
+        return {
+            "times": self.times,
+            "records": len(self._values[0]) if self._values else 0,
+            "means": [rounded(value) for value in means],
+            "mean": rounded(mean(means)) if means else None,
+            "spread": rounded(spread(means)),
+            "record_spread": rounded(mean(self._spreads)) if self._spreads else None,
+            "units": self._units,
+            "flips": self._flips,
+            "flip_rate": rounded(self._flips / self._units) if self._units else None,
+            "unmatched": self._unmatched,
+        }
 
 
 def _cost(columns: Iterable[_Column]) -> CostDict:
