@@ -32,7 +32,7 @@ _MARGIN: Final = 2_000
 """Bytes kept for what is said of the blocks themselves, besides a few for each record."""
 
 
-class Survey:
+class RowCounts:
     """Counts of one pass over a run's results: the groups with their values of ``metric``, how replies were read."""
 
     def __init__(self, metric: str) -> None:
@@ -51,9 +51,9 @@ class Survey:
 def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[bytes]:
     """The parts of a run's page, at most ``largest`` bytes of records and calls; ``calls``: with the raw ones."""
     told = RunFacts.of(run)
-    survey = Survey(told.lead)
-    order = ranked(_lowest(run, told.ranked, survey.rows(run.results())), told.ranked)
-    first = overview_of(told, survey.groups, survey.readings)
+    counts = RowCounts(told.lead)
+    order = ranked(_lowest(run, told.ranked, counts.rows(run.results())), told.ranked)
+    first = overview_of(told, counts.groups, counts.readings)
     metrics = [metric["name"] for metric in first["metrics"]]
     rows = sorted(order, key=lambda row: row.position)
     blocks = [

@@ -16,7 +16,7 @@ import orjson
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
 from ragstone.render.facts import RunFacts
-from ragstone.render.html.build import Survey
+from ragstone.render.html.build import RowCounts
 from ragstone.render.html.case import case_of
 from ragstone.render.html.document import to_json
 from ragstone.render.html.overview import overview_of
@@ -38,13 +38,13 @@ class ServedRun:
             row = run.store.run(run.id)
             self.run = run = Run(run.store, row) if row else run
             told = RunFacts.of(run)
-            survey = Survey(told.lead)
-            whole = sum(1 for _ in survey.rows(islice(run.results(), SURVEYED))) == len(run)
+            counts = RowCounts(told.lead)
+            whole = sum(1 for _ in counts.rows(islice(run.results(), SURVEYED))) == len(run)
             # Of a run that goes on, the table keeps to the records that the figures are of.
             self._places = run.store.ids(run.id) if run.status == "unfinished" else None
-            self._fields = survey.groups.names
+            self._fields = counts.groups.names
             self.first = {
-                **overview_of(told, survey.groups, survey.readings if whole else None, bins=False),
+                **overview_of(told, counts.groups, counts.readings if whole else None, bins=False),
                 "live": True,
                 "row_blocks": -(-run.store.last_place(run.id) // ROWS),
             }
