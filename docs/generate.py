@@ -149,8 +149,8 @@ HEADER: Final[Mapping[str, str]] = {
 VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "Rating steps: `support`, `assign`, `relevance`, `importance`, `response_support`": {
         "nonce": "the code for the lines around material",
-        "code": "the same, but equal in all prompts about the same passages, so that calls that begin with them share the "
-        "provider's cache",
+        "code": "the same, but equal in all prompts about the same passages, so that calls that begin with them share "
+        "the provider's cache",
         "question": "the record's question, if the step needs one",
         "passages": "pairs of number and text: the evidence; for `assign` the response",
         "units": "pairs of number and text: the units to label",

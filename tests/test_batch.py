@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from ragstone import api
 from ragstone.api import batching
 from ragstone.cli.app import app
 from ragstone.errors import BackendError, BatchPending, BudgetReached, ConfigError, InputError
+from ragstone.judges.messages import MessagesBackend
+from ragstone.judges.openai import OpenAIBackend
 from ragstone.store.batches import BatchStore
 from ragstone.testing import FakeServer, Scripted
 
@@ -169,7 +172,7 @@ def test_a_call_that_is_refused_for_good_is_a_failure_and_no_endless_wave(given:
 
 
 def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -> None:
-    """By number and bytes; a budget in dollars holds the worst case at the price of a batch."""
+    """By number; a budget in dollars holds the worst case at the price of a batch."""
     _, options, _ = given
     monkeypatch.setattr(batching, "MOST", 5)
     with pytest.raises(BatchPending, match="4 batches with 16 calls"):
@@ -185,6 +188,29 @@ def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -
         ragstone.evaluate(other, batch=True, refresh=True, **options)
     with pytest.raises(ConfigError, match="a wave is of a whole run"):
         ragstone.evaluate(other, batch=True, shard="1/2", **options)
+
+
+def test_a_wave_is_split_by_the_bytes_of_its_lines(given: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As sent, none is over the limit and none ends before it is full; a call that is longer goes alone, and whole."""
+    _, options, _ = given
+    limit, sent = 8_000, list[list[bytes]]()
+    for kind in (OpenAIBackend, MessagesBackend):
+        submit = kind.submit
+
+        async def kept(backend: Any, lines: list[bytes], tag: str, submit: Any = submit) -> str:
+            sent.append(lines)
+            return str(await submit(backend, lines, tag))
+
+        monkeypatch.setattr(kind, "submit", kept)
+    monkeypatch.setattr(batching, "LONGEST", limit)
+    long = {**ROWS[3], "id": "long", "contexts": ["Kettle 3 is blue. " * 600]}
+    ragstone.evaluate([*ROWS, long, *ROWS[:2]], batch=True, wait=True, finish="batch", **options)
+    sizes = [(len(lines), sum(len(line) + 1 for line in lines)) for lines in sent]
+    assert {lines for lines, size in sizes if size > limit} == {1}
+    first = sent[: next(place for place, lines in enumerate(sent) if len(b"".join(lines)) > limit)]
+    assert len(first) > 2
+    for lines, following in pairwise(first):
+        assert sum(map(len, [*lines, following[0]])) + 200 * (len(lines) + 1) > limit
 
 
 def test_a_budget_holds_for_batches_and_what_follows_them_together(given: Any) -> None:

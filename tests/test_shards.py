@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from ragstone import api
 from ragstone.api.shards import ranges
-from ragstone.errors import BudgetReached, ConfigError
+from ragstone.errors import BudgetReached, ConfigError, InputError
 from ragstone.options import RunOptions
 from ragstone.records import Shard
 from ragstone.store import connection
@@ -79,6 +80,57 @@ def test_shards_merge_to_the_bytes_of_one_run(source: Path) -> None:
     with Store(folder / "merged.db") as store:
         assert [run.status for run in store.runs()] == ["done", "done"]
     assert merged(source, workers=2) == results
+
+
+def test_criteria_merge_to_the_bytes_of_one_run(source: Path) -> None:
+    """Those of a file and those that some records bring; each shard's verdicts are the merged run's."""
+    folder = source.parent
+    rows = [json.loads(line) for line in source.read_text().splitlines()]
+    for row in rows[::3]:
+        row["rubric"] = {"criteria": {"names": {"criterion": f"It names {row['response'][:8]}."}}}
+    source.write_text("\n".join(map(json.dumps, rows)))
+    (folder / "c.toml").write_text('[rubric.tone]\ncriterion = "It is polite."\nscale = ["rude", "curt", "polite"]\n')
+    asked = Counter[str]()
+
+    def answer(request: dict[str, Any]) -> Any:
+        said = request["messages"][1]["content"]
+        asked[said] += 1
+        found = re.findall(r" criterion (\d+)\]\n(.*)\n", said)
+        labels = {one: ("rude", "curt", "polite")[len(asked) % 3] if "polite" in of else "yes" for one, of in found}
+        return {"verdicts": {one: {"reason": f"the {len(asked)}th", "label": label} for one, label in labels.items()}}
+
+    with FakeServer(answer=answer) as server:
+        more: dict[str, Any] = {
+            "metrics": "rubric",
+            "judge": f"vllm:any@{server.url}",
+            "rubric": str(folder / "c.toml"),
+        }
+        for number in (3, 1, 2):
+            api.run(str(source), shard(source, number, **more)).store.close()
+        results = merged(source)
+        sent = server.count
+        alone = api.run(str(source), RunOptions(store=folder / "merged.db", out=folder / "alone", **more))
+        assert server.count == sent
+        assert (folder / "alone" / "results.jsonl").read_bytes() == results
+        statuses = {name: entry["statuses"] for name, entry in alone.summary()["metrics"].items()}
+        assert statuses == {"rubric.tone": {"scored": 22}, "rubric.own": {"scored": 8, "missing_field": 14}}
+        alone.store.close()
+
+
+@pytest.mark.parametrize("where", ["run", "record"])
+def test_steps_that_each_shard_would_write_are_refused(source: Path, where: str) -> None:
+    """A merge has room for one shard's steps; the verdicts of the others' would be lost."""
+    criteria = {"tone": {"criterion": "It is polite.", "steps": "write"}}
+    more: dict[str, Any] = {"parameters": {"rubric": {"criteria": {"brief": {"criterion": "It is short."}}}}}
+    if where == "record":
+        rows = [json.loads(line) for line in source.read_text().splitlines()]
+        rows[4]["rubric"] = {"criteria": criteria}
+        source.write_text("\n".join(map(json.dumps, rows)))
+    else:
+        more["parameters"]["rubric"]["criteria"] = criteria
+    said = 'rubric: steps = "write" cannot be used with --shard: each shard would write its own; list the steps'
+    with pytest.raises(InputError, match=said):
+        api.run(str(source), shard(source, 1, metrics="rubric", judge="vllm:any@http://127.0.0.1:9/v1", **more))
 
 
 def test_of_two_replies_the_first_records_wins(source: Path) -> None:

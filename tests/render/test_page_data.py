@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import hashlib
 import html
 import json
@@ -24,7 +25,7 @@ from ragstone.analysis.run import find_run
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Judge
 from ragstone.judges.embedded.measured import measured
-from ragstone.render.facts import Headline, doubts
+from ragstone.render.facts import Headline, RunFacts, doubts
 from ragstone.render.html import build, document
 from ragstone.render.html.build import report
 from ragstone.render.html.document import SCRIPTS, in_markup, page
@@ -75,7 +76,7 @@ def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_pat
     }  # fmt: skip
     for name, judges in choices.items():
         found = evaluate(TRACES, "grounding", judges, store=tmp_path / f"{name}.db")
-        facts = overview_of(found, [], [], None)["facts"]
+        facts = overview_of(RunFacts.of(found), GroupFields(), None)["facts"]
         said[name] = [fact["note"] for fact in facts if fact["label"] == "Judge"]
         found.store.close()
     assert said["alone"] == [whole]
@@ -149,24 +150,32 @@ def test_rows_are_columns_and_a_score_that_is_not_there_is_none() -> None:
 # ---- the sentence
 
 
+def grouped(*rows: PageRow) -> GroupFields:
+    found = GroupFields("m")
+    for row in rows:
+        found.add(row)
+    return found
+
+
 def test_the_worst_group_stands_out_or_is_not_named() -> None:
     """It needs five records, another group beside it, and an interval of its own below the mean of the whole."""
     few = [line(n, 0.0, kind="few") for n in range(FEWEST - 1)]
     low = [line(n, 0.1, kind="low") for n in range(FEWEST)]
     high = [line(n, 0.9, kind="high") for n in range(FEWEST)]
-    group = worst_group([*few, *low, *high], ["kind"], "m", 0.5)
+    lost = [line(n, None, kind="few") for n in range(FEWEST)]
+    group = worst_group(grouped(*few, *lost, *low, *high), 0.5)
     assert group is not None
     assert (group.value, group.count) == ("low", FEWEST)
-    assert worst_group([*few, *high], ["kind"], "m", 0.9) is None
-    assert worst_group([line(n, 0.5, kind=str(n % 2)) for n in range(20)], ["kind"], "m", 0.5) is None
-    assert worst_group([*low, *high], [], "m", 0.5) is None
+    assert worst_group(grouped(*few, *high), 0.9) is None
+    assert worst_group(grouped(*[line(n, 0.5, kind=str(n % 2)) for n in range(20)]), 0.5) is None
+    assert worst_group(grouped(*[line(n, n % 2) for n in range(20)]), 0.5) is None
 
 
 def test_a_group_of_few_and_scattered_records_is_not_the_worst() -> None:
     """Its mean is lower than the whole's, its interval holds it."""
     scattered = [line(n, value, kind="scattered") for n, value in enumerate((0.0, 0.2, 1.0, 1.0, 1.0, 1.0))]
     rest = [line(n, 0.8 + n % 2 / 10, kind="rest") for n in range(60)]
-    assert worst_group([*scattered, *rest], ["kind"], "m", 0.84) is None
+    assert worst_group(grouped(*scattered, *rest), 0.84) is None
 
 
 def test_a_group_without_spread_is_held_against_that_of_all() -> None:
@@ -174,22 +183,24 @@ def test_a_group_without_spread_is_held_against_that_of_all() -> None:
     nothing = [line(n, 0.0, kind="nothing") for n in range(FEWEST)]
     most = [line(n, float(n % 10 > 0), kind="other") for n in range(40)]
     fewest = [line(n, float(n % 10 == 0), kind="other") for n in range(40)]
-    group = worst_group([*nothing, *most], ["kind"], "m", 36 / 45)
+    group = worst_group(grouped(*nothing, *most), 36 / 45)
     assert group is not None
     assert group.value == "nothing"
-    assert worst_group([*nothing, *fewest], ["kind"], "m", 4 / 45) is None
+    assert worst_group(grouped(*nothing, *fewest), 4 / 45) is None
 
 
 def test_the_worst_group_is_looked_for_in_every_field() -> None:
     """The lowest of those that are the lowest of their field and stand out, in whatever order fields are offered."""
-    rows = [
-        line(n, 0.2 + n % 3 / 10 if n < 12 else 0.9 + n % 2 / 20, set=str(n // 12), half=str(n % 2)) for n in range(72)
-    ]
-    whole = sum(row.scores["m"][0] or 0.0 for row in rows) / len(rows)
-    for fields in (["half", "set"], ["set", "half"]):
-        group = worst_group(rows, fields, "m", whole)
+    for low, half in (("a", "z"), ("z", "a")):
+        rows = [
+            line(n, 0.2 + n % 3 / 10 if n < 12 else 0.9 + n % 2 / 20, **{low: str(n // 36), half: str(n % 2)})
+            for n in range(72)
+        ]
+        groups = grouped(*rows)
+        assert groups.names == ["a", "z"]
+        group = worst_group(groups, sum(groups.values()[""]) / len(rows))
         assert group is not None
-        assert (group.field, group.value, group.count) == ("set", "0", 12)
+        assert (group.field, group.value, group.count) == (low, "0", 36)
 
 
 @pytest.mark.parametrize(("values", "said"), [
@@ -289,6 +300,30 @@ def test_a_file_keeps_its_size(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
         assert len(found["rows-0"]["position"]) == 22
         assert (len(kept) == 22) == (largest > without)
         assert kept
+
+
+def test_a_page_of_many_records_holds_the_lowest_and_figures_of_all(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more rows are ever in memory than the page has; its fields, sentence and bins are those of all records."""
+    whole = unpacked(b"".join(report(run)))
+    alive = []
+
+    def counted(result: Any) -> PageRow:
+        alive.append(sum(isinstance(one, PageRow) for one in gc.get_objects()))
+        return row_of(result)
+
+    monkeypatch.setattr(build, "MOST_ROWS", 5)
+    monkeypatch.setattr(build, "row_of", counted)
+    found = unpacked(b"".join(report(run)))
+    lowest = [position for positions in whole["first"]["cases"] for position in positions][:5]
+    assert found["rows-0"]["position"] == sorted(lowest)
+    assert max(alive) - alive[0] <= 6
+    for name in ("sentence", "metrics", "fields", "records"):
+        assert found["first"][name] == whole["first"][name]
+    without = len(list(run.results())) - len(run.store.worst(run.id, whole["first"]["ranked"], 99))
+    assert without
+    monkeypatch.setattr(build, "MOST_ROWS", 21)
+    found = unpacked(b"".join(report(run)))
+    assert len(found["rows-0"]["position"]) == 21
 
 
 def test_ten_thousand_records_are_under_fifty_megabytes(tmp_path: Path) -> None:

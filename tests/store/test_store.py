@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import sqlite3
 import stat
 import subprocess
@@ -345,7 +346,7 @@ def test_a_newer_store_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(StoreError, match=r"made by a newer Ragstone \(format 99, this one reads 3\); upgrade"):
+    with pytest.raises(StoreError, match=r"made by a newer Ragstone \(format 99, this one reads 4\); upgrade"):
         Store(path)
     assert not list(path.parent.glob("*.damaged*"))
 
@@ -495,9 +496,20 @@ def test_results_are_read_one_at_a_time(store: Store) -> None:
     assert [row.position for row in rows] == list(range(2, 51))
 
 
+def test_a_result_takes_little_more_than_its_document(tmp_path: Path) -> None:
+    """Not a page of the file, of 4,096 bytes, for one of 1,500."""
+    with Store(tmp_path / "s.db") as store:
+        run = store.start_run("r", {})
+        texts = (random.Random(n).randbytes(1500) for n in range(1, 401))
+        put(store, results=[(run, ResultRow(n, f"r{n}", text), []) for n, text in enumerate(texts, 1)])
+        documents = store._reader.execute("SELECT sum(length(document)) FROM results").fetchone()[0]
+        pages, size = (store._reader.execute(f"PRAGMA page_{name}").fetchone()[0] for name in ("count", "size"))
+    assert pages * size < 1.5 * documents
+
+
 def test_only_this_version_is_written() -> None:
     """A change of the schema is a new version with a migration: this test is to be changed with it."""
-    assert store_module.VERSION == 3
+    assert store_module.VERSION == 4
     with Store(":memory:") as store:
         tables = {
             name: [column[1] for column in store._reader.execute(f"PRAGMA table_info({name})")]

@@ -344,6 +344,7 @@ def test_a_store_of_the_first_version_opens_with_all_it_had() -> None:
             score = next(store.scores(1))
             assert (score.value, score.repeats) == (0.5, None)
             assert [row.name for row in store.runs()] == ["old"]
+            assert next(store.results(1)) == ResultRow(1, "r1", b"{}")
             assert store._reader.execute("PRAGMA user_version").fetchone() == (store_module.VERSION,)
             store.begin()
             new = score._replace(position=2, repeats='{"values":[1.0]}')
@@ -353,5 +354,8 @@ def test_a_store_of_the_first_version_opens_with_all_it_had() -> None:
             store.commit()
             assert [row.repeats for row in store.scores(1)] == [None, '{"values":[1.0]}']
     with Store(":memory:") as fresh, Store("old.db") as brought:
-        shape = "SELECT name FROM pragma_table_info('scores') ORDER BY name"
-        assert fresh._reader.execute(shape).fetchall() == brought._reader.execute(shape).fetchall()
+        for shape in (
+            "SELECT name FROM pragma_table_info('scores') ORDER BY name",
+            "SELECT name, sql FROM sqlite_master WHERE tbl_name = 'results' ORDER BY name",
+        ):
+            assert fresh._reader.execute(shape).fetchall() == brought._reader.execute(shape).fetchall()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from heapq import nsmallest
 from typing import Any, Final, Literal, NamedTuple
 
 from ragstone.analysis.run import main_scores, part_said
@@ -308,7 +309,7 @@ def _metric(metric: str, pairs: Sequence[_Pair], moved: int) -> Compared:
             if a is not None and b is not None and a.value is not None and b.value is not None]  # fmt: skip
     parts = Counter(part for _, a, b, *_ in both if a.signature != b.signature
                     for part in signatures_differ(a.signature, b.signature))  # fmt: skip
-    ranked = [Moved(pair.record, x, y, y - x) for pair, _, _, x, y in both if x != y]
+    differing = (Moved(pair.record, x, y, y - x) for pair, _, _, x, y in both if x != y)
     return _untested(
         metric,
         "record",
@@ -317,7 +318,7 @@ def _metric(metric: str, pairs: Sequence[_Pair], moved: int) -> Compared:
         _side([a for a, _ in every], [a for _, a, *_ in both]),
         _side([b for _, b in every], [b for _, _, b, *_ in both]),
         signatures=tuple(SignaturePart(*part, count) for part, count in parts.items()),
-        moved=tuple(sorted(ranked, key=lambda one: -abs(one.difference))[:moved]),
+        moved=tuple(nsmallest(moved, differing, key=lambda one: -abs(one.difference))),
     )
 
 

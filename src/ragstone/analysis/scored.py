@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ragstone.analysis.saved import AnyRun
 from ragstone.errors import InputError
 from ragstone.metrics import of_score
+from ragstone.types import NOTHING
 
 if TYPE_CHECKING:
     from ragstone.result_types import ResultDict, ScoreDict
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,99}", re.ASCII)
 ROOTS: Final = ("topic", "question", "meta")
 """Fields of a result that ``--by`` may name."""
+MOST_ALIKE: Final = 20_000
+"""Different scores of a record of which one copy is kept for all records that have them."""
 
 
 class ScoreNumbers(NamedTuple):
@@ -55,22 +58,27 @@ def scores_of(run: AnyRun, by: str | None = None) -> dict[str, RecordScores]:
     """
     grouped = grouping(by) if by is not None else None
     found: dict[str, RecordScores] = {}
-    # Each result brings texts of its own that all of them have: one is kept of each.
+    # Each result brings texts and scores of its own that many of them have: one is kept of each.
     shared: dict[str, str] = {}
+    alike: dict[tuple[tuple[str, ScoreNumbers], ...], Mapping[str, ScoreNumbers]] = {}
     for each in run.results():
         result = each.typed
         if result.get("scores") and result["id"] in found and found[result["id"]].by_metric:
             raise InputError(f"{run.name}: the record '{result['id']}' has two results; a run has one")
         try:
+            by_metric = {
+                _name(shared.setdefault(score["metric"], score["metric"])): _scored(score, shared)
+                for score in result.get("scores", ())
+            }
+            known = alike.get(key := tuple(by_metric.items()))
+            if known is None and len(alike) < MOST_ALIKE:
+                alike[key] = by_metric
             found[result["id"]] = RecordScores(
-                {
-                    _name(shared.setdefault(score["metric"], score["metric"])): _scored(score, shared)
-                    for score in result.get("scores", ())
-                },
+                known or by_metric,
                 grouped(result) if grouped else None,
                 _digest(result.get("question")),
                 _digest(result.get("response")),
-                dict(_nuggets(result)),
+                dict(_nuggets(result)) or NOTHING,
             )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             what = f"lacks {error}" if isinstance(error, KeyError) else str(error)

@@ -6,7 +6,10 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from heapq import merge
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, cast
 
 import orjson
 
@@ -17,9 +20,6 @@ from ragstone.store.database import ScoreRow, Store
 if TYPE_CHECKING:
     from ragstone.result_types import CostDict, MethodsDict, MetricDict, MetricRepeatsDict, RepeatsDict, SummaryDict
 
-_PAIRED: Final = frozenset(name for pair in PAIRS.values() for name in pair)
-"""Metrics that are compared with another one record by record."""
-
 
 def summarize(store: Store, run: int, signatures: Mapping[str, str], status: str) -> SummaryDict:
     """The summary of a run.
@@ -28,41 +28,40 @@ def summarize(store: Store, run: int, signatures: Mapping[str, str], status: str
     never filled in. ``total`` has all records, also those that could not be read. ``low`` and ``high`` are the mean if
     every unjudged unit were worst or best. (A value that ``on_empty`` gives was asked for by the user, and counts.)
     """
-    columns = {name: _Column() for name in signatures}
-    for row in store.scores(run):
-        if row.metric not in columns:
-            columns[row.metric] = _Column()
-        columns[row.metric].add(row)
     records = store.count(run)
+    columns = {name: _Column() for name in signatures}
+    metrics = {name: _metric(column, records, signatures[name]) for name, column in columns.items()}
+    for name, rows in groupby(store.scores(run), key=attrgetter("metric")):
+        column = columns[name] = _Column()
+        for row in rows:
+            column.add(row)
+        metrics[name] = _metric(column, records, signatures.get(name, ""))
     summary = {
         "run": run,
         "status": status,
         "records": records,
         "set_aside": store.set_aside(run),
-        "metrics": {name: _metric(column, records, signatures.get(name, "")) for name, column in columns.items()},
-        **({"methods": methods} if (methods := _methods(columns)) else {}),
+        "metrics": metrics,
+        **({"methods": methods} if (methods := _methods(store, run, columns)) else {}),
         "cost": _cost(columns.values()),
     }
     return cast("SummaryDict", summary)
 
 
 class _Column:
-    """The sums of one metric; its rows are not kept, since a run may have a million."""
+    """The sums of one metric; its rows are not kept, since a run may have a million, and its values not for long."""
 
     def __init__(self) -> None:
         self.values, self.lows, self.highs = array("d"), array("d"), array("d")
-        self.by_position: dict[int, float] = {}
         self.statuses: Counter[str] = Counter()
         self.outcomes: Counter[str] = Counter()
-        self.repeats: list[RepeatsDict] = []
+        self.repeats = _Repeats()
         self.asked = self.unjudged = self.calls = self.input_tokens = self.output_tokens = 0
         self.dollars: float | None = 0.0
 
     def add(self, row: ScoreRow) -> None:
         if row.value is not None:
             self.values.append(row.value)
-            if row.metric in _PAIRED:
-                self.by_position[row.position] = row.value
         if row.low is not None and row.high is not None:
             self.lows.append(row.low)
             self.highs.append(row.high)
@@ -70,7 +69,7 @@ class _Column:
         if row.outcome:
             self.outcomes[row.outcome] += 1
         if row.repeats:
-            self.repeats.append(orjson.loads(row.repeats))
+            self.repeats.add(orjson.loads(row.repeats))
         self.asked += row.asked
         self.unjudged += row.unjudged
         self.calls += row.calls
@@ -79,19 +78,24 @@ class _Column:
         self.dollars = None if row.dollars is None or self.dollars is None else self.dollars + row.dollars
 
 
-def _methods(columns: Mapping[str, _Column]) -> dict[str, MethodsDict]:
+def _methods(store: Store, run: int, columns: Mapping[str, _Column]) -> dict[str, MethodsDict]:
     """The plain metrics beside the nuggetized ones, over the records that have a value for both."""
     found: dict[str, MethodsDict] = {}
-    for aspect, (plain, nuggetized) in PAIRS.items():
-        if not all(name in columns and columns[name].statuses for name in (plain, nuggetized)):
+    for aspect, names in PAIRS.items():
+        if not all(name in columns and columns[name].statuses for name in names):
             continue
-        values = columns[plain].by_position
-        pairs = [(values[n], value) for n, value in columns[nuggetized].by_position.items() if n in values]
-        means = (mean([a for a, _ in pairs]), mean([b for _, b in pairs])) if pairs else (None, None)
-        interval = _ends(mean_interval([100 * (b - a) for a, b in pairs]) if pairs else None)
+        both = array("d"), array("d")
+        rows = merge(*(store.scores(run, name) for name in names), key=attrgetter("position"))
+        for _, two in groupby(rows, key=attrgetter("position")):
+            values = [row.value for row in two if row.value is not None]
+            if len(values) == len(both):
+                for column, value in zip(both, values, strict=True):
+                    column.append(value)
+        means = [mean(column) if column else None for column in both]
+        differences = array("d", (100 * (b - a) for a, b in zip(*both, strict=True)))
+        interval = _ends(mean_interval(differences) if differences else None)
         told = compared(aspect, means[0], means[1], interval)
-        row: dict[str, Any] = {**told, "interval": interval, "records": len(pairs)}
-        found[aspect] = cast("MethodsDict", row)
+        found[aspect] = cast("MethodsDict", {**told, "interval": interval, "records": len(differences)})
     return found
 
 
@@ -100,7 +104,10 @@ def _ends(interval: Interval | None) -> list[float] | None:
 
 
 def _metric(column: _Column, records: int, signature: str) -> MetricDict:
-    values = column.values
+    """The summary of a metric, whose column gives up its values."""
+    low, high = (rounded(mean(ends)) if ends else None for ends in (column.lows, column.highs))
+    column.lows, column.highs = array("d"), array("d")  # before the median, which has to sort a copy of the values
+    values, column.values = column.values, array("d")
     interval = mean_interval(values) if values else None
     summary = {
         "mean": rounded(interval.mean) if interval else None,
@@ -109,12 +116,12 @@ def _metric(column: _Column, records: int, signature: str) -> MetricDict:
         "median": rounded(median(values)) if values else None,
         "scored": len(values),
         "total": records,
-        "low": rounded(mean(column.lows)) if column.lows else None,
-        "high": rounded(mean(column.highs)) if column.highs else None,
+        "low": low,
+        "high": high,
         "statuses": dict(sorted(column.statuses.items())),
         "units": {"asked": column.asked, "unjudged": column.unjudged},
         "outcomes": dict(sorted(column.outcomes.items())) or None,
-        **({"repeats": _repeats(column.repeats)} if column.repeats else {}),
+        **({"repeats": column.repeats.as_json()} if column.repeats.times else {}),
         "cost": _cost([column]),
         "signature": signature,
     }
@@ -130,24 +137,41 @@ def means_of_repeats(rows: Iterable[Sequence[float | None]]) -> list[float]:
     return [mean(column) for column in zip(*whole, strict=True)]
 
 
-def _repeats(found: list[RepeatsDict]) -> MetricRepeatsDict:
-    """Return how much a metric varies between repeats."""
-    whole = [[value for value in one["values"] if value is not None] for one in found if None not in one["values"]]
-    means = means_of_repeats(whole)
-    units, flips = sum(one["units"] for one in found), sum(one["flips"] for one in found)
-    spreads = [wide for values in whole if (wide := spread(values)) is not None]
-    return {
-        "times": len(found[0]["values"]),
-        "records": len(whole),
-        "means": [rounded(value) for value in means],
-        "mean": rounded(mean(means)) if means else None,
-        "spread": rounded(spread(means)),
-        "record_spread": rounded(mean(spreads)) if spreads else None,
-        "units": units,
-        "flips": flips,
-        "flip_rate": rounded(flips / units) if units else None,
-        "unmatched": sum(one["unmatched"] for one in found),
-    }
+class _Repeats:
+    """How much a metric varies between repeats; of a record's values one number each is kept."""
+
+    def __init__(self) -> None:
+        self.times = self._units = self._flips = self._unmatched = 0
+        self._values: list[array[float]] = []
+        self._spreads = array("d")
+
+    def add(self, one: RepeatsDict) -> None:
+        values = [value for value in one["values"] if value is not None]
+        self.times = self.times or len(one["values"])
+        self._units += one["units"]
+        self._flips += one["flips"]
+        self._unmatched += one["unmatched"]
+        if len(values) == len(one["values"]):
+            self._values = self._values or [array("d") for _ in values]
+            for column, value in zip(self._values, values, strict=True):
+                column.append(value)
+            if (wide := spread(values)) is not None:
+                self._spreads.append(wide)
+
+    def as_json(self) -> MetricRepeatsDict:
+        means = [mean(column) for column in self._values]
+        return {
+            "times": self.times,
+            "records": len(self._values[0]) if self._values else 0,
+            "means": [rounded(value) for value in means],
+            "mean": rounded(mean(means)) if means else None,
+            "spread": rounded(spread(means)),
+            "record_spread": rounded(mean(self._spreads)) if self._spreads else None,
+            "units": self._units,
+            "flips": self._flips,
+            "flip_rate": rounded(self._flips / self._units) if self._units else None,
+            "unmatched": self._unmatched,
+        }
 
 
 def _cost(columns: Iterable[_Column]) -> CostDict:

@@ -129,7 +129,7 @@ class Plan:
 def planned(source: Any, options: RunOptions, *, digest: bool = False) -> Iterator[Plan]:
     """Plan a run; its input is open as long as the context lasts. ``digest`` says whether one is wanted."""
     spec = resolve(options)
-    generators = _Generators({options.generator or ""} - {""})
+    generators = _Generators({options.generator or ""} - {""}, sharded=spec.shard is not None)
     bank, qrels = bank_of(spec, source), qrels_of(spec, source)
     with open_source(source, spec, generators, bank, qrels) as records:
         plan = _plan(spec, records, objects(options.judge), bank, qrels, sha256() if digest else None)
@@ -149,9 +149,10 @@ class _Generators:
     """Checks each record, and collects the names of the models that wrote the responses."""
 
     names: set[str]
+    sharded: bool
 
     def __call__(self, record: Record) -> None:
-        check_overrides(record)
+        check_overrides(record, sharded=self.sharded)
         generator = record.meta.get("generator")
         if isinstance(generator, str) and len(self.names) < GENERATORS:
             self.names.add(generator)
@@ -183,6 +184,7 @@ def _plan(
         if wanted := metric.unset():
             raise ConfigError(f"{metric.name}: {wanted}")
         routes.check(metric, answers)
+        _check_shard(metric, sharded=spec.shard is not None)
     asked = (task for metric in chosen for task in metric.asks if not (task in answers and task in metric.brings))
     routes = replace(routes, asked=tuple(asked))
     if spec.default.cascade:  # not every step has one, so that each is told by name
@@ -449,6 +451,13 @@ def open_source(
     return open_records(source, **more)
 
 
+def _check_shard(metric: Metric, *, sharded: bool) -> None:
+    """Raise ConfigError for what each shard would have written differently; a merge has room for one."""
+    if sharded and metric.writes:
+        said = 'each shard would write its own; list the steps in place of "write"'
+        raise ConfigError(f'{metric.name}: steps = "write" cannot be used with --shard: {said}')
+
+
 def bank_of(spec: RunSpec, source: Any) -> Bank | None:
     """Read the named bank of nuggets, if any; ConfigError if it and the records are both standard input."""
     if spec.nuggets is None:
@@ -471,10 +480,10 @@ def _check_input(path: Path | str, flag: str, source: Any) -> None:
         raise ConfigError(f"standard input can be used for the records or {flag}, not both")
 
 
-def check_overrides(record: Record) -> None:
-    """Raise RecordError if a record brings parameters that a metric does not take."""
+def check_overrides(record: Record, *, sharded: bool = False) -> None:
+    """Raise RecordError if a record brings parameters that a metric does not take, or not in a shard."""
     for name, parameters in record.overrides.items():
         try:
-            metrics.find(name)().overridden(parameters)
+            _check_shard(metrics.find(name)().overridden(parameters), sharded=sharded)
         except ConfigError as error:
             raise RecordError(record.where, str(error), field=name) from error

@@ -16,7 +16,7 @@ from typing import Final
 
 from ragstone.errors import StoreError
 
-VERSION: Final = 3
+VERSION: Final = 4
 PATIENCE: Final = 30.0
 """Seconds to wait for another process that writes."""
 MAGIC: Final = b"SQLite format 3\0"

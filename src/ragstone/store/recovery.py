@@ -137,7 +137,7 @@ def _copy_run(old: sqlite3.Connection, into: sqlite3.Connection, run: Row) -> in
         records = orjson.loads(zstd.decompress(run["summary"]))["records"]
         _insert(into, "runs", [run])
         results = sum(_copy_result(old, into, row) for row in old.execute(_RESULTS, (run["id"],)))
-        if results != records:
+        if not results or results != records:  # one that the damage ended may have none
             raise ValueError("a result is missing")
     except _UNREADABLE:
         into.execute("ROLLBACK")

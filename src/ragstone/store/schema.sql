@@ -71,3 +71,16 @@ CREATE TABLE batch_calls (      -- what is on its way or came with a batch; what
   failed   TEXT                 -- why there will be no reply
 );
 CREATE INDEX batch_calls_by_batch ON batch_calls (batch);
+
+-- version 4
+CREATE TABLE results_4 (        -- rows beside a rowid: without one, what is over 1,000 bytes took a page of its own
+  run      INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,    -- place in the input, from 1
+  record   TEXT NOT NULL,
+  document BLOB NOT NULL,       -- the line of results.jsonl
+  UNIQUE (run, position)
+);
+INSERT INTO results_4 SELECT run, position, record, document FROM results ORDER BY run, position;
+DROP TABLE results;
+ALTER TABLE results_4 RENAME TO results;
+CREATE INDEX results_by_record ON results (run, record);

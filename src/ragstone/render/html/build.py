@@ -1,7 +1,8 @@
 """A run as one file that is never larger than a browser opens with ease.
 
-Promises: results are taken one at a time; where all of them would not fit, the lowest are kept, then their raw calls,
-and the page says what is missing and where it can be seen.
+Promises: results are taken one at a time, and memory does not grow with their number but by the values of the groups;
+where all of them would not fit, the lowest are kept, then their raw calls, and the page says what is missing and where
+it can be seen.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Final
 import orjson
 
 from ragstone.analysis.run import Run
+from ragstone.render.facts import RunFacts
 from ragstone.render.html.case import calls_of, case_of, keys_of
 from ragstone.render.html.document import Block, page, to_json
 from ragstone.render.html.overview import Readings, overview_of
@@ -30,35 +32,32 @@ _MARGIN: Final = 2_000
 """Bytes kept for what is said of the blocks themselves, besides a few for each record."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageCounts:
-    """The result of one pass over a run's results: rows, fields to group by, how replies were read."""
+class RowCounts:
+    """Counts of one pass over a run's results: the groups with their values of ``metric``, how replies were read."""
 
-    rows: Sequence[PageRow]
-    fields: Sequence[str]
-    readings: Readings
+    def __init__(self, metric: str) -> None:
+        self.groups = GroupFields(metric)
+        self.readings = Readings()
 
-
-def surveyed(results: Iterable[Mapping[str, Any]]) -> PageCounts:
-    """Read the results once."""
-    fields, readings, rows = GroupFields(), Readings(), []
-    for result in results:
-        row = row_of(result)
-        fields.add(row)
-        readings.add(result)
-        rows.append(row)
-    return PageCounts(rows, fields.names, readings)
+    def rows(self, results: Iterable[Mapping[str, Any]]) -> Iterator[PageRow]:
+        """Yield the row of each result once it is counted."""
+        for result in results:
+            row = row_of(result)
+            self.groups.add(row)
+            self.readings.add(result)
+            yield row
 
 
 def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[bytes]:
     """The parts of a run's page, at most ``largest`` bytes of records and calls; ``calls``: with the raw ones."""
-    told = surveyed(run.results())
-    first = overview_of(run, told.rows, told.fields, told.readings)
+    told = RunFacts.of(run)
+    counts = RowCounts(told.lead)
+    order = ranked(_lowest(run, told.ranked, counts.rows(run.results())), told.ranked)
+    first = overview_of(told, counts.groups, counts.readings)
     metrics = [metric["name"] for metric in first["metrics"]]
-    order = ranked(told.rows, first["ranked"])
-    rows = sorted(order[:MOST_ROWS], key=lambda row: row.position)
+    rows = sorted(order, key=lambda row: row.position)
     blocks = [
-        Block(f"rows-{number}", to_json(block_of(part, metrics, told.fields)))
+        Block(f"rows-{number}", to_json(block_of(part, metrics, first["fields"])))
         for number, part in enumerate(_parts(rows, ROWS))
     ]
     first["row_blocks"] = len(blocks)
@@ -81,6 +80,20 @@ def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[byte
     first["cases"], first["calls"], first["text_blocks"] = cases.places, raw.places, len(texts.blocks)
     first["calls_wanted"] = calls
     return page("run", run.name, first, [*blocks, *cases.blocks, *texts.blocks, *raw.blocks])
+
+
+def _lowest(run: Run, metric: str, rows: Iterable[PageRow]) -> list[PageRow]:
+    """Those of all rows that are in the file: the lowest, then those without a value."""
+    low = {score.position for score in run.store.worst(run.id, metric, MOST_ROWS)}
+    room = MOST_ROWS - len(low)
+    kept = []
+    for row in rows:
+        if row.position not in low:
+            if not room or row.scores.get(metric, (None, 0))[0] is not None:
+                continue
+            room -= 1
+        kept.append(row)
+    return kept
 
 
 def ranked(rows: Iterable[PageRow], metric: str) -> list[PageRow]:

@@ -11,10 +11,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from ragstone import __version__
-from ragstone.analysis.run import Run
 from ragstone.render.agreement import agreement_of
 from ragstone.render.facts import Headline, Low, RunFacts, answered_now, cost_said
-from ragstone.render.html.rows import STATUSES, PageRow
+from ragstone.render.html.rows import STATUSES, GroupFields
 from ragstone.render.text import number, percent, plural
 from ragstone.render.wording import card_order, in_words, measures, title_of
 from ragstone.stats.means import mean, mean_interval, spread
@@ -53,21 +52,17 @@ class CardFact:
         return {"label": self.label, "text": self.text, "note": self.note}
 
 
-def overview_of(
-    run: Run, rows: Sequence[PageRow], fields: Sequence[str], readings: Readings | None, *, bins: bool = True
-) -> dict[str, Any]:
-    """All of the first screen; ``rows`` may be fewer than the run has, and then no group is named.
+def overview_of(told: RunFacts, groups: GroupFields, readings: Readings | None, *, bins: bool = True) -> dict[str, Any]:
+    """All of the first screen; ``groups`` may be of fewer records than the run has, and then none is named.
 
     ``readings`` is None where not all replies were looked at; without ``bins`` the page counts them itself, once it has
     all rows.
     """
-    told = RunFacts.of(run)
-    summary, leading = told.summary, told.lead
+    run, summary, leading = told.run, told.summary, told.lead
     counts = run.store.bins(run.id, BINS) if bins else None
     names = sorted(summary["metrics"], key=lambda name: (*_lacking(summary["metrics"][name]), card_order(name)))
-    whole = len(rows) == summary["records"]
     mean = summary["metrics"][leading]["mean"] if leading else None
-    group = worst_group(rows, fields, leading, mean) if whole and mean is not None else None
+    group = worst_group(groups, mean) if len(groups) == summary["records"] and mean is not None else None
     return {
         "ragstone": __version__,
         "run": run.id,
@@ -92,7 +87,7 @@ def overview_of(
         "left_out": summary.get("left_out", {}),
         "agreement": agreement_of(run.agreement, summary["metrics"]),
         "notes": told.notes,
-        "fields": list(fields),
+        "fields": groups.names,
         "statuses": list(STATUSES),
         "worst": [_worst(low) for low in told.lowest(WORST)],
     }
@@ -200,41 +195,31 @@ class Group:
     count: int
 
 
-def worst_group(rows: Sequence[PageRow], fields: Iterable[str], metric: str, whole: float) -> Group | None:
+def worst_group(groups: GroupFields, whole: float) -> Group | None:
     """The lowest group of any field whose 95 % interval lies below the mean of all records.
 
     A group whose values are all the same has no interval of its own: it is given that which the spread of all records
     would give it. None where no field has such a group.
     """
-    among = [value for row in rows if (value := _value(row, metric)) is not None]
-    lowest = [found for field in fields if (found := _lowest(rows, field, metric)) is not None]
+    lowest = [found for field in groups.names if (found := _lowest(field, groups.values(field))) is not None]
     for group, values in sorted(lowest, key=lambda found: (found[0].mean, -found[0].count)):
         interval = mean_interval(values)
         high = interval.high
         if interval.method == "none":
-            high += NORMAL * (spread(among) or 0.0) / math.sqrt(group.count)
+            high += NORMAL * (spread(groups.values()[""]) or 0.0) / math.sqrt(group.count)
         if high < whole:
             return group
     return None
 
 
-def _lowest(rows: Iterable[PageRow], field: str, metric: str) -> tuple[Group, list[float]] | None:
+def _lowest(field: str, found: Mapping[str, list[float]]) -> tuple[Group, list[float]] | None:
     """The lowest of a field's large enough groups, with its values; None if there are fewer than two."""
-    found: dict[str, list[float]] = {}
-    for row in rows:
-        value = _value(row, metric)
-        if value is not None and field in row.fields:
-            found.setdefault(row.fields[field], []).append(value)
     groups = [
         (Group(field, name, mean(values), len(values)), values)
         for name, values in found.items()
         if len(values) >= FEWEST
     ]
     return min(groups, key=lambda group: group[0].mean) if len(groups) > 1 else None
-
-
-def _value(row: PageRow, metric: str) -> float | None:
-    return row.scores[metric][0] if metric in row.scores else None
 
 
 def sentence(records: int, head: Headline | None, doubts: Iterable[str], group: Group | None) -> list[Part]:

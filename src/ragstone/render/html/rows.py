@@ -6,6 +6,8 @@ offered for groups only where it makes some, and no more than can be drawn.
 
 from __future__ import annotations
 
+import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -93,22 +95,31 @@ def _group(value: Any) -> str | None:
     return None
 
 
-@dataclass(slots=True)
 class GroupFields:
-    """Finds out while rows come by which fields they fall into groups."""
+    """Finds out while rows come by which fields they fall into groups, and keeps the values of ``metric`` in each.
 
-    records: int = 0
-    _values: dict[str, dict[str, int]] = field(default_factory=dict)
-    _dropped: set[str] = field(default_factory=set)
+    It takes 8 bytes for each record, and for each of its fields that may make groups.
+    """
+
+    def __init__(self, metric: str = "") -> None:
+        self._metric = metric
+        self._all = array("d")
+        self._values: dict[str, dict[str, array[float]]] = {}
+        self._dropped: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._all)
 
     def add(self, row: PageRow) -> None:
-        """Note one record's fields."""
-        self.records += 1
+        """Note one record's fields, and its value."""
+        value = row.scores.get(self._metric, (None, 0))[0]
+        number = math.nan if value is None else value
+        self._all.append(number)
         for name, text in row.fields.items():
             if name in self._dropped:
                 continue
             values = self._values.setdefault(name, {})
-            values[text] = values.get(text, 0) + 1
+            values.setdefault(text, array("d")).append(number)
             if len(values) > MOST_GROUPS:
                 del self._values[name]
                 self._dropped.add(name)
@@ -120,11 +131,16 @@ class GroupFields:
         Of two fields the one with fewer records left out goes first, then the one with more groups.
         """
         told = {
-            name: (-sum(values.values()), -len(values))
+            name: (-records, -len(values))
             for name, values in self._values.items()
-            if len(values) >= 2 and 2 * len(values) <= sum(values.values())
+            if 2 <= len(values) <= (records := sum(map(len, values.values()))) / 2
         }
         return sorted(told, key=lambda name: (told[name], name))[:MOST_FIELDS]
+
+    def values(self, field: str = "") -> dict[str, list[float]]:
+        """The values of the records of each group of a field, or of all records; those without a value have none."""
+        found = self._values[field] if field else {"": self._all}
+        return {text: [value for value in values if not math.isnan(value)] for text, values in found.items()}
 
 
 def block_of(rows: Sequence[PageRow], metrics: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:

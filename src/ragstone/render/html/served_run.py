@@ -15,7 +15,8 @@ import orjson
 
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
-from ragstone.render.html.build import surveyed
+from ragstone.render.facts import RunFacts
+from ragstone.render.html.build import RowCounts
 from ragstone.render.html.case import case_of
 from ragstone.render.html.document import to_json
 from ragstone.render.html.overview import overview_of
@@ -36,13 +37,14 @@ class ServedRun:
         with run.store.snapshot():
             row = run.store.run(run.id)
             self.run = run = Run(run.store, row) if row else run
-            told = surveyed(islice(run.results(), SURVEYED))
-            whole = len(told.rows) == len(run)
+            told = RunFacts.of(run)
+            counts = RowCounts(told.lead)
+            whole = sum(1 for _ in counts.rows(islice(run.results(), SURVEYED))) == len(run)
             # Of a run that goes on, the table keeps to the records that the figures are of.
             self._places = run.store.ids(run.id) if run.status == "unfinished" else None
-            self._fields = told.fields
+            self._fields = counts.groups.names
             self.first = {
-                **overview_of(run, told.rows, told.fields, told.readings if whole else None, bins=False),
+                **overview_of(told, counts.groups, counts.readings if whole else None, bins=False),
                 "live": True,
                 "row_blocks": -(-run.store.last_place(run.id) // ROWS),
             }
