@@ -13,6 +13,7 @@ from ragstone.judges.embedded.words import tokens_of
 def _sentences() -> dict[str, set[str]]:
     """``= sentence``, each followed by ``+ statement`` for what may be said of it alone."""
     found: dict[str, set[str]] = {}
+    accepted = set[str]()
     for line in (Path(__file__).parent / "long_sentences.txt").read_text("utf-8").splitlines():
         if line.startswith("= "):
             accepted = found[line[2:].removesuffix(".")] = set()

@@ -49,9 +49,9 @@ def test_a_number_of_another_row_is_no_support(currency: str) -> None:
     wrong, right = (
         judged(f"The price of the pro plan is {price}", library, lambda _: "passage 1") for price in (low, high)
     )
-    assert wrong.chance < 0.34
+    assert (wrong.chance or 1) < 0.34
     assert high in wrong.reason
-    assert right.chance > 0.53
+    assert (right.chance or 0) > 0.53
 
 
 @pytest.mark.parametrize("text", [
