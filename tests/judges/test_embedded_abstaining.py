@@ -116,8 +116,6 @@ def test_what_is_said_besides_is_held_against_the_passages() -> None:
     wrong = rated("The passage does not specify the warranty, but it says that Dan Patch died in 1936.")
     assert (right.label, wrong.label) == ("yes", "no")
     assert "contradicted: says 1936; passage 2 says 1916" in (wrong.reason or "")
-    own = [rated(f"I don't know who sold him, but Dan Patch died in {year}.").label for year in (1916, 1936)]
-    assert own == ["yes", "no"]
     conceded = rated("While the warranty is not mentioned in the text, Dan Patch died in 1936.")
     assert conceded.label == "no"
 

@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-10", "b2cc685a66dc")
+RULES = ("embedded-10", "b4ebb05ba32f")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -67,14 +67,12 @@ class SupportOutcome:
 def judged(text: str, library: Library, name: Name, *, trivial: bool = False, question: str = "") -> SupportOutcome:
     """Judge a claim or sentence. ``trivial``: whether one that states nothing may be left out."""
     parts = abstention(text, library.language)
-    if parts is None or _denied(text, library):
+    if parts is None or parts.personal or _denied(text, library):
         return supported(text, library, name, trivial=trivial, question=question)
-    if not parts.personal and (found := _missing(parts, library, name)) is not None:
+    if (found := _missing(parts, library, name)) is not None:
         return found
     if names(parts.besides, library.language):
         return supported(parts.besides, library, name, question=question)
-    if parts.personal:
-        return supported(text, library, name, trivial=trivial, question=question)
     return SupportOutcome(None, (), NO_ANSWER, trivial=True) if trivial else wordless(text)
 
 
