@@ -33,8 +33,7 @@ _LIMITS: Final = frozenset(
 
 _TELLING: Final = frozenset({"that", "would"})
 _COUNTING: Final = frozenset("or no not none few only some any each half many most all both there".split())
-_POINTING: Final = frozenset("it they he she him her them this these those".split())
-_OWNING: Final = frozenset({"its", "their", "his"})
+_POINTING: Final = frozenset("it they he she him her them this these those others its their his".split())
 _AND: Final = frozenset({"and", "but"})
 _WHILE: Final = frozenset({"while", "whereas"})
 
@@ -42,7 +41,12 @@ _WHILE: Final = frozenset({"while", "whereas"})
 def parted(text: str, language: str) -> list[str]:
     """The clauses of a long sentence, in order; itself where it is short or cannot be parted without a doubt."""
     words = text.split()
-    if language != LANGUAGE or not LONG < len(words) <= LONGEST or _UNCUT.search(text) or _has(words, _LIMITS):
+    if (
+        language != LANGUAGE
+        or not LONG < len(words) <= LONGEST
+        or _UNCUT.search(text)
+        or _LIMITS & {plain(word) for word in words}
+    ):
         return [text]
     clauses = (" ".join(clause).rstrip(" ,") for clause in _clauses(words))
     return [clause[:1].upper() + clause[1:] for clause in clauses]
@@ -66,27 +70,22 @@ def _shared_subject(left: Sequence[str], right: Sequence[str]) -> Sequence[str]:
         return ()
     verb, other, past = plain(left[verbs[0]]), plain(right[begins]), listed("past")
     participle = other in past and (is_auxiliary(verb) or verb not in past)
-    counted = _has(left[:end], _COUNTING)
-    return () if participle or counted or _joins_more(left) or _has(right, _POINTING) else left[:end]
+    listing = any("," in word for word in left[:-1])
+    pointing = not (_POINTING - {"its", "their"}).isdisjoint(map(plain, right)) or not _TELLING.isdisjoint(
+        map(plain, left)
+    )
+    counted = not _COUNTING.isdisjoint(map(plain, left[:end]))
+    return () if participle or listing or pointing or counted else left[:end]
 
 
 def _are_clauses(left: Sequence[str], right: Sequence[str], joint: str) -> bool:
-    """Whether words on both sides of a joint are clauses, and those behind it can be read alone."""
-    first = plain(right[0])
-    if (joint == "and" and _joins_more(left)) or _has(right, _POINTING) or first in _OWNING | listed("prepositions"):
+    lows = {plain(word) for word in left}
+    listing = joint == "and" and (any("," in word for word in left[:-1]) or not _TELLING.isdisjoint(lows))
+    if listing or plain(right[0]) in _POINTING | listed("prepositions"):
         return False
     if imperative(left) or imperative(right):
-        return imperative(left) and imperative(right) and right[0].islower()
+        return imperative(left) and imperative(right) and right[0].islower() and "it" not in right
     return _is_clause(left) and _is_clause(right)
-
-
-def _has(words: Sequence[str], some: frozenset[str]) -> bool:
-    return any(plain(word) in some for word in words)
-
-
-def _joins_more(left: Sequence[str]) -> bool:
-    """Whether what is joined to these words may go on a list in them, or what they tell of somebody's words."""
-    return any("," in word for word in left[:-1]) or _has(left, _TELLING)
 
 
 def _subject(words: Sequence[str]) -> int:
