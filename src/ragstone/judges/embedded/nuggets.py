@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.abstaining import abstains
 from ragstone.judges.embedded.claims import Claim, clean, write
-from ragstone.judges.embedded.clauses import parted
 from ragstone.judges.embedded.library import common_language
 from ragstone.judges.embedded.model import CONTENT, weigher
 from ragstone.judges.embedded.relevance import QuestionWords
@@ -47,11 +46,12 @@ def of_answer(texts: Sequence[str], before: str, known: Sequence[str], most: int
     listing = Listing(language, known)
     found: list[Claim] = []
     for claim in write([_LINK.sub(r"\1", text) for text in texts], before):
+        if most and len(known) + len(found) >= most:
+            break
         asks = claim.text.rstrip("*_ \"'").endswith(("?", "\uff1f"))
         text = "" if asks or abstains(claim.text, language) else put(claim.text, language)
-        found += [claim._replace(text=one) for one in parted(text, language) if one and listing.add(one)]
-        if most and len(known) + len(found) >= most:
-            return found[: max(most - len(known), 0)]
+        if text and listing.add(text):
+            found.append(claim._replace(text=text))
     return found
 
 
@@ -187,7 +187,7 @@ def statements(passage: str, *, instructing: bool = False) -> Iterator[str]:
     for claim in write(prose):
         text = put(claim.text, language)
         if stands(text, language, instructing=instructing):
-            yield from (one for one in parted(text, language) if stands(one, language, instructing=instructing))
+            yield text
 
 
 def _is_prose(text: str) -> bool:
