@@ -117,6 +117,12 @@ _ABBREVIATIONS: Final = frozenset(
 )
 # Of these, titles and similar words never end a sentence.
 _NEVER_LAST: Final = frozenset("mr mrs ms dr prof rev hon sgt capt vs fig figs cf им ул проф акад".split())
+_DAY: Final = re.compile(r"(?:^|\s)(?:ab|am|bis|dem|den|der|seit|vom|zum)\s\d{1,2}\.$", re.IGNORECASE)
+_MONTH: Final = re.compile(
+    r"(?:Jan|Febr)uar\b|M\u00e4rz\b|April\b|Mai\b|Ju[nl]i\b|August\b|(?:Septem|Okto|Novem|Dezem)ber\b"
+)
+"""A German date, also in a text too short for its language to be known."""
+
 _TOO_LONG: Final = max(map(len, _NEVER_LAST)) + 1
 """A length that no such word has."""
 _ASCII_LETTERS: Final = "".join(chr(code) if chr(code).isalpha() else " " for code in range(128))
@@ -438,6 +444,8 @@ def _continues(flat: str, until: int, left: int) -> bool:
     """Return whether the text before a cut ends in an abbreviation that what follows it goes on from."""
     if flat[until - 1] != ".":
         return False
+    if flat[until - 2].isdecimal() and _MONTH.match(flat, left) and _DAY.search(flat[max(0, until - 12) : until]):
+        return True
     follows = flat[left]
     goes_on = follows.islower() or follows.isdecimal()
     # Most sentences end like this: a word that is too long for a title, before a capital letter.

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ragstone.judges.embedded.evidence import find
 from ragstone.judges.embedded.library import Library, Stretch, analyse
 from ragstone.judges.embedded.statement import ALL, Statement, masks_of, windows_of
+from ragstone.judges.embedded.support import judged
 
 CAPTION = "Table 4: Revenue of Halden by region, million crowns."
 MARKDOWN = (
@@ -38,6 +39,19 @@ def test_a_row_is_found_with_its_headings_and_caption(text: str) -> None:
     ]  # fmt: skip
     assert all(text[cell.start : cell.end] == cell.text for cell in cells)
     assert {text[token.start : token.end] for token in library.texts[0].headings(place.first)} >= {"million", "2022"}
+
+
+@pytest.mark.parametrize("currency", ["{}", "${}", "{} EUR", "€{}"])
+def test_a_number_of_another_row_is_no_support(currency: str) -> None:
+    """Also where every cell of the column has the same sign before its number."""
+    low, high = currency.format(9), currency.format(29)
+    library = Library([f"| Plan | Price |\n|---|---|\n| basic | {low} |\n| pro | {high} |"])
+    wrong, right = (
+        judged(f"The price of the pro plan is {price}", library, lambda _: "passage 1") for price in (low, high)
+    )
+    assert (wrong.chance or 1) < 0.34
+    assert high in wrong.reason
+    assert (right.chance or 0) > 0.53
 
 
 @pytest.mark.parametrize("text", [

@@ -67,6 +67,7 @@ def test_a_title_is_not(text: str) -> None:
         "Don't hesitate to stop the medicine without asking a doctor.",
         "Feel free to use the ladder on wet ground.",
         "I hope this helps, the fee is waived for students.",
+        "Sorry, the shop is closed on Mondays.",
         "Thank you for your patience, the outage was caused by a fire.",
         "Let me know if it hurts \u2013 the dose is to be doubled then.",
         "N'hésitez pas à doubler la dose.",
@@ -106,7 +107,16 @@ def test_a_bold_sentence_makes_a_claim_and_counts_in_a_response() -> None:
 
 
 @pytest.mark.parametrize(
-    "response", ["Hello!", "You're welcome! I hope this helps!", "De nada.", "您好!", "I don't know."]
+    "response",
+    [
+        "Hello!",
+        "You're welcome! I hope this helps!",
+        "De nada.",
+        "您好!",
+        "I don't know.",
+        "Sorry.",
+        "Es tut mir leid.",
+    ],
 )
 def test_a_response_that_states_nothing_is_empty_for_every_metric(response: str) -> None:
     record = {"question": "When does it leave?", "contexts": ["It leaves at 7 am."], "response": response}

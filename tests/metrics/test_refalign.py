@@ -60,6 +60,19 @@ def test_worked_numbers() -> None:
     assert [score.outcome for score in scores.values()] == ["PASSED"] * 4
 
 
+def test_the_rule_of_a_table_is_no_sentence() -> None:
+    """A response with a table is not wrong by the line under its headings; one of signs alone has no sentence."""
+    table = {"| A | is |": 0.0, "|---|---|": 90.0, "| so | 1 |": 0.0}
+    model = SimpleNamespace(encode=lambda text: turned(table.get(text, 0.0)), files=SimpleNamespace(name="lab/plane"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(refalign, "encoder", lambda _: model)
+        about = replace(record("\n".join(table)), reference="A is so.")
+        scores = columns(find("refalign")(), about, nobody)[0]
+        assert (scores["precision"].value, scores["recall"].value) == (0.5, 1.0)
+        signs = columns(find("refalign")(), replace(about, response="|---|---|"), nobody)[0]
+    assert signs["f1"].status == "empty"
+
+
 def test_a_sentence_has_one_partner() -> None:
     """Said twice, it is matched once; the second says why not."""
     scores = aligned({"A is so.": 0.0, "B is so.": 5.0}, {"X is so.": 0.0})

@@ -224,6 +224,7 @@ def test_quotes_name_the_text_that_they_stand_in(tmp_path: Path) -> None:
         ("When was the bridge built?", "in 1932", "The bridge was built in 1931.", 0.0),
         ("Is the museum open on Mondays?", "No.", "The museum is open on Mondays.", 0.0),
         ("Какая столица Австралии?", "Канберра", "Столица Австралии — Канберра.", 1.0),
+        ("What is the capital of Australia?", "I don't know.", "Canberra is the capital of Australia.", 0.0),
     ],
 )
 def test_the_embedded_judge_compares_terse_texts(

@@ -76,10 +76,16 @@ class AnswerCorrectness(ClaimMetric):
             if failure:
                 return self.nothing(record, "judge_failed", f"no claims: {failure}")
             return self.nothing(record, "empty", "response and reference make no claims")
-        answers = yield from ask(*(self._rate(record, claims[source].units, OTHER[source]) for source in asked))
+        before = {source: _before(record, source, states=bool(claims[source].units)) for source in OTHER}
+        questions = []
+        for source in asked:
+            by = OTHER[source]
+            text = Passage({"response": RESPONSE, "reference": REFERENCE}[by], before[by] + getattr(record, by), 1)
+            questions.append(self._rate(record, claims[source].units, text))
+        answers = yield from ask(*questions)
         rated = dict(zip(asked, answers, strict=True))
         sides = {
-            source: self.claim_score(record, found, _placed(rated[source], _before(record, OTHER[source])))
+            source: self.claim_score(record, found, _placed(rated[source], before[OTHER[source]]))
             if source in rated
             else self.claimless(record, found, source)
             for source, found in claims.items()
@@ -88,9 +94,7 @@ class AnswerCorrectness(ClaimMetric):
         joined = ClaimSet((), "", sum(one.duplicates for one in written), sum(one.left_out for one in written))
         return with_f1(self, record, sides, self.rows(joined, Rated(verdicts)))
 
-    def _rate(self, record: Record, claims: tuple[Unit, ...], by: Source) -> Rate:
-        name = {"response": RESPONSE, "reference": REFERENCE}[by]
-        text = Passage(name, _before(record, by) + getattr(record, by), 1)
+    def _rate(self, record: Record, claims: tuple[Unit, ...], text: Passage) -> Rate:
         return Rate(
             "support", claims, self.scale, question=record.question or "", passages=(text,),
             reasons=self.include_reasoning, evidence=True, batch=self.batch,
@@ -103,15 +107,15 @@ def _named(record: Record, claims: ClaimSet, source: Source) -> ClaimSet:
     return replace(claims, units=tuple(units))
 
 
-def _before(record: Record, source: Source) -> str:
-    """What a terse text is read after; empty for any other."""
-    terse = words_in(getattr(record, source)) <= TERSE
-    question = (record.question or "").strip()
-    if not terse or not question:
+def _before(record: Record, source: Source, *, states: bool) -> str:
+    """What a terse text is read after; empty for any other, and for "I don't know", which no question makes a claim."""
+    text, question = getattr(record, source), (record.question or "").strip()
+    polar = POLAR.match(text)
+    if words_in(text) > TERSE or not question or not (states or polar):
         return ""
     # As one statement, "What is the capital: Canberra", since a judge of words takes a question for no statement. But
     # "Is it open: No" would be taken for one that it is.
-    return f"{question}\n" if POLAR.match(getattr(record, source)) else question.rstrip("?\uff1f ") + ": "
+    return f"{question}\n" if polar else question.rstrip("?\uff1f ") + ": "
 
 
 def _placed(rated: Rated, before: str) -> Rated:

@@ -103,7 +103,7 @@ class RefAlign(Metric):
         """Embed, match, count; nothing is asked."""
         yield from ()
         model = encoder(self.model)
-        units = {source: sentences_of(record, source) for source in OTHER}
+        units = {source: [u for u in sentences_of(record, source) if any(map(str.isalnum, u.text))] for source in OTHER}
         if empty := [source for source in OTHER if not units[source]]:
             return self.nothing(record, "empty", f"no sentence in the {' and the '.join(empty)}")
         vectors = {source: [model.encode(unit.text) for unit in units[source]] for source in OTHER}

@@ -434,7 +434,8 @@ class Alignment(ParsedStatement):
         before = line.tokens[at - 1].stem if at else ""
         behind = [token.stem for token in line.tokens[at + 1 : at + 2]]
         beside = [self.stems[i - 1] if i else "", *self.stems[i + 1 : i + 2]]
-        if [before, *behind] == beside and not self.weights.keys().isdisjoint(beside):
+        told = not line.heads and not self.weights.keys().isdisjoint(beside)  # every cell of a price has its "$"
+        if told and [before, *behind] == beside:
             return True
         for j, _ in sorted(self.near(i), key=lambda pair: abs(pair[0] - i)):
             if j not in without and abs(gain := self.held(j, *rival[1:]) - self.held(j, *own[1:])) >= APART:
