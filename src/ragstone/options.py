@@ -367,6 +367,14 @@ class RunOptions:
         "--shard", metavar="I/N", help="Evaluate shard I (from 1) of N; -o DIR collects them for: ragstone merge DIR",
         commands="run",
     )
+    engine: Literal["ray"] | None = option(
+        "--engine", help="Evaluate shards as tasks of Ray, then merge them; needs -o DIR. --workers is their number.",
+        commands="run",
+    )
+    address: str | None = option(
+        "--address", metavar="ADDR", help="With --engine ray: a cluster's address, or auto [default: this machine]",
+        commands="run",
+    )
     rpm: int | None = option(
         "--rpm", metavar="N", help="Max requests per minute per endpoint and key; 0: no limit.",
         commands=SENDING, least=0,

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ragstone import __version__, metrics
 from ragstone.config import RunSpec, Step, objects, resolve
-from ragstone.engine import Route, Routes, input_of, signature_of, to_json
+from ragstone.engine import Lender, Route, Routes, Tally, input_of, signature_of, to_json
 from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
 from ragstone.judges.cascade import Calibrated
@@ -54,7 +54,8 @@ class Plan:
     """The plan of a run: its metrics, the judges of each step, and why metrics are left out.
 
     ``given`` names what stands in a judge's place where every record brings a step's answer. ``notes`` are warnings
-    for the user. ``digest`` is that of all records, if it is wanted.
+    for the user. ``digest`` is that of all records, if it is wanted. The limits of a shard may come from a ``lender``;
+    ``paid`` is what the shards of a merge took.
     """
 
     spec: RunSpec
@@ -69,6 +70,8 @@ class Plan:
     qrels: Qrels | None = None
     notes: tuple[str, ...] = ()
     digest: str = ""
+    lender: Lender | None = None
+    paid: Tally | None = None
 
     @property
     def total(self) -> int:
