@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
+import pytest
 import virtual
+from stage import QUICK, jobs, metrics, only, record
+from test_budget import PRICE, MeteredBackend, MeteredJudge
 
+from ragstone.engine import Engine
 from ragstone.engine.breaker import Breaker
 from ragstone.engine.budget import Budget, Limits
 from ragstone.engine.leases import Ask, Borrower, Grant, Ledger, Lender
 from ragstone.engine.pace import LentWindow
 from ragstone.engine.queue import Queue
 from ragstone.engine.tally import Tally
+from ragstone.errors import BudgetReached, WorkerError
 from ragstone.judges.base import Call, Reply, Usage
 from ragstone.judges.openai import OpenAIBackend
 from ragstone.judges.spec import Spec
 from ragstone.prices import PriceBook
+from ragstone.store.database import Store
 
-SECONDS = 184.5  # three times what a block counts for
+SECONDS = 122.6  # twice as long as a block counts
 SIZE = OpenAIBackend(Spec("m")).size
 
 
@@ -111,3 +118,117 @@ def simulated(workers: int, rpm: int, tpm: int, *, deaths: float = 0.0, seed: in
 
     virtual.run(work())
     return endpoint
+
+
+def test_no_minute_is_above_a_shared_limit_of_requests() -> None:
+    """Of a hundred workers, some of which die: over 95 % of it is used, with a message now and then."""
+    endpoint = simulated(100, 3000, 0, deaths=0.001)
+    assert endpoint.worst(tokens=False) <= 3000
+    assert endpoint.used(3000, tokens=False) > 0.95
+    assert endpoint.trades < 100 * SECONDS * 2
+
+
+def test_no_minute_is_above_a_shared_limit_of_tokens() -> None:
+    """Nor of tokens, which are known when the reply comes."""
+    endpoint = simulated(100, 0, 3_000_000, deaths=0.001)
+    assert endpoint.worst(tokens=True) <= 3_000_000
+    assert endpoint.used(3_000_000, tokens=True) > 0.95
+
+
+# ---- budgets
+
+
+@dataclass
+class Shards:
+    """What shards that share a budget took, and how many of them reached its end."""
+
+    backend: MeteredBackend
+    reached: int = 0
+    deaths: int = 0
+
+
+def spent(limits: Limits, *, deaths: int = 0, faults: float = 0.2, seed: int = 0) -> Shards:
+    """Evaluate four shards of twenty records; some of their workers die without a word and are begun again."""
+    chance = random.Random(seed)
+    shards = Shards(MeteredBackend(chance, faults, concurrency=4))
+    left = [deaths]
+
+    async def work() -> None:
+        ledger, loop = Ledger(limits), asyncio.get_running_loop()
+
+        async def attempt(worker: tuple[int, int], store: Store, *, doomed: bool) -> None:
+            dead: list[bool] = []
+
+            async def trade(ask: Ask) -> Grant:
+                if dead:
+                    raise WorkerError("dead")
+                return ledger.trade(loop.time(), ask)
+
+            judge = MeteredJudge(shards.backend)
+            engine = Engine(only(judge), store, PriceBook({judge.id: PRICE}), replace(QUICK, limits=limits),
+                            lender=Lender(worker, trade))  # fmt: skip
+            some = [record(f"s{worker[0]}-{number}") for number in range(20)]
+            async with contextlib.aclosing(engine.run(jobs(some, metrics("response_groundedness")))) as results:
+                async for _ in results:
+                    if doomed and chance.random() < 0.2:
+                        dead.append(True)
+                        shards.deaths += 1
+                        raise WorkerError("killed")
+            ledger.done(worker)
+
+        async def shard(number: int) -> None:
+            with Store(":memory:") as store:
+                for again in range(100):
+                    doomed = left[0] > 0
+                    left[0] -= 1
+                    try:
+                        return await attempt((number, again), store, doomed=doomed)
+                    except BudgetReached:
+                        shards.reached += 1
+                        return ledger.died((number, again))
+                    except WorkerError:
+                        ledger.died((number, again))
+
+        await asyncio.gather(*(shard(number) for number in range(4)))
+
+    virtual.run(work())
+    return shards
+
+
+@pytest.mark.parametrize("deaths", [0, 6])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_budget_is_kept_by_all_together(deaths: int, seed: int) -> None:
+    """Whatever is charged and whoever dies, it is not passed, and nearly all of it can be spent."""
+    whole = spent(Limits(), seed=seed).backend
+    shares = {"calls": whole.calls // 2, "tokens": whole.tokens // 2, "cost": whole.charged / 2}
+    for name, most in shares.items():
+        found = spent(Limits(**{name: most}), deaths=deaths, seed=seed)
+        took = {"calls": found.backend.calls, "tokens": found.backend.tokens, "cost": found.backend.charged}[name]
+        assert took <= most
+        assert found.reached
+        assert deaths or took > 0.8 * most
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_the_dead_did_not_spend_comes_back(seed: int) -> None:
+    """Once their shards are done: a budget that is ample without deaths is so with them."""
+    found = spent(Limits(calls=120, tokens=10**9), deaths=6, faults=0.0, seed=seed)
+    assert found.deaths
+    assert found.reached == 0
+
+
+def test_a_dead_workers_part_stays_reserved_until_its_shard_is_done() -> None:
+    """It counts as spent; then what its calls cost that were stored, and what was under way."""
+    ledger, tally = Ledger(Limits(calls=100)), Tally()
+    one = Ask((1, 1), {}, tally, spent=(0, 10, 0), held=(0, 4, 0), keeps=(0, 14, 0), ahead=(0, 40, 0))
+    assert ledger.trade(0.0, one).lent[1] == 54
+    other = Ask((2, 1), {}, tally, need=(0, 80, 0))
+    ledger.died((1, 1))
+    grant = ledger.trade(1.0, other)
+    assert (grant.lent[1], grant.others[1], grant.last) == (0, 54, True)
+    again = Ask((1, 2), {}, tally, spent=(0, 5, 0), keeps=(0, 5, 0), replayed=(0, 12, 0))
+    ledger.trade(1.0, again)
+    ledger.trade(1.0, replace(again, keeps=(0, 5, 0)))
+    ledger.done((1, 2))
+    grant = ledger.trade(2.0, replace(other, need=(0, 79, 0)))
+    assert (grant.lent[1], grant.others[1]) == (79, 12 + 4 + 5)

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import secrets
+import socket
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
@@ -26,6 +27,8 @@ from ragstone.options import RunOptions
 
 PATIENCE: Final = 30.0
 """Seconds that tasks have to hand in what they have once they are to stop."""
+REACHED: Final = 10.0
+"""Seconds in which a cluster must take a connection."""
 MEMORY: Final = 100 << 20
 """Bytes of memory for what tasks of this machine share: nothing large is sent."""
 _TOKEN: Final = secrets.token_hex(32)
@@ -52,7 +55,7 @@ class RayTasks:
 
     @contextlib.contextmanager
     def _environment(self) -> Iterator[None]:
-        wanted = {"RAY_USAGE_STATS_ENABLED": "0"}
+        wanted = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "error"}
         if not self._address:  # its ports are open to the network, and run what they are sent
             wanted |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": _TOKEN}
         before = {name: os.environ.get(name) for name in wanted}
@@ -72,6 +75,9 @@ class RayTasks:
         more = {} if self._address else {**here, "include_dashboard": False}
         with self._environment():
             try:
+                host, _, port = (self._address or "").rpartition(":")
+                if port.isdecimal():
+                    socket.create_connection((host, int(port)), REACHED).close()  # Ray itself tries for minutes
                 if not there:
                     ray.init(self._address or "local", log_to_driver=False, logging_level="critical", **more)
             except (ConnectionError, RuntimeError, ValueError, OSError) as error:
