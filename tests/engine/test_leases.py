@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import random
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
@@ -17,8 +18,8 @@ from test_budget import PRICE, MeteredBackend, MeteredJudge
 from ragstone.engine import Engine
 from ragstone.engine.breaker import Breaker
 from ragstone.engine.budget import Budget, Limits
-from ragstone.engine.leases import Ask, Borrower, Grant, Ledger, Lender
-from ragstone.engine.pace import LentWindow
+from ragstone.engine.leases import LIFE, Ask, Borrower, Grant, Ledger, Lender, RateAsk
+from ragstone.engine.pace import LATE, MINUTE, LentWindow
 from ragstone.engine.queue import Queue
 from ragstone.engine.tally import Tally
 from ragstone.errors import BudgetReached, WorkerError
@@ -182,10 +183,12 @@ def spent(limits: Limits, *, deaths: int = 0, faults: float = 0.2, seed: int = 0
                     doomed = left[0] > 0
                     left[0] -= 1
                     try:
-                        return await attempt((number, again), store, doomed=doomed)
+                        await attempt((number, again), store, doomed=doomed)
+                        break
                     except BudgetReached:
                         shards.reached += 1
-                        return ledger.died((number, again))
+                        ledger.died((number, again))
+                        break
                     except WorkerError:
                         ledger.died((number, again))
 
@@ -200,10 +203,11 @@ def spent(limits: Limits, *, deaths: int = 0, faults: float = 0.2, seed: int = 0
 def test_a_budget_is_kept_by_all_together(deaths: int, seed: int) -> None:
     """Whatever is charged and whoever dies, it is not passed, and nearly all of it can be spent."""
     whole = spent(Limits(), seed=seed).backend
-    shares = {"calls": whole.calls // 2, "tokens": whole.tokens // 2, "cost": whole.charged / 2}
-    for name, most in shares.items():
-        found = spent(Limits(**{name: most}), deaths=deaths, seed=seed)
-        took = {"calls": found.backend.calls, "tokens": found.backend.tokens, "cost": found.backend.charged}[name]
+    calls, tokens, dollars = whole.calls // 2, whole.tokens // 2, whole.charged / 2
+    for limits in (Limits(calls=calls), Limits(tokens=tokens), Limits(cost=dollars)):
+        found = spent(limits, deaths=deaths, seed=seed)
+        charged = found.backend.charged, found.backend.calls, found.backend.tokens
+        took, most = next(pair for pair in zip(charged, limits.sums(), strict=True) if math.isfinite(pair[1]))
         assert took <= most
         assert found.reached
         assert deaths or took > 0.8 * most
@@ -232,3 +236,18 @@ def test_a_dead_workers_part_stays_reserved_until_its_shard_is_done() -> None:
     ledger.done((1, 2))
     grant = ledger.trade(2.0, replace(other, need=(0, 79, 0)))
     assert (grant.lent[1], grant.others[1]) == (79, 12 + 4 + 5)
+
+
+def test_a_block_counts_as_used_at_its_end_and_margins_are_kept_free() -> None:
+    """The next minute begins when the last call of a block has arrived; what replies may take beyond is not lent."""
+    ledger, tally = Ledger(Limits()), Tally()
+
+    def ask(number: int, now: float, need: int, margin: int = 0) -> int:
+        grant = ledger.trade(now, Ask((number, 1), {"tokens": RateAsk(1000, need, margin, {})}, tally))
+        return grant.blocks.get("tokens", (0, 0))[1]
+
+    assert ask(1, 0.0, 600, margin=300) == 600
+    assert ask(2, 1.0, 101) == 0
+    assert ask(2, 1.0, 100) == 100
+    assert ask(1, MINUTE + LATE + LIFE - 0.01, 901) == 0
+    assert ask(1, MINUTE + LATE + LIFE, 900) == 900

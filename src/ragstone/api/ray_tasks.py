@@ -13,11 +13,12 @@ import secrets
 import socket
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from ragstone.analysis.run import Run
 from ragstone.api.shards import Shards
 from ragstone.api.workers import DEATHS, LEAST, OFTEN, Ended, portable
 from ragstone.engine import Ask, Grant, Ledger, Lender, Limits, Tally
@@ -25,6 +26,7 @@ from ragstone.errors import ConfigError, RagstoneError, WorkerError
 from ragstone.judges.base import processors
 from ragstone.options import RunOptions
 
+Evaluate = Callable[[Any, RunOptions, Lender], Run]
 PATIENCE: Final = 30.0
 """Seconds that tasks have to hand in what they have once they are to stop."""
 REACHED: Final = 10.0
@@ -37,9 +39,10 @@ _TOKEN: Final = secrets.token_hex(32)
 class RayTasks:
     """The tasks of one run; ``tally`` counts for all of them."""
 
-    def __init__(self, options: RunOptions, limits: Limits, tally: Tally) -> None:
-        """ConfigError if Ray is not installed."""
-        self._address = options.address or os.environ.get("RAY_ADDRESS")
+    def __init__(self, run: Evaluate, options: RunOptions, limits: Limits, tally: Tally) -> None:
+        """ConfigError if Ray is not installed. ``run`` evaluates a shard."""
+        self._address = options.address
+        self._evaluate = run
         self._options = options
         self._limits = limits
         self._tally = tally
@@ -80,13 +83,12 @@ class RayTasks:
                     socket.create_connection((host, int(port)), REACHED).close()  # Ray itself tries for minutes
                 if not there:
                     ray.init(self._address or "local", log_to_driver=False, logging_level="critical", **more)
-            except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            except (RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
                 told = " ".join(str(error).split())[:200]
                 raise ConfigError(f"--engine ray: cannot connect to {self._address or 'Ray'} ({told})") from error
             try:
                 self._ledger = ray.remote(num_cpus=0)(_SharedLedger).remote(self._limits)
                 yield max(1, min(int(ray.cluster_resources().get("CPU", 1)), records // LEAST))
-                await self._count()
             finally:
                 if there:
                     ray.kill(self._ledger)
@@ -122,6 +124,8 @@ class RayTasks:
             raise WorkerError("the process that shares the limits ended by itself", hint=hint) from error
         finally:
             await self._stop(list(pending))
+            with contextlib.suppress(self._ray.exceptions.RayError):
+                await self._count()
 
     def _start(self, number: int, of: int, source: Any) -> Any:
         self._attempts[number] += 1
@@ -135,7 +139,9 @@ class RayTasks:
         }
         options = replace(self._options, **own, shard=f"{number}/{of}")
         task = self._ray.remote(num_cpus=1, max_retries=0)(_evaluate).options(name=f"ragstone {number}/{of}")
-        return task.remote(source, options, (number, self._attempts[number]), self._ledger, str(Path.cwd()))
+        return task.remote(
+            self._evaluate, source, options, (number, self._attempts[number]), self._ledger, str(Path.cwd())
+        )
 
     async def _finished(self, ref: Any, number: int, of: int) -> bool:
         """Return whether a shard is done; False where its process or machine died. Raises what ended it else."""
@@ -185,11 +191,11 @@ class _SharedLedger(Ledger):
         return self.trade(time.monotonic(), asked)
 
 
-def _evaluate(source: Any, options: RunOptions, worker: tuple[int, int], ledger: Any, folder: str) -> Ended:
+def _evaluate(
+    run: Evaluate, source: Any, options: RunOptions, worker: tuple[int, int], ledger: Any, folder: str
+) -> Ended:
     """Evaluate one shard; errors are returned, since some cannot be pickled as they are."""
     from ray.exceptions import RayError  # noqa: PLC0415 - an extra
-
-    from ragstone.api.running import run  # noqa: PLC0415 - which imports this module
 
     async def ask(asked: Ask) -> Grant:
         try:

@@ -175,8 +175,9 @@ async def _on_ray(source: Any, options: RunOptions) -> Run:
     """Evaluate the shards of a run as tasks of Ray, and merge them."""
     from ragstone.api.ray_tasks import RayTasks  # noqa: PLC0415 - an extra
 
-    paid = Tally()
-    tasks = RayTasks(options, resolve(options).engine.limits, paid)
+    paid, spec = Tally(), resolve(options)
+    options = replace(options, workers=spec.workers)
+    tasks = RayTasks(run, options, spec.engine.limits, paid)
     with planned(source, options, digest=True) as plan:
         async with tasks.connected(plan.total) as worth:
             shards = Shards.begun(plan, source, options, options.workers, worth)

@@ -119,7 +119,7 @@ class Shards:
     def records(self) -> int:
         """Return how many records the shards have that are done."""
         markers = [self.place.read(_marker(number, self.of)) for number in range(1, self.of + 1)]
-        return sum(orjson.loads(marker).get("records", 0) for marker in markers if marker)
+        return sum(_read(marker, str(self.place)).get("records", 0) for marker in markers if marker)
 
     def unite(self, store: Path) -> None:
         """Copy the calls of all shards to a store; ConfigError names those that are missing, and what to run."""
