@@ -58,7 +58,7 @@ class RayTasks:
 
     @contextlib.contextmanager
     def _environment(self) -> Iterator[None]:
-        wanted = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "error"}
+        wanted = {"RAY_USAGE_STATS_ENABLED": "0"}
         if not self._address:  # its ports are open to the network, and run what they are sent
             wanted |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": _TOKEN}
         before = {name: os.environ.get(name) for name in wanted}
@@ -129,15 +129,8 @@ class RayTasks:
 
     def _start(self, number: int, of: int, source: Any) -> Any:
         self._attempts[number] += 1
-        own: dict[str, Any] = {
-            "engine": None,
-            "address": None,
-            "workers": 1,
-            "on_start": None,
-            "on_result": None,
-            "estimate": False,
-        }
-        options = replace(self._options, **own, shard=f"{number}/{of}")
+        without: dict[str, Any] = dict.fromkeys(("engine", "address", "on_start", "on_result"))
+        options = replace(self._options, **without, workers=1, estimate=False, shard=f"{number}/{of}")
         task = self._ray.remote(num_cpus=1, max_retries=0)(_evaluate).options(name=f"ragstone {number}/{of}")
         return task.remote(
             self._evaluate, source, options, (number, self._attempts[number]), self._ledger, str(Path.cwd())
@@ -151,7 +144,7 @@ class RayTasks:
         except errors.RayTaskError:
             raise
         except errors.RayError as error:
-            await self._ledger.died.remote(worker)
+            await self._ledger.end.remote(worker)
             told = (await self._ledger.tallies.remote()).get(worker)
             self._deaths[number] = 1 + (0 if told is not None and told.answered else self._deaths[number])
             if self._deaths[number] == DEATHS:
@@ -160,7 +153,7 @@ class RayTasks:
             return False
         if (trouble := ended.trouble()) is not None:
             raise trouble
-        await self._ledger.done.remote(worker)
+        await self._ledger.end.remote(worker)
         return True
 
     async def _count(self) -> None:

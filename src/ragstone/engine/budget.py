@@ -115,7 +115,6 @@ class Budget:
         self._lent = self._reach = limits.sums()
         self._others: Sums = (0.0, 0.0, 0.0)
         self._need = Amount()
-        self._replayed: Amount | None = None  # counted where the limits are shared
         self._last = True
         judges = list(judges)
         self._binds = bool(limits) and not all(judge.backend.free for judge in judges)
@@ -201,14 +200,13 @@ class Budget:
 
     def borrow(self) -> None:
         """Share the limits with other workers: nothing may be spent until it is lent."""
-        self._replayed, self._last = Amount(), False
+        self._last = False
         self.keep((0.0, 0.0, 0.0))
 
-    def shares(self) -> tuple[Sums, Sums, Sums, Sums, Sums]:
-        """What is spent, held, and needed by a call that waits; the worst call; what replayed calls had cost."""
+    def shares(self) -> tuple[Sums, Sums, Sums, Sums]:
+        """What is spent, held, and needed by a call that waits; the worst call."""
         need, self._need = self._need, Amount()
-        replayed = self._replayed or Amount()
-        return self._spent.sums(), self._held.sums(), need.sums(), self._worst.sums(), replayed.sums()
+        return self._spent.sums(), self._held.sums(), need.sums(), self._worst.sums()
 
     def keep(self, most: Sums) -> None:
         """Give back what was lent beyond this, in all."""
@@ -225,11 +223,6 @@ class Budget:
         self._lent = self._allowed(lent)
         self._reach, self._others, self._last = reach, others, last
         self._wake()
-
-    def replay(self, judge: Judge, usage: Usage) -> None:
-        """Count a call that was paid for by somebody before."""
-        if self._replayed is not None and not judge.backend.free:
-            self._replayed.add(self._amount(judge, usage))
 
     def _wake(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -260,12 +253,8 @@ class Budget:
             return reserved
         # An endpoint that goes beyond the limit it was given may do so again.
         self._longest[judge.id] = max(self._longest.get(judge.id, 0), usage.output)
-        return self._amount(judge, usage)
-
-    def _amount(self, judge: Judge, usage: Usage) -> Amount:
-        given, written = usage.input or 0, usage.output or 0
-        dollars = None if self.limits.cost is None else self._price(judge, given, written, usage)
-        return Amount(dollars or 0.0, 1, given + written)
+        dollars = self._price(judge, usage.input, usage.output, usage)
+        return Amount(0.0 if self.limits.cost is None else dollars or 0.0, 1, usage.input + usage.output)
 
     def count(self, judge: Judge, requests: int = 1) -> None:
         """Count requests that were sent to an endpoint."""

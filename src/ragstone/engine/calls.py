@@ -169,9 +169,7 @@ class Calls:
         stored = None if self._settings.cache == "off" else self._store.reply(call.key, since=self._since)
         if stored is not None:
             self._tally.replayed += 1
-            replayed = reply_from_json(stored)
-            self._budget.replay(judge, replayed.usage)
-            return replayed
+            return reply_from_json(stored)
         if self._settings.cache == "offline" and not is_inside(judge.backend):
             self._tally.unseen += 1
             return Failed(f"{judge.name}: offline: this {call.task} call is not in the store")

@@ -2,7 +2,7 @@
 
 Pure in time but for ``Borrower``, a worker's side. Promises: all together stay within the rate limits in any minute and
 within the budget, whoever dies; a worker sends a message now and then, not for each call; what it does not use comes
-back; what a dead worker was lent of the budget counts as spent until its shard is done, which finds out what it paid.
+back; what a dead worker was lent of the budget counts as spent, since nobody knows what it had sent.
 """
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ class Ask:
     """A message of a worker, ``(shard, attempt)``: its rate limits, its part of the budget, and its counts so far.
 
     ``keeps`` is what it may use until it has the answer: the ledger takes the rest back. ``need`` is what the next call
-    may take, if it waits for that, ``ahead`` what the next seconds may. ``replayed`` is what the calls cost that an
-    earlier attempt stored.
+    may take, if it waits for that, ``ahead`` what the next seconds may.
     """
 
     worker: tuple[int, int]
@@ -62,7 +61,6 @@ class Ask:
     keeps: Sums = NOTHING
     need: Sums = NOTHING
     ahead: Sums = NOTHING
-    replayed: Sums = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +115,10 @@ class _Rate:
 
 @dataclass(slots=True)
 class _Account:
-    """What a worker was lent, has spent, and had under way at most."""
+    """What a worker was lent and has spent."""
 
     lent: Sums = NOTHING
     spent: Sums = NOTHING
-    held: Sums = NOTHING
-    replayed: Sums = NOTHING
     tally: Tally = field(default_factory=Tally)
 
 
@@ -139,8 +135,7 @@ class Ledger:
     def trade(self, now: float, ask: Ask) -> Grant:
         """Take in what a worker says, and lend to it; ``now`` is in seconds of a clock that does not go back."""
         account = self._live.setdefault(ask.worker, _Account())
-        account.tally, account.replayed, account.spent = ask.tally, ask.replayed, ask.spent
-        account.held = _each(max, account.held, ask.held)
+        account.tally, account.spent = ask.tally, ask.spent
         blocks, again = {}, BEAT
         for name, asked in ask.rates.items():
             rate = self._rates.setdefault(name, _Rate(asked.limit))
@@ -154,16 +149,17 @@ class Ledger:
         return self._lent(account, ask, blocks, max(SOONEST, again))
 
     def _lent(self, account: _Account, ask: Ask, blocks: Mapping[str, tuple[int, int]], again: float) -> Grant:
-        others = [one for one in (*self._live.values(), *self._ended.values()) if one is not account]
         limited = [place for place in range(3) if self._most[place] != math.inf]
         lent, reach, taken = list(self._most), list(self._most), [0.0, 0.0, 0.0]
         wanted = _sum(ask.spent, ask.held, ask.need)
         short = []
         for place in limited:
-            taken[place] = sum(one.lent[place] for one in others)
+            everybody = (*self._live.values(), *self._ended.values())
+            taken[place] = sum(one.lent[place] for one in everybody if one is not account)
             free = self._most[place] - taken[place] - wanted[place]
             share = max(0.0, free) / len(self._live)
-            lent[place] = wanted[place] + min(ask.ahead[place], share)
+            part = min(ask.ahead[place], share)
+            lent[place] = wanted[place] + (math.floor(part) if place else part)  # calls and tokens are whole
             reach[place] = wanted[place] + share
             if ask.need[place] and free < -ROUNDING:
                 short.append(place)
@@ -174,20 +170,10 @@ class Ledger:
         last = any(amount <= ROUNDING for amount in coming)
         return Grant(blocks, again, account.lent, _sums(reach), _sums(taken), last)
 
-    def died(self, worker: tuple[int, int]) -> None:
-        """Keep what a worker was lent as if it were spent."""
+    def end(self, worker: tuple[int, int]) -> None:
+        """Keep what a worker that is dead or done did not give back, as if it were spent."""
         if worker in self._live:
             self._ended[worker] = self._live.pop(worker)
-
-    def done(self, worker: tuple[int, int]) -> None:
-        """Close a worker's shard: what it replayed is what those before it paid, beside what they had under way."""
-        self.died(worker)
-        dead = [one for (shard, number), one in self._ended.items() if shard == worker[0] and number != worker[1]]
-        left = self._ended[worker].replayed if worker in self._ended else NOTHING
-        for one in dead:
-            known = _each(min, one.lent, _each(max, one.spent, left))
-            left = _each(lambda found, used: max(0.0, found - used), left, known)
-            one.lent = _each(min, one.lent, _sum(known, one.held))
 
     def tallies(self) -> dict[tuple[int, int], Tally]:
         """Return the last counts of every worker that there was."""
@@ -264,13 +250,13 @@ class Borrower:
             changes, window.changes = window.changes, Counter()
             rates[name] = RateAsk(window.limit, 0 if over else window.need, window.margin, changes)
         told = replace(self._tally, limit=partial(str, self._tally.limit()))
-        spent, held, need, worst, replayed = self._budget.shares()
+        spent, held, need, worst = self._budget.shares()
         if over:
-            return Ask(self._lender.worker, rates, told, spent, keeps=spent, replayed=replayed)
+            return Ask(self._lender.worker, rates, told, spent, keeps=spent)
         used = _sum(spent, held)
-        grown = _each(lambda new, old: max(0.0, new - old) * AHEAD / BEAT, used, self._before)
-        self._before = used
+        grown = _each(lambda new, old: (new - old) * AHEAD / BEAT, spent, self._before)
+        self._before = spent
         ahead = _each(max, grown, _each(lambda most, one: CALLS * most * bool(one), worst, _sum(need, grown)))
         keeps = used if any(need) else _sum(used, ahead)  # who waits gives back what is too little
         self._budget.keep(keeps)
-        return Ask(self._lender.worker, rates, told, spent, held, keeps, need, ahead, replayed)
+        return Ask(self._lender.worker, rates, told, spent, held, keeps, need, ahead)
