@@ -238,3 +238,17 @@ def test_a_block_counts_as_used_at_its_end_and_margins_are_kept_free() -> None:
     assert ask(2, 1.0, 100) == 100
     assert ask(1, MINUTE + LATE + LIFE - 0.01, 901) == 0
     assert ask(1, MINUTE + LATE + LIFE, 900) == 900
+
+
+def test_who_waits_goes_on_asking_when_a_block_is_over() -> None:
+    """And what is left of the block comes back, also what a reply turns out not to have taken."""
+    window = LentWindow(100)
+    window.lend(7, 30, until=0.8)
+    assert window.wait(0.1, 20) == 0
+    entry = window.charge(0.1, 15)
+    assert window.margin == 5
+    assert window.wait(0.1, 20) > 0
+    window.close(0.9)
+    assert (window.need, window.changes) == (20, {7: -15})
+    window.correct(entry, 12)
+    assert window.changes == {7: -18}

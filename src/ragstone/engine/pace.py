@@ -121,14 +121,14 @@ class LentWindow:
 
     def lend(self, block: int, amount: int, until: float) -> None:
         """Use a new block until then, in the place of the last, whose rest comes back."""
-        if self._block:
-            self.changes[self._block] -= self._left
+        self.close(math.inf)
         self._block, self._left, self._until, self.need = block, amount, until, 0
 
     def close(self, now: float) -> None:
         """Let what is left of a block that is over come back."""
         if self._block and now >= self._until:
-            self.lend(0, 0, 0.0)
+            self.changes[self._block] -= self._left
+            self._block = self._left = 0
 
 
 class Remaining:
