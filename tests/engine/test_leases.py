@@ -163,9 +163,11 @@ def spent(limits: Limits, *, deaths: int = 0, faults: float = 0.2, seed: int = 0
             judge = MeteredJudge(shards.backend)
             engine = Engine(only(judge), store, PriceBook({judge.id: PRICE}), replace(QUICK, limits=limits),
                             lender=Lender(worker, trade))  # fmt: skip
-            some = [record(f"s{worker[0]}-{number}") for number in range(20)]
+            some = [record(f"s{worker[0]}-{number}", "It boils. " * chance.randint(1, 300)) for number in range(20)]
             async with contextlib.aclosing(engine.run(jobs(some, metrics("response_groundedness")))) as results:
-                async for _ in results:
+                async for weighed in results:
+                    if b"internal error" in weighed.document:
+                        raise AssertionError(worker)
                     if doomed and chance.random() < 0.2:
                         dead.append(True)
                         shards.deaths += 1
@@ -195,8 +197,9 @@ def spent(limits: Limits, *, deaths: int = 0, faults: float = 0.2, seed: int = 0
 
 @pytest.mark.parametrize("deaths", [0, 6])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_budget_is_kept_by_all_together(deaths: int, seed: int) -> None:
+def test_a_budget_is_kept_by_all_together(deaths: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is charged and whoever dies, it is not passed, and nearly all of it can be spent."""
+    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.01)
     whole = spent(Limits(), seed=seed).backend
     calls, tokens, dollars = whole.calls // 2, whole.tokens // 2, whole.charged / 2
     for limits in (Limits(calls=calls), Limits(tokens=tokens), Limits(cost=dollars)):
@@ -205,7 +208,7 @@ def test_a_budget_is_kept_by_all_together(deaths: int, seed: int) -> None:
         took, most = next(pair for pair in zip(charged, limits.sums(), strict=True) if math.isfinite(pair[1]))
         assert took <= most
         assert found.reached
-        assert deaths or took > 0.8 * most
+        assert deaths or took > 0.6 * most, "what may have been charged counts at its worst"
 
 
 def test_a_dead_workers_part_stays_reserved() -> None:

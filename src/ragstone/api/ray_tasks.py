@@ -152,6 +152,7 @@ class RayTasks:
                 raise WorkerError(f"shard {number}/{of} ended by itself {DEATHS} times ({how})") from error
             return False
         if (trouble := ended.trouble()) is not None:
+            vars(trouble).pop("__notes__", None)  # they are about the shard's own run
             raise trouble
         await self._ledger.end.remote(worker)
         return True

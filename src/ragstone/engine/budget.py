@@ -178,7 +178,7 @@ class Budget:
         worst = self.worst(judge, call)
         self._worst = self._worst.most(worst)
         while not self._fits(worst):
-            if not self._held.calls and self._last:
+            if not self._held.calls and self._last and not self._fits(worst, among=self._others):
                 raise self._reached(worst)
             self._need = self._need.most(worst)
             settled = asyncio.get_running_loop().create_future()
@@ -284,9 +284,11 @@ class Budget:
         )  # fmt: skip
         return None if dollars is None else usage.rate * dollars
 
-    def _fits(self, more: Amount) -> bool:
-        sums = zip(self._lent, self._spent.sums(), self._held.sums(), more.sums(), strict=True)
-        return all(spent + held + needed <= most + ROUNDING for most, spent, held, needed in sums)
+    def _fits(self, more: Amount, *, among: Sums | None = None) -> bool:
+        """Return whether a call fits in what is lent, or in the limits beside what others were lent."""
+        limits, others = (self._lent, (0.0, 0.0, 0.0)) if among is None else (self.limits.sums(), among)
+        sums = zip(limits, others, self._spent.sums(), self._held.sums(), more.sums(), strict=True)
+        return all(sum(parts) <= most + ROUNDING for most, *parts in sums)
 
     def _reached(self, more: Amount) -> BudgetReached:
         """Say which limit is reached and how to go on; ``more`` is the call that does not fit."""
