@@ -162,13 +162,13 @@ def merge(place: Path | str, source: Any, options: RunOptions) -> Run:
     return wait_for(_merged(shards, shards.source if source is None else source, replace(options, out=place)))
 
 
-async def _merged(shards: Shards, source: Any, options: RunOptions, paid: Tally | None = None) -> Run:
-    """Replay the united calls of shards, which took what is ``paid``."""
+async def _merged(shards: Shards, source: Any, options: RunOptions, before: Progress | None = None) -> Run:
+    """Replay the united calls of shards, whose progress ``before`` was until then."""
     kept = "store out workers report zstd on_start on_result".split()  # noqa: SIM905
     options = replace(shards.options(), offline=True, **{name: getattr(options, name) for name in kept})
     with planned(source, options, digest=True) as plan:
         shards.check(plan)
-        return await _stored(replace(plan, paid=paid), options)
+        return await _stored(replace(plan, before=before), options)
 
 
 async def _on_ray(source: Any, options: RunOptions) -> Run:
@@ -188,7 +188,7 @@ async def _on_ray(source: Any, options: RunOptions) -> Run:
                 options.on_start(progress)
             await tasks.evaluate(shards, source, plan.spec.store)
     paid.limit = partial(str, "merging the shards")
-    return await _merged(shards, source, replace(options, workers=None, on_start=None), paid)
+    return await _merged(shards, source, replace(options, workers=None, on_start=None), progress)
 
 
 async def _stored(plan: Plan, options: RunOptions) -> Run:
@@ -243,8 +243,6 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
                     if options.on_result is not None:
                         options.on_result(weighed.document)
         status = "done"
-        if plan.paid is not None:
-            engine.tally.take([plan.paid, Tally(unseen=engine.tally.unseen)])
         if options.batch and isinstance(engine, Engine):
             batching.add_paid(plan, options, engine.tally, engine.budget)
     except RagstoneError as error:
@@ -317,6 +315,9 @@ def _close(
     *,
     report: bool,
 ) -> None:
+    if plan.before is not None:  # a replay took nothing, but what it replays did
+        progress.tally.take([plan.before.tally, Tally(unseen=progress.tally.unseen)])
+        progress.started = plan.before.started
     bill = progress.tally.as_json()
     seconds = round(time.monotonic() - progress.started, 3)
     held = estimated.against(bill, seconds, whole=status == "done") if estimated is not None else None
