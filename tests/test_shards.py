@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -220,8 +221,22 @@ def test_what_a_shard_cannot_have(source: Path) -> None:
     ):
         with pytest.raises(ConfigError, match=said):
             api.run(str(source), options)
-    with pytest.raises(ConfigError, match="--shard needs files as input"):
+    with pytest.raises(ConfigError, match="shards need files as input"):
         api.run([{"question": "a", "response": "b", "contexts": ["c"]}], shard(source, 1))
+
+
+def test_what_ray_needs(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extra, a folder, and no other way to share the records: one line each."""
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ConfigError, match=r"--engine ray needs Ray; install it with: pip install 'ragstone\[ray\]'"):
+        api.run(str(source), RunOptions(engine="ray", out=source.parent / "all"))
+    for options, said in (
+        ({"address": "auto"}, "--address is that of a Ray cluster; add --engine ray"),
+        ({"engine": "ray", "shard": "1/3"}, "--engine ray evaluates all shards; remove --shard"),
+        ({"engine": "ray", "batch": True}, "--batch cannot be combined with --engine ray"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            api.run(str(source), RunOptions(**options))
 
 
 def test_a_store_on_a_network_file_system_is_refused(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:

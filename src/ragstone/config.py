@@ -444,8 +444,13 @@ def _cache(options: RunOptions) -> Cache:
     said = [name for name in modes if getattr(options, name)]
     if options.batch and said:
         raise ConfigError(f"--batch needs the stored replies of its waves; remove {option_named(said[0]).flags[0]}")
-    if options.batch and options.shard is not None:
-        raise ConfigError("--batch cannot be combined with --shard: a wave is of a whole run")
+    if options.batch and (options.shard is not None or options.engine is not None):
+        other = "--engine ray" if options.shard is None else "--shard"
+        raise ConfigError(f"--batch cannot be combined with {other}: a wave is of a whole run")
+    if options.engine is not None and options.shard is not None:
+        raise ConfigError("--engine ray evaluates all shards; remove --shard")
+    if options.address is not None and options.engine is None:
+        raise ConfigError("--address is that of a Ray cluster; add --engine ray")
     if len(said) > 1:
         flags = " and ".join(option_named(name).flags[0] for name in said)
         raise ConfigError(f"{flags} contradict each other; give one of them")

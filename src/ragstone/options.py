@@ -350,9 +350,7 @@ class RunOptions:
     sample: int | None = option(
         "--sample", metavar="N", help="Use N random records of each file.", commands=READING, least=1
     )
-    seed: int | None = option(
-        "--seed", metavar="S", help="Random seed of --sample [default: 0]", commands=READING
-    )
+    seed: int | None = option("--seed", metavar="S", help="Random seed of --sample [default: 0]", commands=READING)
     estimate: bool | None = option(
         "--estimate/--no-estimate", help="Estimate the cost first, to compare with the bill [default: if quick]",
         commands=RUNS,
@@ -367,6 +365,8 @@ class RunOptions:
         "--shard", metavar="I/N", help="Evaluate shard I (from 1) of N; -o DIR collects them for: ragstone merge DIR",
         commands="run",
     )
+    engine: Literal["ray"] | None = option("--engine", help="Run shards as tasks of Ray; needs -o.", commands="run")
+    address: str | None = option("--address", metavar="ADDR", help="Of a Ray cluster [default: here]", commands="run")
     rpm: int | None = option(
         "--rpm", metavar="N", help="Max requests per minute per endpoint and key; 0: no limit.",
         commands=SENDING, least=0,

@@ -13,14 +13,14 @@ from typing import Any, Final
 
 from ragstone import __version__, metrics
 from ragstone.config import RunSpec, Step, objects, resolve
-from ragstone.engine import Route, Routes, input_of, signature_of, to_json
+from ragstone.engine import Lender, Route, Routes, input_of, signature_of, to_json
 from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
 from ragstone.judges.cascade import Calibrated
 from ragstone.judges.catalogue import build
 from ragstone.judges.prompting import is_prompted
 from ragstone.metrics.base import Metric
-from ragstone.options import RunOptions, option_named
+from ragstone.options import Progress, RunOptions, option_named
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
 from ragstone.records import (
@@ -54,7 +54,8 @@ class Plan:
     """The plan of a run: its metrics, the judges of each step, and why metrics are left out.
 
     ``given`` names what stands in a judge's place where every record brings a step's answer. ``notes`` are warnings
-    for the user. ``digest`` is that of all records, if it is wanted.
+    for the user. ``digest`` is that of all records, if it is wanted. The limits of a shard may come from a ``lender``;
+    ``before`` is the progress of the shards that a merge follows.
     """
 
     spec: RunSpec
@@ -69,6 +70,8 @@ class Plan:
     qrels: Qrels | None = None
     notes: tuple[str, ...] = ()
     digest: str = ""
+    lender: Lender | None = None
+    before: Progress | None = None
 
     @property
     def total(self) -> int:

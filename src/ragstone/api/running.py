@@ -6,7 +6,8 @@ import contextlib
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,7 +27,7 @@ from ragstone.api.progress import drawn
 from ragstone.api.shards import ShardRun, Shards
 from ragstone.api.workers import Workers, shared
 from ragstone.config import resolve
-from ragstone.engine import Engine, Tally, Weighed
+from ragstone.engine import Engine, Lender, Tally, Weighed
 from ragstone.errors import BudgetReached, OutputError, RagstoneError, StoreError
 from ragstone.options import Progress, RunOptions
 from ragstone.output.files import Folder
@@ -85,9 +86,9 @@ def score(
     return next(run([record], made).results())
 
 
-def run(source: Any, options: RunOptions) -> Run:
-    """Evaluate records, with the options as one value."""
-    return wait_for(_evaluated(source, options))
+def run(source: Any, options: RunOptions, lender: Lender | None = None) -> Run:
+    """Evaluate records, with the options as one value; a shard's limits may come from a ``lender``."""
+    return wait_for(_evaluated(source, options, lender))
 
 
 @takes(RunOptions)
@@ -128,21 +129,20 @@ def set_aside_if_damaged(store: Store) -> Iterator[None]:
         raise
 
 
-async def _evaluated(source: Any, options: RunOptions, shards: Shards | None = None) -> Run:
-    """Evaluate; a replay of merged ``shards`` only where it is their input and their judges."""
+async def _evaluated(source: Any, options: RunOptions, lender: Lender | None = None) -> Run:
+    if options.engine == "ray":
+        return await _on_ray(source, options)
     sharded = options.shard is not None
-    with planned(source, options, digest=sharded or shards is not None) as plan:
-        if shards is not None:
-            shards.check(plan)
+    with planned(source, options, digest=sharded) as plan:
         if not sharded:
             return await _stored(plan, options)
-        part = ShardRun(plan, source, options)
+        part = ShardRun(plan, source, options, lender)
         if part.is_done():
             return part.run()
         try:
             finished = await _stored(part.plan, replace(options, out=None))
         except BaseException as error:
-            if isinstance(error, BudgetReached):
+            if isinstance(error, BudgetReached) and lender is None:
                 error.add_note("each shard has an equal part of the limits")
             with contextlib.suppress(RagstoneError, OSError):  # told is what ended the run
                 part.hand_in(done=False)
@@ -158,10 +158,37 @@ def merge(place: Path | str, source: Any, options: RunOptions) -> Run:
     count those on the store, the processes, the report and the progress. ConfigError names missing shards.
     """
     shards = Shards.found(str(place))
-    own = {name: getattr(options, name) for name in ("store", "workers", "report", "zstd", "on_start", "on_result")}
-    options = replace(shards.options(), out=place, offline=True, **own)
     shards.unite(resolve(options).store)
-    return wait_for(_evaluated(shards.source if source is None else source, options, shards))
+    return wait_for(_merged(shards, shards.source if source is None else source, replace(options, out=place)))
+
+
+async def _merged(shards: Shards, source: Any, options: RunOptions, before: Progress | None = None) -> Run:
+    """Replay the united calls of shards, whose progress ``before`` was until then."""
+    kept = "store out workers report zstd on_start on_result".split()  # noqa: SIM905
+    options = replace(shards.options(), offline=True, **{name: getattr(options, name) for name in kept})
+    with planned(source, options, digest=True) as plan:
+        shards.check(plan)
+        return await _stored(replace(plan, before=before), options)
+
+
+async def _on_ray(source: Any, options: RunOptions) -> Run:
+    """Evaluate the shards of a run as tasks of Ray, and merge them."""
+    from ragstone.api.ray_tasks import RayTasks  # noqa: PLC0415 - an extra
+
+    paid, spec = Tally(), resolve(options)
+    options = replace(options, workers=spec.workers)
+    tasks = RayTasks(run, options, spec.engine.limits, paid)
+    with planned(source, options, digest=True) as plan:
+        async with tasks.connected(plan.total) as worth:
+            shards = Shards.begun(plan, source, options, options.workers, worth)
+            with Store(plan.spec.store) as store:
+                progress = progress_of(plan, store, paid)
+            paid.budget, paid.most_calls, paid.most_tokens = astuple(plan.spec.engine.limits)
+            if options.on_start is not None:
+                options.on_start(progress)
+            await tasks.evaluate(shards, source, plan.spec.store)
+    paid.limit = partial(str, "merging the shards")
+    return await _merged(shards, source, replace(options, workers=None, on_start=None), progress)
 
 
 async def _stored(plan: Plan, options: RunOptions) -> Run:
@@ -244,7 +271,7 @@ def _engine(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | No
     """What evaluates the records: processes if they are worth it, else an engine; a batch needs one engine."""
     if not options.batch and (workers := shared(plan, store, earlier)) is not None:
         return workers
-    engine = Engine(plan.routes, store, plan.prices, plan.spec.engine)
+    engine = Engine(plan.routes, store, plan.prices, plan.spec.engine, lender=plan.lender)
     if options.batch:
         batching.count_paid(plan, options, engine.budget)
     return engine
@@ -288,6 +315,9 @@ def _close(
     *,
     report: bool,
 ) -> None:
+    if plan.before is not None:  # a replay took nothing, but what it replays did
+        progress.tally.take([plan.before.tally, Tally(unseen=progress.tally.unseen)])
+        progress.started = plan.before.started
     bill = progress.tally.as_json()
     seconds = round(time.monotonic() - progress.started, 3)
     held = estimated.against(bill, seconds, whole=status == "done") if estimated is not None else None

@@ -22,6 +22,7 @@ import orjson
 from ragstone import __version__
 from ragstone.analysis.run import Run, find_run
 from ragstone.api.plan import Plan
+from ragstone.engine import Lender
 from ragstone.errors import ConfigError
 from ragstone.options import RunOptions, options_of
 from ragstone.output.shared_folder import SharedFolder
@@ -31,7 +32,7 @@ from ragstone.store.database import Store
 from ragstone.store.union import copy, unite
 
 MANIFEST: Final = "shards.json"
-_OWN: Final = frozenset(("shard", "out", "store", "workers", "report", "cases", "zstd"))
+_OWN: Final = frozenset(("shard", "engine", "address", "out", "store", "workers", "report", "cases", "zstd"))
 """Options that each shard, and the merge, may have their own way."""
 _CALLING: Final = frozenset(
     "concurrency rpm tpm max_cost max_calls max_tokens estimate refresh offline batch wait finish".split()  # noqa: SIM905
@@ -49,6 +50,26 @@ class Shards:
         self.manifest = manifest
         self.of: int = manifest["shards"]
         self.source: Any = tuple(manifest["source"]) if len(manifest["source"]) > 1 else manifest["source"][0]
+
+    @classmethod
+    def begun(cls, plan: Plan, source: Any, options: RunOptions, of: int | None, more: int = 1) -> Shards:
+        """Read the manifest, or write one: of so many shards, or as many as there are, else ``more``.
+
+        ConfigError without ``-o``, for options that no shard can have, and for a folder of another run.
+        """
+        if options.out is None:
+            raise ConfigError("shards need a folder that all of them reach; add -o DIR")
+        for name in _UNFIT:
+            if getattr(options, name):
+                raise ConfigError(f"shards cannot be used with --{name.replace('_', '-')}")
+        place = SharedFolder(str(options.out))
+        about = {**_about(plan, of or more), "source": _names(source), "options": _given(options)}
+        data = orjson.dumps({**about, "ragstone": __version__}, option=orjson.OPT_INDENT_2) + b"\n"
+        if place.read(MANIFEST) is None:
+            place.put(data, MANIFEST)
+        found = cls.found(str(options.out))
+        found.check(plan, of or found.of)
+        return found
 
     @classmethod
     def found(cls, address: str) -> Shards:
@@ -91,11 +112,19 @@ class Shards:
         """Return whether a shard is done."""
         return self.place.read(_marker(number, self.of)) is not None
 
+    def missing(self) -> list[int]:
+        """Return the numbers of the shards that are not done."""
+        return [number for number in range(1, self.of + 1) if not self.has(number)]
+
+    def records(self) -> int:
+        """Return how many records the shards have that are done."""
+        markers = [self.place.read(_marker(number, self.of)) for number in range(1, self.of + 1)]
+        return sum(_read(marker, str(self.place)).get("records", 0) for marker in markers if marker)
+
     def unite(self, store: Path) -> None:
         """Copy the calls of all shards to a store; ConfigError names those that are missing, and what to run."""
         _refuse_network(store)
-        missing = [number for number in range(1, self.of + 1) if not self.has(number)]
-        if missing:
+        if missing := self.missing():
             raise self._missing(missing)
         with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
             unite(store, [partial(self._fetched, number, Path(folder) / "part.db") for number in range(1, self.of + 1)])
@@ -118,33 +147,27 @@ class Shards:
 
 
 class ShardRun:
-    """One shard of a run: its plan, with a store of its own on this machine and its part of the limits."""
+    """One shard of a run: its plan, with a store of its own on this machine and its part of the limits.
 
-    def __init__(self, plan: Plan, source: Any, options: RunOptions) -> None:
-        """ConfigError without ``-o``, for options that no shard can have, and for a folder of another run."""
+    They are lent by a ``lender``, else divided by the number of shards.
+    """
+
+    def __init__(self, plan: Plan, source: Any, options: RunOptions, lender: Lender | None = None) -> None:
+        """ConfigError as ``Shards.begun`` has it."""
         assert plan.spec.shard is not None
         self._shard: Shard = plan.spec.shard
-        if options.out is None:
-            raise ConfigError("--shard needs a folder that all shards reach; add -o DIR")
-        for name in _UNFIT:
-            if getattr(options, name):
-                raise ConfigError(f"--shard cannot be used with --{name.replace('_', '-')}")
-        place = SharedFolder(str(options.out))
-        about = {**_about(plan, self._shard.of), "source": _names(source), "options": _given(options)}
-        data = orjson.dumps({**about, "ragstone": __version__}, option=orjson.OPT_INDENT_2) + b"\n"
-        if place.read(MANIFEST) is None:
-            place.put(data, MANIFEST)
-        self._shards = Shards.found(str(options.out))
-        self._shards.check(plan, self._shard.of)
+        self._shards = Shards.begun(plan, source, options, self._shard.of)
         folder = Path(plan.spec.store).parent / "shards"
         run = hashlib.sha256(orjson.dumps(_about(plan, self._shard.of))).hexdigest()[:8]
         self._store = folder / f"{run}-{self._shard.number:05}-of-{self._shard.of:05}.db"
         _refuse_network(self._store)
-        for backend in plan.routes.backends():
-            if hasattr(backend, "divide"):
-                backend.divide(self._shard.of, self._shard.of)
-        engine = replace(plan.spec.engine, limits=plan.spec.engine.limits.divided(self._shard.of))
-        self.plan = replace(plan, spec=replace(plan.spec, store=self._store, engine=engine))
+        engine = plan.spec.engine
+        if lender is None:
+            engine = replace(engine, limits=engine.limits.divided(self._shard.of))
+            for backend in plan.routes.backends():
+                if hasattr(backend, "divide"):
+                    backend.divide(self._shard.of, self._shard.of)
+        self.plan = replace(plan, spec=replace(plan.spec, store=self._store, engine=engine), lender=lender)
 
     def is_done(self) -> bool:
         """Return whether the shard was handed in; else fetch what an attempt on another machine handed in, if any."""
@@ -169,7 +192,10 @@ class ShardRun:
             copy(self._store, copied)
             self._shards.place.put(copied, _store(self._shard.number, self._shard.of))
             if done:
-                told = {"shard": str(self._shard), "sha256": _digest(copied), "bytes": copied.stat().st_size}
+                told = {
+                    "shard": str(self._shard), "sha256": _digest(copied), "bytes": copied.stat().st_size,
+                    "records": self.plan.total,
+                }  # fmt: skip
                 self._shards.place.put(orjson.dumps(told) + b"\n", _marker(self._shard.number, self._shard.of))
 
 
@@ -197,7 +223,7 @@ def _about(plan: Plan, of: int) -> dict[str, Any]:
 def _names(source: Any) -> list[str]:
     listed = source if isinstance(source, list | tuple) else [source]
     if not all(isinstance(one, str | Path) for one in listed) or "-" in map(str, listed):
-        raise ConfigError("--shard needs files as input, which every machine can read by the same name")
+        raise ConfigError("shards need files as input, which every machine can read by the same name")
     return [str(one) for one in listed]
 
 
@@ -210,7 +236,7 @@ def _given(options: RunOptions) -> dict[str, Any]:
     try:
         kept: dict[str, Any] = orjson.loads(orjson.dumps(given, default=_text))
     except TypeError as error:
-        raise ConfigError("--shard needs judges by name, not objects") from error
+        raise ConfigError("shards need judges by name, not objects") from error
     return kept
 
 

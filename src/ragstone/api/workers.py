@@ -58,12 +58,13 @@ copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended:
+class Ended:
     """The last frame of a worker: its share is done, or what ended it: an error's class, arguments and attributes."""
 
     error: tuple[type[RagstoneError], tuple[Any, ...], dict[str, Any]] | None = None
 
     def trouble(self) -> RagstoneError | None:
+        """Return what ended it, if anything did."""
         if self.error is None:
             return None
         kind, arguments, attributes = self.error
@@ -71,6 +72,11 @@ class _Ended:
         made.args = arguments
         made.__dict__.update(attributes)
         return made
+
+
+def portable(error: RagstoneError) -> Ended:
+    """Return an error as another process can read it."""
+    return Ended((type(error), error.args, error.__dict__))
 
 
 def processes(plan: Plan) -> int:
@@ -265,7 +271,7 @@ class _Worker:
             self.tallies[-1] = frame
             self._deaths = 0 if self._keeps and frame.answered else self._deaths
             self._counted()
-        elif isinstance(frame, _Ended):
+        elif isinstance(frame, Ended):
             self._over = True
             self.error = frame.trouble()
         return frame
@@ -315,14 +321,14 @@ async def _work(plan: Plan, share: Share, earlier: int, frames: int) -> None:
     with Store(plan.spec.store, renew=False) as store:
         engine = Engine(plan.routes, store, plan.prices, _settings(plan, share.of))
         ticking = loop.create_task(_tick(out, engine.tally))
-        ended = _Ended()
+        ended = Ended()
         reused = Earlier(store, earlier, banked=plan.bank is not None) if earlier else None
         try:
             async with contextlib.aclosing(engine.run(jobs_of(plan, reused, share))) as results:
                 async for weighed in results:
                     await _send(out, _without_verdicts(weighed))
         except RagstoneError as error:
-            ended = _Ended((type(error), error.args, error.__dict__))
+            ended = portable(error)
         except asyncio.CancelledError:
             pass  # told to stop, and has handed over what is done
         ticking.cancel()

@@ -120,6 +120,9 @@ def _show_partial(
     """
     if progress is None or not progress.tally.anything:
         return
+    if not progress.run:
+        show_bill(progress)
+        return
     done = api.open_run(progress.run, resolve(RunOptions(store=options.store, config=options.config)).store)
     with closing(done.store):
         row = done.store.run(progress.run)

@@ -9,9 +9,10 @@ finished ones say that they can be finished.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Iterable
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Final, Self
 
@@ -20,7 +21,9 @@ from ragstone.errors import BackendError, BudgetReached, ConfigError
 from ragstone.judges.base import Call, Judge, Usage, is_inside, size_of
 from ragstone.prices import PriceBook
 
-_ROUNDING: Final = 1e-12
+Sums = tuple[float, float, float]
+"""Dollars, calls and tokens."""
+ROUNDING: Final = 1e-12
 """Dollars that a sum of floats may be off by."""
 FIRST: Final = 2
 """Records that are begun under a budget before one has shown what it takes."""
@@ -38,6 +41,11 @@ class Limits:
 
     def __bool__(self) -> bool:
         return (self.cost, self.calls, self.tokens) != (None, None, None)
+
+    def sums(self) -> Sums:
+        """The limits as numbers; infinity is none."""
+        cost, calls, tokens = (math.inf if most is None else most for most in (self.cost, self.calls, self.tokens))
+        return cost, calls, tokens
 
     def divided(self, among: int) -> Limits:
         """Return one of so many equal parts."""
@@ -58,6 +66,10 @@ class Amount:
         self.dollars += sign * other.dollars
         self.calls += sign * other.calls
         self.tokens += sign * other.tokens
+
+    def sums(self) -> Sums:
+        """The amounts as numbers."""
+        return self.dollars, self.calls, self.tokens
 
     def most(self, other: Amount) -> Amount:
         """Return the larger of both, field by field."""
@@ -100,6 +112,10 @@ class Budget:
         self._taken = Amount()
         self._worst = Amount()
         self._scarce = False
+        self._lent = self._reach = limits.sums()
+        self._others: Sums = (0.0, 0.0, 0.0)
+        self._need = Amount()
+        self._last = True
         judges = list(judges)
         self._binds = bool(limits) and not all(judge.backend.free for judge in judges)
         tally.budget, tally.most_calls, tally.most_tokens = limits.cost, limits.calls, limits.tokens
@@ -128,15 +144,10 @@ class Budget:
 
     def _lasts(self, begun: int) -> bool:
         likely = (1 + CAUTION / self._records) / self._records
-        limits, spent, taken, worst = self.limits, self._spent, self._taken, self._worst
+        sums = zip(self._reach, self._spent.sums(), self._taken.sums(), self._worst.sums(), strict=True)
         # A record's last call is sent only where it fits at its worst.
         return all(
-            most is None or max(now, done + begun * likely * done) + likely * done + last <= most
-            for most, now, done, last in (
-                (limits.cost, spent.dollars, taken.dollars, worst.dollars),
-                (limits.calls, spent.calls, taken.calls, worst.calls),
-                (limits.tokens, spent.tokens, taken.tokens, worst.tokens),
-            )
+            max(now, done + begun * likely * done) + likely * done + last <= most for most, now, done, last in sums
         )
 
     def begin(self) -> None:
@@ -167,8 +178,9 @@ class Budget:
         worst = self.worst(judge, call)
         self._worst = self._worst.most(worst)
         while not self._fits(worst):
-            if not self._held.calls:
+            if not self._held.calls and self._last and not self._fits(worst, among=self._others):
                 raise self._reached(worst)
+            self._need = self._need.most(worst)
             settled = asyncio.get_running_loop().create_future()
             self._waiting.append(settled)
             await settled
@@ -184,6 +196,35 @@ class Budget:
         if (account := _ACCOUNT.get()) is not None:
             account.add(taken)
         self._tally.charged = self._spent.calls
+        self._wake()
+
+    def borrow(self) -> None:
+        """Share the limits with other workers: nothing may be spent until it is lent."""
+        self._last = False
+        self.keep((0.0, 0.0, 0.0))
+
+    def shares(self) -> tuple[Sums, Sums, Sums, Sums]:
+        """What is spent, held, and needed by a call that waits; the worst call."""
+        need, self._need = self._need, Amount()
+        return self._spent.sums(), self._held.sums(), need.sums(), self._worst.sums()
+
+    def keep(self, most: Sums) -> None:
+        """Give back what was lent beyond this, in all."""
+        self._lent = self._allowed(tuple(map(min, self._lent, most)))
+
+    def _allowed(self, lent: Iterable[float]) -> Sums:
+        cost, calls, tokens = (
+            inf if inf == math.inf else part for inf, part in zip(self.limits.sums(), lent, strict=True)
+        )
+        return cost, calls, tokens
+
+    def lend(self, lent: Sums, reach: Sums, others: Sums, *, last: bool) -> None:
+        """Allow so much in all, which may come to ``reach``; ``last``: what waits now will never fit."""
+        self._lent = self._allowed(lent)
+        self._reach, self._others, self._last = reach, others, last
+        self._wake()
+
+    def _wake(self) -> None:
         waiting, self._waiting = self._waiting, []
         for each in waiting:
             if not each.done():
@@ -243,17 +284,17 @@ class Budget:
         )  # fmt: skip
         return None if dollars is None else usage.rate * dollars
 
-    def _fits(self, more: Amount) -> bool:
-        spent, held, limits = self._spent, self._held, self.limits
-        return (
-            (limits.cost is None or spent.dollars + held.dollars + more.dollars <= limits.cost + _ROUNDING)
-            and (limits.calls is None or spent.calls + held.calls + more.calls <= limits.calls)
-            and (limits.tokens is None or spent.tokens + held.tokens + more.tokens <= limits.tokens)
-        )
+    def _fits(self, more: Amount, *, among: Sums | None = None) -> bool:
+        """Return whether a call fits in what is lent, or in the limits beside what others were lent."""
+        limits, others = (self._lent, (0.0, 0.0, 0.0)) if among is None else (self.limits.sums(), among)
+        sums = zip(limits, others, self._spent.sums(), self._held.sums(), more.sums(), strict=True)
+        return all(sum(parts) <= most + ROUNDING for most, *parts in sums)
 
     def _reached(self, more: Amount) -> BudgetReached:
         """Say which limit is reached and how to go on; ``more`` is the call that does not fit."""
-        spent, limits = self._spent, self.limits
+        limits, spent = self.limits, replace(self._spent)
+        dollars, calls, tokens = self._others
+        spent.add(Amount(dollars, int(calls), int(tokens)))
         if limits.calls is not None and spent.calls + more.calls > limits.calls:
             return BudgetReached(f"--max-calls {limits.calls:,} is reached{self._unanswered()}", hint=self._hint())
         if limits.tokens is not None and spent.tokens + more.tokens > limits.tokens:
@@ -264,7 +305,7 @@ class Budget:
         else:
             assert limits.cost is not None
             limit, needed = f"--max-cost {limits.cost:g}", f"${_money(more.dollars)}"
-            alone = more.dollars - _ROUNDING > limits.cost > 0
+            alone = more.dollars - ROUNDING > limits.cost > 0
             so_far = f"${_money(spent.dollars)} is or may be spent, and the next call may cost {needed}"
         if alone:
             return BudgetReached(

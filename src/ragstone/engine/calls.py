@@ -17,6 +17,7 @@ from typing import Final, Literal
 
 from ragstone.engine.budget import Budget, Limits, Reservation
 from ragstone.engine.claims import Claims, Elsewhere
+from ragstone.engine.leases import Borrower, Lender
 from ragstone.engine.pace import backoff as _backoff
 from ragstone.engine.queue import Queue, Queues, Turn
 from ragstone.engine.route import Routes
@@ -115,8 +116,10 @@ class Calls:
         tally: Tally,
         halt: Callable[[RagstoneError], None],
         missing: Missing | None = None,
+        lender: Lender | None = None,
     ) -> None:
         self._missing = missing
+        self._lender = lender
         self._routes = routes
         self._store = store
         self._settings = settings
@@ -135,11 +138,14 @@ class Calls:
         self._down: dict[int, str] = {}
         self.writer = Writer(store, halt, self._flying, since=self._since)
         self._writing: asyncio.Task[None]
+        self._borrower: Borrower | None = None
         self._loop: asyncio.AbstractEventLoop
 
     def begin(self) -> None:
-        """Start the writer, and the sharing of calls with other processes."""
+        """Start the writer, and the sharing of calls and limits with other processes."""
         self._loop = asyncio.get_running_loop()
+        if self._lender is not None:
+            self._borrower = Borrower(self._lender, self._budget, self._tally, self._halt)
         self._writing = self._loop.create_task(self.writer.write())
         if self._settings.cache in ("use", "refresh") and not all(map(is_inside, self._routes.backends())):
             self._claims.open()
@@ -152,6 +158,8 @@ class Calls:
         await asyncio.gather(self._writing, return_exceptions=True)
         await self.writer.write_group()
         self._claims.close()
+        if self._borrower is not None:
+            await self._borrower.end()
 
     async def reply(self, judge: Judge, call: Call, paid: set[bytes]) -> Reply | Failed:
         """Return the reply; add the key of a call that is paid for now to ``paid``."""
@@ -239,7 +247,10 @@ class Calls:
         """The backend's queue. Queues are built at the first call, since grouping needs the API keys."""
         if self._queues is None:
             named = ((judge.backend, judge.name) for judge in self._routes.judges())
-            self._queues = Queues(named, self._settings.dead_after, self._settings.deadline)
+            shared = self._borrower is not None
+            self._queues = Queues(named, self._settings.dead_after, self._settings.deadline, shared=shared)
+            if self._borrower is not None:
+                self._borrower.share(self._queues.lent)
             self._tally.limit = self._limit
         return self._queues.of(backend)
 

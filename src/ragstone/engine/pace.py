@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Final
 
@@ -82,6 +82,55 @@ class Window:
                 return
 
 
+class LentWindow:
+    """One worker's part of a limit that many share, in the place of a ``Window``: blocks lent for a moment.
+
+    ``changes`` are by block how much more was used than its lender knows; less is what comes back. ``margin`` is kept
+    free beside what is charged.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.need = self.margin = 0
+        self.changes: Counter[int] = Counter()
+        self._asked = self._block = self._left = 0
+        self._until = 0.0
+
+    def wait(self, now: float, amount: int) -> float:
+        """Seconds after which to look again for ``amount``; 0 if it is lent now."""
+        self._asked = self.need = amount
+        return 0.0 if now < self._until and amount <= self._left else MINUTE  # a block that comes wakes the queue
+
+    def charge(self, _now: float, amount: int) -> list[float]:
+        """Charge ``amount`` to the block; the entry is for ``correct`` and ``take_back``."""
+        self.margin = max(0, self._asked - amount)
+        self._left -= amount
+        return [float(self._block), float(amount)]
+
+    def correct(self, entry: list[float], amount: int) -> None:
+        """Correct a charge, also of a block that is over."""
+        change, entry[1] = amount - int(entry[1]), float(amount)
+        if entry[0] == self._block:
+            self._left -= change
+        else:
+            self.changes[int(entry[0])] += change
+
+    def take_back(self, entry: list[float]) -> None:
+        """Remove a charge for what was never sent."""
+        self.correct(entry, 0)
+
+    def lend(self, block: int, amount: int, until: float) -> None:
+        """Use a new block until then, in the place of the last, whose rest comes back."""
+        self.close(math.inf)
+        self._block, self._left, self._until, self.need = block, amount, until, 0
+
+    def close(self, now: float) -> None:
+        """Let what is left of a block that is over come back."""
+        if self._block and now >= self._until:
+            self.changes[self._block] -= self._left
+            self._block = self._left = 0
+
+
 class Remaining:
     """Allowance left by the endpoint's count, minus what was sent since.
 
@@ -133,9 +182,11 @@ class Charge:
 class Pace:
     """The limits of one endpoint and key: the user's ``rpm`` and ``tpm`` (0: none), and the endpoint's own."""
 
-    def __init__(self, rpm: int = 0, tpm: int = 0) -> None:
-        self.requests = Window(rpm) if rpm else None
-        self.tokens = Window(tpm) if tpm else None
+    def __init__(self, rpm: int = 0, tpm: int = 0, *, shared: bool = False) -> None:
+        """``shared``: with other workers."""
+        window = LentWindow if shared else Window
+        self.requests = window(rpm) if rpm else None
+        self.tokens = window(tpm) if tpm else None
         self.why = ""
         """Why the last ``wait`` was not 0."""
         self._pause = self._pause_from = 0.0

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 
 from ragstone.engine.breaker import GRACE, Breaker
-from ragstone.engine.pace import Charge, Pace, TokenUse, Width, request_tokens, room
+from ragstone.engine.pace import Charge, LentWindow, Pace, TokenUse, Width, request_tokens, room
 from ragstone.errors import BackendError
 from ragstone.judges.base import Allowance, Backend, Call, Limited, RateLimits, Reply, size_of
 from ragstone.tokens import Size
@@ -58,11 +58,12 @@ class Queue:
         tpm: int = 0,
         shown: bool = True,
         name: str = "",
+        shared: bool = False,
     ) -> None:
         self.name = name
         self.shown = shown
         self.width = Width(concurrency)
-        self.pace = Pace(rpm, tpm)
+        self.pace = Pace(rpm, tpm, shared=shared)
         self.tokens = TokenUse(size)
         self.breaker = breaker
         self.unsaved = 0
@@ -167,6 +168,10 @@ class Queue:
         """Seconds since then that fell into such a pause."""
         return self.pace.paused_since(since, self._clock())
 
+    def look(self) -> None:
+        """Let in whoever may go now."""
+        self._let_in()
+
     def limit(self) -> str:
         """Say what holds calls right now; empty if nothing does."""
         late = self._clock() - next(iter(self._out.values())) if self._out else 0.0
@@ -240,9 +245,14 @@ class Queue:
 
 
 class Queues:
-    """The queue of each backend. Backends with the same address and key share one, with the strictest limits."""
+    """The queue of each backend. Backends with the same address and key share one, with the strictest limits.
 
-    def __init__(self, backends: Iterable[tuple[Backend, str]], dead_after: int, deadline: float) -> None:
+    ``lent`` are, by endpoint and unit, the limits that are ``shared`` with other workers.
+    """
+
+    def __init__(
+        self, backends: Iterable[tuple[Backend, str]], dead_after: int, deadline: float, *, shared: bool = False
+    ) -> None:
         groups: dict[str, list[Backend]] = {}
         names: dict[str, str] = {}
         for backend, name in backends:
@@ -251,6 +261,7 @@ class Queues:
             names.setdefault(key, name)
         self._queues: dict[int, Queue] = {}
         self._sharing: dict[int, list[Backend]] = {}
+        self.lent: dict[str, tuple[LentWindow, Queue]] = {}
         for key, group in groups.items():
             limits = [backend.limits for backend in group if isinstance(backend, Limited)]
             queue = Queue(
@@ -261,7 +272,11 @@ class Queues:
                 tpm=_strictest(limits, "tpm"),
                 shown=bool(limits),
                 name=names[key],
+                shared=shared,
             )
+            for unit, window in (("requests", queue.pace.requests), ("tokens", queue.pace.tokens)):
+                if isinstance(window, LentWindow):
+                    self.lent[f"{key} {unit}"] = window, queue
             for backend in group:
                 self._queues[id(backend)] = queue
                 self._sharing[id(backend)] = group

@@ -17,6 +17,7 @@ from ragstone.engine.budget import Budget, Limits
 from ragstone.engine.calls import Awaited, Calls, Missing, Settings
 from ragstone.engine.cascading import in_cascade
 from ragstone.engine.document import CallNote, Note, Weighed, result_document, set_aside_document
+from ragstone.engine.leases import Lender
 from ragstone.engine.repeats import repeated
 from ragstone.engine.route import Route, Routes
 from ragstone.engine.tally import Tally
@@ -58,11 +59,17 @@ class Engine:
     """Evaluates records. One engine serves one run in one event loop.
 
     With ``missing`` it sends no call that a batch can bring: each is named there, and records that need one are left
-    out of the results.
+    out of the results. With a ``lender`` the limits are shared with other workers.
     """
 
     def __init__(
-        self, routes: Routes, store: Store, prices: PriceBook, settings: Settings, missing: Missing | None = None
+        self,
+        routes: Routes,
+        store: Store,
+        prices: PriceBook,
+        settings: Settings,
+        missing: Missing | None = None,
+        lender: Lender | None = None,
     ) -> None:
         self._batched = missing is not None
         self.routes = routes
@@ -74,7 +81,7 @@ class Engine:
         self._stop: RagstoneError | None = None
         self._once: dict[tuple[Question[Any], int], asyncio.Task[_Answered]] = {}
         self._wake = asyncio.Event()
-        self._calls = Calls(routes, store, settings, self.budget, self.tally, self._halt, missing)
+        self._calls = Calls(routes, store, settings, self.budget, self.tally, self._halt, missing, lender)
 
     async def run(self, jobs: Iterable[Job]) -> AsyncGenerator[Weighed, None]:
         """Yield results in the order of the jobs; raise the error that ended the run after the last of them.

@@ -1,0 +1,207 @@
+"""The shards of one run as tasks of Ray, on this machine or a cluster; an actor lends them the limits of the run.
+
+Promises: a shard whose process or machine dies, or whose upload is lost, is run again and replays what was stored; an
+interrupt lets every task hand in what it has. Usage statistics are off. A Ray that is started here asks for a token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import socket
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from ragstone.analysis.run import Run
+from ragstone.api.shards import Shards
+from ragstone.api.workers import DEATHS, LEAST, OFTEN, Ended, portable
+from ragstone.engine import Ask, Grant, Ledger, Lender, Limits, Tally
+from ragstone.errors import ConfigError, RagstoneError, WorkerError
+from ragstone.judges.base import processors
+from ragstone.options import RunOptions
+
+Evaluate = Callable[[Any, RunOptions, Lender], Run]
+PATIENCE: Final = 30.0
+"""Seconds that tasks have to hand in what they have once they are to stop."""
+REACHED: Final = 10.0
+"""Seconds in which a cluster must take a connection."""
+MEMORY: Final = 100 << 20
+"""Bytes of memory for what tasks of this machine share: nothing large is sent."""
+_TOKEN: Final = secrets.token_hex(32)
+
+
+class RayTasks:
+    """The tasks of one run; ``tally`` counts for all of them."""
+
+    def __init__(self, run: Evaluate, options: RunOptions, limits: Limits, tally: Tally) -> None:
+        """ConfigError if Ray is not installed. ``run`` evaluates a shard."""
+        self._address = options.address
+        self._evaluate = run
+        self._options = options
+        self._limits = limits
+        self._tally = tally
+        self._attempts: Counter[int] = Counter()
+        self._deaths: Counter[int] = Counter()
+        self._earlier = 0
+        with self._environment():
+            try:
+                import ray  # noqa: PLC0415 - an extra
+            except ImportError as error:
+                raise ConfigError("--engine ray needs Ray; install it with: pip install 'ragstone[ray]'") from error
+        self._ray: Any = ray
+
+    @contextlib.contextmanager
+    def _environment(self) -> Iterator[None]:
+        wanted = {"RAY_USAGE_STATS_ENABLED": "0"}
+        if not self._address:  # its ports are open to the network, and run what they are sent
+            wanted |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": _TOKEN}
+        before = {name: os.environ.get(name) for name in wanted}
+        os.environ.update(wanted)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name)
+                os.environ.update({} if value is None else {name: value})
+
+    @contextlib.asynccontextmanager
+    async def connected(self, records: int) -> AsyncIterator[int]:
+        """Connect to the cluster, or start one here; yield how many shards so many records are worth in it."""
+        ray, there = self._ray, self._ray.is_initialized()
+        here = {"num_cpus": self._options.workers or processors(), "object_store_memory": MEMORY}
+        more = {} if self._address else {**here, "include_dashboard": False}
+        with self._environment():
+            try:
+                host, _, port = (self._address or "").rpartition(":")
+                if port.isdecimal():
+                    socket.create_connection((host, int(port)), REACHED).close()  # Ray itself tries for minutes
+                if not there:
+                    ray.init(self._address or "local", log_to_driver=False, logging_level="critical", **more)
+            except (RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
+                told = " ".join(str(error).split())[:200]
+                raise ConfigError(f"--engine ray: cannot connect to {self._address or 'Ray'} ({told})") from error
+            try:
+                self._ledger = ray.remote(num_cpus=0)(_SharedLedger).remote(self._limits)
+                yield max(1, min(int(ray.cluster_resources().get("CPU", 1)), records // LEAST))
+            finally:
+                if there:
+                    ray.kill(self._ledger)
+                else:
+                    ray.shutdown()
+
+    async def evaluate(self, shards: Shards, source: Any, store: Path) -> None:
+        """Evaluate the shards that are missing, and put the calls of all in the store."""
+        missing = shards.missing()
+        self._earlier = shards.records()
+        for left in reversed(range(DEATHS)):
+            await self._run(missing, shards.of, source)
+            try:
+                return shards.unite(store)
+            except ConfigError:
+                missing = shards.missing()
+                if not (missing and left):
+                    raise
+        return None
+
+    async def _run(self, numbers: list[int], of: int, source: Any) -> None:
+        pending = {self._start(number, of, source): number for number in numbers}
+        try:
+            while pending:
+                await asyncio.sleep(OFTEN)
+                await self._count()
+                for ref in self._ray.wait(list(pending), num_returns=len(pending), timeout=0)[0]:
+                    number = pending.pop(ref)
+                    if not await self._finished(ref, number, of):
+                        pending[self._start(number, of, source)] = number
+        except self._ray.exceptions.RayActorError as error:
+            hint = "run the same command again: finished work is stored"
+            raise WorkerError("the process that shares the limits ended by itself", hint=hint) from error
+        finally:
+            await self._stop(list(pending))
+            with contextlib.suppress(self._ray.exceptions.RayError):
+                await self._count()
+
+    def _start(self, number: int, of: int, source: Any) -> Any:
+        self._attempts[number] += 1
+        without: dict[str, Any] = dict.fromkeys(("engine", "address", "on_start", "on_result"))
+        options = replace(self._options, **without, workers=1, estimate=False, shard=f"{number}/{of}")
+        task = self._ray.remote(num_cpus=1, max_retries=0)(_evaluate).options(name=f"ragstone {number}/{of}")
+        return task.remote(
+            self._evaluate, source, options, (number, self._attempts[number]), self._ledger, str(Path.cwd())
+        )
+
+    async def _finished(self, ref: Any, number: int, of: int) -> bool:
+        """Return whether a shard is done; False where its process or machine died. Raises what ended it else."""
+        worker, errors = (number, self._attempts[number]), self._ray.exceptions
+        try:
+            ended = self._ray.get(ref)
+        except errors.RayTaskError:
+            raise
+        except errors.RayError as error:
+            await self._ledger.end.remote(worker)
+            told = (await self._ledger.tallies.remote()).get(worker)
+            self._deaths[number] = 1 + (0 if told is not None and told.answered else self._deaths[number])
+            if self._deaths[number] == DEATHS:
+                how = str(error).partition(". ")[0]
+                raise WorkerError(f"shard {number}/{of} ended by itself {DEATHS} times ({how})") from error
+            return False
+        if (trouble := ended.trouble()) is not None:
+            vars(trouble).pop("__notes__", None)  # they are about the shard's own run
+            raise trouble
+        await self._ledger.end.remote(worker)
+        return True
+
+    async def _count(self) -> None:
+        tallies: dict[tuple[int, int], Tally] = await self._ledger.tallies.remote()
+        latest = {shard: tally.records for (shard, _), tally in sorted(tallies.items())}
+        self._tally.records = self._earlier + sum(latest.values())
+        if tallies:
+            self._tally.take(list(tallies.values()))
+            self._tally.limit = next((tally.limit for tally in tallies.values() if tally.limit()), str)
+
+    async def _stop(self, pending: list[Any]) -> None:
+        """Interrupt tasks, and wait until they have handed in what they have."""
+        for ref in pending:
+            self._ray.cancel(ref)
+        end = time.monotonic() + PATIENCE
+        while pending and time.monotonic() < end:
+            _, pending = self._ray.wait(pending, num_returns=len(pending), timeout=0)
+            await asyncio.sleep(OFTEN)
+
+
+# ---- in the processes of Ray
+
+
+class _SharedLedger(Ledger):
+    """The ledger with a clock."""
+
+    def ask(self, asked: Ask) -> Grant:
+        return self.trade(time.monotonic(), asked)
+
+
+def _evaluate(
+    run: Evaluate, source: Any, options: RunOptions, worker: tuple[int, int], ledger: Any, folder: str
+) -> Ended:
+    """Evaluate one shard; errors are returned, since some cannot be pickled as they are."""
+    from ray.exceptions import RayError  # noqa: PLC0415 - an extra
+
+    async def ask(asked: Ask) -> Grant:
+        try:
+            grant: Grant = await ledger.ask.remote(asked)
+        except RayError as error:
+            raise WorkerError("the process that shares the limits cannot be reached") from error
+        return grant
+
+    with contextlib.suppress(OSError):  # another machine may have no such folder, and then needs whole paths
+        os.chdir(folder)
+    try:
+        run(source, options, Lender(worker, ask)).store.close()
+    except RagstoneError as error:
+        return portable(error)
+    return Ended()

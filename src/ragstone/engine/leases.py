@@ -1,0 +1,262 @@
+"""Share the limits of a run among workers: a ledger lends each blocks of requests, tokens and money.
+
+Pure in time but for ``Borrower``, a worker's side. Promises: all together stay within the rate limits in any minute and
+within the budget, whoever dies; a worker sends a message now and then, not for each call; what it does not use comes
+back; what a dead worker was lent of the budget counts as spent, since nobody knows what it had sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+
+from ragstone.engine.budget import ROUNDING, Budget, Limits, Sums
+from ragstone.engine.pace import LATE, MINUTE, LentWindow, Window
+from ragstone.engine.queue import Queue
+from ragstone.engine.tally import Tally
+from ragstone.errors import RagstoneError
+
+BEAT: Final = 0.5
+"""Seconds between two messages of a worker."""
+SOONEST: Final = 0.1
+"""The same where room is expected sooner."""
+LIFE: Final = 0.8
+"""Seconds that a block may be used, so that it lasts until the next has come."""
+AHEAD: Final = 2.0
+"""Seconds at the whole limit that a block is for at most."""
+CALLS: Final = 8.0
+"""Calls at their worst that a worker that sends any is lent the money for, at least."""
+NOTHING: Final[Sums] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RateAsk:
+    """What a worker says of a rate limit: its next call (0: none), what to keep free, and ``changes`` by block."""
+
+    limit: int
+    need: int
+    margin: int
+    changes: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A message of a worker, ``(shard, attempt)``: its rate limits, its part of the budget, and its counts so far.
+
+    ``keeps`` is what it may use until it has the answer: the ledger takes the rest back. ``need`` is what the next call
+    may take, if it waits for that, ``ahead`` what the next seconds may.
+    """
+
+    worker: tuple[int, int]
+    rates: Mapping[str, RateAsk]
+    tally: Tally
+    spent: Sums = NOTHING
+    held: Sums = NOTHING
+    keeps: Sums = NOTHING
+    need: Sums = NOTHING
+    ahead: Sums = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The answer: new ``blocks`` (number, amount), when to ask again, and all that the worker was lent of the budget.
+
+    ``reach`` is what it may come to, ``others`` what all others have spent or were lent; ``last``: no more will come.
+    """
+
+    blocks: Mapping[str, tuple[int, int]]
+    again: float
+    lent: Sums
+    reach: Sums
+    others: Sums
+    last: bool
+
+
+class _Rate:
+    """A rate limit of all workers. Its window is longer by the life of a block, which may be used at its end."""
+
+    def __init__(self, limit: int) -> None:
+        self._window = Window(limit, MINUTE + LATE + LIFE)
+        self._blocks: dict[int, list[float]] = {}
+        self._margins: dict[tuple[int, int], tuple[float, int]] = {}
+
+    def hear(self, now: float, worker: tuple[int, int], ask: RateAsk) -> None:
+        """Take in what was used, and what a worker keeps free for its calls under way."""
+        for block, change in ask.changes.items():
+            if (entry := self._blocks.get(block)) is not None:
+                self._window.correct(entry, int(entry[1]) + change)
+        if ask.margin:
+            self._margins[worker] = now, ask.margin
+        else:
+            self._margins.pop(worker, None)
+
+    def lend(self, now: float, number: int, need: int, among: int) -> tuple[int, float]:
+        """Return a block's amount, and the seconds to wait if it is 0."""
+        while self._blocks and (first := next(iter(self._blocks.items())))[1][0] + self._window.span <= now:
+            del self._blocks[first[0]]
+        self._margins = {who: told for who, told in self._margins.items() if told[0] + MINUTE > now}
+        # Six standard deviations of each worker: of all together they add up as squares.
+        margin = math.ceil(math.hypot(*(kept for _, kept in self._margins.values())))
+        wait = self._window.wait(now, need + margin)
+        if wait > 0:
+            return 0, wait
+        limit = self._window.limit
+        room = limit - self._window.sum - margin
+        amount = max(need, min(math.ceil(AHEAD * limit / MINUTE), room // among))
+        self._blocks[number] = self._window.charge(now, amount)
+        return amount, 0.0
+
+
+@dataclass(slots=True)
+class _Account:
+    """What a worker was lent and has spent."""
+
+    lent: Sums = NOTHING
+    spent: Sums = NOTHING
+    tally: Tally = field(default_factory=Tally)
+
+
+class Ledger:
+    """All that is lent."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._most: Sums = limits.sums()
+        self._rates: dict[str, _Rate] = {}
+        self._blocks = 0
+        self._live: dict[tuple[int, int], _Account] = {}
+        self._ended: dict[tuple[int, int], _Account] = {}
+
+    def trade(self, now: float, ask: Ask) -> Grant:
+        """Take in what a worker says, and lend to it; ``now`` is in seconds of a clock that does not go back."""
+        account = self._live.setdefault(ask.worker, _Account())
+        account.tally, account.spent = ask.tally, ask.spent
+        blocks, again = {}, BEAT
+        for name, asked in ask.rates.items():
+            rate = self._rates.setdefault(name, _Rate(asked.limit))
+            rate.hear(now, ask.worker, asked)
+            if asked.need:
+                amount, wait = rate.lend(now, self._blocks + 1, asked.need, len(self._live))
+                if amount:
+                    self._blocks += 1
+                    blocks[name] = self._blocks, amount
+                again = min(again, wait or BEAT)
+        return self._lent(account, ask, blocks, max(SOONEST, again))
+
+    def _lent(self, account: _Account, ask: Ask, blocks: Mapping[str, tuple[int, int]], again: float) -> Grant:
+        limited = [place for place in range(3) if self._most[place] != math.inf]
+        lent, reach, taken = list(self._most), list(self._most), [0.0, 0.0, 0.0]
+        wanted = _sum(ask.spent, ask.held, ask.need)
+        short = []
+        for place in limited:
+            everybody = (*self._live.values(), *self._ended.values())
+            taken[place] = sum(one.lent[place] for one in everybody if one is not account)
+            free = self._most[place] - taken[place] - wanted[place]
+            share = max(0.0, free) / len(self._live)
+            part = min(ask.ahead[place], share)
+            lent[place] = wanted[place] + (math.floor(part) if place else part)  # calls and tokens are whole
+            reach[place] = wanted[place] + share
+            if ask.need[place] and free < -ROUNDING:
+                short.append(place)
+        kept = _each(min, account.lent, ask.keeps)
+        account.lent = kept if short else _each(max, kept, _sums(lent))
+        coming = [sum(one.lent[place] - one.spent[place] for one in self._live.values() if one is not account)
+                  for place in short]  # fmt: skip
+        last = any(amount <= ROUNDING for amount in coming)
+        return Grant(blocks, again, account.lent, _sums(reach), _sums(taken), last)
+
+    def end(self, worker: tuple[int, int]) -> None:
+        """Keep what a worker that is dead or done did not give back, as if it were spent."""
+        if worker in self._live:
+            self._ended[worker] = self._live.pop(worker)
+
+    def tallies(self) -> dict[tuple[int, int], Tally]:
+        """Return the last counts of every worker that there was."""
+        return {worker: one.tally for worker, one in (*self._ended.items(), *self._live.items())}
+
+
+def _each(made: Callable[[float, float], float], one: Sums, other: Sums) -> Sums:
+    return made(one[0], other[0]), made(one[1], other[1]), made(one[2], other[2])
+
+
+def _sum(*parts: Sums) -> Sums:
+    return _sums([sum(place) for place in zip(*parts, strict=True)])
+
+
+def _sums(values: Sequence[float]) -> Sums:
+    return values[0], values[1], values[2]
+
+
+# ---- a worker's side
+
+
+@dataclass(frozen=True, slots=True)
+class Lender:
+    """A worker and how it reaches the ledger."""
+
+    worker: tuple[int, int]
+    trade: Callable[[Ask], Awaitable[Grant]]
+
+
+class Borrower:
+    """Keeps the limits of a worker's engine lent, in its event loop."""
+
+    def __init__(self, lender: Lender, budget: Budget, tally: Tally, halt: Callable[[RagstoneError], None]) -> None:
+        budget.borrow()
+        self._lender = lender
+        self._budget = budget
+        self._tally = tally
+        self._halt = halt
+        self._loop = asyncio.get_running_loop()
+        self._lent: Mapping[str, tuple[LentWindow, Queue]] = {}
+        self._before = NOTHING
+        self._task = self._loop.create_task(self._run())
+
+    def share(self, lent: Mapping[str, tuple[LentWindow, Queue]]) -> None:
+        """Share these limits from now on."""
+        self._lent = lent
+
+    async def end(self) -> None:
+        """Give everything back."""
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        with contextlib.suppress(RagstoneError):
+            await self._lender.trade(self._ask(over=True))
+
+    async def _run(self) -> None:
+        try:
+            while True:
+                begun = self._loop.time()
+                grant = await self._lender.trade(self._ask())
+                self._budget.lend(grant.lent, grant.reach, grant.others, last=grant.last)
+                for name, (block, amount) in grant.blocks.items():
+                    window, queue = self._lent[name]
+                    window.lend(block, amount, begun + LIFE)
+                    queue.look()
+                await asyncio.sleep(grant.again)
+        except RagstoneError as error:
+            self._halt(error)
+
+    def _ask(self, *, over: bool = False) -> Ask:
+        now = math.inf if over else self._loop.time()
+        rates = {}
+        for name, (window, _) in self._lent.items():
+            window.close(now)
+            changes, window.changes = window.changes, Counter()
+            rates[name] = RateAsk(window.limit, 0 if over else window.need, window.margin, changes)
+        told = replace(self._tally, limit=partial(str, self._tally.limit()))
+        spent, held, need, worst = self._budget.shares()
+        if over:
+            return Ask(self._lender.worker, rates, told, spent, keeps=spent)
+        used = _sum(spent, held)
+        grown = _each(lambda new, old: (new - old) * AHEAD / BEAT, spent, self._before)
+        self._before = spent
+        ahead = _each(max, grown, _each(lambda most, one: CALLS * most * bool(one), worst, _sum(need, grown)))
+        keeps = used if any(need) else _sum(used, ahead)  # who waits gives back what is too little
+        self._budget.keep(keeps)
+        return Ask(self._lender.worker, rates, told, spent, held, keeps, need, ahead)
