@@ -194,3 +194,8 @@ def test_only_another_value_contradicts() -> None:
         assert found.reason.startswith(expected), found.reason
     wrong = judged("The climb takes 20 minutes.", Library(["The climb takes 45 minutes."], []), lambda _: "passage 1")
     assert wrong.reason.startswith("contradicted: says 20 minutes; passage 1 says 45 minutes")
+    asked = "How long is the warranty?"
+    for answer, expected in (("It is five years.", "contradicted: says five years"), ("It is two years.", "found in")):
+        passages = ["The warranty is two years."]
+        found = judged(answer, Library(passages, [answer]), lambda _: "passage 1", question=asked)
+        assert found.reason.startswith(expected), found.reason

@@ -105,6 +105,9 @@ def _lead(text: str, language: str) -> int:
 # ---- short answers
 
 
+_STAND_FOR: Final = frozenset(("it", "they", "its", "their", "it's", "they're"))
+
+
 def restated(question: str, answer: str, language: str) -> str:
     """Return the text to look up: the answer, completed from the question if it is too short.
 
@@ -117,8 +120,10 @@ def restated(question: str, answer: str, language: str) -> str:
     said, end = _yes_or_no(bare, language)
     rest = bare[end:].lstrip(_BREAKS) if said else bare
     content = _content(rest, language) or ([] if said else tokens_of(rest, language))
+    words = rest.split()
+    stands_for = bool(words) and words[0].lower() in _STAND_FOR  # "It is five years."
     if len(content) >= SHORT or (
-        content and language == ENGLISH and (imperative(rest.split()) or finite(rest.split()))
+        content and language == ENGLISH and not stands_for and (imperative(words) or finite(words))
     ):
         return answer
     numbered = said == "no" and any(token.kind == NUMBER for token in content)  # "No, in 1991."
@@ -126,7 +131,7 @@ def restated(question: str, answer: str, language: str) -> str:
     if not kept or not (content or (said and not _asks(question))):
         return answer
     if content or said == "yes":
-        return f"{kept} {rest}" if content else kept
+        return f"{kept} {' '.join(words[stands_for:])}" if content else kept
     denials = lexicon()["negation_marks"].get(language, "") or lexicon()["negations"].get(language, "not").split()
     return f"{denials[0]} {kept}"
 
