@@ -304,11 +304,11 @@ def test_the_legend_follows_the_parameters() -> None:
     """The normaliser and what sentences are counted by."""
     traced(WORKED)
     for out in (shown("lid"), shown()):
-        assert "relevance by 20 sentences, " in flat(out)
+        assert "relevant sentences by 20, " in flat(out)
         assert "share: of all sentences" in flat(out)
     traced(WORKED, parameters={"trace": {"normaliser": 7, "length": "characters"}})
     for out in (shown("lid"), shown()):
-        assert "relevance by 7 sentences, " in flat(out)
+        assert "relevant sentences by 7, " in flat(out)
         assert "share: of the characters of all sentences" in flat(out)
 
 

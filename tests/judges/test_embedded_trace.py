@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from by_hand import embedded
 from hypothesis import given
@@ -12,7 +14,8 @@ from hypothesis import strategies as st
 from ragstone import evaluate
 from ragstone.judges.base import Failed
 from ragstone.judges.embedded import EmbeddedJudge
-from ragstone.judges.embedded.tracing import marked, numbers
+from ragstone.judges.embedded.model import model
+from ragstone.judges.embedded.tracing import marked, numbers, trace
 from ragstone.questions import SPECIAL, YES_NO, Rate, Trace, Traced, key_of
 from ragstone.types import Passage, Span, Unit
 
@@ -182,3 +185,24 @@ def test_a_run_has_all_eight_columns(tmp_path: Any) -> None:
     assert len(scores) == 8
     assert (scores["trace.adherence"]["value"], scores["trace.adherence_share"]["value"]) == (0.0, 0.5)
     assert "|trace:embedded+embedded-10#" in scores["trace.adherence"]["signature"]
+
+
+def test_what_supports_a_sentence_was_used() -> None:
+    """Else a screen shows a sentence as support, and below as unused."""
+    rows = [
+        orjson.loads(line)
+        for line in (Path(__file__).parents[2] / "examples" / "traces.jsonl").read_bytes().splitlines()
+    ]
+    supported = 0
+    for row in rows:
+        texts = [text if isinstance(text, str) else text["text"] for text in row["contexts"]]
+        passages = [[part + "." for part in text.split(". ")] for text in texts]
+        keys = [f"doc_{n}_s{m}" for n, passage in enumerate(passages) for m in range(len(passage))]
+        told = [part + "." for part in (row["response"] or "").split(". ") if part]
+        found = trace(row["question"], passages, told, keys)
+        for sentence in found["response"]:
+            if (sentence.get("chance") or 0.0) >= model().support.yes:
+                supported += 1
+                assert sentence["windows"]
+                assert set(sentence["windows"]) <= set(found["utilized"])
+    assert supported > 20

@@ -153,9 +153,10 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     following = ""
     if file != "-" and any(able.values()):  # a pipe is gone, and what no metric can use has to be mapped first
         needed = options.on_error == "skip" or (found.set_aside and not skips)
-        following = shlex.join(
-            ["ragstone", "run", file, *replace(options, on_error="skip" if needed else None).words()]
-        )
+        following = shlex.join([
+            "ragstone", "run", file, *replace(options, on_error="skip" if needed else None).words(),
+            *(word for option in found.meant.values() for word in option.split()),
+        ])  # fmt: skip
     named = {name: unsuitable(catalogue()[name], found.present) for name in able}
     told = {**asdict(found), "total": found.total, "able": able}
     answer(told, lambda look: survey_page(found, able, named, following, look), as_json=as_json)

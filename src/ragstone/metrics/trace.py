@@ -121,8 +121,8 @@ class TraceMetric(Metric):
             "average": ("average",),
         },
         ("normalised", "share"),
-        "normalised: relevance by {normaliser} sentences, utilization by the relevant ones, adherence all or none; "
-        "share: {length}",
+        "normalised: relevant sentences by {normaliser}, used ones by the relevant ones, and adherence is 1 only "
+        "if every sentence is supported; share: {length}",
         {
             "length": {
                 "sentences": "of all sentences",

@@ -210,7 +210,7 @@ def _check_fields(metrics: Sequence[str] | str | None, record: Mapping[str, Any]
         needs = known()[name].needs if name in known() else ()
         lacking = [needed for needed in needs if record.get(needed) is None or record[needed] in ([], ())]
         if lacking:
-            raise InputError(f"{name} needs {' and '.join(needs)}; there is no {' and no '.join(lacking)}")
+            raise InputError(f"{name} needs {' and '.join(needs)}; missing: {', '.join(lacking)}")
 
 
 def _of_session(config: pytest.Config) -> dict[str, Any]:

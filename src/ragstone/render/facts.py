@@ -199,7 +199,12 @@ def lead(summary: Mapping[str, Any]) -> str:
 
 
 def _ranked_by(leading: str, summary: Mapping[str, Any]) -> str:
-    """The metric by which the lowest records are found: a finer column where the leading one is all or none."""
+    """The metric by which the lowest records are found: a finer column where the leading one is all or none.
+
+    Empty where one column of several is 1: a 0 says nothing of how a record fares.
+    """
+    if leading and metrics.of_score(leading).exclusive:
+        return ""
     name, _, column = leading.partition(".")
     finer = f"{name}.{metrics.of_score(leading).ranked_by.get(column, column)}" if column else leading
     return finer if finer in summary["metrics"] and summary["metrics"][finer]["mean"] is not None else leading

@@ -17,7 +17,7 @@ from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 from ragstone.judges.embedded.library import Library
-from ragstone.judges.embedded.model import CONTENT, DIGITS, Weights, probability, weighted
+from ragstone.judges.embedded.model import CONTENT, DIGITS, Weights, model, probability, weighted
 from ragstone.judges.embedded.statement import Statement
 from ragstone.judges.embedded.support import SupportOutcome, Window, judged, named
 from ragstone.judges.embedded.words import NEGATION, Token, listed_stems, packaged, tokens_of
@@ -232,10 +232,13 @@ def trace(
     answers = any(one.outcome.found is not None for one in every)
     about = _log_odds("relevant", relevant(contexts, used if answers else ())) if contexts.asked else [None] * len(used)
     marks = marked(chances(about), chances(used), numbers()["completeness"])
-    rows = []
+    rows, drawn = [], set(marks[1])
     for one in every:
-        places = dict.fromkeys(i for window in one.outcome.windows for i in contexts.inside(window))
-        rows.append({**one.outcome.row(), "windows": list(places)})
+        places = list(dict.fromkeys(i for window in one.outcome.windows for i in contexts.inside(window)))
+        if places and (one.outcome.chance or 0.0) >= model().support.yes:  # what supports was used, and the reverse
+            drawn.add(max(places, key=lambda i: (i in drawn, used[i] or -math.inf)))
+            places = [i for i in places if i in drawn]
+        rows.append({**one.outcome.row(), "windows": places})
     words = [(w, stem in contexts.index) for stem, w in contexts.asked.items()]
     parts = (
         ("looked for in the question's words: ", named([word for word, there in words if there])),
@@ -243,7 +246,7 @@ def trace(
     )
     return {
         "relevant": sorted(marks[0]) if contexts.asked else None,
-        "utilized": sorted(marks[1]),
+        "utilized": sorted(drawn),
         "response": rows,
         "reason": "; ".join(lead + ", ".join(some) for lead, some in parts if some),
     }
