@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from heapq import nlargest
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -14,8 +15,8 @@ from ragstone.judges.embedded.contrasts import asks, doubted
 from ragstone.judges.embedded.library import Library, Stretch
 from ragstone.judges.embedded.slots import clash
 from ragstone.judges.embedded.statement import Statement, masks_of, windows_of
-from ragstone.judges.embedded.thesaurus import likes
-from ragstone.judges.embedded.words import NAME, NUMBER, listed_stems
+from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, word_set
+from ragstone.judges.embedded.words import NAME, NUMBER, listed_stems, stem_of
 
 WORDS_NAMED: Final = 5  # the most words that a reason names
 TELLING: Final = 3.0  # the weight of a word that says something by itself
@@ -78,9 +79,6 @@ def find(
     surfaces: dict[str, str] = {}
     for token in statement.tokens:
         surfaces.setdefault(token.stem, claim[token.start : token.end])
-    lost = _telling(statement, union)
-    missing = tuple(surfaces[statement.stems[i]] for i in lost)
-    telling = tuple(surfaces[statement.stems[i]] for i in lost if statement.w[i] >= TELLING)
     shared = tuple(surfaces[s] for i, s in enumerate(statement.stems) if in_best >> i & 1)
     # Words of grammar alone are in every text: to find them is to find nothing.
     places = () if statement.functional else tuple(place for place, mask in windows if mask)
@@ -93,6 +91,9 @@ def find(
         )
         union |= agreed
         windows = [(where, mask | agreed) for where, mask in windows]
+    lost = _telling(statement, union)
+    missing = tuple(surfaces[statement.stems[i]] for i in lost)
+    telling = tuple(surfaces[statement.stems[i]] for i in lost if statement.w[i] >= TELLING)
     features = _features(claim, statement, library, union, windows)
     return Finding(features, places, missing, shared, len(statement.tokens), statement.share(in_best), found, telling)
 
@@ -102,8 +103,17 @@ def _copied(statement: Statement, window: Sequence[str]) -> bool:
     return "\0".join(("", *(token.stem for token in statement.tokens), "")) in "\0".join(("", *window, ""))
 
 
+@lru_cache(maxsize=1)
+def _addressing() -> frozenset[str]:
+    """Words that a reason need not name: who speaks and who is spoken to, prepositions, "yes"."""
+    words = "you your yours we us our ours let during while yes".split()  # noqa: SIM905 - words read better so
+    every = (*words, *word_set("pronouns"), *word_set("prepositions"))
+    return frozenset(stem_of(word, LANGUAGE) for word in every) | listed_stems("selves", LANGUAGE)
+
+
 def _telling(statement: Statement, union: int) -> list[int]:
     lost = [i for i in range(len(statement.stems)) if not union >> i & 1]
+    lost = [i for i in lost if statement.stems[i] not in _addressing()]
     if len(lost) <= WORDS_NAMED:
         return lost
     kinds = {token.stem: token.kind for token in statement.tokens}

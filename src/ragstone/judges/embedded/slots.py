@@ -157,8 +157,7 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
             if theirs.written == one.written and theirs.dimension:
                 rival = 1.0, line, theirs  # the same number with another unit
         return Clash("number", says) if rival is None else _other("number", says, rival)
-    if not spelled:
-        aligned.agreed.update(itself)
+    aligned.agreed.update(itself)
     theirs, counted = best[2], one.dimension == "" != one.unit
     if theirs.dimension == "clock" != one.dimension:
         return None  # "18 hours" is 18:00, and rivals no length of time
