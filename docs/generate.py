@@ -64,7 +64,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     **{f"judges.NAME.prompts.{name}": f"For this judge, before `prompts.{name}`." for name in _PROMPTS},
     "judges.NAME.seed": "Goes into each request.",
     "judges.NAME.extra_body": "Further fields of each request, as they are.",
-    "judges.NAME.threshold": "The probability from which on `embedded` or `nli` gives the best label; else its own.",
+    "judges.NAME.threshold": "The lowest probability that gets the best label from `embedded` or `nli`.",
     "judges.NAME.price.input": "Dollars per million tokens of input. With `output`, instead of the price list.",
     "judges.NAME.price.output": "Dollars per million tokens of output.",
     "judges.NAME.price.cached": "Dollars per million tokens of input that was cached; unless set, `input`.",
@@ -246,7 +246,7 @@ def metrics_page() -> str:
             cells.append(metrics.elsewhere_said(metric))
             lines.append(f"| [`{metric.name}`](../metrics/{metric.name}.md) | {' | '.join(cells)} |")
         lines.append("")
-    lines += ["*calls* is about how many a language model takes for a record of ordinary length.",
+    lines += ["*calls* is about how many a language model takes for a record of typical length.",
               "*elsewhere* is the name of the same or the nearest metric in other tools."]  # fmt: skip
     for name, metric in metrics.catalogue().items():
         lines += ["", f"## {name}", "", _sentence(metric.title), ""]
