@@ -154,7 +154,7 @@ def test_other_things_are_no_banks(tmp_path: Path) -> None:
         read_bank(open_records(ROWS))
     with pytest.raises(RecordError, match="no such file"):
         read_bank(tmp_path / "nowhere.jsonl")
-    with pytest.raises(InputError, match="is no source of records"):
+    with pytest.raises(InputError, match="is not a source of records"):
         read_bank(7)
 
 
