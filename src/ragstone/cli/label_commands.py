@@ -94,7 +94,7 @@ def label_page(
     """Write a page on which a person labels a sample of units.
 
     One HTML file that needs no network. It shows the texts and what each label means, but no verdicts.
-    Records are drawn at random and whole, so that agreement and corrected means hold for the run.
+    Whole records are drawn at random, so that agreement and corrected means hold for the run.
     """
     from ragstone.api.labelling import agree_command
     from ragstone.render.terminal.lists import label_page_written
