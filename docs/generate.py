@@ -273,15 +273,15 @@ def judges_page() -> str:
         lines.append(f"| `{name}:MODEL` | {address} | {f'`{preset.key}`' if preset.key else 'none'} |")
     local = ", ".join(f"`{name}`" for name, preset in PRESETS.items() if preset.local)
     lines += [
-        "", "`PROVIDER:MODEL@ADDRESS` is the same dialect at another address. A `[judges.NAME]` table of",
+        "", "`PROVIDER:MODEL@ADDRESS` is the same API at another address. A `[judges.NAME]` table of",
         f"[the configuration](configuration.md) is named by its NAME. Calls to {local} are free.",
         "", "## Add a provider with another dialect", "",
         "An endpoint that speaks neither OpenAI's chat completions nor Anthropic's Messages needs one class and one",
         "entry point in a package of your own. The class extends `ragstone.judges.http.HttpBackend` and",
         "has four methods: `prepare` (a prompt to",
         "the bytes of a request), `size` (the texts of a request and the longest reply that it allows, which limits",
-        "and budgets stand on), `read` (the text of an answer) and `usage` (its tokens). Keys, connections, retries,",
-        "limits, the cache and the bill work as for any other judge. `tests/judges/echo_dialect.py` is a whole one.",
+        "and budgets rely on), `read` (the text of an answer) and `usage` (its tokens). Keys, connections, retries,",
+        "limits, the cache and the bill work as for any other judge. `tests/judges/echo_dialect.py` is a complete one.",
         "", "```toml", '[project.entry-points."ragstone.judges"]', 'acme = "acme_judge:ACME"', "```", "",
         "```text", "from ragstone.judges.spec import Preset", "",
         'ACME = Preset("https://api.acme.example/v1", key="ACME_API_KEY", backend="acme_judge:AcmeBackend")', "```", "",

@@ -109,7 +109,7 @@ def test_a_run_that_was_cut_off(browser: Chromium, tmp_path: Path) -> None:
     run.store.insert([], rows)
     run.store.commit()
     page = opened(browser, find_run(run.store, number), tmp_path)
-    assert page.text(".notice").startswith("This run has not ended")
+    assert page.text(".notice").startswith("This run has not finished")
     assert page.text(".sentence").startswith("On 1\u00a0record")
     assert len(page.all(".lines tbody tr")) == 1
     run.store.close()

@@ -90,7 +90,7 @@ function notice() {
     'p',
     { class: 'notice' },
     el('strong', null, why),
-    ` The figures are of the ${plural(first.records, 'record')} that have a result. `,
+    ` The figures cover the ${plural(first.records, 'record')} with a result. `,
     'Run the same command to resume; stored replies are not paid for again.',
   );
 }
