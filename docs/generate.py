@@ -64,7 +64,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     **{f"judges.NAME.prompts.{name}": f"For this judge, before `prompts.{name}`." for name in _PROMPTS},
     "judges.NAME.seed": "Goes into each request.",
     "judges.NAME.extra_body": "Further fields of each request, as they are.",
-    "judges.NAME.threshold": "The probability from which on `embedded` or `nli` gives the best label; else its own.",
+    "judges.NAME.threshold": "The lowest probability that gets the best label from `embedded` or `nli`.",
     "judges.NAME.price.input": "Dollars per million tokens of input. With `output`, instead of the price list.",
     "judges.NAME.price.output": "Dollars per million tokens of output.",
     "judges.NAME.price.cached": "Dollars per million tokens of input that was cached; unless set, `input`.",
@@ -246,7 +246,7 @@ def metrics_page() -> str:
             cells.append(metrics.elsewhere_said(metric))
             lines.append(f"| [`{metric.name}`](../metrics/{metric.name}.md) | {' | '.join(cells)} |")
         lines.append("")
-    lines += ["*calls* is about how many a language model takes for a record of ordinary length.",
+    lines += ["*calls* is about how many a language model takes for a record of typical length.",
               "*elsewhere* is the name of the same or the nearest metric in other tools."]  # fmt: skip
     for name, metric in metrics.catalogue().items():
         lines += ["", f"## {name}", "", _sentence(metric.title), ""]
@@ -273,15 +273,15 @@ def judges_page() -> str:
         lines.append(f"| `{name}:MODEL` | {address} | {f'`{preset.key}`' if preset.key else 'none'} |")
     local = ", ".join(f"`{name}`" for name, preset in PRESETS.items() if preset.local)
     lines += [
-        "", "`PROVIDER:MODEL@ADDRESS` is the same dialect at another address. A `[judges.NAME]` table of",
+        "", "`PROVIDER:MODEL@ADDRESS` is the same API at another address. A `[judges.NAME]` table of",
         f"[the configuration](configuration.md) is named by its NAME. Calls to {local} are free.",
         "", "## Add a provider with another dialect", "",
         "An endpoint that speaks neither OpenAI's chat completions nor Anthropic's Messages needs one class and one",
         "entry point in a package of your own. The class extends `ragstone.judges.http.HttpBackend` and",
         "has four methods: `prepare` (a prompt to",
         "the bytes of a request), `size` (the texts of a request and the longest reply that it allows, which limits",
-        "and budgets stand on), `read` (the text of an answer) and `usage` (its tokens). Keys, connections, retries,",
-        "limits, the cache and the bill work as for any other judge. `tests/judges/echo_dialect.py` is a whole one.",
+        "and budgets rely on), `read` (the text of an answer) and `usage` (its tokens). Keys, connections, retries,",
+        "limits, the cache and the bill work as for any other judge. `tests/judges/echo_dialect.py` is a complete one.",
         "", "```toml", '[project.entry-points."ragstone.judges"]', 'acme = "acme_judge:ACME"', "```", "",
         "```text", "from ragstone.judges.spec import Preset", "",
         'ACME = Preset("https://api.acme.example/v1", key="ACME_API_KEY", backend="acme_judge:AcmeBackend")', "```", "",

@@ -51,7 +51,9 @@ SQL = re.compile(
 )
 STORES = {"store/connection.py", "store/database.py", "store/recovery.py", "store/union.py"}
 RIDDLES = re.compile(
-    r"\b(weigh(s|ed|ing)?|anew|nobody|(hold|holds|held|holding) (\w+ ){0,3}against|(leave|leaves|left) with)\b",
+    r"\b(weigh(s|ed|ing)?|anew|nobody|(hold|holds|held|holding) (\w+ ){0,3}against|(leave|leaves|left) with"
+    r"|from which on|goes? on (with|without)|did not join|labels? joins|ordinary length|how far|came before"
+    r"|stands? (above|there|before)|made otherwise|ask for it by name)\b",
     re.IGNORECASE,
 )
 LONGEST_TEXT = 300

@@ -148,7 +148,8 @@ def test_what_a_batch_did_not_bring_is_asked_again(given: Any, end: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("end", "said"), [("failed", "ended without a result"), ("empty", "ended without a result"), ("lost", "not know")]
+    ("end", "said"),
+    [("failed", "ended without a result"), ("empty", "ended without a result"), ("lost", "no longer knows")],
 )
 def test_a_batch_without_a_result_is_an_error_and_not_a_wait(given: Any, end: str, said: str) -> None:
     server, options, _ = given

@@ -199,7 +199,7 @@ WORST = LabelDraw("worst", 0, 4, 4)
         ({}, {"threshold": True}, r"--threshold needs at least 30 labelled units; labels.jsonl has 12"),
         ({"label": "support"}, {}, r"all 12 labels are 'support'; agreement needs two different labels"),
         ({"draw": WORST}, {}, r"all labels are of a worst-first draw; label a random one, with: ragstone label RUN"),
-        ({"hash": "0" * 16}, {"judge": ["embedded"]}, r"no label joins a unit of records.jsonl: 12 text has changed"),
+        ({"hash": "0" * 16}, {"judge": ["embedded"]}, r"no label matches a unit of records.jsonl: 12 text has changed"),
         ({"task": "weigh"}, {}, r"no label is for a step and unit of a metric; steps: weigh"),
     ],
 )

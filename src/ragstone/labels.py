@@ -84,13 +84,13 @@ def text_hash(text: str) -> str:
 def row_from_json(row: object, where: str) -> LabelRow:
     """Check a row; InputError says ``where`` it is, what was found and what is expected."""
     if not isinstance(row, Mapping):
-        raise InputError(f"{where}: a {type(row).__name__}, no label; {EXPECTED}")
+        raise InputError(f"{where}: a {type(row).__name__}, not a label; {EXPECTED}")
     for name in ("record", "unit", "task"):
         if not (isinstance(row.get(name), str) and row[name]):
             raise InputError(f"{where}: no {name}; {EXPECTED}")
     label = row.get("label")
     if "label" not in row or not (label is None or (isinstance(label, str) and label)):
-        raise InputError(f"{where}: 'label' is missing or no text; expected a label, or null for: cannot tell")
+        raise InputError(f"{where}: 'label' is missing or not text; expected a label, or null for: cannot tell")
     seconds = row.get("seconds")
     timed = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if seconds is not None and not (timed and math.isfinite(seconds) and seconds >= 0):

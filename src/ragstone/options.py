@@ -268,7 +268,7 @@ class RunOptions:
     prompts: Sequence[str] | None = option(
         "--prompt", metavar="[STEP=]STYLE|FILE", help="Prompt style, or your own prompt file. Repeatable."
     )
-    pack: Path | str | None = option("--pack", metavar="FILE", help="Definitions and examples, beside every prompt.")
+    pack: Path | str | None = option("--pack", metavar="FILE", help="Definitions and examples to add to every prompt.")
     pack_examples: int | None = option(
         "--pack-examples", metavar="N", least=0,
         help="Send only the N examples of the pack that are most similar to the question; 0: all.",
@@ -294,9 +294,9 @@ class RunOptions:
         note='Canonical field to path, e.g. question = "user.query".',
     )
     input_format: str | None = option(
-        "--from", metavar="FORMAT", help="Format of the input, e.g. langfuse [default: recognised by its shape]",
+        "--from", metavar="FORMAT", help="Format of the input, e.g. langfuse [default: detected]",
         commands=f"{EVERY} validate", setting="run.from", example="langfuse",
-        note="Format of the input (see: ragstone fields), or records. Without it, the format is recognised.",
+        note="Format of the input (see: ragstone fields), or records. Without it, the format is detected.",
     )
     records_path: str | None = option(
         "--records", metavar="PATH[]", help="Path of the list of records in each object, e.g. data.items[]",
@@ -313,7 +313,7 @@ class RunOptions:
         note="Value of a score when there is nothing to judge, such as a response without claims.",
     )
     concurrency: int | None = option(
-        "--concurrency", metavar="N", help="Max concurrent calls per judge [default: 64, or 4 for a small server here]",
+        "--concurrency", metavar="N", help="Max concurrent calls per judge [default: 64; 4 for a small local server]",
         least=1,
     )
     max_cost: float | None = option(
@@ -356,7 +356,7 @@ class RunOptions:
         commands=RUNS,
     )
     workers: int | None = option(
-        "--workers", metavar="N", help="Processes on this machine [default: a core each if judged in one thread]",
+        "--workers", metavar="N", help="Processes on this machine [default: all cores for a single-threaded judge]",
         commands=f"{RUNS} merge", setting="run.workers", example=4, least=1,
         note="Processes that share the records. Without it: as many as cores for judges that compute in one thread, as "
         "embedded does, and 1 for others.",
@@ -415,7 +415,7 @@ class RunOptions:
     store: Path | str | None = option(
         "--store", metavar="PATH", help="Path of the store", commands=f"{EVERY} merge",
         setting="run.store", variable="RAGSTONE_STORE", default=STORE,
-        note="File of calls and results. The variable RAGSTONE_STORE and the flag --store win over it.",
+        note="File of calls and results. The variable RAGSTONE_STORE and the option --store override it.",
     )
     config: Path | str | None = option(
         "--config", metavar="PATH", help="Configuration file [default: ragstone.toml, if there is one]",

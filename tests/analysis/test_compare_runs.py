@@ -76,7 +76,7 @@ def test_findings_are_said_in_words(tmp_path: Path) -> None:
     assert finding == "none"
     # (t(.975) + t(.8)) standard errors of 39 degrees of freedom, of forty differences of a tenth
     error = 0.1 * (40 / 39) ** 0.5 / 40**0.5
-    assert words == f"no difference could be shown (smallest that could: {100 * (2.0227 + 0.8512) * error:.1f} points)"
+    assert words == f"no difference could be shown (smallest detectable: {100 * (2.0227 + 0.8512) * error:.1f} points)"
 
 
 def test_a_rise_of_a_score_that_is_best_at_0_is_worse(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_other_questions_under_one_id_and_runs_that_did_not_end_are_warned_of(tm
     found = compare(first, second)
     assert found.other_questions == 1
     assert "the second did not finish (stopped); it has 1 record" in found.warnings
-    assert "1 record has another question in the second than in the first" in found.warnings
+    assert "1 record has a different question in the second than in the first" in found.warnings
 
 
 def test_records_that_belong_together_are_clusters(tmp_path: Path) -> None:
@@ -266,10 +266,10 @@ def test_what_cannot_be_paired_is_one_line(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("{", "results.jsonl:1: not JSON"),
-        ("[]", "results.jsonl:1: no result of a run"),
-        ('{"id": 3, "position": 1, "scores": []}', "no result of a run"),
-        ('{"id": "r1", "position": 1}', "no result of a run"),
-        ('{"id": "r1", "scores": []}', "no result of a run"),
+        ("[]", "results.jsonl:1: not a result of a run"),
+        ('{"id": 3, "position": 1, "scores": []}', "not a result of a run"),
+        ('{"id": "r1", "position": 1}', "not a result of a run"),
+        ('{"id": "r1", "scores": []}', "not a result of a run"),
         ('{"id": "r1", "position": 1, "scores": [3]}', "the result of 'r1'"),
         ('{"id": "r1", "position": 1, "scores": [{"metric": "m"}]}', "the result of 'r1' lacks 'value'"),
         ('{"id": "r1", "position": 1, "scores": [{"metric": "\\u001b[31m"}]}', "has a score named '.x1b"),
@@ -296,7 +296,7 @@ def test_a_folder_is_read_as_its_last_run_left_it(tmp_path: Path) -> None:
     one = run_of(tmp_path / "a", {"r1": 1.0})
     other = Path(run_of(tmp_path / "b", {"r1": 1.0}))
     (other / "run.json").write_text('{"run": 2, "status": "interrupted", "results": "results.jsonl.partial"}')
-    with pytest.raises(InputError, match=r"did not end \(interrupted\), and results\.jsonl is of an earlier one"):
+    with pytest.raises(InputError, match=r"did not finish \(interrupted\), and results\.jsonl is of an earlier one"):
         compare(one, str(other))
     assert compare(one, str(other / "results.jsonl")).shared == 1
     (other / "run.json").unlink()

@@ -208,7 +208,7 @@ def test_what_is_no_gold_is_said(tmp_path: Path, assigned: Run) -> None:
     """One line: what was found and what is read."""
     bank = [{"qid": "q1", "nuggets": [{"text": "Paris"}]}]
     for given, message in (
-        ("labels", "'labels' is no file, no run, and no field of the records with labels; other fields are run_id"),
+        ("labels", "'labels' is not a file, a run, or a field of the records with labels; other fields are run_id"),
         (lines(tmp_path / "bank.jsonl", bank), "no labels in it; its first record has qid, nuggets; expected label"),
         (lines(tmp_path / "twice.jsonl", [{"qid": "q1", "block_nuggets_assignment": [{"assignment": "support"}]}]),
          "nugget 1 has no text"),

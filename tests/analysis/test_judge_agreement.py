@@ -353,7 +353,7 @@ def test_a_worst_first_draw_enters_no_interval(compare: Any) -> None:
     results, gold = many(60, 40, draw=WORST)
     found = compare(results, gold)["grounding"]
     assert (found.items.matrix.n, found.items.interval, found.worst) == (80, None, 80)
-    assert found.means[0].withheld == "the labels are of a worst-first draw, which is no random sample"
+    assert found.means[0].withheld == "the labels are of a worst-first draw, not a random sample"
     assert attached(compare(results, gold))["metrics"]["grounding"]["corrected"] is None
     fair = many(60, 35)[1]
     mixed = compare(results, [*fair, *gold[70:]])["grounding"]
@@ -375,7 +375,9 @@ def test_labels_without_a_draw_are_taken_for_a_random_sample_and_that_is_said(co
         "records were drawn from 59, and the run has 60; intervals and corrections assume all",
     )
     by_topic = compare(*many(60, 40, draw=replace(RANDOM, by="topic")))
-    assert by_topic.notes == ("records were drawn by topic; corrections assume that each group has its share",)
+    assert by_topic.notes == (
+        "records were drawn by topic; corrections assume that each group is sampled in proportion",
+    )
 
 
 def test_error_rates_correct_the_share_that_passes(compare: Any) -> None:

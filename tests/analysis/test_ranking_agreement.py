@@ -207,7 +207,7 @@ def test_labels_without_a_response_are_of_the_first_run(runs: Runs, tmp_path: Pa
     labels = tmp_path / "labels.jsonl"
     labels.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     for gold, other in ((labels, (second,)), (first, (second,))):
-        with pytest.raises(InputError, match=r"no label joins run 2: \d+ label of another response"):
+        with pytest.raises(InputError, match=r"no label matches run 2: \d+ label of another response"):
             runs.agree(first, *other, gold=gold)
     judged = runs.agree(first, gold=first)
     assert (judged.labelled_by, judged["nugget_recall"].items.matrix.accuracy) == ("run a", 1.0)

@@ -37,7 +37,7 @@ def test_halves_have_two_labels_each_and_come_from_the_seed() -> None:
     assert first != split(labels, 4)
     assert sorted(first[0] | first[1]) == sorted(labels)
     assert (len(first[0]), len(first[1])) == (5, 4)
-    with pytest.raises(InputError, match="cannot be divided: one half is to choose by"):
+    with pytest.raises(InputError, match="cannot be split: the half to choose on"):
         split({"a": {0, 1}, "b": {1}, "c": {1}}, 0)
 
 

@@ -154,7 +154,7 @@ def test_labels_come_back_from_a_file(page: Chromium, drawn: tuple[LabelSample, 
     page.open(drawn[1].as_uri())
     page.evaluate("Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }")
     start(page)
-    assert "does not keep your labels" in page.text(".status")
+    assert "is not saving your labels" in page.text(".status")
     label(page, "2", 1)
     chosen = page.send("Runtime.evaluate", expression="document.querySelector('#file')")["result"]["objectId"]
     page.send("DOM.setFileInputFiles", files=[str(tmp_path / "again.jsonl")], objectId=chosen)

@@ -26,7 +26,7 @@ def test_the_page_says_what_the_metric_says(browser: Chromium, tmp_path: Path) -
     assert browser.all(".card .meaning")[0] == "share of the response's figures that the contexts state"
     browser.open(f"{address}#record=2")
     assert browser.all(".tabs button")[0].startswith("Figures")
-    assert browser.all(".units thead th") == ["Figure support", "Figure", "Why, and by which words"]
+    assert browser.all(".units thead th") == ["Figure support", "Figure", "Reasons and evidence"]
     assert [text.strip()[2:] for text in browser.all(".units .verdict")] == ["stated", "not stated", "not stated"]
     assert browser.all(".column.left .mark") != []
     assert "figures by figure support" in browser.text(".column.left")

@@ -42,7 +42,7 @@ def test_nothing_could_be_scored(browser: Chromium, tmp_path: Path) -> None:
     assert "There is no value to show" in page.text(".first")
     assert "the judge failed: the judge is out" in page.text(".missing")
     assert page.all(".card") == []
-    assert "No metric of this run has values" in page.text(".scatter")
+    assert "No metric has values" in page.text(".scatter")
     page.click(".causes a")
     page.until("document.querySelector('.chips')")
     assert len(page.all(".lines tbody tr")) == 2
@@ -109,7 +109,7 @@ def test_a_run_that_was_cut_off(browser: Chromium, tmp_path: Path) -> None:
     run.store.insert([], rows)
     run.store.commit()
     page = opened(browser, find_run(run.store, number), tmp_path)
-    assert page.text(".notice").startswith("This run has not ended")
+    assert page.text(".notice").startswith("This run has not finished")
     assert page.text(".sentence").startswith("On 1\u00a0record")
     assert len(page.all(".lines tbody tr")) == 1
     run.store.close()
@@ -130,7 +130,7 @@ def test_one_metric_and_no_groups(browser: Chromium, tmp_path: Path) -> None:
     run = evaluate([record(1)], "groundedness", store=tmp_path / "s.db")
     page = opened(browser, run, tmp_path)
     assert "No field to group by; add one, e.g. topic." in page.text(".groups")
-    assert "one metric with values" in page.text(".scatter")
+    assert "Only one metric has values" in page.text(".scatter")
     run.store.close()
 
 
@@ -154,10 +154,10 @@ def test_a_place_that_is_not_there(browser: Chromium, shown: Shown) -> None:
 def test_a_search_says_what_it_looks_at(browser: Chromium, shown: Shown) -> None:
     """Nothing found is nothing in all the texts of a record."""
     browser.open(shown.at("q=nowhere"))
-    searched = "ids, questions, responses, references, passages and what was judged in them"
+    searched = "ids, questions, responses, references, passages and judged units"
     assert searched in browser.text(".records .empty")
     browser.open(shown.at("in=grounding:0.001-0.002"))
-    assert browser.text(".records .empty") == "No record is left by these filters. Clear them to see all."
+    assert browser.text(".records .empty") == "No records match these filters. Clear them to see all."
 
 
 def test_a_record_that_is_opened_by_its_link_keeps_the_focus(browser: Chromium, shown: Shown) -> None:

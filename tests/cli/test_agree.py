@@ -55,7 +55,7 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
     assert came.widest <= width
     assert came.flat.startswith(
         "Judge is not shown to agree with people: kappa .26 (.00–.67) on 16 claims of 5 records; "
-        "guessing 'yes' is right in 69 %. "
+        "guessing 'yes' is right for 69 %. "
     )
     for part in (
         "people in rows, judge in columns",
@@ -90,7 +90,7 @@ def test_what_did_not_join_is_listed(store: str, labels: Labels) -> None:
     came = ragstone("agree", "last", labels("ana", more=strays), "--store", store)
     assert came.code == 0
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", came.out)
-    assert "Labels that did not join 10 of" in came.flat
+    assert "Labels not used 10 of" in came.flat
     assert "9 no such record: [31mred" in came.flat
     assert "1  label not on the scale" in came.out
 
@@ -149,7 +149,7 @@ def test_ascii_only(store: str, labels: Labels) -> None:
         (["99", "labels.jsonl"], "error: no run '99' in "),
         (["last", "labels.jsonl", "--correction", "magic"], "'magic' is not one of 'ppi', 'rogan-gladen'"),
         (["last", "empty.jsonl"], "error: empty.jsonl: there is no record in it; expected at least one"),
-        (["last", "other.jsonl"], "error: no label joins run 1: 1 no such record (first: "),
+        (["last", "other.jsonl"], "error: no label matches run 1: 1 no such record (first: "),
     ],
 )
 def test_a_mistake_is_one_line(store: str, labels: Labels, arguments: list[str], said: str) -> None:

@@ -96,7 +96,9 @@ def test_it_is_dropped_where_the_results_change() -> None:
 def test_a_run_without_a_summary_gets_one_line() -> None:
     store = made().store
     number = store.start_run("cut off", {})
-    with pytest.raises(InputError, match=rf"^run {number} \(cut off\) did not end, so it has no summary to attach to"):
+    with pytest.raises(
+        InputError, match=rf"^run {number} \(cut off\) did not finish, so it has no summary to attach to"
+    ):
         attach_agreement(open_run(number, "s.db"), agreement())
     Path("out/summary.json").unlink()
     with opened("out/") as folder:

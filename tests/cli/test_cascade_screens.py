@@ -37,7 +37,7 @@ def test_the_screens_fit_the_terminal(columns: int) -> None:
         assert screen.widest <= columns
     assert "support: embedded > house" in came.flat
     assert "Cascade support: embedded answered " in came.flat
-    assert "accepted error rate 20 %: embedded is sure of a yes from 0." in came.flat
+    assert "accepted error rate 20 %: embedded is confident of a yes from 0." in came.flat
     assert "alone would have needed, by the cost of its calls" in came.flat
     assert "Judged support: embedded answered " in shown.flat
     assert "by embedded: " in shown.flat or "by house/m" in shown.flat
@@ -91,9 +91,9 @@ def test_what_came_of_it_is_told_in_words() -> None:
     }
     assert answered(told).replace("\u00a0", " ") == "embedded answered 6 of 10 units (60 %), house/m 3, 1 unjudged"
     said = sureness(told).replace("\u00a0", " ")
-    assert said == "accepted error rate 5 %: embedded is sure of a yes from 0.9 on, of a no never"
+    assert said == "accepted error rate 5 %: embedded is confident of a yes from 0.9 on, of a no never"
     assert sureness({**told, "error": 1e-9}).replace("\u00a0", " ").startswith("accepted error rate under 0.01 %: ")
-    assert sureness({**told, "bands": [{"below": None, "above": None}]}).endswith("embedded is sure of nothing")
+    assert sureness({**told, "bands": [{"below": None, "above": None}]}).endswith("embedded is confident of nothing")
     assert (
         saved(told).replace("\u00a0", " ").startswith("3 of 5 calls and $1.50 of $2.00 that house/m alone would have")
     )

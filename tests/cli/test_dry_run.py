@@ -63,7 +63,7 @@ def test_a_dry_run_asks_nobody_and_holds_what_the_run_takes(step: tuple[str, ...
         assert 0 < told["calls"]["low"] <= server.count <= told["calls"]["high"]
         if told["exact"]:
             assert told["calls"]["expected"] == server.count
-        assert "It would cost nothing: every reply is in the store" in ragstone(*step, "--dry-run").flat
+        assert "Free: every reply is in the store" in ragstone(*step, "--dry-run").flat
         again = ragstone(*step, "--dry-run", "--refresh", "--json").json
         assert (again["in_store"], again["calls"]["low"] > 0) == (0, True)
 

@@ -162,7 +162,7 @@ def test_calls_that_failed_are_named() -> None:
     found = told("--store", "f.db")
     assert (found["failed"], found["untold"]) == (1, {"embedded": 1})
     came = ragstone("formats", "--store", "f.db")
-    assert "1 call failed and left no reply" in came.flat
+    assert "1 call failed without a reply" in came.flat
     assert came.flat.endswith("Next ragstone show 1 --store f.db")
 
 
@@ -172,7 +172,7 @@ def test_a_run_that_did_not_end_is_not_said_to_have_made_no_call() -> None:
         options = ("-m", "grounding,groundedness", "-j", f"vllm:fake@{server.url}", "--max-calls", "1")
         ragstone("run", write("a.jsonl", row(1)), "-q", *options)
     said = ragstone("formats").flat
-    assert "The run did not end (stopped): only calls of its 0 finished records are counted here." in said
+    assert "The run did not finish (stopped): only calls of its 0 finished records are counted here." in said
     assert "No call was made" not in said
 
 

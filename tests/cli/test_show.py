@@ -232,7 +232,7 @@ def test_validate_says_what_could_run() -> None:
     assert "contexts   2 of 3" in came.out
     assert "grounding              1 of 3" in came.out
     assert "response: blank (1 record, first a.jsonl:2)" in came.flat
-    assert "has an id that came before" in came.flat
+    assert "has a duplicate id" in came.flat
     assert "Next        ragstone run a.jsonl\n" in came.out
     assert not Path(".ragstone").exists()
     told = ragstone("validate", "a.jsonl", "--json").json

@@ -398,7 +398,7 @@ def test_beside_other_metrics_the_trace_has_its_own_block() -> None:
     """And the sentence stays that of groundedness."""
     traced(WORKED, ["groundedness", "trace"])
     out = shown()
-    assert "100 % is how far the contexts support a response, sentence by sentence" in flat(out)
+    assert "100 % is how well the contexts support a response, sentence by sentence" in flat(out)
     plain, _, block = out.partition("\n\n  trace ")
     assert "groundedness  100 %" in plain
     assert "adherence" in block

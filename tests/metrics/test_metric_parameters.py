@@ -77,8 +77,11 @@ def test_an_unknown_metric_is_refused_with_the_closest() -> None:
         ("Hallucination", "grounding (its opposite: "),
         ("correctness", "answer_correctness (F1 of the claims that response and reference have in common)"),
         ("contextual_recall", "context_recall (share of the reference's claims that the contexts support)"),
-        ("relevancy", "answer_relevance (how far the response answers the question, true or not) or context_relevance"),
-        ("answer relevancy", "answer_relevance (how far the response answers the question, true or not) or claim_"),
+        (
+            "relevancy",
+            "answer_relevance (how well the response answers the question, true or not) or context_relevance",
+        ),
+        ("answer relevancy", "answer_relevance (how well the response answers the question, true or not) or claim_"),
         ("completeness", "trace (in its column trace.completeness)"),
     ],
 )

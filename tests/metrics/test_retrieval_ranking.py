@@ -149,9 +149,9 @@ def test_qrels_replace_the_ids_of_records(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("t1 0 a", "'t1 0 a' is no relevance judgment"),
-        ("t1 0 a x", "'t1 0 a x' is no relevance judgment"),
-        ("t1 0 a 1\nt1 0 a 2", "'a' of topic 't1' is graded 2 here and otherwise before"),
+        ("t1 0 a", "'t1 0 a' is not a relevance judgment"),
+        ("t1 0 a x", "'t1 0 a x' is not a relevance judgment"),
+        ("t1 0 a 1\nt1 0 a 2", "'a' of topic 't1' is graded 2 here and differently before"),
         ("\n", "there is no row in it"),
     ],
 )

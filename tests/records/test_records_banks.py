@@ -103,7 +103,7 @@ def test_a_folder_of_files_is_a_bank(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="none: there is no bank in this folder"):
         read_bank(tmp_path / "none")
     written(folder / "2 again.json", [{"query_id": "1", "claim_bank": []}])
-    with pytest.raises(RecordError, match=r"2\.jsonl:1: the nuggets of topic '1' are others than before"):
+    with pytest.raises(RecordError, match=r"2\.jsonl:1: the nuggets of topic '1' differ from those before"):
         read_bank(folder)
 
 
@@ -118,8 +118,8 @@ def test_rows_of_many_systems_are_one_bank() -> None:
     assert bank.nuggets == {"1": (Nugget("a"), Nugget("b")), "2": (Nugget("a"), Nugget("b"))}
     assert bank.notes == ()
     for nuggets, message in [
-        (["a"], r"others than before \('b' is missing\)"),
-        (["a", "b", "c"], r"others than before \('c' is new\)"),
+        (["a"], r"differ from those before \('b' is missing\)"),
+        (["a", "b", "c"], r"differ from those before \('c' is new\)"),
         (["a", {"text": "b", "importance": "okay"}], r"'b' was of no importance given, is okay"),
         ([], r"'a' is missing"),
     ]:
@@ -128,7 +128,7 @@ def test_rows_of_many_systems_are_one_bank() -> None:
         assert "records item 7: the nuggets of topic '2'" in str(caught.value)
     assert read_bank([*rows, Record(id="1", nuggets=(Nugget("b"), Nugget("a")))]) == bank
     twice = Record(id="1", nuggets=(Nugget("a"), Nugget("b"), Nugget("b")))
-    with pytest.raises(RecordError, match="one stands there twice"):
+    with pytest.raises(RecordError, match="one is listed twice"):
         read_bank([*rows, twice])
 
 
@@ -150,11 +150,11 @@ def test_what_is_no_bank_is_told(rows: Any, message: Any) -> None:
 
 def test_other_things_are_no_banks(tmp_path: Path) -> None:
     """An open source is not read behind its owner's back; a file that is not there is named."""
-    with pytest.raises(InputError, match="a source of records is no bank"):
+    with pytest.raises(InputError, match="a source of records is not a bank"):
         read_bank(open_records(ROWS))
     with pytest.raises(RecordError, match="no such file"):
         read_bank(tmp_path / "nowhere.jsonl")
-    with pytest.raises(InputError, match="is no source of records"):
+    with pytest.raises(InputError, match="is not a source of records"):
         read_bank(7)
 
 
@@ -472,7 +472,7 @@ def test_a_run_that_names_topics_gets_its_questions_of_their_file() -> None:
     [
         ([{"request_id": "1", "limit": 3}], "item 1: a topic without a question; expected {request_id, title}"),
         ([{"title": "Tea"}], "item 1: a topic without an id"),
-        ([{"id": "1", "query": "a"}, {"qid": 1, "query": "b"}], "item 2: topic '1' comes again with another question"),
+        ([{"id": "1", "query": "a"}, {"qid": 1, "query": "b"}], "item 2: topic '1' is repeated with another question"),
     ],
 )
 def test_a_topic_that_asks_nothing_or_two_things_is_refused(rows: list[dict[str, Any]], said: str) -> None:

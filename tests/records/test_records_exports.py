@@ -435,9 +435,9 @@ IMAGE = said("user", [{"type": "image_url", "image_url": {"url": "https://exampl
     ("messages", "read"),
     [
         ([USER, FOUND, ASSISTANT, said("user", "q2")], ("q", "r", "A")),
-        ([USER, ASSISTANT, IMAGE, said("assistant", "a cat")], "without a text of the user"),
+        ([USER, ASSISTANT, IMAGE, said("assistant", "a cat")], "without a user message"),
         ([said("user", [{"type": "text", "text": "q"}, *IMAGE["content"]]), ASSISTANT], ("q", "r", "")),
-        ([USER, said("assistant", "Let me look.", tool_calls=[{}]), FOUND], "without an answer of the assistant"),
+        ([USER, said("assistant", "Let me look.", tool_calls=[{}]), FOUND], "without an assistant answer"),
         ([USER, said("user", [{"type": "tool_result", "content": [{"type": "text", "text": "A"}]}]), ASSISTANT],
          ("q", "r", "A")),
         ([USER, said("tool", "[]"), ASSISTANT], ("q", "r", "")),
@@ -538,7 +538,7 @@ def test_rows_are_taken_out_of_what_wraps_them(wrapped: dict[str, Any]) -> None:
 def test_the_user_says_where_the_rows_are_and_what_they_are() -> None:
     """--records for a list of any name, --from for a format; a mapping of fields describes plain rows."""
     assert ids_of([{"deep": {"mine": [RECORD]}}], layout=Layout(path="deep.mine[]")) == ["a"]
-    with pytest.raises(RecordError, match=r"item 1: --records deep\.other: nothing stands there; expected the path"):
+    with pytest.raises(RecordError, match=r"item 1: --records deep\.other: nothing found there; expected the path"):
         ids_of([{"deep": {"mine": [RECORD]}}], layout=Layout(path="deep.other[]"))
     with pytest.raises(ConfigError, match="--from langfuze: no such format; did you mean 'langfuse'"):
         Layout("langfuze")

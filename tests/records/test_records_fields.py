@@ -176,7 +176,7 @@ def test_sentences_of_a_passage_are_its_own_or_the_record_is_refused() -> None:
             record_of({"id": "a", "contexts": ["x", {"text": text, "sentences": own}]})
     for other in (7, [["0a", "It rusts."]], [], None):
         record = record_of({"id": "a", "contexts": [{"text": text, "sentences": other}]})
-        said = ("contexts: 'sentences' that are no list of texts, not used",)
+        said = ("contexts: 'sentences' that are not a list of texts, not used",)
         assert record.notes == (said if other else ())
 
 
@@ -241,7 +241,7 @@ def test_a_trec_answer_becomes_text_and_citations() -> None:
     spans = [record.response[c.span.start : c.span.end] for c in record.citations]
     assert spans == ["One é.", "Two. ", "🪨 three"]
     assert record.meta == {"run_id": "r", "references": ["d1", "d2"], "response_length": 5}
-    assert record.notes == ("response: a citation that points to nothing",)
+    assert record.notes == ("response: a citation without a target",)
 
 
 def test_citations_point_into_the_contexts_where_there_are_no_references() -> None:

@@ -66,7 +66,7 @@ BAD_LINES = {
     "list": (b'["a"]', "expected an object, found a list"),
     "number": (b"3", "expected an object, found a number"),
     "null": (b"null", "expected an object, found null"),
-    "array over lines": (b"[", "a file that is one JSON array is to be named .json"),
+    "array over lines": (b"[", "name a file that is one JSON array .json"),
     "python": (b"{'id': 1}", "write it with json.dumps"),
     "cut": (b'{"id":"a","question":"wh', "not JSON: Unterminated string starting at column 22"),
     "two on a line": (b'{"id":"a"} {"id":"b"}', "not JSON: Extra data at column 12"),
@@ -146,7 +146,7 @@ def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
         (tmp_path / "empty", "there is no file in this directory"),
         ("a\0b", "not a file name"),
         (written(tmp_path, b"hello, world", "x.txt"), "the format of '.txt' is not known; supported are .jsonl"),
-        (written(tmp_path, b"hello", "noext"), "the format cannot be told"),
+        (written(tmp_path, b"hello", "noext"), "the format cannot be detected"),
     ]:
         with pytest.raises(RecordError, match=message):
             open_records(path)
@@ -217,8 +217,8 @@ def test_one_object_over_lines_is_one_record(tmp_path: Path) -> None:
         ('[{"id":"a"},', "x.json:1: the array has no end"),
         ('[{"id":"a"}\n,{"id":"b"', "x.json:2 item 2: not JSON"),
         ('[{"id":"a"}] x', "x.json:1: text after the end of the array"),
-        ('[{"id":"a"},]', "x.json:1 item 2: nothing stands before this comma or ]"),
-        ('[,{"id":"a"}]', "x.json:1 item 1: nothing stands before this comma or ]"),
+        ('[{"id":"a"},]', "x.json:1 item 2: nothing before this comma or ]"),
+        ('[,{"id":"a"}]', "x.json:1 item 1: nothing before this comma or ]"),
         ('[{"id":"a"} {"id":"b"}]', "x.json:1 item 1: not JSON: Extra data"),
         ('{"id":"a"', "x.json:1 item 1: not JSON"),
         ('{"id":\n"a"}\n}', "x.json:3 item 2: not JSON"),

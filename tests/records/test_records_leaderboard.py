@@ -118,7 +118,7 @@ def test_names_lose_what_columns_cannot_hold(tmp_path: Path) -> None:
         (
             [Row("a", "t", "m", math.nan)],
             "tot",
-            "'m' of run 'a' on topic 't' is nan, which no leaderboard can hold",
+            "'m' of run 'a' on topic 't' is nan, which a leaderboard cannot contain",
         ),
         ([Row("a", "t", "m", math.inf)], "jsonl", "is inf"),
         (

@@ -199,8 +199,8 @@ def test_values_of_pandas_have_a_form() -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (7, "a number is no source of records"),
-        (b"x", "a bytes is no source"),
+        (7, "a number is not a source of records"),
+        (b"x", "a bytes is not a source"),
         ({"question": "q"}, "put it into a list"),
     ],
 )
@@ -255,7 +255,7 @@ def test_standard_input_is_read_twice_and_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    ("data", "message"), [(b"", "stdin: the file is empty"), (b"hello", "the format cannot be told")]
+    ("data", "message"), [(b"", "stdin: the file is empty"), (b"hello", "the format cannot be detected")]
 )
 def test_unusable_standard_input_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Any, message: Any
@@ -430,7 +430,7 @@ def test_the_survey_counts_what_is_there() -> None:
         ("response: blank", 1, "records item 2"),
         ("no id: a hash of the content is used", 1, "records item 4"),
     ]
-    assert found.warnings[0] == "2 records have an id that came before: 'a' (3 times); the second is called 'a#2'"
+    assert found.warnings[0] == "2 records have a duplicate id: 'a' (3 times); the second is renamed 'a#2'"
     assert len(found.warnings) == 6
     assert len(found.messages) == 1
 

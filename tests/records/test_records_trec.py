@@ -98,7 +98,7 @@ def test_assignments_are_read() -> None:
         Nugget("a", "vital", "support"), Nugget("b", "okay", "partial_support"), Nugget("c", "okay"),
     )  # fmt: skip
     assert record.meta == {"run_id": "r", "response_length": 1}
-    assert record.notes == ("nuggets: an assignment that is no degree of support, taken as not given",)
+    assert record.notes == ("nuggets: an assignment that is not a degree of support, taken as not given",)
 
 
 SENTENCES = [{"text": "One.", "citations": ["d2"]}, {"text": "Two.", "citations": {"d1": 0.9, "d2": 0.1}}]
@@ -400,7 +400,7 @@ def test_another_label_is_not_given(written: Any) -> None:
     """It is counted once a record, not guessed, and does not hide what the nugget else brings."""
     for key, kept, note in [
         ("importance", {"assignment": "support"}, "an importance that is neither vital nor okay, taken as not given"),
-        ("assignment", {"importance": "vital"}, "an assignment that is no degree of support, taken as not given"),
+        ("assignment", {"importance": "vital"}, "an assignment that is not a degree of support, taken as not given"),
     ]:
         nuggets = [{"text": text, key: written, **kept} for text in "xy"]
         found = survey(open_records([{"id": "a", "nuggets": nuggets}, {"id": "b", "nuggets": nuggets}]))

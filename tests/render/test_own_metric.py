@@ -94,7 +94,7 @@ def test_runs_are_compared_by_it(run: Run, tmp_path: Path) -> None:
     shown = drawn(compare_page(found, run, second, Look(100)))
     second.store.close()
     assert f"2 records with {NAME} in both" in shown
-    assert f"Moved most by {NAME}" in shown
+    assert f"Largest changes in {NAME}" in shown
     assert "33 % to 100 %" in shown
 
 
@@ -112,8 +112,8 @@ def test_a_run_outlives_the_package(run: Run) -> None:
 
 @pytest.mark.parametrize(("points", "said"), [
     ("x = nowhere_at_all:Metric", "x = nowhere_at_all:Metric of figure-support cannot be loaded (No module named"),
-    ("x = figure_support:Span", "x = figure_support:Span of figure-support is no metric; expected a subclass of"),
-    ("x = ragstone.metrics.base:Metric", "is no whole metric; it lacks name, title, needs, asks, suites"),
+    ("x = figure_support:Span", "x = figure_support:Span of figure-support is not a metric; expected a subclass of"),
+    ("x = ragstone.metrics.base:Metric", "is not a complete metric; it lacks name, title, needs, asks, suites"),
     (f"a = {NAME}:FigureSupport\nb = ragstone.metrics.trace:TraceMetric", ""),
 ])  # fmt: skip
 def test_an_entry_point_that_offers_no_metric_is_one_line(points: str, said: str, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_eleven_lines_show_everywhere(form: str, tmp_path: Path, pytester: pytes
     ("named", "said"),
     [
         ("nowhere_at_all:Metric", "metric nowhere_at_all:Metric cannot be loaded (No module named"),
-        (f"{SHORT}:Rate", f"metric {SHORT}:Rate is no metric; expected a subclass of"),
+        (f"{SHORT}:Rate", f"metric {SHORT}:Rate is not a metric; expected a subclass of"),
         (f"{SHORT}:Absent", f"metric {SHORT}:Absent cannot be loaded"),
         ("broken:X", "metric broken:X cannot be loaded ("),
         ("taken:Taken", "metric taken:Taken: there is already a metric 'grounding'; rename it"),

@@ -419,7 +419,7 @@ def _notes(rows: Sequence[LabelRow], scored: int) -> Iterator[str]:
     if (drawn := min((row.draw.of for row in rows if row.draw), default=scored)) < scored:
         yield f"records were drawn from {drawn:,}, and the run has {scored:,}; intervals and corrections assume all"
     if fields := dict.fromkeys(row.draw.by for row in rows if row.draw and row.draw.by):
-        yield f"records were drawn by {', '.join(fields)}; corrections assume that each group has its share"
+        yield f"records were drawn by {', '.join(fields)}; corrections assume that each group is sampled in proportion"
 
 
 SAID: Final[dict[Problem, str]] = {
@@ -445,4 +445,4 @@ def _none_joined(run: AnyRun, rows: Sequence[LabelRow], gathered: Gathered, metr
         tasks = ", ".join(sorted({row.task for row in rows}))
         return f"no label is of {' or '.join(metrics or ())}; the labels are of {tasks}"
     like = f"; its records are like '{gathered.example}'" if gathered.example else "; it has no results"
-    return f"no label joins {called(run)}: {', '.join(causes)}{like}"
+    return f"no label matches {called(run)}: {', '.join(causes)}{like}"

@@ -251,7 +251,7 @@ def said(found: Compared, label: str) -> str:
         unit = "topic" if found.unit == "nugget" else found.unit if pairs.clusters is None else "group"
         changed = f"only {pairs.moved} {unit}{'' if pairs.moved == 1 else 's'} changed"
         return f"{NOT_SHOWN} ({changed}; at least {least_moved(found.tests)} are needed for a test)"
-    return NOT_SHOWN + ("" if found.smallest is None else f" (smallest that could: {100 * found.smallest:.1f} points)")
+    return NOT_SHOWN + ("" if found.smallest is None else f" (smallest detectable: {100 * found.smallest:.1f} points)")
 
 
 # ---- pairing
@@ -418,7 +418,7 @@ def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, 
             yield f"{side.label} covers only a part of its input: {part}"
     if found.other_questions:
         have = f"{records_said(found.other_questions)} {'has' if found.other_questions == 1 else 'have'}"
-        yield f"{have} another question in {found.second.label} than in {found.first.label}"
+        yield f"{have} a different question in {found.second.label} than in {found.first.label}"
     if found.same_responses == found.shared and any(not one.same_ruler for one in found.metrics):
         yield "the responses are the same in both: differences come from the judges, not from the system"
     yield from _settings_differ(first, second)

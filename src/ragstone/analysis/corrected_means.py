@@ -81,7 +81,7 @@ def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
     }  # fmt: skip
     whole = _Whole(len(judged) / len(every), sum(settled) / len(every))
     if not values and not any(unit.random for unit in (*joined.units, *joined.wholes)):
-        return CorrectedMean(**found, withheld="the labels are of a worst-first draw, which is no random sample")
+        return CorrectedMean(**found, withheld="the labels are of a worst-first draw, not a random sample")
     if len(values) < 2:
         return CorrectedMean(**found, withheld=_too_few(len(values), joined))
     corrects = len(values) >= FEWEST and len(others) > 0
@@ -140,7 +140,7 @@ def _by_error_rates(
         rates = [_rates([(one.people > 0, one.judge > 0)]) for one in values]
         rest = [(int(value), 1) for value in others]
     elif column_of(found["score"]):
-        return CorrectedMean(**found, withheld="Rogan-Gladen corrects a share that passes, and this is none")
+        return CorrectedMean(**found, withheld="Rogan-Gladen corrects a share that passes, and this is not one")
     elif joined.scale is None or len(joined.scale.labels) != 2:
         return CorrectedMean(**found, withheld="Rogan-Gladen needs a scale of two labels")
     else:

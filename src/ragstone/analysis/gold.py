@@ -105,7 +105,7 @@ def gold_rows(given: str, run: AnyRun, open_run: Callable[[str], AnyRun]) -> Gol
             raise InputError(f"{given}: no such file") from error
         meta: Mapping[str, Any] = next((result["meta"] for result in run.results() if result.get("meta")), {})
         others = f"; other fields are {', '.join(list(meta)[:NAMED])}" if meta else ""
-        raise InputError(f"'{given}' is no file, no run, and no field of the records with labels{others}") from error
+        raise InputError(f"'{given}' is not a file, a run, or a field of the records with labels{others}") from error
 
 
 def _verdicts_of(judged: AnyRun) -> Gold:

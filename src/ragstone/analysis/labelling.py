@@ -273,7 +273,7 @@ def _question(run: AnyRun, metric: str, results: Sequence[Result]) -> Rate | Tra
             if isinstance(asked.question, Rate) and own and own[0].scale:
                 return replace(asked.question, units=tuple(own))
             return asked.question
-    raise InputError(f"{metric}: no drawn record was put to a judge, so its scale is not known; draw more records")
+    raise InputError(f"{metric}: no drawn record was judged, so the scale is unknown; draw more records")
 
 
 def _evidence(question: Rate | Trace) -> Evidence:

@@ -128,7 +128,7 @@ class Run:
         """Keep an agreement with people in the place of an earlier one; InputError for a run without a summary."""
         if self._row.summary is None:
             called = f"run {self.id} ({self.name})"
-            raise InputError(f"{called} did not end, so it has no summary to attach to; run the same command again")
+            raise InputError(f"{called} did not finish, so it has no summary to attach to; run the same command again")
         summary = {**self._row.summary, "agreement": agreement}
         self._store.change_summary(self.id, summary)
         self._row = replace(self._row, summary=summary)

@@ -41,7 +41,7 @@ class SavedRun:
             if path.is_dir():
                 name, ended = self.path.name, self._about.get("status")
                 raise InputError(
-                    f"{path}: the run last written there did not end ({ended}), and {name} is of an earlier one; "
+                    f"{path}: the run last written there did not finish ({ended}), and {name} is of an earlier one; "
                     "run it again, or name the file itself"
                 )
             self._about = {}
@@ -161,7 +161,7 @@ def _result(line: bytes, where: str) -> dict[str, Any]:
         and isinstance(result.get("scores", [] if "set_aside" in result else None), list)
     ):
         raise InputError(
-            f"{where}: no result of a run (id, position and scores); expected {RESULTS} as run -o writes it; "
+            f"{where}: not a result of a run (id, position and scores); expected {RESULTS} as run -o writes it; "
             "evaluate records first: ragstone run FILE"
         )
     return result

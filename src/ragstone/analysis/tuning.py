@@ -186,8 +186,8 @@ def split(labels: Mapping[str, Collection[int]], seed: int) -> tuple[set[str], s
         if all(len({label for name in half for label in labels[name]}) > 1 for half in halves):
             return set(halves[0]), set(halves[1])
     raise InputError(
-        f"the labels of {len(names)} record{'' if len(names) == 1 else 's'} cannot be divided: one half is to choose "
-        "by, the other to report on, and each needs two different labels; label more records"
+        f"the labels of {len(names)} record{'' if len(names) == 1 else 's'} cannot be split: the half to choose "
+        "on and the half to report on each need two different labels; label more records"
     )
 
 

@@ -66,7 +66,7 @@ def agree(
         The agreement by metric, the corrected means, and the labels that did not join.
 
     Raises:
-        InputError: A file is no file of labels, no label joins a run, the run lacks a metric, or one of ``others`` was
+        InputError: A file has no labels, no label matches a run, the run lacks a metric, or one of ``others`` was
             judged by another judge or with other settings.
         ConfigError: The correction is unknown, or a file cannot be written.
     """

@@ -164,7 +164,7 @@ async def _ended(store: BatchStore, row: BatchRow, backend: Batching) -> bool:
         if error.status != 404:
             raise
         store.drop_batch(row.id)
-        raise _lost(row, f"the endpoint does not know batch {remote} any more") from error
+        raise _lost(row, f"the endpoint no longer knows batch {remote}") from error
     if not state.ended:
         return False
     found = collect(store, [row], _read(backend, await backend.results(state), strict=False))
@@ -303,7 +303,7 @@ class _Left:
         """The budget has no room for one call."""
         return BudgetReached(
             "the budget has no room for the next call of a batch",
-            hint="raise --max-cost, --max-calls or --max-tokens; what batches brought is stored",
+            hint="raise --max-cost, --max-calls or --max-tokens; the results of batches are stored",
         )
 
 
@@ -369,7 +369,7 @@ def import_batches(path: Path, store: Path | str | None = None) -> int:
         except ValueError as error:
             raise InputError(f"{path}: {error}") from error
         if not known:
-            raise InputError(f"{path}: no line is about a call of this store's batches")
+            raise InputError(f"{path}: no line belongs to a call of this store's batches")
         return known
 
 

@@ -26,11 +26,11 @@ def known_judges(config: Path | str | None = None) -> list[KnownJudge]:
     tables = file_settings(RunOptions(config=config))[0].get("judges", {})
     own = [resolve(RunOptions(config=config, judge=name)).judges[name] for name in tables]
     return [
-        KnownJudge("embedded", note="needs no key and no network; no language model"),
+        KnownJudge("embedded", note="needs no key and no network; not a language model"),
         KnownJudge("nli", note="needs no key; runs a downloaded model for support, assign and trace"),
-        KnownJudge("nli:MODEL", note="ORG/MODEL[@REVISION] of the hub, or a folder"),
+        KnownJudge("nli:MODEL", note="ORG/MODEL[@REVISION] on Hugging Face, or a folder"),
         KnownJudge("replay:FILE", note="answers from ragstone export RUN --format calls"),
-        KnownJudge("human:FILE", note="answers from people's labels, each step that they are for"),
+        KnownJudge("human:FILE", note="answers from people's labels, for the steps they cover"),
         *(_known(f"{name}:MODEL", Spec(name, provider=name), table=False) for name in providers()),
         *(_known(spec.name, spec, table=True) for spec in own),
     ]

@@ -34,7 +34,7 @@ def label(
 ) -> LabelSample:
     """Draw records of a run and write one HTML file on which a person labels their units; no judge is called.
 
-    The page shows nothing that the judge said. Labels stay in the browser and are exported as JSON lines::
+    The page does not show the judge's verdicts. Labels stay in the browser and are exported as JSON lines::
 
         drawn = ragstone.label("main", "label.html", n=50)
         print(drawn.units, drawn.minutes)
@@ -45,8 +45,8 @@ def label(
         n: Records to draw of those with a score; all their units are labelled.
         seed: The seed of the draw, which does not depend on the order of the records.
         metric: The metric whose units are labelled; the run's leading one unless given.
-        annotator: Who labels; the page asks unless given.
-        by: Draw each value's share of a field: ``topic``, ``question`` or ``meta.NAME``.
+        annotator: The annotator's name; the page asks unless given.
+        by: Draw in proportion by a field: ``topic``, ``question`` or ``meta.NAME``.
         worst: Draw the records on which judges disagree most. Their labels enter no correction and no interval.
         against: Another run of the same records, for ``worst``.
         store: The store of the runs; the configured one unless given.

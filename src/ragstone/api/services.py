@@ -146,7 +146,7 @@ def push(
     show: Callable[[TraceScore], object] | None = None,
     store: Path | str | None = None,
 ) -> PushResult:
-    """Send a run's scores to the traces that they are of, each with a label and what lowers it.
+    """Send a run's scores to their traces, each with a label and an explanation.
 
     For example::
 

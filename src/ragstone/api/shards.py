@@ -103,7 +103,7 @@ class Shards:
             was, now_is = (one.get(changed[0], "not evaluated") for one in (before, here))
             said = f"{changed[0]} was {was} and is {now_is}"
         elif name == "digest":
-            said = "the records of its input were others"
+            said = "its input had different records"
         else:
             said = f"{name} was {before} and is {here}"
         raise ConfigError(f"{self.place}: holds shards of another run: {said}; name another folder with -o")
@@ -142,7 +142,7 @@ class Shards:
     def _missing(self, numbers: Sequence[int]) -> ConfigError:
         words = [*map(str, self.manifest["source"]), "-o", str(self.place)]
         typed = shlex.join(["ragstone", "run", *words, *RunOptions(**self.manifest["options"]).words()])
-        some = f"{len(numbers)} of {self.of} shards are missing or not whole: {ranges(numbers)}"
+        some = f"{len(numbers)} of {self.of} shards are missing or incomplete: {ranges(numbers)}"
         return ConfigError(f"{self.place}: {some}; run: {typed} --shard {numbers[0]}/{self.of}")
 
 

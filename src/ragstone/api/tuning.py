@@ -123,7 +123,7 @@ class Tuner:
         shared = set.intersection(*(set(one.units) for one in self._answers))
         if not shared:
             raise InputError(
-                f"{self.labels}: no label joins a unit of {self.name}: {first.refused or 'none is judged'}"
+                f"{self.labels}: no label matches a unit of {self.name}: {first.refused or 'none is judged'}"
             )
         notes = [*self.notes, *([f"labels not used: {first.refused}"] if first.refused else [])]
         asked = [

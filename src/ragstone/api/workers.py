@@ -285,7 +285,7 @@ class _Worker:
         if self._deaths == DEATHS:
             how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
             raise WorkerError(
-                f"a worker process ended by itself {DEATHS} times ({how})",
+                f"a worker process ended unexpectedly {DEATHS} times ({how})",
                 hint=FEWER,
             )
 

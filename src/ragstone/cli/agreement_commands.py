@@ -36,9 +36,7 @@ def agree(
     *,
     others: Annotated[
         list[str] | None,
-        typer.Option(
-            "--with", metavar="RUN", help="Another run by the same judge: of another system, or a repeat. Repeatable."
-        ),
+        typer.Option("--with", metavar="RUN", help="Run of another system or a repeat, by the same judge. Repeatable."),
     ] = None,
     metrics: Annotated[
         list[str] | None,
@@ -61,7 +59,7 @@ def agree(
         ),
     ] = 5,
     attach: Annotated[
-        bool, typer.Option("--attach", help="Keep the agreement in the run: show, report and check print it.")
+        bool, typer.Option("--attach", help="Store the agreement with the run; show, report and check print it.")
     ] = False,
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="FILE|DIR/", help="Also write one HTML file.")
@@ -72,9 +70,8 @@ def agree(
     """Compare a run's judge with gold labels.
 
     Prints for each metric Cohen's kappa with its interval, the confusion matrix, and the mean corrected for the judge's
-    errors. Lists the largest disagreements and the labels that did not join. With several systems, in --with or as
-    run_id of the records, compares their ranking by the judge and by people; with repeats, shows how much they vary.
-    Calls no judge.
+    errors. Lists the largest disagreements and the unused labels. With several systems (--with, or run_id in the
+    records), compares how the judge and people rank them; with repeats, shows how much they vary. Calls no judge.
     """
     from ragstone.analysis.run_files import AGREEMENT
     from ragstone.render.terminal.agreement_screen import agreement_page

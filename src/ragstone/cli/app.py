@@ -111,14 +111,14 @@ def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJso
 def merge(
     place: Annotated[str, typer.Argument(metavar="DIR", help="The folder of run --shard -o DIR.")],
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="The input, if it has another name than the shards read.")
+        str | None, typer.Argument(metavar="[FILE]", help="The input, if its name has changed since the shards ran.")
     ] = None,
     *,
     options: RunOptions,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Merge the shards of a run into one, and write its results to their folder.
+    """Merge the shards of a run and write the results to their folder.
 
     Sends no call. Exits 2 with the command to run if a shard is missing.
     """
@@ -305,8 +305,8 @@ def formats(
 ) -> None:
     """Show how the replies of a run were parsed.
 
-    By judge, step, style and format: replies parsed in full and by which reader, problems, the cost of asking again,
-    and samples of unparsed replies. Calls no judge.
+    Counts, by judge, step, style and format, the replies parsed in full (and by which parser), problems and the cost of
+    asking again; prints samples of unparsed replies. Calls no judge.
     """
     from ragstone import api
     from ragstone.analysis.reply_formats import how_read

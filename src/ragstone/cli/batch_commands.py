@@ -27,7 +27,7 @@ BatchFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="Batc
 
 @batch.command(name="list", epilog=examples("ragstone batch list"))
 def list_batches(*, store: StorePath = None, as_json: AsJson = False) -> None:
-    """List the batches of unfinished runs, as the store knows them."""
+    """List the batches of unfinished runs, as recorded in the store."""
     from ragstone import api
     from ragstone.cli.output import answer
     from ragstone.render.terminal.lists import batch_table
@@ -41,7 +41,7 @@ def list_batches(*, store: StorePath = None, as_json: AsJson = False) -> None:
 
 @batch.command(epilog=examples("ragstone batch cancel"))
 def cancel(*, store: StorePath = None, as_json: AsJson = False) -> None:
-    """Cancel all batches that are not done; run --batch collects what they have."""
+    """Cancel all unfinished batches; run --batch collects their results."""
     from ragstone import api
 
     _say(api.cancel_batches(store), "batches cancelled", as_json=as_json)
@@ -49,7 +49,7 @@ def cancel(*, store: StorePath = None, as_json: AsJson = False) -> None:
 
 @batch.command(epilog=examples("ragstone batch export calls.jsonl"))
 def export(file: BatchFile, *, store: StorePath = None, as_json: AsJson = False) -> None:
-    """Write the calls that run --batch left for a provider without batches."""
+    """Export pending calls, for a provider without a batch API."""
     from ragstone import api
 
     _say(api.export_batches(file, store), f"calls written to {file}", as_json=as_json)
@@ -57,7 +57,7 @@ def export(file: BatchFile, *, store: StorePath = None, as_json: AsJson = False)
 
 @batch.command(name="import", epilog=examples("ragstone batch import results.jsonl"))
 def import_results(file: BatchFile, *, store: StorePath = None, as_json: AsJson = False) -> None:
-    """Store the results of exported calls; run --batch goes on with them."""
+    """Store the results of exported calls; run --batch then continues."""
     from ragstone import api
 
     _say(api.import_batches(file, store), f"results read from {file}", as_json=as_json)

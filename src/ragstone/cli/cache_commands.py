@@ -34,7 +34,7 @@ Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Delete withou
 def info(*, store: StorePath = None, as_json: AsJson = False) -> None:
     """Count the stored calls.
 
-    By judge, step and maker: number, size and age, and how many no run uses.
+    Shows number, size and age by judge, step and version, and how many no run uses.
     """
     from ragstone.render.terminal.stored_calls import cache_page
 

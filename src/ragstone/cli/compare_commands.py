@@ -39,7 +39,7 @@ def add_to(app: typer.Typer) -> None:
 
 def compare(
     first: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
-    second: Annotated[str, typer.Argument(metavar="RUN", help="The run to compare with it.")],
+    second: Annotated[str, typer.Argument(metavar="RUN", help="Run to compare with the first.")],
     *,
     metrics: Annotated[
         list[str] | None,
@@ -61,7 +61,7 @@ def compare(
     """Compare two runs, record by record.
 
     Prints for each metric the difference (second minus first) on the records in both, its interval and a p value. If
-    no difference is shown, also the smallest that could have been. Calls no judge.
+    no difference is shown, also the smallest detectable one. Calls no judge.
     """
     from ragstone.analysis.run_files import COMPARISON
     from ragstone.render.terminal.compare_screen import compare_page

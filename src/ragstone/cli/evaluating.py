@@ -40,7 +40,10 @@ def run(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
         shown = options if options.shard is None else replace(options, out=None, store=finished.store.path)
         _show(finished, shown, outcome, as_json=as_json)
         if options.shard is not None:
-            say("note", f"shard {options.shard} is done; when all are: ragstone merge {shlex.quote(str(options.out))}")
+            say(
+                "note",
+                f"shard {options.shard} is done; after the last one: ragstone merge {shlex.quote(str(options.out))}",
+            )
         if options.shard is None or len(finished):  # a shard may have no records
             exit_if_unjudged(finished)
 

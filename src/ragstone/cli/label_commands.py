@@ -72,11 +72,14 @@ def label_page(
         ),
     ] = None,
     annotator: Annotated[
-        str, typer.Option("--annotator", metavar="NAME", help="Who labels [default: the page asks]", show_default=False)
+        str,
+        typer.Option(
+            "--annotator", metavar="NAME", help="Annotator's name [default: the page asks]", show_default=False
+        ),
     ] = "",
     by: Annotated[
         str | None,
-        typer.Option("--by", metavar="FIELD", help="Draw each value's share of topic, question or meta.NAME."),
+        typer.Option("--by", metavar="FIELD", help="Draw in proportion by topic, question or meta.NAME."),
     ] = None,
     worst: Annotated[
         bool,
@@ -90,8 +93,8 @@ def label_page(
 ) -> None:
     """Write a page on which a person labels a sample of units.
 
-    One HTML file that needs no network. It shows the texts and what each label means, and nothing that the judge said.
-    Records are drawn at random and whole, so that agreement and corrected means hold for the run.
+    One HTML file that needs no network. It shows the texts and what each label means, but no verdicts.
+    Whole records are drawn at random, so that agreement and corrected means hold for the run.
     """
     from ragstone.api.labelling import agree_command
     from ragstone.render.terminal.lists import label_page_written
@@ -125,12 +128,15 @@ def label_page(
 )
 def label_import(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Label Studio JSON, Argilla records, CSV, or lines of ragstone label.")
+        str,
+        typer.Argument(
+            metavar="FILE", help="Label Studio JSON, Argilla records, CSV, or JSON lines from ragstone label."
+        ),
     ],
     *,
     out: OutFile = None,
     task: Annotated[
-        str, typer.Option("--task", metavar="STEP", help="Step that the labels rate, if they name none, e.g. support.")
+        str, typer.Option("--task", metavar="STEP", help="Step of labels that name none, e.g. support.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:

@@ -88,9 +88,9 @@ def create(
 ) -> None:
     """Create a bank of nuggets for each topic.
 
-    Nuggets are the facts that a good answer contains, taken from the contexts of a topic's first record. Each bank is
-    one line, written as soon as it is done. Replies are cached, so the same command resumes where it stopped. Exits 3
-    if no bank could be created.
+    Nuggets are the facts that a good answer contains, taken from the contexts of a topic's first record. Writes one
+    line per bank, as soon as it is done. Replies are cached, so the same command resumes where it stopped. Exits 3 if
+    no bank could be created.
     """
     from ragstone import api
     from ragstone.cli.evaluating import estimate, show_bill
@@ -180,7 +180,7 @@ def assign(
 ) -> None:
     """Assign nuggets to responses.
 
-    Finds which nuggets of its topic each response contains. Each response is one line, written as soon as it is done.
+    Finds which nuggets of its topic each response contains. Writes one line per response, as soon as it is done.
     The run is saved in the store, for show and export. Exits 3 if nothing could be assigned.
     """
     from ragstone import api
@@ -282,7 +282,7 @@ def score(
 ) -> None:
     """Score systems by their assigned nuggets.
 
-    Prints a table of systems by six measures. Calls no judge. Means cover the topics that a run answered. With
+    Prints a table of systems with six measures. Calls no judge. Means cover the topics that a run answered. With
     --on-missing skip, a topic that one run lacks is left out of all runs; with zero, it counts as 0. With --format and
     no -o, rows go to standard output.
     """

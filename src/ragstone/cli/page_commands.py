@@ -28,7 +28,7 @@ def add_to(app: typer.Typer) -> None:
 
 def demo(
     *,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR/", help="Folder of the pages.")] = "ragstone-demo",
+    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR/", help="Folder for the pages.")] = "ragstone-demo",
     browser: Browser = None,
     store: StorePath = None,
     as_json: AsJson = False,
@@ -113,8 +113,8 @@ def view(
 ) -> None:
     """Show runs of any size in the browser.
 
-    Serves pages on this machine only, until Ctrl-C: the list of runs with trends, each run, two side by side. Labels
-    that are given there are kept in files beside the store.
+    Serves pages on this machine only, until Ctrl-C: the list of runs with trends, each run, two runs side by side.
+    Saves labels in files beside the store.
     """
     from ragstone.analysis.run import find_run
     from ragstone.render.terminal.lists import serving

@@ -36,17 +36,17 @@ Prompt: TypeAlias = Annotated[
     str, typer.Argument(metavar="STEP|FILE", help="A step, e.g. support; STEP=STYLE; or your own file.")
 ]
 Style: TypeAlias = Annotated[
-    str | None, typer.Argument(metavar="STYLE", help="Its style, e.g. short_cot or short_cot.ru [default: default]")
+    str | None, typer.Argument(metavar="STYLE", help="Style, e.g. short_cot or short_cot.ru [default: default]")
 ]
 PackFile: TypeAlias = Annotated[
-    str | None, typer.Option("--pack", metavar="FILE", help="Add the section of a pack of definitions and examples.")
+    str | None, typer.Option("--pack", metavar="FILE", help="Include a pack of definitions and examples.")
 ]
 First: TypeAlias = Annotated[
     str,
     typer.Argument(metavar="A", help="STEP=STYLE, with a language (STYLE.ru) or version (STYLE.v1); or a file."),
 ]
 Second: TypeAlias = Annotated[
-    str | None, typer.Argument(metavar="B", help="The prompt to compare with it [default: A's newest version]")
+    str | None, typer.Argument(metavar="B", help="Prompt to compare with A [default: A's newest version]")
 ]
 
 
@@ -71,7 +71,7 @@ def list_prompts(*, as_json: AsJson = False) -> None:
 def show(prompt: Prompt, style: Style = None, *, pack: PackFile = None) -> None:
     """Print the text of a prompt.
 
-    Prints the file, with the section of a pack where it is sent: redirect it to start a prompt of your own.
+    Prints the file, with a pack (--pack) where it is inserted; redirect it to start your own prompt.
     """
     from rich.text import Text
 

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 ServiceName: TypeAlias = Annotated[str, typer.Argument(metavar="SERVICE", help="phoenix, mlflow or langfuse.")]
 Address: TypeAlias = Annotated[
     str | None,
-    typer.Option("--url", metavar="URL", help="Address of the server [default: the tool's variable, else its own]"),
+    typer.Option(
+        "--url", metavar="URL", help="Address of the server [default: the tool's variable, else its default address]"
+    ),
 ]
 
 
@@ -43,16 +45,14 @@ def pull(
         str | None,
         typer.Option("--since", metavar="TIME", help="Only traces since then: 12h, 1d, 2w, or an ISO date or time."),
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="Most traces; the newest are taken.")
-    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Max traces, newest first.")] = None,
     url: Address = None,
     out: OutFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Download traces from Phoenix, MLflow or Langfuse.
 
-    Writes them as the tool exports them, one JSON object per line; run evaluates them without a flag. Keys are read
+    Writes them as the tool exports them, one JSON object per line, which run reads without options. Keys are read
     from the variables of the tool's own client.
     """
     from ragstone.render.text import plural
@@ -80,8 +80,8 @@ def push(
 ) -> None:
     """Send a run's scores to its traces in Phoenix, MLflow or Langfuse.
 
-    Each score has a label and what lowers it. Sending a run again changes nothing; the scores of another run replace
-    them. Sends no score without a value.
+    Each score has a label and an explanation of what lowers it. Sending a run again changes nothing; another run's
+    scores replace them. Scores without a value are not sent.
     """
     from ragstone.render.text import flat, plural
 

@@ -63,7 +63,7 @@ def judges(
 
 
 def fields(*, as_json: AsJson = False) -> None:
-    """List the fields of a record, their other names, and the formats of other tools that are read."""
+    """List the fields of a record, their aliases, and the formats of other tools."""
     from ragstone.records import ALIASES, EXPORTS
     from ragstone.render.terminal.lists import input_list
 

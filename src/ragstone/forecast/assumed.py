@@ -115,7 +115,7 @@ class Assumptions:
             rate, length = self._history.written(judge, task, kind) or WRITTEN[kind]
             self._written[at] = rate, length
             text = "passages" if kind == "bank" else "response"
-            said = f"{rate.value:.2g} for each 100 characters of {text} ({rate.low:.2g} to {rate.high:.2g})"
+            said = f"{rate.value:.2g} per 100 characters of {text} ({rate.low:.2g} to {rate.high:.2g})"
             units = {"claim": "claims", "nugget": "nuggets", "bank": "nuggets of a bank"}[kind]
             self.told[f"{units} by {judge.id.partition('@')[0]}"] = f"{said}, {source(rate.samples, 'result')}"
         return self._written[at]

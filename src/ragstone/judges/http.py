@@ -164,7 +164,7 @@ class HttpBackend(ABC):
             if self.strict and name == self.schema:
                 # As it was said, not folded: a key in other letters is not known again, and would be shown.
                 told = " ".join(self.without_key(said).split())[:200]
-                hint = "structured = auto goes on without a schema"
+                hint = "structured = auto continues without a schema"
                 raise self.trouble(f"the endpoint rejects {name}: {told}", fatal=True, hint=hint)
             newer = self.reply_limits[-1] if name in self.reply_limits[:-1] else ""
             instead = newer if newer in message else ""
@@ -399,11 +399,11 @@ class HttpBackend(ABC):
         elif 300 <= status < 400:
             fatal, hint = True, "the address redirects elsewhere; give the final base URL"
         elif loading:
-            hint = "the server is loading its model; deadline under [engine] says how long it is waited for"
+            hint = "the server is loading its model; deadline under [engine] sets how long to wait"
         elif no_capacity or "service_tier" in said:
             hint = "tier_fallback = true in the judge's table asks the standard tier where flex is not available"
         elif status == 429 and (wait or 0.0) <= MINUTE:
-            hint = "set --rpm (or rpm in the judge's table) to the requests a minute that the endpoint allows"
+            hint = "set --rpm (or rpm in the judge's table) to the requests per minute that the endpoint allows"
         return self.trouble(
             f"HTTP {status}: {said or 'no message'}",
             retryable=retryable,

@@ -102,7 +102,7 @@ class Spec:
 
     ``provider`` is a preset, or empty with a ``base_url`` of its own. ``price`` is (input, output), or (input, output,
     cached input), in dollars per million tokens where the user gave it. A ``temperature`` of None sends none. ``extra``
-    goes into each request as it is (a seed, reasoning effort). ``choice`` are its prompts and the format of
+    added to each request unchanged (a seed, reasoning effort). ``choice`` are its prompts and the format of
     its labels, ``structured`` whether a JSON schema is sent, and with ``case_sensitive`` only a scale's exact words
     are labels. ``context`` is how many tokens of material the model takes at once, 0 where nobody said. ``path`` is the
     file of a replay or of labels. ``threshold`` is the

@@ -85,11 +85,11 @@ def _offered(point: EntryPoint) -> type[Metric]:
         mend = "reinstall or uninstall the package" if point.name else "expected MODULE:CLASS, here or installed"
         raise ConfigError(f"{_called(point)} cannot be loaded ({error}); {mend}") from error
     if not (isinstance(metric, type) and issubclass(metric, Metric)):
-        raise ConfigError(f"{_called(point)} is no metric; expected a subclass of ragstone.metrics.base.Metric")
+        raise ConfigError(f"{_called(point)} is not a metric; expected a subclass of ragstone.metrics.base.Metric")
     lacking = [name for name in ("name", "title", "needs", "asks", "suites") if not hasattr(metric, name)]
     if lacking or not _NAME.fullmatch(metric.name) or not metric.asks:
         wanted = ", ".join(lacking) or ("a name of letters, digits and _" if metric.asks else "a task in asks")
-        raise ConfigError(f"{_called(point)} is no whole metric; it lacks {wanted}")
+        raise ConfigError(f"{_called(point)} is not a complete metric; it lacks {wanted}")
     return metric
 
 

@@ -29,10 +29,10 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbstentionRates(Metric):
-    """Four rates that add up to 1: answers with and without support, abstaining rightly and though answerable.
+    """Four rates that add up to 1: supported and unsupported answers, right and wrong abstentions.
 
-    ``support``: share of an answer's claims that the contexts support, from which on it is supported. ``level``: where
-    a record does not say whether it is answerable, the grade (0-3) of a passage from which on it is.
+    ``support``: least share of supported claims that makes an answer supported. ``level``: least grade (0-3) of a
+    passage that makes a question answerable, for records without ``answerable``.
     """
 
     name: ClassVar[str] = "abstention"

@@ -1,4 +1,4 @@
-"""Answer relevance: how far the response answers the question, true or not."""
+"""Answer relevance: how well the response answers the question, true or not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AnswerRelevance(Metric):
     """
 
     name: ClassVar[str] = "answer_relevance"
-    title: ClassVar[str] = "how far the response answers the question, true or not"
+    title: ClassVar[str] = "how well the response answers the question, true or not"
     needs: ClassVar[tuple[str, ...]] = ("question", "response")
     asks: ClassVar[tuple[Task, ...]] = ("relevance",)
     suites: ClassVar[tuple[str, ...]] = ("triad",)

@@ -51,7 +51,7 @@ class Metric:
     """The tasks of the questions it may ask; the last is the one whose answer holds its verdicts. Empty: no judge."""
     suites: ClassVar[tuple[str, ...]]
     calls: ClassVar[int] = 1
-    """Calls to an LLM judge for a record of ordinary length, asked alone."""
+    """Calls to an LLM judge for a record of typical length, asked alone."""
     blocks: ClassVar[tuple[str, ...]] = ()
     """Further names under which a record may bring overrides for it."""
     fixed: ClassVar[tuple[str, ...]] = ()

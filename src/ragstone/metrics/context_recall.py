@@ -14,7 +14,7 @@ from ragstone.types import Record, Unit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRecall(ClaimMetric):
-    """Mean over the reference's claims of how far the contexts support each. Source: context recall in RAGAS."""
+    """Mean over the reference's claims of how well the contexts support each. Source: context recall in RAGAS."""
 
     name: ClassVar[str] = "context_recall"
     title: ClassVar[str] = "share of the reference's claims that the contexts support"

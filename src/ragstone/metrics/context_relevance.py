@@ -1,4 +1,4 @@
-"""Context relevance: how far the retrieved passages help to answer the question."""
+"""Context relevance: how well the retrieved passages help to answer the question."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ContextRelevance(Metric):
     """
 
     name: ClassVar[str] = "context_relevance"
-    title: ClassVar[str] = "how far the retrieved passages help to answer the question"
+    title: ClassVar[str] = "how well the retrieved passages help to answer the question"
     needs: ClassVar[tuple[str, ...]] = ("question", "contexts")
     asks: ClassVar[tuple[Task, ...]] = ("relevance",)
     suites: ClassVar[tuple[str, ...]] = ("triad",)

@@ -78,7 +78,7 @@ def criteria_of(given: object, where: str = "rubric") -> tuple[Criterion, ...]:
 def _criterion(table: object, where: str) -> Criterion:
     name = table.get("name") if isinstance(table, Mapping) else None
     if not isinstance(table, Mapping) or not isinstance(name, str) or not _NAME.fullmatch(name) or name == OWN:
-        said = f"invalid name {name!r}" if isinstance(table, Mapping) else f"{str(table)[:40]} is no table"
+        said = f"invalid name {name!r}" if isinstance(table, Mapping) else f"{str(table)[:40]} is not a table"
         raise ConfigError(f"{where}: {said}; expected up to 40 letters, digits and _, other than '{OWN}'")
     where = f"{where}.{name}" if where == "rubric" else f"{where}: rubric.{name}"
     for key in table:
@@ -118,7 +118,7 @@ def _scale(given: object, where: str) -> Scale:
             f"{where}: invalid label {wrong[0]!r}; expected 1 to 40 characters without quotes or brackets"
         )
     if len({re.sub(r"[\W_]+", "", name.casefold()) for name in names}) < len(names):
-        raise ConfigError(f"{where}: two of the labels {', '.join(names)} are the same but for case and punctuation")
+        raise ConfigError(f"{where}: two of the labels {', '.join(names)} differ only in case or punctuation")
     said = list(given.values()) if isinstance(given, Mapping) else []
     evenly = tuple(number / (len(names) - 1) for number in range(len(names)))
     raws = tuple(range(len(names)))

@@ -1,4 +1,4 @@
-"""Groundedness: how far the contexts support the response, sentence by sentence."""
+"""Groundedness: how well the contexts support the response, sentence by sentence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Groundedness(Metric):
     """
 
     name: ClassVar[str] = "groundedness"
-    title: ClassVar[str] = "how far the contexts support the response, sentence by sentence"
+    title: ClassVar[str] = "how well the contexts support the response, sentence by sentence"
     needs: ClassVar[tuple[str, ...]] = ("response", "contexts")
     asks: ClassVar[tuple[Task, ...]] = ("support",)
     suites: ClassVar[tuple[str, ...]] = ("triad",)
@@ -39,7 +39,7 @@ class Groundedness(Metric):
     unit: ClassVar[str] = "sentence"
     rank: ClassVar[int] = 20
     words: ClassVar[MetricWords] = one_score(
-        SUPPORTED, "is how far the contexts support a response, sentence by sentence",
+        SUPPORTED, "is how well the contexts support a response, sentence by sentence",
         "{have} a sentence that is not fully supported", "sentence", beside=contradiction.TITLES,
     )  # fmt: skip
     found_words: ClassVar[MetricWords] = one_score(

@@ -16,7 +16,7 @@ from ragstone.types import Record, Scale, Score, Unit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounding(ClaimMetric):
-    """Mean over claims of how far the contexts support each.
+    """Mean over claims of how well the contexts support each.
 
     ``scoring_mode``: ``binary_yes_no``, ``scale_1_5``, or ``support_contradict``, which tells contradicted claims from
     those not mentioned.

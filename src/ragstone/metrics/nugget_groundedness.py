@@ -1,4 +1,4 @@
-"""Nugget groundedness: how far the contexts support the response, nugget by nugget."""
+"""Nugget groundedness: how well the contexts support the response, nugget by nugget."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ragstone.types import Record, Unit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NuggetGroundedness(NuggetMetric):
-    """Weighted mean over the response's nuggets of how far the contexts support each, on 0 to 3, divided by 3.
+    """Weighted mean over the response's nuggets of how well the contexts support each, on 0 to 3, divided by 3.
 
     Source: nuggetized feedback (TruLens); nuggets after TREC RAG (arXiv 2504.15068).
     """
 
     name: ClassVar[str] = "nugget_groundedness"
-    title: ClassVar[str] = "how far the contexts support the response, nugget by nugget; vital ones count twice"
+    title: ClassVar[str] = "how well the contexts support the response, nugget by nugget; vital ones count twice"
     needs: ClassVar[tuple[str, ...]] = ("question", "response", "contexts")
     asks: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance", "support")
     suites: ClassVar[tuple[str, ...]] = ("nuggets",)

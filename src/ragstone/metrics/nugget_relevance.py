@@ -1,4 +1,4 @@
-"""Nugget relevance: how far the response answers the question, nugget by nugget."""
+"""Nugget relevance: how well the response answers the question, nugget by nugget."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NuggetRelevance(NuggetMetric):
     """
 
     name: ClassVar[str] = "nugget_relevance"
-    title: ClassVar[str] = "how far the response answers the question, nugget by nugget; vital ones count twice"
+    title: ClassVar[str] = "how well the response answers the question, nugget by nugget; vital ones count twice"
     needs: ClassVar[tuple[str, ...]] = ("question", "response")
     asks: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance", "relevance")
     suites: ClassVar[tuple[str, ...]] = ("nuggets",)

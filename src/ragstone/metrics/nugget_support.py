@@ -15,8 +15,8 @@ from ragstone.questions import GRADE_0_3, Batch, Rate, Task
 from ragstone.types import Record, Score, Verdict
 
 TITLES: Final[Mapping[str, str]] = {
-    "best": "how far the best passage supports a nugget",
-    "source": "how far the passages that a nugget comes from support it",
+    "best": "how well the best passage supports a nugget",
+    "source": "how well the passages that a nugget comes from support it",
 }
 
 
@@ -29,7 +29,7 @@ class NuggetSupport(Metric):
     """
 
     name: ClassVar[str] = "nugget_support"
-    title: ClassVar[str] = "how far the retrieved passages hold the facts of a good answer"
+    title: ClassVar[str] = "how well the retrieved passages support the facts of a good answer"
     needs: ClassVar[tuple[str, ...]] = ("contexts", "nuggets")
     asks: ClassVar[tuple[Task, ...]] = ("support",)
     suites: ClassVar[tuple[str, ...]] = ("retrieval",)

@@ -62,7 +62,7 @@ class ResponseGroundedness(Metric):
     group: ClassVar[str] = TRUE_TO_PASSAGES
     rank: ClassVar[int] = 70
     words: ClassVar[MetricWords] = one_score(
-        SUPPORTED, "is how far the contexts support a response as a whole", "{are} not fully supported"
+        SUPPORTED, "is how well the contexts support a response as a whole", "{are} not fully supported"
     )
     found_words: ClassVar[MetricWords] = one_score(
         TO_CHECK, "of a response was found in its contexts, read as a whole", "{have} something to check",

@@ -56,7 +56,7 @@ class RetrievalRanking(Metric):
     """
 
     name: ClassVar[str] = "retrieval_ranking"
-    title: ClassVar[str] = "how well the passages that were retrieved, in their order, match those that are relevant"
+    title: ClassVar[str] = "how well the retrieved passages, in their order, match the relevant ones"
     needs: ClassVar[tuple[str, ...]] = ()
     wants: ClassVar[tuple[str, ...]] = ("relevant",)
     instead: ClassVar[tuple[str, ...]] = ("question", "contexts")
@@ -81,7 +81,7 @@ class RetrievalRanking(Metric):
     words: ClassVar[MetricWords] = MetricWords(
         labels=RELEVANT,
         titles={
-            "ndcg": "gain of the first passages, against the best order",
+            "ndcg": "gain of the first passages, relative to the best order",
             "precision": "first places that hold a relevant passage",
             "recall": "relevant passages that are among the first",
             "mrr": "reciprocal rank of the first relevant passage",

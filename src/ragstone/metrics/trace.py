@@ -26,9 +26,9 @@ COLUMNS: Final = (
     "relevance_share", "utilization_share", "adherence_share",
 )  # fmt: skip
 TITLES: Final[Mapping[str, str]] = {
-    "relevance": "relevant sentences of the contexts, against a fixed number",
+    "relevance": "relevant sentences of the contexts, relative to a fixed number",
     "relevance_share": "sentences of the contexts that are relevant",
-    "utilization": "used sentences, against the relevant ones",
+    "utilization": "used sentences, relative to the relevant ones",
     "utilization_share": "sentences of the contexts that are used",
     "completeness": "relevant sentences that are used",
     "average": "mean of the four measures",

@@ -16,11 +16,11 @@ from ragstone.questions import FORM_OF, TASKS, Rate
 
 PURPOSES: Final = {
     "default": "the default: label, reason and evidence in one object",
-    "no_reasoning": "the labels alone: for strong models and big batches",
+    "no_reasoning": "labels only: for strong models and big batches",
     "short_cot": "snippet, rationale and decision for each unit, then the labels: for instruct models",
-    "long_cot": "the same after thinking at any length: for reasoning models",
-    "legacy": "a short instruction in the manner of TREC, labels alone: for comparison with earlier runs",
-    "optimized": "a fixed order of decision, labels under their numbers: for production",
+    "long_cot": "the same after free reasoning: for reasoning models",
+    "legacy": "a short TREC-style instruction, labels only: for comparison with earlier runs",
+    "optimized": "a fixed decision order, numbered labels: for production",
 }
 """The purpose of each style, in the order of the list."""
 

@@ -88,7 +88,7 @@ def read_bank(source: Any) -> Bank:
     if isinstance(source, Bank):
         return source
     if isinstance(source, Source):
-        raise InputError("a source of records is no bank: name the file with the nuggets")
+        raise InputError("a source of records is not a bank: name the file with the nuggets")
     folder = Path(source) if isinstance(source, str | os.PathLike) else None
     if folder is None or str(source) == "-" or not folder.is_dir():
         with open_records(source) as records:
@@ -141,7 +141,7 @@ class _Gathered:
             if not nuggets:
                 self._notes.add(EMPTY, record.where)
         elif _canonical(known) != _canonical(nuggets):
-            found = f"the nuggets of topic {excerpt(name)} are others than before ({_difference(known, nuggets)})"
+            found = f"the nuggets of topic {excerpt(name)} differ from those before ({_difference(known, nuggets)})"
             raise RecordError(record.where, found, "expected one list of nuggets for each topic")
         question = record.question or ""
         if question.strip() and self._questions.setdefault(name, question) != question:
@@ -169,7 +169,7 @@ def _difference(known: tuple[Nugget, ...], nuggets: tuple[Nugget, ...]) -> str:
         if before[text].importance != nugget.importance:
             was, now_is = before[text].importance, nugget.importance
             return f"{excerpt(text)} was {was or 'of no importance given'}, is {now_is or 'of none'}"
-    return next((f"{excerpt(text)} is missing" for text in before if text not in now), "one stands there twice")
+    return next((f"{excerpt(text)} is missing" for text in before if text not in now), "one is listed twice")
 
 
 def bank_line(topic: str, question: str | None, nuggets: Iterable[Nugget]) -> bytes:

@@ -153,7 +153,7 @@ def origin_of(path: Path, *, name: str = "") -> Origin:
     if ending in COMPRESSIONS:
         if COMPRESSIONS[ending] != compression:
             raise RecordError(
-                str(path), f"named {ending}, but not {COMPRESSIONS[ending]} data", "name it after what it holds"
+                str(path), f"named {ending}, but not {COMPRESSIONS[ending]} data", "name it after its content"
             )
         ending = path.with_suffix("").suffix.lower()
     return Origin(name or path.name, path, ending, compression)

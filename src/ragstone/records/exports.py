@@ -55,7 +55,9 @@ class Export:
     spans: Callable[[Row], Iterable[TraceSpan]] | None = None
 
 
-_ROOT: Final = "question, response: root span, else the last LLM span; contexts: retriever spans, rerankers after them"
+_ROOT: Final = (
+    "question, response: root span, else the last LLM span; contexts: retriever spans, or rerankers after them"
+)
 EXPORTS: Final = (
     Export("openinference", "OpenInference spans", _ROOT, from_spans.is_openinference, spans=from_spans.spans),
     Export("mlflow", "MLflow traces", _ROOT, from_mlflow.is_trace, spans=from_mlflow.spans),
@@ -87,11 +89,11 @@ EXPORTS: Final = (
         from_evaluators.is_phoenix_answer, from_evaluators.phoenix_row,
     ),
     Export(
-        "ragas", "ragas samples", "user_input; response; retrieved_contexts; reference, or the names before 0.2",
+        "ragas", "ragas samples", "user_input; response; retrieved_contexts; reference, or older names",
         from_evaluators.is_ragas, from_evaluators.ragas_row,
     ),
     Export(
-        "deepeval", "deepeval test cases", "input; actual_output; retrieval_context; context is gold",
+        "deepeval", "deepeval test cases", "input; actual_output; retrieval_context; context is gold, not evidence",
         from_evaluators.is_deepeval, from_evaluators.deepeval_row,
     ),
     Export(
@@ -190,7 +192,7 @@ def _converted(items: Iterable[Item], export: Export, tally: Recognised) -> Rows
 
 def _listed(where: str, found: Any, path: str) -> Iterator[Item]:
     if not isinstance(found, list):
-        what = "nothing stands there" if found is MISSING else f"found {kind(found)}"
+        what = "nothing found there" if found is MISSING else f"found {kind(found)}"
         yield where, RecordError(where, f"--records {path}: {what}", "expected the path of a list, e.g. data.items[]")
         return
     for number, row in enumerate(found, 1):

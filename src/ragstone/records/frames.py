@@ -39,12 +39,12 @@ def reader(source: Any) -> tuple[str, Items]:
     if callable(getattr(source, "itertuples", None)) or callable(getattr(source, "iter_rows", None)):
         return name, partial(_frame_rows, name, source)
     if callable(getattr(source, "collect_schema", None)):
-        raise InputError(f"a {name} holds no rows yet: call its collect() first")
+        raise InputError(f"a {name} has no rows yet: call its collect() first")
     if isinstance(source, Mapping):
         raise InputError(f"a {name} is one record, not a source of records: put it into a list")
     if not isinstance(source, Iterable) or isinstance(source, bytes | bytearray):
         raise InputError(
-            f"{kind(source)} is no source of records: expected a path, '-', hf://..., an iterable of dicts or "
+            f"{kind(source)} is not a source of records: expected a path, '-', hf://..., an iterable of dicts or "
             "Records, a pandas or polars frame, or a datasets.Dataset"
         )
     label = "records" if name in ("list", "tuple") else name

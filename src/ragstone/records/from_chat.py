@@ -26,7 +26,7 @@ EVIDENCE: Final = frozenset(("contexts", "retrievedcontexts", "retrievalcontext"
 TAGGED: Final = re.compile(r"<(context|documents?|sources?)>(.+?)</\1>", re.DOTALL | re.IGNORECASE)
 IN_PROMPT: Final = "contexts: read from the tags of a prompt"
 UNANSWERED: Final = "conversation: later user turns have no answer; the last exchange before them is read"
-NO_USER, NO_ANSWER = "without a text of the user", "without an answer of the assistant"
+NO_USER, NO_ANSWER = "without a user message", "without an assistant answer"
 
 
 def is_chat(row: Row) -> bool:

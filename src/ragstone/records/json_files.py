@@ -173,5 +173,5 @@ class _Cutter:
         if size > MAX_RECORD_BYTES:
             return where, RecordError(where, f"an item of more than {MAX_RECORD_BYTES:,} bytes", "split the record")
         if not text:
-            return where, RecordError(where, "nothing stands before this comma or ]", "each item must be {...}")
+            return where, RecordError(where, "nothing before this comma or ]", "each item must be {...}")
         return where, row(text.strip(WHITESPACE), where)

@@ -169,7 +169,7 @@ def _diagnosis(raw: bytes, error: orjson.JSONDecodeError) -> tuple[str, str]:
 def _hint(text: str) -> str:
     start = text[:2]
     if start[:1] == "[":
-        return "a file that is one JSON array is to be named .json"
+        return "name a file that is one JSON array .json"
     if start == "{'":
         return "a Python dict is not JSON: write it with json.dumps"
     return "expected one complete JSON object"

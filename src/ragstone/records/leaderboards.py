@@ -80,7 +80,7 @@ def lines(rows: Iterable[LeaderboardRow], form: Form) -> Iterator[bytes]:
     written: dict[tuple[str, str, str], LeaderboardRow] = {}
     for row in wanted:
         if not math.isfinite(row.value):
-            raise ConfigError(f"{_place(row)} is {row.value}, which no leaderboard can hold; leave the row out")
+            raise ConfigError(f"{_place(row)} is {row.value}, which a leaderboard cannot contain; leave the row out")
         first = written.setdefault(_named(row, form), row)
         if first[:3] != row[:3]:
             raise ConfigError(f"{_place(first)} and {_place(row)} would be one row of a leaderboard; rename one")

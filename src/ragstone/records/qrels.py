@@ -43,10 +43,10 @@ def read_qrels(path: Path | str) -> Qrels:
             raise RecordError(where, *wrong)
         cells = line.decode().split()
         if len(cells) != 4 or not (whole := cells[3].removeprefix("-")).isdecimal() or len(whole) > 9:
-            raise RecordError(where, f"{excerpt(line.decode())} is no relevance judgment", EXPECTED)
+            raise RecordError(where, f"{excerpt(line.decode())} is not a relevance judgment", EXPECTED)
         topic, _, name, grade = cells
         if grades.setdefault(topic, {}).setdefault(name, int(grade)) != int(grade):
-            found = f"{excerpt(name)} of topic {excerpt(topic)} is graded {grade} here and otherwise before"
+            found = f"{excerpt(name)} of topic {excerpt(topic)} is graded {grade} here and differently before"
             raise RecordError(where, found, "keep one grade for each passage")
     judged = sorted(f"{topic}\0{name}\0{grade}" for topic, own in grades.items() for name, grade in own.items())
     return Qrels(origin.name, grades, hashlib.blake2b("\n".join(judged).encode(), digest_size=3).hexdigest())

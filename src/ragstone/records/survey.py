@@ -86,9 +86,7 @@ class Survey:
             shown = ", ".join(f"'{name}' ({count} times)" for name, count in list(self.duplicates.items())[:3])
             verb = "has" if self.renamed == 1 else "have"
             second = f"{next(iter(self.duplicates))}#2"
-            lines.append(
-                f"{_records(self.renamed)} {verb} an id that came before: {shown}; the second is called '{second}'"
-            )
+            lines.append(f"{_records(self.renamed)} {verb} a duplicate id: {shown}; the second is renamed '{second}'")
         lines += map(str, self.notes)
         return tuple(lines)
 

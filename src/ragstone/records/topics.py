@@ -39,7 +39,7 @@ class Topics:
 def read_topics(source: Any) -> Topics:
     """Read whatever `open_records` takes.
 
-    RecordError for a topic without an id or a question, or one that comes again with another question.
+    RecordError for a topic without an id or a question, or one that is repeated with another question.
     """
     questions: dict[str, str] = {}
     with open_records(source) as records:
@@ -51,7 +51,7 @@ def read_topics(source: Any) -> Topics:
                 what = "without an id" if question.strip() else "without a question"
                 raise RecordError(record.where, f"a topic {what}", "expected {request_id, title} or {id, question}")
             if questions.setdefault(name, question) != question:
-                found = f"topic {excerpt(name)} comes again with another question"
+                found = f"topic {excerpt(name)} is repeated with another question"
                 raise RecordError(record.where, found, "expected one question for each topic")
     return Topics(questions)
 

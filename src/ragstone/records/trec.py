@@ -246,7 +246,7 @@ def _cited(citations: Any, places: list[str], known: frozenset[str], number: int
     for citation in citations:
         name = _name(citation, places, known)
         if not name:
-            notes.append("response: a citation that points to nothing")
+            notes.append("response: a citation without a target")
             name = f"[{citation}]" if type(citation) in (int, str) and str(citation).strip() else ""
         if name:
             found[name] = None

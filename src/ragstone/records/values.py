@@ -59,8 +59,8 @@ SAME_NUGGET: Final = "nuggets: one that says the same as an earlier one, left ou
 BOTH: Final = "nuggets: one that is vital here and okay there, taken as vital"
 LONG_NUGGET: Final = f"nuggets: one of more than {LONGEST_NUGGET} words; a nugget is one fact"
 NO_IMPORTANCE: Final = "nuggets: an importance that is neither vital nor okay, taken as not given"
-NO_ASSIGNMENT: Final = "nuggets: an assignment that is no degree of support, taken as not given"
-NO_DIVISION: Final = "contexts: 'sentences' that are no list of texts, not used"
+NO_ASSIGNMENT: Final = "nuggets: an assignment that is not a degree of support, taken as not given"
+NO_DIVISION: Final = "contexts: 'sentences' that are not a list of texts, not used"
 DIVIDED: Final = "give its own sentences in their order, or leave 'sentences' out"
 WRITTEN: Final = "contexts: a list written as a text, read as a list"
 ELSEWHERE: Final = "use a field mapping to read another column"
@@ -148,7 +148,7 @@ def _passage(item: Any, number: int) -> tuple[str, str, dict[str, Any]]:
     if isinstance(item, str):
         return "", item, {}
     if not isinstance(item, dict):
-        raise UnfitError(f"passage {number} is {kind(item)}", "expected a string or an object with a text")
+        raise UnfitError(f"passage {number} is {kind(item)}", "expected a string or {text: …}")
     name, item = _unwrapped(item)
     key = _first(item, PASSAGE_TEXTS)
     if key is None:

@@ -54,8 +54,8 @@ def notes(found: Comparison) -> list[str]:
     told = []
     if alone := [one.metric for one in found.metrics if one.only_alone]:
         told.append(
-            f"Unadjusted p is below .05 for {', '.join(folded(alone))}, adjusted p is not. To test one metric alone, "
-            "name it with -m before you look at the results."
+            f"Unadjusted p is below .05 for {', '.join(folded(alone))}, but adjusted p is not. To test one metric "
+            "alone, name it with -m before you look at the results."
         )
     if found.tests > 1:
         told.append(f"p: paired sign-flip test, Holm-adjusted for {number(found.tests)} metrics.")
@@ -89,7 +89,7 @@ def in_the_way(found: Comparison, dash: str = DASH) -> list[str]:
         lines += [f"{one.metric}: {', '.join(unjudged)}."] if unjudged else []
     if found.groups is not None and found.groups < GROUPS:
         lines.append(
-            f"Only {plural(found.groups, 'group')}: with fewer than about {GROUPS}, p and intervals are rough."
+            f"Only {plural(found.groups, 'group')}: with fewer than about {GROUPS}, p and intervals are approximate."
         )
     if found.ungrouped:
         lines.append(f"{plural(found.ungrouped, 'record')} without {flat(found.by)}: each counts as its own group.")

@@ -424,7 +424,7 @@ def sureness(found: Mapping[str, Any]) -> str:
         no = "never" if band["below"] is None else f"up to {band['below']:g}"
         nothing = band["above"] is None and band["below"] is None
         where = "of nothing" if nothing else f"of a yes {yes}, of a no {no}"
-        parts.append(f"{called(judge)} is sure {where}")
+        parts.append(f"{called(judge)} is confident {where}")
     return f"accepted error rate {rate(found['error'])}: {'; '.join(parts)}"
 
 

@@ -423,7 +423,7 @@ class Store:
         """
         self.close()
         aside = move_aside(self.path)
-        copied = "the same command begins a new one"
+        copied = "the same command starts a new one"
         with contextlib.suppress(StoreError, sqlite3.Error, OSError):
             file.make_private(self.path)
             with contextlib.closing(file.connect_current(self.path)) as fresh:

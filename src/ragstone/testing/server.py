@@ -166,7 +166,7 @@ class FakeServer:
             return self._ask("GET", "/_stats?full" if full else "/_stats")
         if self._process:
             if self._final is None:
-                raise OSError("the fake server's process is not running, or does not listen any more")
+                raise OSError("the fake server's process is not running, or no longer listens")
             return self._final
         return self._call(lambda: self._endpoint.stats(full=full))
 
@@ -217,7 +217,7 @@ class FakeServer:
         line = self._child.stdout.readline()
         if not line:
             self.stop()
-            raise OSError("the fake server did not start; what it said stands above")
+            raise OSError("the fake server did not start; its output is above")
         self._port = int(json.loads(line)["port"])
 
     def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def _judges(run: Run) -> list[dict[str, Any]]:
         if len(names) > 1:
             raise InputError(
                 f"run {run.id}: the step '{task}' was answered by a panel ({', '.join(names)}); "
-                "a recording holds one judge a step"
+                "a recording has one judge per step"
             )
     named = dict.fromkeys(names[0] for names in steps.values())
     for name in named:

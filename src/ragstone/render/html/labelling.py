@@ -18,10 +18,10 @@ from ragstone.render.html.document import Block, page, to_json
 ASKED: Final[Mapping[str, str]] = {
     "support": "Do the passages support this {unit}?",
     "trace": "Do the passages support every part of this {unit}?",
-    "response_support": "Do the passages hold everything that the response says?",
-    "assign": "Does the response hold this {unit}?",
-    "relevance/response": "How far does the response answer the question?",
-    "relevance": "How far does this {unit} help to answer the question?",
+    "response_support": "Do the passages contain everything that the response says?",
+    "assign": "Does the response contain this {unit}?",
+    "relevance/response": "How well does the response answer the question?",
+    "relevance": "How much does this {unit} help to answer the question?",
     "rubric": "Which label does the record deserve by this criterion?",
     "importance": "Would a good answer need this {unit}?",
 }

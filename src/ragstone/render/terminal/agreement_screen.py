@@ -49,7 +49,7 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
 
 
 def headline(one: MetricAgreement, people: str = PEOPLE) -> str:
-    """``Judge agrees with people: kappa .71 (.58-.82) on 214 claims of 50 …; guessing 'yes' is right in 78 %.``."""
+    """``Judge agrees with people: kappa .71 (.58-.82) on 214 claims of 50 …; guessing 'yes' is right for 78 %.``."""
     items = one.leading
     where = f"on {plural(items.matrix.n, one.unit if items is one.items else 'response')}"
     where += f" of {plural(items.records, 'record')}"
@@ -58,7 +58,7 @@ def headline(one: MetricAgreement, people: str = PEOPLE) -> str:
     if items.kappa is None:
         return f"Agreement with {people} is unknown: one label only {where}, so kappa is undefined."
     kappa = kappa_said(items.kappa, items.interval)
-    guess = f"guessing '{items.constant}' is right in {percent(items.matrix.base_rate)}"
+    guess = f"guessing '{items.constant}' is right for {percent(items.matrix.base_rate)}"
     return f"Judge {agrees(items.interval)} with {people}: kappa {kappa} {where}; {guess}."
 
 
@@ -122,7 +122,7 @@ def _limits(found: Agreement) -> Iterator[str]:
             if mean.withheld:
                 said.setdefault(f"not corrected: {mean.withheld}", []).append(mean.score)
             elif mean.method == "labels":
-                said.setdefault(f"mean and interval of the labels alone: {mean.reason}", []).append(mean.score)
+                said.setdefault(f"mean and interval from the labels alone: {mean.reason}", []).append(mean.score)
             elif mean.method == "rogan_gladen":
                 what = "records" if column_of(mean.score) else f"{one.unit}s"
                 said.setdefault(f"Rogan-Gladen; means are shares of {what} that pass", []).append(mean.score)
@@ -280,7 +280,7 @@ def _not_joined(found: Agreement, look: Look) -> RenderableType | None:
         rest = f" {look.ellipsis}" if one.count > NAMED else ""
         rows.append((number(one.count), f"{SAID[one.problem]}: {shorten(names, 3 * look.width, look.ellipsis)}{rest}"))
     note = f"{number(found.rows - found.joined)} of {plural(found.rows, 'label')}"
-    return section("Labels that did not join", indented(grid(rows, ">~")), note=note) if rows else None
+    return section("Labels not used", indented(grid(rows, ">~")), note=note) if rows else None
 
 
 def _parsed(found: Agreement, look: Look) -> RenderableType | None:

@@ -178,7 +178,7 @@ def _moved(one: Compared, runs: tuple[AnyRun, AnyRun], look: Look) -> Renderable
     rows = [
         (shown, _record(one.metric, moved, runs, look, room)) for moved, shown in zip(one.moved, points, strict=True)
     ]
-    return section(f"Moved most by {one.metric}", indented(grid(rows, "><")), note="in points") if rows else None
+    return section(f"Largest changes in {one.metric}", indented(grid(rows, "><")), note="in points") if rows else None
 
 
 def _record(metric: str, moved: Moved, runs: tuple[AnyRun, AnyRun], look: Look, room: int) -> RenderableType:

@@ -37,7 +37,7 @@ def sentence(estimate: Estimate, look: Look) -> str:
     if not total.calls.high:
         asked = any(row.free for row in estimate.rows)
         why = "it is judged on this machine" if asked and not total.stored else "every reply is in the store"
-        return f"It would cost nothing: {why}. It would take about {duration(estimate.seconds.expected)}."
+        return f"Free: {why}. Takes about {duration(estimate.seconds.expected)}."
     about = "" if estimate.exact else "about "
     took = duration(estimate.seconds.expected)
     ends = f"{duration(estimate.seconds.low)} to {duration(estimate.seconds.high)}"

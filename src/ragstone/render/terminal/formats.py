@@ -183,11 +183,11 @@ def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
                 "earlier version, or the judge writes none. Repeat the run to read them again from the store."
             )
     if told["failed"]:
-        yield f"{plural(told['failed'], 'call')} failed and left no reply; the same run again sends them again."
+        yield f"{plural(told['failed'], 'call')} failed without a reply; run the same command to send them again."
     if run.status != "done":
         yield (
-            f"The run did not end ({run.status}): only calls of its {plural(len(run), 'finished record')} are counted "
-            "here. Run the same command to resume."
+            f"The run did not finish ({run.status}): only calls of its {plural(len(run), 'finished record')} are "
+            "counted here. Run the same command to resume."
         )
     elif not (told["groups"] or told["untold"] or told["failed"]):
         yield "No call was made in this run, so there is nothing to show."

@@ -102,7 +102,7 @@ def metric_list(look: Look) -> Page:
     ]
     suites = {name: ", ".join(members) for name, members in catalogue.suites().items()}
     suites = {
-        "auto": "every metric that has its fields in the records and makes at most 2 calls a record of ordinary length",
+        "auto": "every metric whose fields the records have, with at most 2 calls per record of typical length",
         **suites,
     }
     return page(
@@ -127,7 +127,7 @@ def metric_page(metric: type[Metric], look: Look) -> Page:
         "Needs": ", ".join(metric.needs),
         "Wants": f"{', '.join(metric.wants)}, to be selected by a suite or auto" if metric.wants else "",
         "Asks": ", ".join(metric.asks),
-        "Calls": f"about {metric.calls} per record of ordinary length, with a language model",
+        "Calls": f"about {metric.calls} per record of typical length, with a language model",
         "Suites": ", ".join((*metric.suites, "all")),
         "Scores": ", ".join(metric.score_names()) if metric.columns else "",
         "Also": f"{', '.join(metric.blocks)} is also accepted in a record's own parameters" if metric.blocks else "",
@@ -264,14 +264,12 @@ def messages(found: Survey) -> list[str]:
 
 def input_list(look: Look) -> Page:
     """The fields of a record with their other names, and the exports that are read."""
-    names = [(field, Text(", ".join(aliases) or "no other name")) for field, aliases in ALIASES.items()]
+    names = [(field, Text(", ".join(aliases) or "none")) for field, aliases in ALIASES.items()]
     forms = [(one.name, Group(Text(one.title), Text(one.reads, style="quiet"))) for one in EXPORTS]
     return page(
-        section("Fields, and their other names", indented(grid(names, "<~"))),
-        section("Formats, recognised or by --from", indented(grid(forms, "<~"))),
-        prose(
-            "Names match in any case: retrievedContexts is retrieved_contexts. To check: ragstone validate FILE", look
-        ),
+        section("Fields and their aliases", indented(grid(names, "<~"))),
+        section("Formats, detected or set with --from", indented(grid(forms, "<~"))),
+        prose("Case is ignored: retrievedContexts is retrieved_contexts. To check: ragstone validate FILE", look),
     )
 
 

@@ -58,7 +58,7 @@ def _groups(groups: Sequence[Mapping[str, Any]], look: Look) -> RenderableType:
     columns = [
         Column("judge", [flat(group["judge"]) for group in groups], least=20),
         Column("step", [group["task"] for group in groups]),
-        Column("maker", [flat(group["maker"]) for group in groups], drop=1),
+        Column("version", [flat(group["maker"]) for group in groups], drop=1),
         Column("calls", [number(group["calls"]) for group in groups], right=True),
         Column("size", [size(group["bytes"]) for group in groups], right=True, drop=3),
         Column("newest", [moment(group["newest"]) for group in groups], drop=2, style="quiet"),

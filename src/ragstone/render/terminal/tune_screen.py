@@ -132,7 +132,7 @@ def _legend(found: Tuning) -> Iterator[str]:
 def _threshold(fit: FittedThreshold, look: Look) -> RenderableType:
     held = f"on held-out records ({fit.folds} folds, {plural(fit.units, 'unit')})"
     if fit.after == fit.before:
-        said = f"{fit.before:g} is best already: kappa {figure(fit.kappa_before)}."
+        said = f"{fit.before:g} is already best: kappa {figure(fit.kappa_before)}."
     else:
         ends = [
             f"{figure(kappa)}{f' ({_span(interval, look)})' if interval else ''}"
@@ -159,7 +159,7 @@ def _written(written: tuple[Path, str] | None, look: Look) -> RenderableType | N
         return None
     path, lines = written
     if not lines:
-        return prose(f"{flat(str(path))} has these settings already.", look)
+        return prose(f"{flat(str(path))} already has these settings.", look)
     return section(f"Added to {flat(str(path))}", indented(Text("\n".join(flat(line) for line in lines.split("\n")))))
 
 

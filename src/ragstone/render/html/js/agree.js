@@ -154,7 +154,7 @@ function annotatorsPart() {
 function refusedPart() {
   if (!first.refused.length) return null;
   return part(
-    'Labels that did not join',
+    'Labels not used',
     'refused',
     el(
       'ul',

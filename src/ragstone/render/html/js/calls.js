@@ -26,7 +26,7 @@ function callsView(record) {
     el(
       'p',
       { class: 'note' },
-      `${plural(cost.calls, 'call')}${used}, ${dollars(cost.dollars)}. A call that metrics share is here once.`,
+      `${plural(cost.calls, 'call')}${used}, ${dollars(cost.dollars)}. A call shared by several metrics is listed once.`,
     ),
     el(
       'div',

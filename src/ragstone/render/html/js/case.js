@@ -240,7 +240,7 @@ function isBank(name) {
 function tabsView(tabs, chosen) {
   const list = el(
     'div',
-    { class: 'tabs', role: 'tablist', 'aria-label': 'What this record\u2019s scores stand on' },
+    { class: 'tabs', role: 'tablist', 'aria-label': 'Evidence for this record\u2019s scores' },
     tabs.map((tab) =>
       el(
         'button',

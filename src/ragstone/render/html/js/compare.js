@@ -115,7 +115,7 @@ function bandNote() {
     ? el(
         'li',
         null,
-        'A grey band is what could not have been shown: a true difference inside it would most often have been missed.',
+        'A grey band is what this sample cannot detect: a true difference inside it would usually be missed.',
       )
     : null;
 }

@@ -195,7 +195,7 @@ function differencesTable() {
     ['number', foreign(after)],
     ['number', 'Points'],
     ['apart', ['Difference and its interval', reachTicks(reach)]],
-    ['went', 'Which way they went'],
+    ['went', 'Direction of change'],
     ['number', 'p'],
     ['number', 'Pairs'],
   ];
@@ -231,7 +231,7 @@ function groupsTable() {
     el(
       'p',
       { class: 'note' },
-      'Means of the records with a value in both runs. Only the whole was tested: this is where to look, no finding.',
+      'Means of the records with a value in both runs. Only the overall difference was tested.',
     ),
     el(
       'div',

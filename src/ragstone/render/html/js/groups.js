@@ -51,7 +51,7 @@ function groupsBody(all, open) {
     el(
       'p',
       { class: 'note' },
-      'Means with 95 % intervals; the line is the mean of all.',
+      'Means with 95 % intervals; the line is the overall mean.',
       shown.some((group) => group.below) ? ' Marked: the whole interval lies below it.' : null,
       alone ? ` ${plural(alone, 'record')} alone in ${alone === 1 ? 'its' : 'their'} group, or without a value, left out.` : '',
     ),

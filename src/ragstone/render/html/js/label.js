@@ -317,8 +317,8 @@ function give(label) {
 
 function undo() {
   const unit = labels.undo();
-  if (unit === undefined) return say('There is no label to take back.');
-  say('Label taken back');
+  if (unit === undefined) return say('No label to undo.');
+  say('Label undone');
   show(unit);
 }
 
@@ -339,7 +339,7 @@ function showEnd() {
   const unsure = [...labels.current.values()].filter((label) => label === null).length;
   const heading = el('h1', { tabindex: -1 }, `Done: all ${plural(units.length, first.unit)} are labelled`);
   const time = seconds < 60 ? 'under a minute' : plural(Math.round(seconds / 60), 'minute');
-  const each = `${Math.round(seconds / units.length)} s a ${first.unit}`;
+  const each = `${Math.round(seconds / units.length)} s per ${first.unit}`;
   refill(
     body,
     el(

@@ -117,7 +117,7 @@ class Labels {
       this.changed = false;
       const answer = await fetch(this.place, { method: 'PUT', body: this.lines() }).catch(() => null);
       if (!answer?.ok) {
-        this.unkept = 'The server does not keep your labels; is ragstone view still running? Export before you leave.';
+        this.unkept = 'The server is not saving your labels; is ragstone view still running? Export before you leave.';
         say('');
       }
     }
@@ -129,7 +129,7 @@ class Labels {
     try {
       return ask();
     } catch (error) {
-      this.unkept = 'This browser does not keep your labels (its storage is full or blocked). Export before you leave.';
+      this.unkept = 'This browser is not saving your labels (its storage is full or blocked). Export before you leave.';
       return null;
     }
   }

@@ -20,7 +20,7 @@ function movedSection() {
   return el(
     'section',
     { class: 'moved', 'aria-labelledby': 'moved' },
-    el('h2', { id: 'moved', tabindex: '-1' }, 'Moved most'),
+    el('h2', { id: 'moved', tabindex: '-1' }, 'Largest changes'),
     el(
       'div',
       { class: 'choices' },

@@ -70,7 +70,7 @@ function titleBlock() {
         el(
           'p',
           null,
-          `Made by Ragstone ${first.ragstone}. Two numbers can be compared where their signatures are equal.`,
+          `Made by Ragstone ${first.ragstone}. Compare two numbers only if their signatures are equal.`,
         ),
       ),
     ),
@@ -84,13 +84,13 @@ function notice() {
     {
       interrupted: 'This run was interrupted.',
       stopped: 'This run was stopped by an error or a budget.',
-      unfinished: 'This run has not ended: it is going on, or was cut off.',
+      unfinished: 'This run has not finished: it is running or was cut off.',
     }[/** @type {string} */ (first.status)] || `This run is ${first.status}.`;
   return el(
     'p',
     { class: 'notice' },
     el('strong', null, why),
-    ` The figures are of the ${plural(first.records, 'record')} that have a result. `,
+    ` The figures cover the ${plural(first.records, 'record')} with a result. `,
     'Run the same command to resume; stored replies are not paid for again.',
   );
 }
@@ -200,7 +200,7 @@ function factsBlock() {
   }
   return el(
     'aside',
-    { class: 'facts', 'aria-label': 'Who judged, and what it cost' },
+    { class: 'facts', 'aria-label': 'Judges and cost' },
     el('dl', null, rows, labelFacts()),
     stepsChart(),
   );
@@ -301,7 +301,7 @@ function everyMetric(toRecords) {
     el('h2', { id: 'every' }, 'Every metric'),
     el(
       'div',
-      { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Every metric, a table' },
+      { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'All metrics as a table' },
       el(
         'table',
         { class: 'plain' },

@@ -220,9 +220,9 @@ function noneFound() {
   return el(
     'p',
     { class: 'empty' },
-    'No record is left by these filters. ',
+    'No records match these filters. ',
     now.q
-      ? 'A search sees ids, questions, responses, references, passages and what was judged in them. '
+      ? 'Search covers ids, questions, responses, references, passages and judged units. '
       : null,
     el('a', { href: address(CLEAR) }, 'Clear them'),
     ' to see all.',
@@ -246,7 +246,7 @@ function recordTable(lines) {
   return el(
     'table',
     { class: 'lines' },
-    el('caption', { class: 'unseen' }, 'Records; arrow keys move from one to the next, Enter opens'),
+    el('caption', { class: 'unseen' }, 'Records; arrow keys move, Enter opens'),
     head,
     body,
   );

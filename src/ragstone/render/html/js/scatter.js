@@ -12,8 +12,8 @@ function scatterView() {
   const scored = first.metrics.filter((/** @type {any} */ metric) => metric.scored);
   if (scored.length < 2) {
     const said = scored.length
-      ? 'This run has one metric with values; a second one would be drawn against it.'
-      : 'No metric of this run has values; two would be drawn against each other.';
+      ? 'Only one metric has values; this plot needs two.'
+      : 'No metric has values; this plot needs two.';
     return filled(box, null, [el('p', { class: 'empty' }, said)]);
   }
   if (!table.complete) return filled(box, null, [el('p', { class: 'empty' }, 'Reading\u2026')]);
@@ -82,7 +82,7 @@ function plot(note) {
   const lost = without
     ? `${plural(without, 'record')} without both values ${without === 1 ? 'is' : 'are'} left out. `
     : '';
-  refill(note, `${lost}Draw a box to keep its records; the scores can also be filtered below.`);
+  refill(note, `${lost}Draw a box to filter its records; scores can also be filtered below.`);
   return drawing;
 }
 

@@ -43,7 +43,7 @@ async function fetched(name) {
   const answer = await fetch(`data/${name}`).catch(() => null);
   if (!answer) throw new Error('The server cannot be reached; is ragstone view still running?');
   if (answer.status === 404) return null;
-  if (!answer.ok) throw new Error(`The server says ${answer.status}; the terminal of ragstone view may tell why.`);
+  if (!answer.ok) throw new Error(`The server returned ${answer.status}; the terminal of ragstone view may say why.`);
   return answer.json();
 }
 

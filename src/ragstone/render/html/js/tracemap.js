@@ -163,7 +163,7 @@ function traceView(record, lights) {
     reading,
     traceLegend(detail, entries),
     standingOut(record, kept('unused'), 'Relevant but unused'),
-    standingOut(record, kept('beside'), 'Used, and not relevant'),
+    standingOut(record, kept('beside'), 'Used but not relevant'),
     detail.relevance_reason
       ? el('p', { class: 'said' }, el('b', null, 'On relevance: '), reasoned(record, detail.relevance_reason, lights))
       : null,
@@ -174,7 +174,7 @@ function traceView(record, lights) {
       ? el(
           'p',
           { class: 'note' },
-          `Dropped: ${plural(detail.dropped.length, 'key')} that the judge named and that the record does not have.`,
+          `Dropped: ${plural(detail.dropped.length, 'key')} that the judge named but the record does not have.`,
         )
       : null,
     unitTable(record, [score.metric], lights, 'Sentence'),

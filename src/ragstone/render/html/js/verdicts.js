@@ -21,7 +21,7 @@ function unitTable(record, metrics, lights, unit) {
       weighed ? el('th', { scope: 'col' }, 'Importance') : null,
       there.map((metric) => el('th', { scope: 'col' }, named(metric))),
       el('th', { scope: 'col' }, unit),
-      el('th', { scope: 'col' }, 'Why, and by which words'),
+      el('th', { scope: 'col' }, 'Reasons and evidence'),
     ),
     el(
       'tbody',
@@ -68,7 +68,7 @@ function unitRow(record, entries, metrics, weighed, lights) {
       { class: 'words' },
       foreign(record.textOf(unit)),
       unit.confidence !== undefined && unit.confidence < 1
-        ? el('span', { class: 'note' }, `its writer\u2019s confidence ${percent(unit.confidence)}`)
+        ? el('span', { class: 'note' }, `writer\u2019s confidence ${percent(unit.confidence)}`)
         : null,
     ),
     el(
@@ -221,7 +221,7 @@ function scoresTable(record, lights) {
               ),
             ),
             score.signature
-              ? el('p', { class: 'note' }, 'Made otherwise than in the rest of the run: ', foreign(score.signature))
+              ? el('p', { class: 'note' }, 'Judged differently from the rest of the run: ', foreign(score.signature))
               : null,
           ),
         );
