@@ -149,7 +149,7 @@ class RunFacts:
             summary=summary,
             lead=leading,
             ranked=_ranked_by(leading, summary),
-            headline=Headline.of(leading, entry, run.store.bins(run.id, 1, leading)[leading][0]) if entry else None,
+            headline=Headline.of(leading, entry, _lower(run, leading, entry)) if entry else None,
             doubts=doubts(cascades, entry) if entry else (),
             part=part_said(run.spec.get("extent", {})),
             judges=judges,
@@ -203,6 +203,11 @@ def _ranked_by(leading: str, summary: Mapping[str, Any]) -> str:
     name, _, column = leading.partition(".")
     finer = f"{name}.{metrics.of_score(leading).ranked_by.get(column, column)}" if column else leading
     return finer if finer in summary["metrics"] and summary["metrics"][finer]["mean"] is not None else leading
+
+
+def _lower(run: Run, metric: str, entry: Mapping[str, Any]) -> int:
+    """How many records are below 1; summaries of older versions do not say it, and all scores have to be read."""
+    return int(entry["below_one"]) if "below_one" in entry else run.store.bins(run.id, 1, metric)[metric][0]
 
 
 def _missing(summary: Mapping[str, Any]) -> list[Cause]:
