@@ -210,7 +210,7 @@ function factsBlock() {
 function labelFacts() {
   if (!first.labels) return null;
   return [
-    el('dt', null, 'Labels'),
+    el('dt', { class: first.labels.length ? null : 'screen' }, 'Labels'),
     first.labels.map((/** @type {any} */ one) =>
       el(
         'dd',
