@@ -199,8 +199,8 @@ function factsBlock() {
     before = fact.label;
   }
   return el(
-    'aside',
-    { class: 'facts', 'aria-label': 'Who judged, and what it cost' },
+    'div',
+    { class: 'facts', role: 'group', 'aria-label': 'Who judged, and what it cost' },
     el('dl', null, rows, labelFacts()),
     stepsChart(),
   );
