@@ -139,6 +139,9 @@ class RunFacts:
         summary = run.summary()
         leading = lead(summary)
         entry = summary["metrics"].get(leading)
+        lower = entry.get("below_one") if entry else 0
+        if lower is None:  # a summary of an older version
+            lower = run.store.bins(run.id, 1, leading)[leading][0]
         cascades = summary.get("cascade", {})
         judges = judges_of(run.spec)
         reasons: dict[str, list[str]] = {}
@@ -149,7 +152,7 @@ class RunFacts:
             summary=summary,
             lead=leading,
             ranked=_ranked_by(leading, summary),
-            headline=Headline.of(leading, entry, _lower(run, leading, entry)) if entry else None,
+            headline=Headline.of(leading, entry, lower) if entry else None,
             doubts=doubts(cascades, entry) if entry else (),
             part=part_said(run.spec.get("extent", {})),
             judges=judges,
@@ -203,11 +206,6 @@ def _ranked_by(leading: str, summary: Mapping[str, Any]) -> str:
     name, _, column = leading.partition(".")
     finer = f"{name}.{metrics.of_score(leading).ranked_by.get(column, column)}" if column else leading
     return finer if finer in summary["metrics"] and summary["metrics"][finer]["mean"] is not None else leading
-
-
-def _lower(run: Run, metric: str, entry: Mapping[str, Any]) -> int:
-    """How many records are below 1; summaries of older versions do not say it, and all scores have to be read."""
-    return int(entry["below_one"]) if "below_one" in entry else run.store.bins(run.id, 1, metric)[metric][0]
 
 
 def _missing(summary: Mapping[str, Any]) -> list[Cause]:
