@@ -96,10 +96,10 @@ class ServedRun:
 
     def search(self, words: str) -> dict[str, Any]:
         """The places of records whose texts hold all words, and how many were searched."""
-        found = list(self._texts.items())
+        texts, found = self._texts, list(self._texts)
         for word in sorted(words.lower().split(), key=len, reverse=True):  # the longest leaves the fewest to look at
-            found = [one for one in found if word in one[1]]
-        return {"found": [place for place, _ in found], "read": len(self._texts)}
+            found = [place for place in found if word in texts[place]]
+        return {"found": found, "read": len(texts)}
 
     def result(self, place: int) -> Result | None:
         """The result at a place in the input; None where there is none."""
