@@ -252,8 +252,8 @@ def test_the_summary_has_its_shape() -> None:
     assert set(summary["metrics"]) == set(CLAIMS)
     for metric in summary["metrics"].values():
         assert set(metric) - {"threshold"} == {
-            "mean", "interval", "interval_method", "median", "scored", "total", "low", "high", "statuses", "units",
-            "outcomes", "cost", "signature",
+            "mean", "interval", "interval_method", "median", "scored", "total", "below_one", "low", "high", "statuses",
+            "units", "outcomes", "cost", "signature",
         }  # fmt: skip
     assert summary["metrics"]["grounding"]["mean"] == 0.5
     assert summary["metrics"]["grounding"]["outcomes"] == {"FAILED": 3}

@@ -263,8 +263,9 @@ class MetricDict(TypedDict):
     """One metric of a run.
 
     ``mean``: over the ``scored`` records. ``interval``: 95 %. ``interval_method``: bootstrap, normal or none.
-    ``total``: all records, unreadable ones included. ``low``, ``high``: the mean if all unjudged units were worst, or
-    best. ``statuses``: number of records by status, unreadable ones excluded.
+    ``total``: all records, unreadable ones included. ``below_one``: records whose value is below 1.
+    ``low``, ``high``: the mean if all unjudged units were worst, or best.
+    ``statuses``: number of records by status, unreadable ones excluded.
     """
 
     mean: float | None
@@ -273,6 +274,7 @@ class MetricDict(TypedDict):
     median: float | None
     scored: int
     total: int
+    below_one: NotRequired[int]
     low: float | None
     high: float | None
     statuses: dict[str, int]

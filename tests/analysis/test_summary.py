@@ -54,6 +54,7 @@ def test_the_mean_stands_on_the_scored_alone(store: Store) -> None:
         score(4, None, "empty"), score(5, None, "missing_field"), score(6, 0.5, "partial", low=0.25, high=0.75),
     )  # fmt: skip
     assert (found["mean"], found["median"], found["scored"], found["total"]) == (0.5, 0.5, 3, 6)
+    assert found["below_one"] == 2
     assert found["statuses"] == {"empty": 1, "judge_failed": 1, "missing_field": 1, "partial": 1, "scored": 2}
     assert found["signature"] == "m|v:1"
 

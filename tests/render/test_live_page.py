@@ -199,6 +199,20 @@ def test_a_run_that_is_being_written_is_one_run(tmp_path: Path) -> None:
     run.store.close()
 
 
+def test_the_first_screen_of_a_finished_run_reads_no_score(tmp_path: Path) -> None:
+    """A run of a million has its figures in its summary; its lowest records, for paper, come later."""
+    rows = [{"id": f"r{n}", "question": "q", "response": "It is.", "contexts": ["It is."]} for n in range(2)]
+    with evaluate(rows, "groundedness", ScriptedJudge({"support": "0"}), store=tmp_path / "s.db").store as store:
+        queries: list[str] = []
+        store._reader.set_trace_callback(queries.append)
+        with api.serving(store) as live:
+            _, page = live.answer("/run/1/") or ("", b"")
+            assert b'"worst":[]' in page
+            assert [query for query in queries if "scores" in query] == []
+            _, lowest = live.answer("/run/1/data/worst-0") or ("", b"")
+        assert [one["id"] for one in json.loads(lowest)] == ["r0", "r1"]
+
+
 def test_what_is_read_together_is_of_one_moment(tmp_path: Path) -> None:
     """Results that another process writes between two questions are in the answer of neither."""
     rows = [{"id": "r", "question": "q", "response": "It is.", "contexts": ["It is."]}]

@@ -116,6 +116,7 @@ def _metric(column: _Column, records: int, signature: str) -> MetricDict:
         "median": rounded(median(values)) if values else None,
         "scored": len(values),
         "total": records,
+        "below_one": sum(value < 1 for value in values),
         "low": low,
         "high": high,
         "statuses": dict(sorted(column.statuses.items())),

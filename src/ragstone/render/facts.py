@@ -139,6 +139,9 @@ class RunFacts:
         summary = run.summary()
         leading = lead(summary)
         entry = summary["metrics"].get(leading)
+        lower = entry.get("below_one") if entry else 0
+        if lower is None:  # a summary of an older version
+            lower = run.store.bins(run.id, 1, leading)[leading][0]
         cascades = summary.get("cascade", {})
         judges = judges_of(run.spec)
         reasons: dict[str, list[str]] = {}
@@ -149,7 +152,7 @@ class RunFacts:
             summary=summary,
             lead=leading,
             ranked=_ranked_by(leading, summary),
-            headline=Headline.of(leading, entry, run.store.bins(run.id, 1, leading)[leading][0]) if entry else None,
+            headline=Headline.of(leading, entry, lower) if entry else None,
             doubts=doubts(cascades, entry) if entry else (),
             part=part_said(run.spec.get("extent", {})),
             judges=judges,

@@ -87,6 +87,7 @@ class Live(ThreadingHTTPServer):
             ("/", self._list),
             (_RUN, self._run_page),
             (rf"{_RUN}data/(rows|more|record|calls)-(0|[1-9][0-9]{{0,9}})", self._data),
+            (rf"{_RUN}data/(worst)-(0)", self._data),
             (rf"{_RUN}data/(lines)-([1-9][0-9]{{0,9}}(?:,[1-9][0-9]{{0,9}}){{0,99}})", self._data),
             (rf"{_RUN}data/(search)-([^/]{{1,3000}})", self._data),
             (rf"{_RUN}label/", self._label_page),
@@ -165,6 +166,8 @@ class Live(ThreadingHTTPServer):
             return JSON, to_json(held.rows(int(of)))
         if kind == "more":
             return JSON, held.more(int(of))
+        if kind == "worst":
+            return JSON, to_json(held.worst())
         if kind == "lines":
             return JSON, to_json(held.lines([int(place) for place in of.split(",")]))
         if kind == "search":

@@ -52,14 +52,16 @@ class CardFact:
         return {"label": self.label, "text": self.text, "note": self.note}
 
 
-def overview_of(told: RunFacts, groups: GroupFields, readings: Readings | None, *, bins: bool = True) -> dict[str, Any]:
+def overview_of(
+    told: RunFacts, groups: GroupFields, readings: Readings | None, *, live: bool = False
+) -> dict[str, Any]:
     """All of the first screen; ``groups`` may be of fewer records than the run has, and then none is named.
 
-    ``readings`` is None where not all replies were looked at; without ``bins`` the page counts them itself, once it has
-    all rows.
+    ``readings`` is None where not all replies were looked at. A ``live`` page counts distributions itself and asks for
+    the lowest records, once it has all rows: both would read every score before anything is shown.
     """
     run, summary, leading = told.run, told.summary, told.lead
-    counts = run.store.bins(run.id, BINS) if bins else None
+    counts = None if live else run.store.bins(run.id, BINS)
     names = sorted(summary["metrics"], key=lambda name: (*_lacking(summary["metrics"][name]), card_order(name)))
     mean = summary["metrics"][leading]["mean"] if leading else None
     group = worst_group(groups, mean) if len(groups) == summary["records"] and mean is not None else None
@@ -89,7 +91,7 @@ def overview_of(told: RunFacts, groups: GroupFields, readings: Readings | None, 
         "notes": told.notes,
         "fields": groups.names,
         "statuses": list(STATUSES),
-        "worst": [_worst(low) for low in told.lowest(WORST)],
+        "worst": [] if live else worst_of(told),
     }
 
 
@@ -147,8 +149,12 @@ def _facts(told: RunFacts, readings: Readings | None) -> list[CardFact]:
     return facts
 
 
+def worst_of(told: RunFacts) -> list[dict[str, Any]]:
+    """The lowest records, each with the unit that fares worst in it, for paper."""
+    return [_worst(low) for low in told.lowest(WORST)]
+
+
 def _worst(low: Low) -> dict[str, Any]:
-    """A record with the unit that fares worst in it, for paper."""
     return {
         "position": low.result["position"],
         "id": low.result["id"],

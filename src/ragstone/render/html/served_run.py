@@ -19,7 +19,7 @@ from ragstone.render.facts import RunFacts
 from ragstone.render.html.build import RowCounts
 from ragstone.render.html.case import case_of
 from ragstone.render.html.document import to_json
-from ragstone.render.html.overview import overview_of
+from ragstone.render.html.overview import overview_of, worst_of
 from ragstone.render.html.rows import LONGEST_ID, STATUSES, beginning, judged_of, row_of, text_of
 
 ROWS: Final = 1_000
@@ -37,14 +37,14 @@ class ServedRun:
         with run.store.snapshot():
             row = run.store.run(run.id)
             self.run = run = Run(run.store, row) if row else run
-            told = RunFacts.of(run)
+            self._told = told = RunFacts.of(run)
             counts = RowCounts(told.lead)
-            whole = sum(1 for _ in counts.rows(islice(run.results(), SURVEYED))) == len(run)
+            whole = sum(1 for _ in counts.rows(islice(run.results(), SURVEYED))) == told.summary["records"]
             # Of a run that goes on, the table keeps to the records that the figures are of.
             self._places = run.store.ids(run.id) if run.status == "unfinished" else None
             self._fields = counts.groups.names
             self.first = {
-                **overview_of(told, counts.groups, counts.readings if whole else None, bins=False),
+                **overview_of(told, counts.groups, counts.readings if whole else None, live=True),
                 "live": True,
                 "row_blocks": -(-run.store.last_place(run.id) // ROWS),
             }
@@ -84,6 +84,10 @@ class ServedRun:
             self._more[number] = to_json(judged_of(rows, self._fields))
         return self._more[number]
 
+    def worst(self) -> list[dict[str, Any]]:
+        """The lowest records, for paper; all scores are read for them."""
+        return [one for one in worst_of(self._told) if self._places is None or one["position"] in self._places]
+
     def lines(self, places: Sequence[int]) -> list[list[Any]]:
         """The texts of some records: place, beginnings of question and response, and all that a search sees."""
         found = [(place, result) for place in places if (result := self.result(place)) is not None]
@@ -92,9 +96,10 @@ class ServedRun:
 
     def search(self, words: str) -> dict[str, Any]:
         """The places of records whose texts hold all words, and how many were searched."""
-        wanted = words.lower().split()
-        found = [place for place, text in self._texts.items() if all(word in text for word in wanted)]
-        return {"found": found, "read": len(self._texts)}
+        texts, found = self._texts, list(self._texts)
+        for word in sorted(words.lower().split(), key=len, reverse=True):  # the longest leaves the fewest to look at
+            found = [place for place in found if word in texts[place]]
+        return {"found": found, "read": len(texts)}
 
     def result(self, place: int) -> Result | None:
         """The result at a place in the input; None where there is none."""

@@ -13,22 +13,23 @@ function topBar() {
   );
 }
 
-const parts = { first: el('div'), hurts: el('div'), every: el('div') };
-const overview = el('main', { class: 'sheet' }, parts.first, parts.hurts, recordsBox, parts.every);
+const parts = { first: el('div'), hurts: el('div'), more: el('div'), every: el('div') };
+const overview = el('main', { class: 'sheet' }, parts.first, parts.hurts, parts.more, recordsBox, parts.every);
+/** What the links and figures that no filter changes were drawn for. */
+let drawnFor = '';
 
 /** The overview: the first screen, where it hurts, the records; and for paper the worst of them. */
 function drawOverview() {
-  refill(parts.first, overviewView(showRecords));
-  refill(
-    parts.hurts,
-    first.records ? whereItHurts() : null,
-    agreementSection(first.agreement),
-    worstForPaper(),
-    methodsBlock(),
-    missingBlock(showRecords),
-  );
+  refill(parts.hurts, first.records ? whereItHurts() : null);
   drawRecords();
-  refill(parts.every, everyMetric(showRecords));
+  const { by, of, x, y, sort, tab, layer } = now;
+  const wanted = [by, of, x, y, sort, tab, layer, table.complete, table.position.length, first.worst.length].join('\n');
+  if (wanted !== drawnFor) {
+    drawnFor = wanted;
+    refill(parts.first, overviewView(showRecords));
+    refill(parts.more, agreementSection(first.agreement), worstForPaper(), methodsBlock(), missingBlock(showRecords));
+    refill(parts.every, everyMetric(showRecords));
+  }
   // The table and its fields are never taken out while somebody types in them.
   if (!overview.isConnected) refill(page, topBar(), overview);
 }
@@ -103,6 +104,10 @@ async function render() {
       scrollTo(0, 0);
       document.getElementById('record-title')?.focus({ preventScroll: true });
     } else if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    return;
+  }
+  if (first.live && now.q && now.q !== table.found.q && table.complete && overview.isConnected) {
+    refill(said, 'Search \u00b7 reading texts'); // drawn once the server has said which records are left
     return;
   }
   const at = scrollY;

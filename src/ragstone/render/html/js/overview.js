@@ -199,8 +199,8 @@ function factsBlock() {
     before = fact.label;
   }
   return el(
-    'aside',
-    { class: 'facts', 'aria-label': 'Judges and cost' },
+    'div',
+    { class: 'facts', role: 'group', 'aria-label': 'Judges and cost' },
     el('dl', null, rows, labelFacts()),
     stepsChart(),
   );
@@ -210,7 +210,7 @@ function factsBlock() {
 function labelFacts() {
   if (!first.labels) return null;
   return [
-    el('dt', null, 'Labels'),
+    el('dt', { class: first.labels.length ? null : 'screen' }, 'Labels'),
     first.labels.map((/** @type {any} */ one) =>
       el(
         'dd',

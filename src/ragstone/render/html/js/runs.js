@@ -3,7 +3,7 @@
 const page = /** @type {HTMLElement} */ (document.getElementById('page'));
 /** @type {Set<number>} runs to compare, at most two */
 const picked = new Set();
-const TREND = { width: 280, height: 76, edge: 8, top: 6, bottom: 62 };
+const TREND = { width: 280, height: 64, edge: 8, top: 4, bottom: 60 };
 const CHARTS = 6;
 const COLUMNS = 4;
 
@@ -71,11 +71,8 @@ function trendChart(runs, metric) {
         entry[1] === null ? null : draw('line', { x1: x, x2: x, y1: up(entry[1]), y2: up(entry[2]), class: 'reach' }),
         draw('circle', { cx: x, cy: up(mean), r: points.length > 20 ? 2.5 : 4 }, draw('title', null, seen(`${run.name}, run ${run.run}: ${percent(mean, entry[3])}`))),
       ]),
-      draw('text', { x: 0, y: height - 2, class: 'tick' }, `run ${points[0].run.run}`),
-      points.length > 1
-        ? draw('text', { x: width, y: height - 2, class: 'tick', 'text-anchor': 'end' }, `run ${last.run.run}`)
-        : null,
     ),
+    el('p', { class: 'ends' }, points.length > 1 ? [el('span', null, `run ${points[0].run.run}`), el('span', null, `run ${last.run.run}`)] : `run ${last.run.run}`),
     el(
       'p',
       { class: 'coverage' },
@@ -128,7 +125,7 @@ function runsTable(runs) {
     { class: 'plain runs-table' },
     tableHead(
       el('th', { scope: 'col' }, unseen('Compare')),
-      ['Run', 'Started', 'Judge'].map((title) => el('th', { scope: 'col' }, title)),
+      el('th', { scope: 'col' }, 'Run'),
       ['Records', ...(paid ? ['Cost'] : [])].map((title) => el('th', { scope: 'col', class: 'number' }, title)),
       names.map((/** @type {string} */ name) => el('th', { scope: 'col', class: 'number' }, named(name))),
     ),
@@ -152,10 +149,12 @@ function runRow(run, names, paid) {
       'th',
       { scope: 'row' },
       el('a', { href: addressOf(run) }, foreign(run.name)),
-      el('span', { class: 'note' }, `run ${run.run}${run.status === 'done' ? '' : `, ${run.status}`}`),
+      el(
+        'span',
+        { class: 'note', title: run.judges.join(', ') },
+        foreign([`run ${run.run}`, ...(run.status === 'done' ? [] : [run.status]), moment(run.started), shortJudged(run.judges)].join(' \u00b7 ')),
+      ),
     ),
-    el('td', { class: 'soft' }, moment(run.started)),
-    el('td', { class: 'soft', title: run.judges.join(', ') }, foreign(shortJudged(run.judges))),
     el('td', { class: 'number' }, count(run.records)),
     paid ? el('td', { class: 'number' }, run.dollars ? dollars(run.dollars) : DASH) : null,
     names.map((name) => {

@@ -1,6 +1,6 @@
 // Two metrics against each other: a dot a record, or a larger one where records fall together; a drawn box filters.
 
-const PLOT = { size: 440, left: 30, bottom: 36, top: 14, right: 14, tall: 0.66 };
+const PLOT = { size: 440, left: 40, bottom: 36, top: 14, right: 14, tall: 0.66 };
 const CELLS = 50;
 
 function scatterView() {

@@ -81,7 +81,11 @@ async function readRows(then) {
   table.complete = true;
   allLines();
   then();
-  if (first.live) await readResults(then);
+  if (!first.live) return;
+  const lowest = block('worst-0').then((found) => {
+    first.worst = found;
+  });
+  await Promise.all([lowest, readResults(then)]);
 }
 
 /** Read what the results of a served run say besides their scores, from where it stopped. @param {() => void} then */

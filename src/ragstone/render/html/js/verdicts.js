@@ -163,14 +163,15 @@ function quoteLine(record, quote) {
 
 /** The plain triad beside the nuggetized one, of a record or of a run. @param {Record<string, any>} methods */
 function methodsTable(methods) {
+  const titles = ['Plain', 'Nugget by nugget', 'Points'];
   const rows = Object.entries(methods).map(([aspect, found]) =>
     el(
       'tr',
       null,
       el('th', { scope: 'row' }, named(aspect)),
-      el('td', { class: 'number' }, percent(found.plain)),
-      el('td', { class: 'number' }, percent(found.nuggetized)),
-      el('td', { class: 'number' }, found.difference === null ? DASH : signed(found.difference)),
+      [percent(found.plain), percent(found.nuggetized), found.difference === null ? DASH : signed(found.difference)].map(
+        (text, place) => el('td', { class: 'number' }, el('span', { class: 'of', 'aria-hidden': 'true' }, titles[place], ' '), text),
+      ),
       el('td', { class: 'words' }, found.interpretation),
     ),
   );
@@ -179,7 +180,7 @@ function methodsTable(methods) {
     { class: 'units' },
     tableHead(
       el('th', { scope: 'col' }, 'Aspect'),
-      ['Plain', 'Nugget by nugget', 'Points'].map((title) => el('th', { scope: 'col', class: 'number' }, title)),
+      titles.map((title) => el('th', { scope: 'col', class: 'number' }, title)),
       el('th', { scope: 'col' }, 'What it means'),
     ),
     el('tbody', null, rows),
