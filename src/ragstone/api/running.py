@@ -23,14 +23,12 @@ from ragstone.api.keywords import takes
 from ragstone.api.loop import wait_for
 from ragstone.api.plan import Plan, bank_of, check_overrides, open_source, planned, qrels_of
 from ragstone.api.progress import drawn
-from ragstone.api.shards import ShardRun, Shards
 from ragstone.api.workers import Workers, shared
 from ragstone.config import resolve
 from ragstone.engine import Engine, Tally, Weighed
 from ragstone.errors import BudgetReached, OutputError, RagstoneError, StoreError
 from ragstone.options import Progress, RunOptions
 from ragstone.output.files import Folder
-from ragstone.output.shared_folder import SharedFolder
 from ragstone.records import Survey, has, survey
 from ragstone.records.object_stores import is_address
 from ragstone.store.database import ResultRow, ScoreRow, Store
@@ -38,6 +36,7 @@ from ragstone.types import Record
 
 if TYPE_CHECKING:
     from ragstone.analysis.result import Result
+    from ragstone.api.shards import Shards
     from ragstone.forecast.summary import Estimate
     from ragstone.judges.base import Judge
 
@@ -136,6 +135,8 @@ async def _evaluated(source: Any, options: RunOptions, shards: Shards | None = N
             shards.check(plan)
         if not sharded:
             return await _stored(plan, options)
+        from ragstone.api.shards import ShardRun  # noqa: PLC0415 - few runs are sharded
+
         part = ShardRun(plan, source, options)
         if part.is_done():
             return part.run()
@@ -157,6 +158,8 @@ def merge(place: Path | str, source: Any, options: RunOptions) -> Run:
     Sends no call. ``source`` is the input where it has another name than the shards read, else None. Of the options
     count those on the store, the processes, the report and the progress. ConfigError names missing shards.
     """
+    from ragstone.api.shards import Shards  # noqa: PLC0415 - few runs are sharded
+
     shards = Shards.found(str(place))
     own = {name: getattr(options, name) for name in ("store", "workers", "report", "zstd", "on_start", "on_result")}
     options = replace(shards.options(), out=place, offline=True, **own)
@@ -166,6 +169,8 @@ def merge(place: Path | str, source: Any, options: RunOptions) -> Run:
 
 async def _stored(plan: Plan, options: RunOptions) -> Run:
     if is_address(options.out):  # written here, and then copied there
+        from ragstone.output.shared_folder import SharedFolder  # noqa: PLC0415 - few runs write to one
+
         with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
             place = SharedFolder(str(options.out))
             try:
