@@ -22,7 +22,7 @@ from typer.main import get_command
 
 import ragstone
 from ragstone import metrics, result_types
-from ragstone.cli import app
+from ragstone.cli.app import app
 from ragstone.judges.spec import PRESETS
 from ragstone.options import RunOptions, options_of
 from ragstone.parsing.label_words import ALONE, SYNONYMS

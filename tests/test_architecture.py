@@ -365,27 +365,36 @@ def test_a_bare_import_is_light() -> None:
     assert loaded & set(HEAVY) == set()
 
 
+MOST_LOADED = 176
+"""Modules of the package that a run of one record loads."""
+
+
 def test_a_run_of_the_embedded_judge_loads_what_it_needs() -> None:
     """From the shell: no page, no estimate, no reader of replies, no client, no other command's work or options."""
     code = """
-import sys
-from ragstone import __main__, cli
+import gc, sys
+from ragstone import __main__
 sys.argv = ["ragstone", "run", "-", "--quiet", "--json", "--store", ":memory:"]
-named = __main__._named(cli.app, sys.argv[1:2])
-print(*(command.callback.__name__ for command in named.registered_commands), *named.registered_groups)
-print(len(__main__._named(cli.app, ["nuggets"]).registered_groups), __main__._named(cli.app, ["rum"]) is cli.app)
+before = sum(one["collections"] for one in gc.get_stats())
 try:
     __main__.main()
 except SystemExit:
-    print(*sys.modules)
+    print(*(name for name in sys.modules if name.startswith("ragstone.")))
+    print(sum(one["collections"] for one in gc.get_stats()) - before)
+named = __main__._app(sys.argv[1:2])
+print(*(command.callback.__name__ for command in named.registered_commands), *named.registered_groups)
+from ragstone.cli.app import app
+print(len(__main__._app(["nuggets"]).registered_groups), __main__._app(["rum"]) is app)
 """
     row = b'{"question": "What is the lid?", "response": "The lid is steel.", "contexts": ["The lid is steel."]}'
     done = subprocess.run([sys.executable, "-c", code], input=row, capture_output=True, check=True)
-    named, other, *_, loaded = done.stdout.decode().splitlines()
+    *_, loaded, collections, named, other = done.stdout.decode().splitlines()
     assert (named, other) == ("run", "1 True")
     idle = {"api.comparing", "api.nuggets", "api.estimating", "forecast.dry_run", "parsing", "render.html.build",
             "forecast.summary", "judges.prompted"}  # fmt: skip
     assert not {f"ragstone.{name}" for name in idle} & set(loaded.split())
+    assert len(loaded.split()) <= MOST_LOADED, "load late what a plain run does not need"
+    assert int(collections) < 10, "the collector looks through all that is imported, again and again"
     assert not {"aiohttp", "genai_prices", "jinja2"} & set(loaded.split())
 
 

@@ -32,7 +32,7 @@ SURE: Final = 1.96
 SCHEMA_FIRST: Final = ("openai", "azure")
 """Providers that put the schema of an answer before the messages of a request, and charge for it."""
 
-_DENSE: Final = re.compile(
+_DENSE: Final = (  # compiled when used: large, and not needed by a judge that sends nothing
     "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
 _BEYOND: Final = re.compile("[^\x00-\x7f]")
@@ -83,7 +83,7 @@ def _scripts(text: str) -> tuple[int, int, int]:
     """Count characters of ASCII, of Chinese, Japanese or Korean, and of other scripts."""
     if text.isascii():
         return len(text), 0, 0
-    dense = sum(1 for _ in _DENSE.finditer(text))
+    dense = sum(1 for _ in re.finditer(_DENSE, text))
     beyond = sum(1 for _ in _BEYOND.finditer(text))
     return len(text) - beyond, dense, beyond - dense
 

@@ -15,7 +15,7 @@ from typing import Any
 from rich.cells import cell_len
 from typer.testing import CliRunner
 
-from ragstone.cli import app
+from ragstone.cli.app import app
 from ragstone.questions import YES_NO, Question, Rate, Rated, Trace, Traced, Write, Written, key_of
 from ragstone.types import Quote, Span, Unit, Verdict
 

@@ -16,7 +16,7 @@ from terminal import answers as usual
 
 from ragstone import evaluate
 from ragstone.questions import IMPORTANCE, Question, Rate, Rated, Task, Traced, Write, Written
-from ragstone.records import read_leaderboard
+from ragstone.records.leaderboards import read_leaderboard
 from ragstone.render.terminal.nuggets import grade
 from ragstone.stats.points import points as percent_points
 from ragstone.testing import FakeServer, ScriptedJudge

@@ -21,7 +21,7 @@ from ragstone.judges.base import Failed
 from ragstone.output import export
 from ragstone.output import formats as packaged
 from ragstone.output.formats.csv import harmless
-from ragstone.records import read_leaderboard
+from ragstone.records.leaderboards import read_leaderboard
 from ragstone.testing import ScriptedJudge
 
 pytest_plugins = ["terminal_fixtures"]

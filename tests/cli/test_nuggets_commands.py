@@ -23,7 +23,8 @@ from rich.console import Console
 from terminal import ALONE, COMMAND, ragstone, row, write
 
 from ragstone.analysis.leaderboard import Entry, Leaderboard
-from ragstone.records import read_bank, read_leaderboard
+from ragstone.records.banks import read_bank
+from ragstone.records.leaderboards import read_leaderboard
 from ragstone.render.terminal.leaderboard_table import Board, board_page, order
 from ragstone.render.terminal.screen import Look
 from ragstone.testing import FakeServer

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ragstone.analysis.run import Run
-from ragstone.cli import app
+from ragstone.cli.app import app
 from ragstone.testing import FakeServer
 
 ROOT: Final = Path(__file__).parents[2]

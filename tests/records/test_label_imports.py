@@ -10,7 +10,7 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
-from ragstone.cli import app
+from ragstone.cli.app import app
 from ragstone.errors import InputError
 from ragstone.labels import LabelDraw, read_labels
 from ragstone.records.label_imports import import_labels

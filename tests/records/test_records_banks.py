@@ -16,17 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError, InputError, RecordError
-from ragstone.records import (
-    Bank,
-    SetAside,
-    Source,
-    autojudge_line,
-    bank_line,
-    open_records,
-    read_bank,
-    read_topics,
-    survey,
-)
+from ragstone.records import SetAside, Source, open_records, survey
+from ragstone.records.banks import Bank, autojudge_line, bank_line, read_bank
+from ragstone.records.topics import read_topics
 from ragstone.segment import folded
 from ragstone.types import Nugget, Record
 

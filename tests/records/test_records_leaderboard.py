@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError, InputError, RecordError
-from ragstone.records import FORMS, lines, read_leaderboard
-from ragstone.records import LeaderboardRow as Row
+from ragstone.records.leaderboards import FORMS, lines, read_leaderboard
+from ragstone.records.leaderboards import LeaderboardRow as Row
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import ragstone
 from fake_tools import ANSWER, PASSAGE, PROJECT, FakeLangfuse, FakeMLflow, FakePhoenix, began, question
 from ragstone.api import validate
-from ragstone.cli import app
+from ragstone.cli.app import app
 from ragstone.errors import ConfigError, InputError, ServiceError
 from ragstone.records import open_records
 from ragstone.services import connection, service_named

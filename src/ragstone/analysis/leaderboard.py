@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from ragstone.errors import InputError
 from ragstone.metrics.nugget_recall import COLUMNS, Held, recalls
 from ragstone.questions import SUPPORT_3
-from ragstone.records import LeaderboardRow
+from ragstone.records.leaderboards import LeaderboardRow
 from ragstone.stats.means import kendall_tau, mean
 from ragstone.types import Nugget
 

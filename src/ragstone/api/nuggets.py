@@ -38,17 +38,9 @@ from ragstone.metrics.methods import PAIRS
 from ragstone.metrics.nugget_bank import NuggetBank
 from ragstone.options import RunOptions
 from ragstone.output.formats.assignments import assignment
-from ragstone.records import (
-    Form,
-    SetAside,
-    autojudge_line,
-    bank_line,
-    has,
-    offered,
-    open_records,
-    read_leaderboard,
-    survey,
-)
+from ragstone.records import SetAside, has, offered, open_records, survey
+from ragstone.records.banks import autojudge_line, bank_line
+from ragstone.records.leaderboards import Form, read_leaderboard
 from ragstone.store.database import Store
 from ragstone.types import Nugget, Record
 

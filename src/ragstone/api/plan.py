@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ragstone import __version__, metrics
 from ragstone.config import RunSpec, Step, objects, resolve
@@ -23,21 +23,15 @@ from ragstone.metrics.base import Metric
 from ragstone.options import Progress, RunOptions, option_named
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
-from ragstone.records import (
-    Bank,
-    Qrels,
-    Source,
-    Survey,
-    offered,
-    open_records,
-    read_bank,
-    read_qrels,
-    read_topics,
-    survey,
-)
+from ragstone.records import Source, Survey, offered, open_records, survey
 from ragstone.segment import record_language
 from ragstone.signature import TEXT_LIBRARIES, version_of
 from ragstone.types import NOTHING, Record, nouns
+
+if TYPE_CHECKING:
+    from ragstone.records.banks import Bank
+    from ragstone.records.qrels import Qrels
+    from ragstone.records.source import ByTopic
 
 AUTO_CALLS: Final = 2
 """The most LLM calls per record of a metric that ``auto`` chooses."""
@@ -444,11 +438,9 @@ def open_source(
     qrels: Qrels | None = None,
 ) -> Source:
     """Open the source; ``inspect`` checks each record in every reading. A tuple of paths is read as one."""
-    if spec.topics is not None:
-        _check_input(spec.topics, "--topics", source)
     more: dict[str, Any] = {
         "fields": spec.fields, "blocks": metrics.blocks(), "on_error": spec.on_error, "inspect": inspect, "bank": bank,
-        "cut": spec.cut, "layout": spec.layout, "topics": None if spec.topics is None else read_topics(spec.topics),
+        "cut": spec.cut, "layout": spec.layout, "topics": _topics_of(spec, source),
         "qrels": qrels,
     }  # fmt: skip
     return open_records(source, **more)
@@ -466,7 +458,19 @@ def bank_of(spec: RunSpec, source: Any) -> Bank | None:
     if spec.nuggets is None:
         return None
     _check_input(spec.nuggets, "--nuggets", source)
+    from ragstone.records.banks import read_bank  # noqa: PLC0415 - few runs have one
+
     return read_bank(spec.nuggets)
+
+
+def _topics_of(spec: RunSpec, source: Any) -> ByTopic | None:
+    """Read the named questions, if any; ConfigError if they and the records are both standard input."""
+    if spec.topics is None:
+        return None
+    _check_input(spec.topics, "--topics", source)
+    from ragstone.records.topics import read_topics  # noqa: PLC0415 - few runs have them
+
+    return read_topics(spec.topics)
 
 
 def qrels_of(spec: RunSpec, source: Any) -> Qrels | None:
@@ -474,6 +478,8 @@ def qrels_of(spec: RunSpec, source: Any) -> Qrels | None:
     if spec.qrels is None:
         return None
     _check_input(spec.qrels, "--qrels", source)
+    from ragstone.records.qrels import read_qrels  # noqa: PLC0415 - few runs have them
+
     return read_qrels(spec.qrels)
 
 

@@ -24,14 +24,12 @@ from ragstone.api.keywords import takes
 from ragstone.api.loop import wait_for
 from ragstone.api.plan import Plan, bank_of, check_overrides, open_source, planned, qrels_of
 from ragstone.api.progress import drawn
-from ragstone.api.shards import ShardRun, Shards
 from ragstone.api.workers import Workers, shared
 from ragstone.config import resolve
 from ragstone.engine import Engine, Lender, Tally, Weighed
 from ragstone.errors import BudgetReached, OutputError, RagstoneError, StoreError
 from ragstone.options import Progress, RunOptions
 from ragstone.output.files import Folder
-from ragstone.output.shared_folder import SharedFolder
 from ragstone.records import Survey, has, survey
 from ragstone.records.object_stores import is_address
 from ragstone.store.database import ResultRow, ScoreRow, Store
@@ -39,6 +37,7 @@ from ragstone.types import Record
 
 if TYPE_CHECKING:
     from ragstone.analysis.result import Result
+    from ragstone.api.shards import Shards
     from ragstone.forecast.summary import Estimate
     from ragstone.judges.base import Judge
 
@@ -136,6 +135,8 @@ async def _evaluated(source: Any, options: RunOptions, lender: Lender | None = N
     with planned(source, options, digest=sharded) as plan:
         if not sharded:
             return await _stored(plan, options)
+        from ragstone.api.shards import ShardRun  # noqa: PLC0415 - few runs are sharded
+
         part = ShardRun(plan, source, options, lender)
         if part.is_done():
             return part.run()
@@ -157,6 +158,8 @@ def merge(place: Path | str, source: Any, options: RunOptions) -> Run:
     Sends no call. ``source`` is the input where it has another name than the shards read, else None. Of the options
     count those on the store, the processes, the report and the progress. ConfigError names missing shards.
     """
+    from ragstone.api.shards import Shards  # noqa: PLC0415 - few runs are sharded
+
     shards = Shards.found(str(place))
     shards.unite(resolve(options).store)
     return wait_for(_merged(shards, shards.source if source is None else source, replace(options, out=place)))
@@ -174,6 +177,7 @@ async def _merged(shards: Shards, source: Any, options: RunOptions, before: Prog
 async def _on_ray(source: Any, options: RunOptions) -> Run:
     """Evaluate the shards of a run as tasks of Ray, and merge them."""
     from ragstone.api.ray_tasks import RayTasks  # noqa: PLC0415 - an extra
+    from ragstone.api.shards import Shards  # noqa: PLC0415 - few runs are sharded
 
     paid, spec = Tally(), resolve(options)
     options = replace(options, workers=spec.workers)
@@ -193,6 +197,8 @@ async def _on_ray(source: Any, options: RunOptions) -> Run:
 
 async def _stored(plan: Plan, options: RunOptions) -> Run:
     if is_address(options.out):  # written here, and then copied there
+        from ragstone.output.shared_folder import SharedFolder  # noqa: PLC0415 - few runs write to one
+
         with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
             place = SharedFolder(str(options.out))
             try:

@@ -1,13 +1,7 @@
 """The command line: parse, call one function of ``api``, print.
 
-``app`` and the ``…_commands`` have the commands, ``options`` what several of them share, ``evaluating`` runs and
-estimates. ``exit_codes`` turns errors into messages and exit codes, ``suggestions`` finds what a mistyped command
-meant, ``output`` prints, ``progress`` draws a run that goes on. Only typer and the options are loaded before a command
-is known; each command loads the rest itself.
+The ``…_commands`` have the commands, and ``app`` has all of them; ``options`` has what several of them share,
+``evaluating`` runs and estimates. ``exit_codes`` turns errors into messages and exit codes, ``suggestions`` finds what
+a mistyped command meant, ``output`` prints, ``progress`` draws a run that goes on. Only typer and the options are
+loaded before a command is known; each command loads the rest itself.
 """
-
-from __future__ import annotations
-
-from ragstone.cli.app import app
-
-__all__ = ["app"]

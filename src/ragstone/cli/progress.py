@@ -15,10 +15,9 @@ from rich.text import Text
 
 from ragstone import api
 from ragstone.cli.exit_codes import say
-from ragstone.render.terminal.lists import messages, warnings
 from ragstone.render.terminal.screen import Look, Screen, screen
 from ragstone.render.text import NBSP, duration, flat, middle, number, plural
-from ragstone.render.watch import Watch
+from ragstone.render.watch import Watch, messages, warnings
 
 EVERY: Final = 10.0
 """Seconds between two lines where no bar can be drawn."""

@@ -75,7 +75,8 @@ class Breaker:
     def failed(self, number: int, begun: float, *, refused: bool = False) -> bool:
         """Note a failed attempt; return whether all calls should pause.
 
-        ``refused``: the endpoint is there, and has too many calls.
+        ``refused``: the endpoint is there, and has too many calls. That the first call alone failed is no outage yet:
+        the next one goes at once, alone too.
         """
         if number > self._answered:
             self._failed[number] = begun
@@ -87,7 +88,7 @@ class Breaker:
             elif self._silent and not self.alone:
                 self.alone = True
                 self._alone_from = self._sent
-        return self.alone and not self.unsure
+        return self.alone and (self._silent or self.tries - self.refusals > 1)
 
     def dead(self, now: float) -> bool:
         """Return whether to give up on the endpoint."""

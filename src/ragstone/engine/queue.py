@@ -127,6 +127,7 @@ class Queue:
         now = self._clock()
         self._left(turn)
         self._loading = error.loading
+        alone = self.breaker.alone
         # What the endpoint turned away brought no reply; of a call that was lost nobody knows.
         self.pace.settle(turn.charge, tokens=request_tokens(call.body) if error.status else None)
         if isinstance(error.allowance, Allowance):
@@ -139,7 +140,7 @@ class Queue:
             self.breaker.answered(turn.number)
         elif self.breaker.failed(turn.number, turn.begun, refused=error.busy):
             pause = max(error.retry_after or 0.0, backoff(max(1, self.breaker.tries)))
-            if not self.quiet():
+            if not alone:  # else no more than one was there, which says nothing about the width
                 self.width.halve()
             self.pace.pause(now, pause)
             self.breaker.again = now + pause

@@ -1,14 +1,17 @@
-"""How far a run has come and how fast it goes, as text."""
+"""What the survey of an input found, how far a run has come and how fast it goes, as text."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ragstone.engine import Tally
 from ragstone.render.text import NBSP, dollars, duration, flat, number, plural, tokens
+
+if TYPE_CHECKING:
+    from ragstone.records.survey import Survey
 
 WINDOW: Final = 20.0
 """Seconds that speed and time left are estimated from."""
@@ -74,3 +77,17 @@ class Watch:
         if limit := self.limit():
             parts.append(limit)
         return ", ".join(parts).replace(NBSP, " ")
+
+
+def warnings(found: Survey, most: int) -> list[str]:
+    """The survey's warnings, at most ``most`` of them and then how many more there are."""
+    lines = [flat(line) for line in found.warnings]
+    rest = len(lines) - most
+    return lines if rest <= 0 else [*lines[:most], f"and {plural(rest, 'more kind')} of notes"]
+
+
+def messages(found: Survey) -> list[str]:
+    """Why records cannot be read, one line each."""
+    lines = [flat(line) for line in found.messages]
+    rest = found.set_aside - len(lines)
+    return [*lines, f"and {number(rest)} more"] if rest > 0 else lines

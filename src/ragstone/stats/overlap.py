@@ -16,9 +16,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 _SOLID: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30fa\u3400-\u4dbf\u4e00-\u9fff"
-_SOLID_CHARACTER: Final = re.compile(f"([{_SOLID}\u3000-\u303f\uff00-\uffef])")
+_SOLID_CHARACTER: Final = f"([{_SOLID}\u3000-\u303f\uff00-\uffef])"  # compiled when used: large, and rarely needed
 _APART: Final = r" \1 "
-_WORDS: Final = re.compile(rf"[{_SOLID}]|[^\W_{_SOLID}]+")
+_WORDS: Final = rf"[{_SOLID}]|[^\W_{_SOLID}]+"  # the same
 _13A: Final = tuple(
     (re.compile(pattern), by)
     for pattern, by in (
@@ -37,7 +37,7 @@ BETA: Final = 2
 def tokens_13a(text: str) -> list[str]:
     """The tokens for BLEU: words and punctuation marks, in the case that they have."""
     line = text.rstrip().replace("-\n", "").replace("\n", " ")
-    text = f" {_SOLID_CHARACTER.sub(_APART, line)} "
+    text = f" {re.sub(_SOLID_CHARACTER, _APART, line)} "
     for pattern, by in _13A:
         text = pattern.sub(by, text)
     return text.split()
@@ -45,7 +45,7 @@ def tokens_13a(text: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """The tokens for ROUGE: words in lower case, without stemming."""
-    return _WORDS.findall(text.lower())
+    return re.findall(_WORDS, text.lower())
 
 
 def bleu(response: str, reference: str) -> float:

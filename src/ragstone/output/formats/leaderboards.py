@@ -15,7 +15,7 @@ from ragstone.errors import ConfigError, InputError
 from ragstone.output.export import LINES, ExportFormat
 from ragstone.output.files import file_name
 from ragstone.output.target import closed_folder, is_folder, whole
-from ragstone.records import FORMS, Form, LeaderboardRow, lines
+from ragstone.records.leaderboards import FORMS, Form, LeaderboardRow, lines
 
 SCORES: Final = "scores"
 """The format in which nugget tools write what each run scored: a JSON object a run and topic."""

@@ -22,6 +22,7 @@ from ragstone.render.terminal.columns import RECALL
 from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import Column, fitting, grid, marked, table
 from ragstone.render.text import NBSP, clean, flat, middle, moment, number, percent, plural, size
+from ragstone.render.watch import messages, warnings
 from ragstone.types import NOTHING
 
 MOST_NOTES: Final = 12
@@ -246,20 +247,6 @@ def _shares(title: str, counts: Mapping[str, int], total: int, remarks: Mapping[
 def _notes(title: str, lines: Sequence[str], look: Look) -> RenderableType | None:
     rows = [(Text(look.dot, style="quiet"), clean(line)) for line in lines]
     return section(title, indented(marked(rows, margin=1))) if rows else None
-
-
-def warnings(found: Survey, most: int) -> list[str]:
-    """The survey's warnings, at most ``most`` of them and then how many more there are."""
-    lines = [flat(line) for line in found.warnings]
-    rest = len(lines) - most
-    return lines if rest <= 0 else [*lines[:most], f"and {plural(rest, 'more kind')} of notes"]
-
-
-def messages(found: Survey) -> list[str]:
-    """Why records cannot be read, one line each."""
-    lines = [flat(line) for line in found.messages]
-    rest = found.set_aside - len(lines)
-    return [*lines, f"and {number(rest)} more"] if rest > 0 else lines
 
 
 def input_list(look: Look) -> Page:

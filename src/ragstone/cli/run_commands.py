@@ -1,0 +1,344 @@
+"""The commands on files and runs: their options, as ``--help`` shows them, and what each shows.
+
+``app`` has these alone, so that a run from the shell does not load the options of all others; ``cli.app`` has all.
+"""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import closing
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import typer
+
+from ragstone import __version__
+from ragstone.cli.exit_codes import USAGE, Commands
+from ragstone.cli.options import (
+    HELP,
+    AsJson,
+    BareOptions,
+    DryRun,
+    Exporting,
+    File,
+    Quiet,
+    StorePath,
+    Which,
+    again,
+    examples,
+    with_options,
+)
+from ragstone.options import RunOptions
+
+app = typer.Typer(
+    cls=Commands,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings=HELP,
+    epilog="Start with: ragstone demo",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ragstone {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def ragstone(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Evaluate the answers of RAG systems against their evidence.
+
+    Reports which claims the contexts support, how confident each verdict is, and what it cost.
+    """
+    del version
+
+
+@app.command(
+    cls=BareOptions,
+    epilog=examples(
+        "ragstone run traces.jsonl",
+        "ragstone run traces.jsonl -m triad -j openai:gpt-4o-mini -o out/",
+        "ragstone run traces.jsonl -j 'support=[openai:gpt-4o-mini,ollama:qwen3]'",
+        "ragstone run traces.jsonl -j ollama:qwen3 --prompt short_cot --format yaml",
+        "ragstone run traces.jsonl -j openai:gpt-4o-mini --max-cost 2.50",
+        "ragstone run traces.jsonl --field question=user.query",
+        "ragstone run traces.jsonl -m grounding --set grounding.threshold=0.8",
+        "ragstone run traces.jsonl -j openai:gpt-4o-mini --only-failed",
+        "ragstone run traces.jsonl -j openai:gpt-4o-mini --repeat 3",
+    ),
+)
+@with_options("run")
+def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJson = False) -> None:
+    """Evaluate records and print the scores.
+
+    By default, runs every metric whose fields the records have, with the embedded judge: no key, no network, no cost.
+    Replies are cached, so the same command resumes where it stopped.
+    """
+    from ragstone.cli import evaluating
+
+    evaluating.run(file, options, quiet=quiet, as_json=as_json)
+
+
+@app.command(
+    epilog=examples(
+        "ragstone merge results/",
+    )
+)
+@with_options("merge")
+def merge(
+    place: Annotated[str, typer.Argument(metavar="DIR", help="The folder of run --shard -o DIR.")],
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="The input, if its name has changed since the shards ran.")
+    ] = None,
+    *,
+    options: RunOptions,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Merge the shards of a run and write the results to their folder.
+
+    Sends no call. Exits 2 with the command to run if a shard is missing.
+    """
+    from ragstone.cli import evaluating
+
+    evaluating.merge(place, file, options, quiet=quiet, as_json=as_json)
+
+
+@app.command(
+    epilog=examples(
+        "ragstone validate traces.jsonl --field contexts=retrieval.docs[].text",
+    )
+)
+@with_options("validate")
+def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
+    """Check a file without calling a judge.
+
+    Exits 2 if a record cannot be read; with --on-error skip, only if none can.
+    """
+    from ragstone import api
+    from ragstone.api.plan import unsuitable
+    from ragstone.cli.output import answer
+    from ragstone.config import resolve
+    from ragstone.metrics import catalogue
+    from ragstone.render.terminal.lists import survey_page
+
+    skips = resolve(options).on_error == "skip"
+    found, able = api.validate(
+        file, fields=options.fields, input_format=options.input_format, records_path=options.records_path,
+        on_error="skip", config=options.config, topics=options.topics,
+    )  # fmt: skip
+    following = ""
+    if file != "-" and any(able.values()):  # a pipe is gone, and what no metric can use has to be mapped first
+        needed = options.on_error == "skip" or (found.set_aside and not skips)
+        following = shlex.join([
+            "ragstone", "run", file, *replace(options, on_error="skip" if needed else None).words(),
+            *(word for option in found.meant.values() for word in option.split()),
+        ])  # fmt: skip
+    named = {name: unsuitable(catalogue()[name], found.present) for name in able}
+    told = {**asdict(found), "total": found.total, "able": able}
+    answer(told, lambda look: survey_page(found, able, named, following, look), as_json=as_json)
+    if found.set_aside and (not found.records or not skips):
+        raise typer.Exit(USAGE)
+
+
+@app.command(
+    epilog=examples(
+        "ragstone estimate traces.jsonl -j openai:gpt-4o-mini",
+        "ragstone estimate traces.jsonl -m grounding -j openai:gpt-4o --max-cost 2.50",
+    )
+)
+@with_options("estimate")
+def estimate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
+    """Estimate the calls, tokens, cost and time of a run.
+
+    Renders every prompt and calls no judge: no key, no network. Stored replies are free. Counts that depend on
+    replies are assumed, or taken from earlier runs in the store.
+    """
+    from ragstone import api
+    from ragstone.cli import evaluating
+
+    evaluating.estimate("run", [file], partial(api.forecast, file), options, as_json=as_json)
+
+
+@app.command(
+    name="show",
+    epilog=examples(
+        "ragstone show",
+        "ragstone show 3 kettle-descale",
+        "ragstone show last '#12' --full",
+    ),
+)
+def show_run(
+    which: Which = "last",
+    record: Annotated[
+        str | None, typer.Argument(metavar="RECORD", help="A record's id, or its position, e.g. '#12'.")
+    ] = None,
+    *,
+    full: Annotated[bool, typer.Option("--full", help="Print contexts, reasons and quotes in full.")] = False,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a run, or one record with its evidence."""
+    from ragstone import api
+    from ragstone.cli.output import answer
+    from ragstone.render.terminal.case import case
+    from ragstone.render.terminal.outcome import Place, outcome
+
+    run = api.open_run(which, store)
+    with closing(run.store):
+        if record is None:
+            told = {**run.summary(), "quotes": run.quotes()}
+            answer(told, lambda look: outcome(run, look, Place(options=again(store))), as_json=as_json)
+        else:
+            result = run.result(record)
+            answer(result, lambda look: case(result, len(run), run.id, look, full=full), as_json=as_json)
+
+
+@app.command(
+    name="compare-methods",
+    cls=BareOptions,
+    epilog=examples(
+        "ragstone compare-methods traces.jsonl",
+        "ragstone compare-methods traces.jsonl -j openai:gpt-4o-mini -o out/",
+    ),
+)
+@with_options("compare-methods")
+def compare_methods(
+    file: File, options: RunOptions, *, dry_run: DryRun = False, quiet: Quiet = False, as_json: AsJson = False
+) -> None:
+    """Evaluate with both triads, plain and nuggetized.
+
+    The plain triad rates the whole answer and its sentences. The nuggetized triad rates each of its facts, and vital
+    facts count twice. A difference over 10 points means that the triads disagree.
+    """
+    from ragstone import api
+    from ragstone.cli import evaluating
+
+    if dry_run:
+        evaluating.estimate("compare-methods", [file], partial(api.forecast_methods, file), options, as_json=as_json)
+    else:
+        evaluating.compare_methods(file, options, quiet=quiet, as_json=as_json)
+
+
+@app.command(
+    epilog=examples(
+        "ragstone runs",
+    )
+)
+def runs(*, store: StorePath = None, as_json: AsJson = False) -> None:
+    """List the runs in the store, latest last."""
+    from ragstone import api
+    from ragstone.analysis.run import Run
+    from ragstone.cli.output import answer
+    from ragstone.render.terminal.lists import run_table
+
+    with closing(api.open_store(store)) as opened:
+        found = [Run(opened, row) for row in opened.runs()]
+        answer([_brief(run) for run in found], lambda look: run_table(found, look), as_json=as_json)
+
+
+def _brief(run: Any) -> dict[str, Any]:
+    from ragstone.render.facts import judges_of
+
+    summary = run.summary()
+    return {
+        "run": run.id,
+        "name": run.name,
+        "started": run.started,
+        "finished": run.finished,
+        "status": run.status,
+        "records": summary["records"],
+        "judges": judges_of(run.spec),
+        "means": {name: metric["mean"] for name, metric in summary["metrics"].items()},
+        **(
+            {"kappas": {name: one["kappa"] for name, one in told["metrics"].items()}} if (told := run.agreement) else {}
+        ),
+    }
+
+
+@app.command(
+    epilog=examples(
+        "ragstone formats",
+        "ragstone formats 3 --samples 10",
+    )
+)
+def formats(
+    which: Which = "last",
+    *,
+    samples: Annotated[
+        int,
+        typer.Option(
+            "--samples", metavar="N", min=0, show_default=False, help="Unparsed replies to show per row [default: 3]"
+        ),
+    ] = 3,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how the replies of a run were parsed.
+
+    Counts, by judge, step, style and format, the replies parsed in full (and by which parser), problems and the cost of
+    asking again; prints samples of unparsed replies. Calls no judge.
+    """
+    from ragstone import api
+    from ragstone.analysis.reply_formats import how_read
+    from ragstone.cli.output import answer
+    from ragstone.render.terminal.formats import formats_page
+    from ragstone.render.terminal.outcome import Place
+
+    run = api.open_run(which, store)
+    with closing(run.store):
+        told = how_read(run, samples)
+        answer(told, lambda look: formats_page(run, told, look, Place(options=again(store))), as_json=as_json)
+
+
+@app.command(
+    cls=Exporting,
+    epilog=examples(
+        "ragstone export 3 --rows verdicts -o verdicts.csv",
+        "ragstone export 3 --format ir_measures -o board.tsv",
+        "ragstone export 3 --format calls -o calls.jsonl",
+        "ragstone run traces.jsonl --judge replay:calls.jsonl",
+    ),
+)
+def export(
+    which: Which = "last",
+    *,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", "-f", metavar="FORM", help="Format [default: by file extension, else jsonl]"),
+    ] = None,
+    rows: Annotated[
+        Literal["scores", "verdicts", "sentences"],
+        typer.Option("--rows", metavar="scores|verdicts|sentences", help="Rows of a csv or parquet table."),
+    ] = "scores",
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE|DIR/", help="File, or folder for leaderboards [default: standard output]"
+        ),
+    ] = None,
+    store: StorePath = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Same as --format jsonl.")] = False,
+) -> None:
+    """Export the results of a run, or its calls."""
+    from ragstone import api
+    from ragstone.cli.output import binary_output
+    from ragstone.output.export import form_of, format_named, formats
+
+    chosen = form_of(out, "jsonl" if as_json else form, {name: found.extensions for name, found in formats().items()})
+    run = api.open_run(which, store)
+    with closing(run.store):
+        if out is not None or not format_named(chosen).pipes:
+            api.export_run(run, chosen, rows, out)
+        else:
+            stream = binary_output()
+            api.export_run(run, chosen, rows, stream)
+            stream.flush()
