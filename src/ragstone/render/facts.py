@@ -190,9 +190,8 @@ class RunFacts:
         rows = self.run.store.worst(self.run.id, self.ranked, 1) if self.ranked else []
         position = rows[0].position if rows else 1
         found = self.run.store.result(self.run.id, position=position)
-        if found is None:
-            return shlex.join(["ragstone", "runs", *options])
-        return shlex.join(["ragstone", "show", str(self.run.id), handle(found.record, position), *options])
+        shown = ["runs"] if found is None else ["show", str(self.run.id), handle(found.record, position)]
+        return shlex.join(["ragstone", *shown, *options])
 
 
 def lead(summary: Mapping[str, Any]) -> str:
@@ -202,15 +201,12 @@ def lead(summary: Mapping[str, Any]) -> str:
 
 
 def _ranked_by(leading: str, summary: Mapping[str, Any]) -> str:
-    """The metric by which the lowest records are found: a finer column where the leading one is all or none.
-
-    Empty where one column of several is 1: a 0 says nothing of how a record fares.
-    """
-    if leading and metrics.of_score(leading).exclusive:
-        return ""
+    """A finer column where the leading one is all or none; empty where a 0 says nothing of how a record fares."""
     name, _, column = leading.partition(".")
-    finer = f"{name}.{metrics.of_score(leading).ranked_by.get(column, column)}" if column else leading
-    return finer if finer in summary["metrics"] and summary["metrics"][finer]["mean"] is not None else leading
+    found = metrics.of_score(leading) if column else None
+    finer = f"{name}.{found.ranked_by.get(column, column)}" if found else leading
+    scored = finer in summary["metrics"] and summary["metrics"][finer]["mean"] is not None
+    return "" if found and found.exclusive else finer if scored else leading
 
 
 def _missing(summary: Mapping[str, Any]) -> list[Cause]:
@@ -467,9 +463,8 @@ def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> 
 
 def differs(metric: Mapping[str, Any]) -> bool:
     """Return whether the least and the highest that a mean may be look different where they are printed."""
-    if metric["low"] is None or metric["mean"] is None:
-        return False
-    return bool(points(metric["low"], metric["scored"]) != points(metric["high"], metric["scored"]))
+    known = metric["low"] is not None and metric["mean"] is not None
+    return bool(known and points(metric["low"], metric["scored"]) != points(metric["high"], metric["scored"]))
 
 
 def called(judge: str) -> str:
