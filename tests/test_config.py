@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ragstone import config
+from ragstone import config, evaluate
 from ragstone.api import plan
 from ragstone.api.plan import choose
 from ragstone.config import resolve
@@ -58,6 +58,19 @@ def test_the_file_beats_the_defaults_and_flags_the_file() -> None:
     )
     assert (found.metrics, found.default.judges, found.on_error) == (("triad",), ("embedded",), "stop")
     assert (found.store, found.fields) == (Path("there.db"), {"response": "b", "question": "q"})
+
+
+def test_the_mapping_of_the_file_is_for_files(tmp_path: Path) -> None:
+    """Records from Python have the fields' own names; a mapping that is given with them counts."""
+    Path("ragstone.toml").write_text('[fields]\nresponse = "answer"\n')
+    record = {"response": "Steel.", "contexts": ["It is steel."]}
+    for source in ([record], iter([record])):
+        assert evaluate(source, "grounding", store=tmp_path / "s.db")["r1"]["response"] == "Steel."
+    (tmp_path / "a.jsonl").write_text('{"answer": "Steel.", "contexts": ["It is steel."]}\n')
+    assert evaluate(tmp_path / "a.jsonl", "grounding", store=tmp_path / "s.db")["r1"]["response"] == "Steel."
+    mapped = [{"said": "Steel.", "contexts": ["It is steel."]}]
+    run = evaluate(mapped, "grounding", fields={"response": "said"}, store=tmp_path / "s.db")
+    assert run["r1"]["response"] == "Steel."
 
 
 def test_the_store_of_the_environment_is_between_flag_and_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -199,3 +199,22 @@ def test_only_another_value_contradicts() -> None:
         passages = ["The warranty is two years."]
         found = judged(answer, Library(passages, [answer]), lambda _: "passage 1", question=asked)
         assert found.reason.startswith(expected), found.reason
+
+
+@pytest.mark.parametrize(
+    ("passage", "claim", "expected"),
+    [
+        ("The bus is not free for pupils.", "The bus is free for pupils.", "not found: "),
+        ("Entry is free.", "Entry is not free.", "not found: "),
+        ("The soup is free of nuts.", "The soup contains no nuts.", "found in"),
+        ("El museo no abre los lunes.", "El museo abre los lunes.", "not found: "),
+        ("The team covered 674 miles in 5\u00bd days (127.5 hours).", "The team took 127.5 hours.", "found in"),
+        ("The trail is 5 km (3.1 miles) long.", "The trail is 3.1 miles long.", "found in"),
+        ("The trail is 5 km (3.1 miles) long.", "The trail is 4.2 miles long.", "contradicted: says 4.2 miles"),
+        ("The tour takes 60 minutes.", "The tour lasts an hour.", "found in passage 1 ("),
+    ],
+)
+def test_what_a_newcomer_tries(passage: str, claim: str, expected: str) -> None:
+    """Free of charge and free of something, a value with its conversion, a short verb of another language."""
+    found = judged(claim, Library([passage], [claim]), lambda _: "passage 1")
+    assert found.reason.startswith(expected), found.reason

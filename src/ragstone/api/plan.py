@@ -126,6 +126,8 @@ class Plan:
 def planned(source: Any, options: RunOptions, *, digest: bool = False) -> Iterator[Plan]:
     """Plan a run; its input is open as long as the context lasts. ``digest`` says whether one is wanted."""
     spec = resolve(options)
+    if isinstance(source, list | Mapping | Iterator):  # the file's mapping is for the columns of files and tables
+        spec = replace(spec, fields=options.fields or {})
     generators = _Generators({options.generator or ""} - {""}, sharded=spec.shard is not None)
     bank, qrels = bank_of(spec, source), qrels_of(spec, source)
     with open_source(source, spec, generators, bank, qrels) as records:

@@ -43,7 +43,7 @@ def polarity(aligned: Alignment) -> Clash | None:
     """Find a word that is denied on one side only, where no sentence that fits nearly as well agrees."""
     own, carriers = aligned.negated, aligned.carriers(4)
     # Where rarity is not known, short words are most often grammar's.
-    shortest = 2 if aligned.language == LANGUAGE or not aligned.text[:1].isascii() else 5
+    shortest = 2 if aligned.language == LANGUAGE or not aligned.text[:1].isascii() else 3
     for i in aligned.content:
         token = aligned.tokens[i]
         if token.kind not in {WORD, NAME} or len(token.stem) < shortest:
@@ -77,9 +77,15 @@ def _denials(side: ParsedStatement, i: int) -> int | None:
     for k in range(max(0, i - SCOPE), min(len(side.tokens), i + SCOPE)):
         if side.clauses[k] == side.clauses[i]:
             count += side.denies(k)
-            if (side.words[k] in until and count) or side.words[k] in leaving:
+            if (side.words[k] in until and count) or (side.words[k] in leaving and not _costs_nothing(side, k)):
                 return None
     return count
+
+
+def _costs_nothing(side: ParsedStatement, i: int) -> bool:
+    """Whether "free" is said of a price: "free of nuts" and "nut-free" deny something."""
+    before = side.text[side.tokens[i].start - 1 : side.tokens[i].start]
+    return side.words[i] == "free" and before != "-" and side.word(i + 1) not in {"of", "from"}
 
 
 def _opposed(aligned: Alignment, line: Line, places: Iterable[int]) -> bool:
