@@ -63,12 +63,12 @@ def test_the_file_beats_the_defaults_and_flags_the_file() -> None:
 def test_the_mapping_of_the_file_is_for_files(tmp_path: Path) -> None:
     """Records from Python have the fields' own names; a mapping that is given with them counts."""
     Path("ragstone.toml").write_text('[fields]\nresponse = "answer"\n')
-    record = {"response": "Steel.", "contexts": ["It is steel."]}
+    record = {"id": "r1", "response": "Steel.", "contexts": ["It is steel."]}
     for source in ([record], iter([record])):
         assert evaluate(source, "grounding", store=tmp_path / "s.db")["r1"]["response"] == "Steel."
-    (tmp_path / "a.jsonl").write_text('{"answer": "Steel.", "contexts": ["It is steel."]}\n')
+    (tmp_path / "a.jsonl").write_text('{"id": "r1", "answer": "Steel.", "contexts": ["It is steel."]}\n')
     assert evaluate(tmp_path / "a.jsonl", "grounding", store=tmp_path / "s.db")["r1"]["response"] == "Steel."
-    mapped = [{"said": "Steel.", "contexts": ["It is steel."]}]
+    mapped = [{"id": "r1", "said": "Steel.", "contexts": ["It is steel."]}]
     run = evaluate(mapped, "grounding", fields={"response": "said"}, store=tmp_path / "s.db")
     assert run["r1"]["response"] == "Steel."
 
