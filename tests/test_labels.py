@@ -39,9 +39,9 @@ def test_the_hash_is_of_the_text_without_blank_ends() -> None:
     ("line", "said"),
     [
         (b"{", r"labels.jsonl:2: not JSON"),
-        ([], r":2: a list, no label"),
+        ([], r":2: a list, not a label"),
         ({"record": "r1", "unit": "r1/claim/2", "label": "yes"}, r":2: no task"),
-        ({**ROW.as_json(), "label": 1}, r":2: 'label' is missing or no text"),
+        ({**ROW.as_json(), "label": 1}, r":2: 'label' is missing or not text"),
         ({**ROW.as_json(), "seconds": -1}, r":2: seconds is -1"),
         ({**ROW.as_json(), "text": ["Six."]}, r":2: 'text' is a list"),
         ({**ROW.as_json(), "draw": {"mode": "best"}}, r":2: 'draw' is"),

@@ -119,7 +119,7 @@ def test_what_cannot_be_shared(tmp_path: Path) -> None:
 def test_one_that_cannot_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that ends by itself is started again, and ends the run the third time."""
     monkeypatch.setattr(workers, "_BEGIN", "import os; os.kill(os.getpid(), 9)")
-    with pytest.raises(WorkerError, match=r"ended by itself 3 times \(signal SIGKILL\)"):
+    with pytest.raises(WorkerError, match=r"ended unexpectedly 3 times \(signal SIGKILL\)"):
         api.evaluate(rows(4), "grounding", workers=2, store=tmp_path / "s.db")
 
 

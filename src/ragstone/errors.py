@@ -12,7 +12,7 @@ The tree::
     │   ├── BackendError      no answer came; ``retryable`` and ``hint`` say what to do
     │   └── ParseError        an answer cannot be parsed; ``reply`` holds it
     ├── ServiceError          a server of traces cannot be reached or refuses; ``hint`` says what to do
-    ├── WorkerError           a process that shares a run's records ended by itself, again and again
+    ├── WorkerError           a process that shares a run's records ended unexpectedly, again and again
     ├── BatchPending          a batch is on its way; the command line exits with 5
     ├── BudgetReached         a limit on money, calls or tokens; the command line exits with 4
     └── StoreError            the store cannot be read or written
@@ -148,7 +148,7 @@ class ServiceError(RagstoneError):
 
 
 class WorkerError(RagstoneError):
-    """A worker process ended by itself, again and again; ``hint`` is what the user can do."""
+    """A worker process ended unexpectedly, again and again; ``hint`` is what the user can do."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         self.hint = hint

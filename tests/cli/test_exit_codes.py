@@ -80,7 +80,7 @@ def test_a_run_with_a_judge_at_an_endpoint_takes_under_80_megabytes() -> None:
 
 def test_help_loads_nothing_heavy() -> None:
     """Not the API, not rich, not pydantic: they are loaded by the command that needs them."""
-    code = "import sys, ragstone.cli; print(sorted({m.partition('.')[0] for m in sys.modules}))"
+    code = "import sys, ragstone.cli.app; print(sorted({m.partition('.')[0] for m in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=ALONE).stdout
     for name in ("rich", "pydantic", "aiohttp", "sqlite3", "asyncio", "numpy", "genai_prices"):
         assert f"'{name}'" not in loaded

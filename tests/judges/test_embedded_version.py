@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-10", "6b2bad32cb61")
+RULES = ("embedded-10", "ea6b22a8a8ae")
 """A version, and the digest of the code that it stands for."""
 
 

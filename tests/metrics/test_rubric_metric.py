@@ -339,7 +339,7 @@ def test_criteria_of_the_configuration_and_of_files_are_joined(
         ({"criterion": "C", "fields": "response"}, "rubric.x.fields: 'response'; expected a list"),
         ({"criterion": "C", "scale": []}, "rubric.x.scale: expected 2 to 10 labels"),
         ({"criterion": "C", "scale": [str(n) for n in range(11)]}, "rubric.x.scale: expected 2 to 10 labels"),
-        ({"criterion": "C", "scale": ["good", "Good!"]}, "two of the labels good, Good! are the same"),
+        ({"criterion": "C", "scale": ["good", "Good!"]}, "good, Good! differ only in case or punctuation"),
         ({"criterion": "C", "scale": {"a": 0, "b": 2}}, "expected by label a number from 0 to 1"),
         ({"criterion": "C", "scale": {"a": 1, "b": 1}}, "expected by label a number from 0 to 1"),
         ({"criterion": "C", "scale": {"a": 1, "b": "x"}}, "expected by label a number from 0 to 1"),
@@ -347,7 +347,7 @@ def test_criteria_of_the_configuration_and_of_files_are_joined(
         ({"criterion": "C", "scale": ['"', "b"]}, "rubric.x.scale: invalid label '\"'"),
         ({"criterion": "C", "steps": "think"}, 'rubric.x.steps: expected up to 10 texts, or "write"'),
         ({"criterion": "C", "label": 1}, "rubric.x: no setting 'label'; it has criterion, fields, scale, steps"),
-        (7, "rubric: 7 is no table"),
+        (7, "rubric: 7 is not a table"),
     ],
 )
 def test_a_criterion_that_cannot_be_meant_is_refused(table: object, said: str) -> None:

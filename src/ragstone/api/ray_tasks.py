@@ -121,7 +121,7 @@ class RayTasks:
                         pending[self._start(number, of, source)] = number
         except self._ray.exceptions.RayActorError as error:
             hint = "run the same command again: finished work is stored"
-            raise WorkerError("the process that shares the limits ended by itself", hint=hint) from error
+            raise WorkerError("the process that shares the limits ended unexpectedly", hint=hint) from error
         finally:
             await self._stop(list(pending))
             with contextlib.suppress(self._ray.exceptions.RayError):
@@ -149,7 +149,7 @@ class RayTasks:
             self._deaths[number] = 1 + (0 if told is not None and told.answered else self._deaths[number])
             if self._deaths[number] == DEATHS:
                 how = str(error).partition(". ")[0]
-                raise WorkerError(f"shard {number}/{of} ended by itself {DEATHS} times ({how})") from error
+                raise WorkerError(f"shard {number}/{of} ended unexpectedly {DEATHS} times ({how})") from error
             return False
         if (trouble := ended.trouble()) is not None:
             vars(trouble).pop("__notes__", None)  # they are about the shard's own run

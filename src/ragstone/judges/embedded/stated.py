@@ -127,7 +127,7 @@ def restated(question: str, answer: str, language: str) -> str:
     ):
         return answer
     numbered = said == "no" and any(token.kind == NUMBER for token in content)  # "No, in 1991."
-    kept = _asked_about(question, language, numbers=not numbered)
+    kept = _asked_about(question, language, numbers=not (numbered or stands_for))
     if not kept or not (content or (said and not _asks(question))):
         return answer
     if content or said == "yes":
