@@ -23,23 +23,16 @@ from ragstone.types import Record
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from realistic import realistic
 
-CONFIG = """
-[judges.it]
+JUDGE = """
+[judges.{name}]
 provider = "{provider}"
 model = "m"
 base_url = "{url}"
 api_key_env = ""
 price = {{ input = 1, output = 0, cached = {cached} }}
-{more}
 """
 BARE = """
-[judges.bare]
-provider = "{provider}"
-model = "m"
-base_url = "{url}"
-api_key_env = ""
-price = {{ input = 1, output = 0, cached = {cached} }}
-prompts = {{ structured = "off" }}
+prompts = { structured = "off" }
 
 [steps]
 support = "bare"
@@ -73,7 +66,8 @@ def main() -> None:
             for cached in (1, 0):  # what is cached costs nothing the second time
                 options["config"] = Path(at, f"{cached}.toml")
                 about = {"provider": provider, "url": server.url, "cached": cached}
-                text = CONFIG.format(more="" if given.schema else BARE.format(**about), **about)
+                text = JUDGE.format(name="it", **about)
+                text += "" if given.schema else JUDGE.format(name="bare", **about) + BARE
                 options["config"].write_text(text)
                 told = ragstone.estimate(rows, given.metrics, "it", **options).total.dollars
                 expected.append(told.expected if told else 0.0)

@@ -404,13 +404,7 @@ def _pairs(name: str, joined: Joined) -> Iterator[AnnotatorPair]:
 
 def _scored(joined: Joined) -> int:
     """The records that can be drawn to label a metric's units."""
-    return max(
-        (
-            len(joined.values[name]) + len(joined.others[name])
-            for name in map(joined.metric.score_name, joined.metric.gives())
-        ),
-        default=0,
-    )
+    return max((len(joined.values[name]) + len(joined.others[name]) for name in joined.metric.given_names()), default=0)
 
 
 def _notes(rows: Sequence[LabelRow], scored: int) -> Iterator[str]:

@@ -62,11 +62,7 @@ class CorrectedMean:
 
 def corrected_means(joined: Joined, method: Method) -> tuple[CorrectedMean, ...]:
     """One for each score of a metric that stands on labelled units."""
-    return tuple(
-        _corrected(joined, score, method)
-        for score in map(joined.metric.score_name, joined.metric.gives())
-        if score in joined.stand
-    )
+    return tuple(_corrected(joined, score, method) for score in joined.metric.given_names() if score in joined.stand)
 
 
 def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:

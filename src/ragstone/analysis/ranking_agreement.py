@@ -268,7 +268,7 @@ def repeated(repeats: Sequence[JoinedRun], metric: str) -> tuple[RepeatedMean, .
     """Each score's mean in runs of the same responses; of one run, in the repeats that it was made with."""
     first = repeats[0].gathered.metrics[metric]
     found = []
-    for score in map(first.metric.score_name, first.metric.gives()):
+    for score in first.metric.given_names():
         values = first.repeats[score]
         if len(repeats) > 1:
             rows = ([one.scores[name].by_metric.get(score) for one in repeats if name in one.scores]

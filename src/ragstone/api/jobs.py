@@ -65,7 +65,7 @@ class Earlier:
         }
         if any(document.get(name) != value for name, value in part.items()):
             return None
-        wanted = {name: signature for metric, signature in metrics for name in map(metric.score_name, metric.gives())}
+        wanted = {name: signature for metric, signature in metrics for name in metric.given_names()}
         if {score["metric"]: score["signature"] for score in document["scores"]} != wanted:
             return None
         rows = {row.metric: row for row in self._store.scores(self.run, after=position - 1, until=position)}

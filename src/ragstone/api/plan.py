@@ -88,9 +88,7 @@ class Plan:
     @property
     def signatures(self) -> dict[str, str]:
         """The signature of each score by its name."""
-        return {
-            name: self.signature(metric) for metric in self.metrics for name in map(metric.score_name, metric.gives())
-        }
+        return {name: self.signature(metric) for metric in self.metrics for name in metric.given_names()}
 
     def cascades(self) -> dict[str, Any]:
         """By step that has a cascade: its judges' ids, how often one may err, and where each but the last is sure."""

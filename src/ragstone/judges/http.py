@@ -136,17 +136,9 @@ class HttpBackend(ABC):
                 request.setdefault(instead, value)
         return orjson.dumps(request)
 
-    def begin_alike(self, request: dict[str, Any], chars: int) -> None:  # noqa: B027 - most need no change
-        """Change a request so that the provider finds its first ``chars`` characters in its cache, if it has to."""
-
-    def _sent(self, call: Call) -> bytes:
-        """The request as it goes out: fitted, and begun like others that share its beginning."""
-        body = self.fitted(call.body)
-        if call.shared is None:
-            return body
-        request = orjson.loads(body)
-        self.begin_alike(request, call.shared.chars)
-        return orjson.dumps(request)
+    def begun_alike(self, body: bytes, chars: int) -> bytes:  # noqa: ARG002 - for dialects that have to mark it
+        """The request, whose first ``chars`` characters others share, so that the provider finds them in its cache."""
+        return body
 
     def refusal(self, status: int, error: Mapping[str, Any], body: bytes) -> bool:
         """Find which parameter the endpoint will not take, and remember it; BackendError where it is needed."""
@@ -241,7 +233,9 @@ class HttpBackend(ABC):
         """Ask once; BackendError for anything but an answer."""
         tier = self._tier
         for requests in itertools.count(1):
-            body = self._sent(call)
+            body = self.fitted(call.body)
+            if call.shared is not None:
+                body = self.begun_alike(body, call.shared.chars)
             status, headers, data = await self._post(self.in_tier(body, tier))
             if status == 200:
                 return self._reply(data, requests, allowance(headers), tier)

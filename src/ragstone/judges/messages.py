@@ -57,11 +57,13 @@ class MessagesBackend(HttpBackend):
             body["output_config"] = {**body.get("output_config", {}), "format": form}
         return memoryview(orjson.dumps(body)).tobytes()
 
-    def begin_alike(self, request: dict[str, Any], chars: int) -> None:
+    def begun_alike(self, body: bytes, chars: int) -> bytes:
         """Mark the end of the beginning for the provider's cache."""
+        request = orjson.loads(body)
         text = request["messages"][0]["content"]
         marked = {"type": "text", "text": text[:chars], "cache_control": {"type": "ephemeral"}}
         request["messages"][0]["content"] = [marked, {"type": "text", "text": text[chars:]}]
+        return orjson.dumps(request)
 
     def size(self, body: bytes) -> Size:
         """The texts of all messages, and the longest reply that the limit allows."""

@@ -170,6 +170,10 @@ class Metric:
         """The columns of the scores that it gives with its parameters."""
         return self.columns or ("",)
 
+    def given_names(self) -> tuple[str, ...]:
+        """The names of those scores."""
+        return tuple(map(self.score_name, self.gives()))
+
     def unset(self) -> str:
         """Say what has to be given before it can ask anything; empty where nothing has."""
         return ""

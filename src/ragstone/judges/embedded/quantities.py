@@ -19,6 +19,8 @@ from ragstone.judges.embedded.words import NUMBER, Token
 YEARS: Final = (1000, 2100)  # bare whole numbers between these are read as years
 BEFORE: Final = 40  # characters before a number that are looked at for "at least" and the like
 HEDGED: Final = 0.05  # how far, as a share, a number may be off that is said to be "about" so much
+_JOINED: Final = re.compile(r"[^(]{0,5}")
+"""Between two parts of one length of time: "2 hours 15 minutes", but not "5 days (120 hours)"."""
 CONVERTED: Final = 0.005  # ... in another unit: "5 km (3.1 miles)"
 MEASURED: Final = frozenset(("time", "length", "mass", "volume", "percent"))  # what a number of something else never is
 OPERANDS: Final = 24  # numbers of the evidence that are combined when one is computed
@@ -93,13 +95,7 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
             one = _spelled(tokens, low, i)
         last = found[-1] if found else None
         times = one and last and one.dimension == last.dimension == "time" and 0 < one.value < last.value
-        if (
-            one
-            and last
-            and times
-            and one.at - last.last <= 2
-            and re.fullmatch(r"[^(]{0,5}", text[last.end : one.start])
-        ):
+        if one and last and times and one.at - last.last <= 2 and _JOINED.fullmatch(text, last.end, one.start):
             found[-1] = last._replace(value=last.value + one.value, last=one.last, end=one.end, unit="")
         elif one:  # no "15 minutes" of "2 hours 15 minutes"
             found.append(one)

@@ -111,7 +111,7 @@ def _marks_item(text: str, one: Quantity) -> bool:
 
 def _measures_nothing(text: str, one: Quantity) -> bool:
     """Whether a number is part of a name ("Tetraspanin-3") or of a date ("05"), a factor ("* 100"), or of a passage."""
-    return bool(_IN_NAME.search(text, 0, one.start) or _NO_VALUE.match(text, one.start))
+    return bool(_IN_NAME.search(text, max(0, one.start - 2), one.start) or _NO_VALUE.match(text, one.start))
 
 
 Held = tuple[float, Line, Quantity]
