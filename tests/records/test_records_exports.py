@@ -590,6 +590,8 @@ def test_a_near_miss_is_suggested() -> None:
         ),
         ({"question": "q", "response": "r", "retrieval": {"query": "q", "docs": ["c"]}}, f"{docs}retrieval.docs?"),
         ({"question": "q", "response": "r", "docs_a": ["c"], "docs_b": ["c"]}, ""),
+        ({"question": "q", "response": "r", "hits": [{"score": 0.3}]}, ""),  # nothing in them can be read as a passage
+        ({"question": "q", "response": "r", "hits": [{"score": 0.3}], "docs": ["c"]}, f"{docs}docs?"),
         ({"contexts": ["c"], "metadata": {"run_id": "x", "narrative_id": 7}, **answer}, topics),
         ({"contexts": ["c"], "response": "r", "query_id": "7"}, topics),
         ({"contexts": ["c"], "response": "r"}, ""),

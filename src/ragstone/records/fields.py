@@ -12,6 +12,7 @@ from typing import Any, Final, Self
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records.ids import first_repeated
 from ragstone.records.jsontext import excerpt
+from ragstone.records.values import readable
 from ragstone.types import NOTHING
 
 ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -146,26 +147,30 @@ TOPIC_IDS: Final = frozenset(("topicid", "narrativeid", "requestid", "qid", "que
 """Names, folded, of an id that may be a topic's in a file of questions."""
 
 
-def places_of(row: Mapping[str, Any]) -> dict[str, type]:
-    """The paths of a row's texts, numbers and lists, also of those one level down, with the type of each."""
-    found: dict[str, type] = {}
+def places_of(row: Mapping[str, Any]) -> dict[str, str | int | list[Any]]:
+    """The texts, numbers and lists of a row by path, also those one level down."""
+    found: dict[str, str | int | list[Any]] = {}
     for name, value in row.items():
         inner = {f"{name}.{key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
-        found |= {path: type(item) for path, item in inner.items() if isinstance(item, str | int | list)}
+        found |= {path: item for path, item in inner.items() if isinstance(item, str | int | list)}
     return found
 
 
-def near_miss(field: str, places: Mapping[str, type]) -> str:
-    """The option that probably brings a field: the path whose name says so, or the topics; empty where none does."""
+def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> str:
+    """The option that probably brings a field: the path whose name says so and that can be read, or the topics.
+
+    Empty where none does.
+    """
     topics = {path for path in places if folded(path.rpartition(".")[2]) in TOPIC_IDS}
     free = {
-        path: kind
-        for path, kind in places.items()
+        path: value
+        for path, value in places.items()
         if path not in topics and folded(path) not in FIELD_OF and GOLDEN.isdisjoint(_words(path))
     }
-    named = {path: kind for path, kind in free.items() if not WORDS[field].isdisjoint(_words(path))}
-    lists = [path for path, kind in named.items() if kind is list]
-    fitting = lists if lists and field == "contexts" else [path for path, kind in named.items() if kind is str]
+    named = {path: value for path, value in free.items() if not WORDS[field].isdisjoint(_words(path))}
+    lists = [path for path, value in named.items() if isinstance(value, list) and field == "contexts"]
+    texts = [path for path, value in named.items() if isinstance(value, str)]
+    fitting = [path for path in lists if readable(named[path])] if lists else texts
     if len(fitting) == 1:
         return f"--field {field}={fitting[0]}"
     return "--topics FILE (questions by topic)" if field == "question" and topics and not fitting else ""

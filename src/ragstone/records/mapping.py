@@ -73,8 +73,8 @@ class Mapper:
         self._blocks = {name: metric for name, metric in blocks.items() if name not in ALIASES}
         self._unseen = set(fields.paths)
         self._keys: dict[str, None] = {}
-        self.places: dict[str, type] = {}
-        """Texts and lists of the first row, by path."""
+        self.places: dict[str, str | int | list[Any]] = {}
+        """Texts, numbers and lists of the first row, by path."""
         self._mapped_fields = frozenset(fields.paths)
         self._roots = frozenset(map(root, fields.paths.values()))
         self.claimed = frozenset(fields.paths.values())

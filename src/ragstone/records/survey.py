@@ -126,7 +126,7 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
     absent = [name for name in WORDS if not present[name] and not blank.get(name)]
     places = source.mapper.places
     meant = {name: option for name in absent if (option := near_miss(name, places))}
-    if len(absent) == len(WORDS) and set(places.values()) == {list}:
+    if len(absent) == len(WORDS) and places and all(isinstance(value, list) for value in places.values()):
         meant = {"records": f"--records {next(iter(places))}[]"}
     return Survey(
         source.name, records, set_aside, tuple(messages), names.renamed, dict(names.repeats), present, blank,

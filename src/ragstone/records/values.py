@@ -122,6 +122,13 @@ def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[st
     return made, {name: rest for name, (_, _, rest) in zip(names, found, strict=True) if rest}
 
 
+def readable(value: object) -> bool:
+    """Return whether a value can be contexts."""
+    with suppress(UnfitError):
+        return bool(passages(value, []))
+    return False
+
+
 def _written_list(text: str) -> list[Any] | None:
     """The passages of a text that is a list, as JSON or as Python prints it; None for any other text."""
     if text.lstrip()[:1] != "[":
