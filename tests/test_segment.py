@@ -52,6 +52,7 @@ def test_a_long_text_of_anything_is_split(unit: Any) -> None:
         ("Hello there. I am here.", ["Hello there.", "I am here."]),
         ("He lives in the U.S. and likes it.", ["He lives in the U.S. and likes it."]),
         ("Dr. Smith came, e.g. on Monday.", ["Dr. Smith came, e.g. on Monday."]),
+        ("Es ist 520 m ü. NHN. Laut Abs. 2 gilt es.", ["Es ist 520 m ü. NHN.", "Laut Abs. 2 gilt es."]),
         ("Der Vertrag endet am 30. Juni 2024. Gut.", ["Der Vertrag endet am 30. Juni 2024.", "Gut."]),
         ("Am 3. Mai 2020 begann es.", ["Am 3. Mai 2020 begann es."]),
         ("There are 30. May is warm.", ["There are 30.", "May is warm."]),

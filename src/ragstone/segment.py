@@ -112,11 +112,13 @@ _LAST_WORD: Final = re.compile(r"(?:^|[\s(\[\"'\u00ab\u201c])((?:[^\W_]{1,8}\.){
 _ABBREVIATIONS: Final = frozenset(
     "approx etc vs fig figs no nos vol pp ed eds al ca cf dept est inc ltd co corp mr mrs ms dr st jr sr prof gen col "
     "sen rep gov sgt capt lt rev hon max min avg incl resp eq sec ch art para "
-    "bzw ca usw evtl ggf inkl nr str vgl sog mio mrd "
+    "abs bd bzw ca chr usw evtl ggf inkl kap nr str tel vgl sog mio mrd "
     "г гг в вв ул д стр рис им тыс млн млрд трлн руб коп см др пр проф акад чел обл р н э кв корп оз".split()
 )
 # Of these, titles and similar words never end a sentence.
-_NEVER_LAST: Final = frozenset("mr mrs ms dr prof rev hon sgt capt vs fig figs cf им ул проф акад".split())
+_NEVER_LAST: Final = frozenset(
+    "mr mrs ms dr prof rev hon sgt capt vs fig figs cf bzw inkl vgl ü им ул проф акад".split()
+)
 _DAY: Final = re.compile(r"(?:^|\s)(?:ab|am|bis|dem|den|der|seit|vom|zum)\s\d{1,2}\.$", re.IGNORECASE)
 _MONTH: Final = re.compile(
     r"(?:Jan|Febr)uar\b|M\u00e4rz\b|April\b|Mai\b|Ju[nl]i\b|August\b|(?:Septem|Okto|Novem|Dezem)ber\b"
