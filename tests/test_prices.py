@@ -52,6 +52,19 @@ def test_an_unknown_price_is_unknown(provider: str, model: str) -> None:
     assert PriceBook().cost(f"{provider}/{model}", provider, model, input_tokens=1, output_tokens=1) is None
 
 
+def test_a_misspelt_model_has_a_nearest_one() -> None:
+    """Of its provider, where no price is known; a name like no other has none."""
+    asked = [
+        ("openai", "gpt-4o-mni"),
+        ("gemini", "gemini-2.5-flsh"),
+        ("openai", "gpt-4o"),
+        ("openai", "x"),
+        ("vllm", "m"),
+    ]
+    found = [PriceBook().nearest(f"{provider}/{model}", provider, model) for provider, model in asked]
+    assert found == ["gpt-4o-mini", "gemini-2.5-flash", "", "", ""]
+
+
 def test_the_provider_of_a_preset_is_found_under_its_public_name() -> None:
     """Gemini's prices stand under Google."""
     book = PriceBook()

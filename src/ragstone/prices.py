@@ -8,6 +8,8 @@ from decimal import Decimal
 from typing import Any, Final
 
 _PER: Final = Decimal(1_000_000)
+_PUBLIC: Final = {"gemini": "google"}
+"""Providers that genai-prices knows by another name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,20 @@ class PriceBook:
             return "ragstone.toml"
         return "genai-prices" if self.prices(judge, provider, model) else ""
 
+    def nearest(self, judge: str, provider: str, model: str) -> str:
+        """Return the provider's model with the most similar name where the price is unknown; empty where none is."""
+        if not provider or not model or self.prices(judge, provider, model):
+            return ""
+        from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it
+
+        from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - as above
+
+        try:
+            known = get_snapshot().find_provider(None, _PUBLIC.get(provider, provider), None)
+        except LookupError:
+            return ""
+        return next(iter(get_close_matches(model, [one.id for one in known.models], n=1, cutoff=0.85)), "")
+
     def _look_up(self, judge: str, provider: str, model: str) -> tuple[Price, ...]:
         if judge in self._own:
             fresh, output, *cached = (Decimal(str(dollars)) for dollars in self._own[judge])
@@ -87,7 +103,7 @@ class PriceBook:
         from genai_prices import Usage, calc_price  # noqa: PLC0415 - 120 ms to import, and only where money is spent
 
         def dollars(**usage: int) -> Any:
-            return calc_price(Usage(**usage), model_ref=model, provider_id={"gemini": "google"}.get(provider, provider))
+            return calc_price(Usage(**usage), model_ref=model, provider_id=_PUBLIC.get(provider, provider))
 
         def band(above: int) -> Price:
             length = above + 1 if above else 1000

@@ -153,6 +153,20 @@ def test_a_local_model_is_called_and_costs_nothing(tmp_path: Path) -> None:
     assert told.total.dollars == Range(0.0, 0.0, 0.0)
 
 
+def test_a_model_that_reasons_may_cost_more(tmp_path: Path) -> None:
+    """Nobody knows by how much before its first replies: the high end has room for it, and the basis says so."""
+    plain, thinking = (
+        ragstone.estimate(traces(3), ["groundedness"], f"openai:{model}", store=tmp_path / "s.db")
+        for model in ("gpt-5-chat", "gpt-5")
+    )
+    more = thinking.total.output_tokens.high - plain.total.output_tokens.high
+    assert (round(more, -2), thinking.total.output_tokens.expected) == (3100, plain.total.output_tokens.expected)
+    assert ["at most 1,024 of them reasoning" in "".join(one.assumed.values()) for one in (plain, thinking)] == [
+        False,
+        True,
+    ]
+
+
 def test_an_unknown_price_is_unknown(tmp_path: Path) -> None:
     """Never 0; the calls and tokens are told all the same."""
     told = ragstone.estimate(traces(3), ["groundedness"], "openai:unheard-of", store=tmp_path / "s.db")

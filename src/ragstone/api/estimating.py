@@ -65,4 +65,5 @@ def judge_price(judge: Judge, prices: PriceBook) -> JudgePrice:
         price,
         f"{source}, {'batch' if getattr(judge.backend, 'batch', False) else 'flex'}" if rate != 1 else source,
         tiers=len(found) > 1,
+        nearest=prices.nearest(*at),
     )

@@ -129,14 +129,20 @@ def planned(source: Any, options: RunOptions, *, digest: bool = False) -> Iterat
     generators = _Generators({options.generator or ""} - {""}, sharded=spec.shard is not None)
     bank, qrels = bank_of(spec, source), qrels_of(spec, source)
     with open_source(source, spec, generators, bank, qrels) as records:
+        blocks = metrics.blocks()
         plan = _plan(spec, records, objects(options.judge), bank, qrels, sha256() if digest else None)
         notes = [
             *_judging_itself(plan.judges.values(), generators.names),
             *([f"{bank.name}: {note}" for note in bank.notes] if bank else []),
-            *(f"{name} is short for {metrics.blocks()[name]}" for name in _short_names(spec.metrics)),
+            *(f"{name} is short for {own}" for name, own in blocks.items() if name in spec.metrics and name != own),
             *_absent(plan),
             *_unread(plan, options),
             *uncascaded(plan, options),
+            *(
+                f"{one.name}: price unknown; did you mean '{near}'?"
+                for one in plan.judges.values()
+                if (near := plan.prices.nearest(one.id, one.provider, one.model))
+            ),
         ]
         yield replace(plan, notes=tuple(notes))
 
@@ -389,11 +395,6 @@ def _judging_itself(judges: Iterable[Judge], generators: Iterable[str]) -> list[
         for judge in judges
         if judge.model and judge.model.rpartition("/")[2].casefold() in ours
     ]
-
-
-def _short_names(names: Iterable[str]) -> list[str]:
-    """The names that are those of a metric's block and no metric's own."""
-    return [name for name in names if metrics.blocks().get(name, name) != name]
 
 
 def _absent(plan: Plan) -> list[str]:

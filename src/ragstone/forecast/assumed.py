@@ -7,6 +7,7 @@ the estimate lists them all; a stored reply is never replaced.
 from __future__ import annotations
 
 import math
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any, Final, Literal, cast
 from ragstone.engine.route import Route
 from ragstone.forecast.history import DRIFT, WRITES, History, Kind, Spread
 from ragstone.judges.base import Call, Judge, size_of
-from ragstone.judges.schemas import REASON, verdict_tokens
+from ragstone.judges.schemas import REASON, THINKING, verdict_tokens
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Trace, Traced, Write, Written
 from ragstone.tokens import text_length
 from ragstone.types import Unit, Verdict
@@ -46,6 +47,10 @@ SENTENCE: Final = 60
 """Tokens beside the text of a claim or a nugget, and those written about a traced sentence."""
 USUAL: Final = (0.6, 1.0, 1.7)
 """Factors by which all replies may be shorter or longer than usual."""
+REASONING: Final = re.compile(
+    r"(^|/)(o\d|gpt-5(?!-chat)|gpt-[6-9]|gpt-oss|deepseek-r\d|magistral|qwq|qwen3|gemini-(2\.5|[3-9])|grok-[4-9])|reason|think"
+)
+"""In a judge's id: a model that reasons before it replies unless it is told not to; that is billed as output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +138,7 @@ class Assumptions:
             expected = line.at(size_of(judge.backend, call.body).usual if written else float(call.units))
             return Length(expected * max(0.0, 1 - line.margin), expected, expected * (1 + line.margin), line.scatter)
         expected = self._usual(judge, question, call.units)
-        return Length(USUAL[0] * expected, expected, USUAL[2] * expected)
+        return Length(USUAL[0] * expected, expected, USUAL[2] * expected + thought(judge.id))
 
     def _again(self, judge: Judge) -> tuple[float, float, float]:
         found = self._history.lists(judge)
@@ -151,7 +156,7 @@ class Assumptions:
             count = self._again(judge)[1]
         expected = 5 + count * (found.each if found else NUGGET + length / 4)
         low, high = (1 - DRIFT, 1 + DRIFT) if found else (USUAL[0], USUAL[2])
-        return Length(low * expected, expected, high * expected)
+        return Length(low * expected, expected, high * expected + (0 if found else thought(judge.id)))
 
     def _usual(self, judge: Judge, question: Question[Any], units: int) -> float:
         if isinstance(question, Write) and question.criterion:
@@ -188,6 +193,11 @@ class Assumptions:
         share = habits.repaired / habits.asked
         margin = 2 * (max(share, 1 / habits.asked) / habits.asked) ** 0.5
         return Spread(share, max(0.0, share - margin), min(1.0, share + margin), habits.asked)
+
+
+def thought(judge: str) -> int:
+    """The tokens of reasoning for which the high end of an assumed reply has room; 0 for a model that does not."""
+    return THINKING if REASONING.search(judge) else 0
 
 
 def drawn(text: str) -> float:

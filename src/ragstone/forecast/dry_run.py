@@ -18,7 +18,7 @@ from ragstone.engine.calls import Settings
 from ragstone.engine.cascading import first_calls
 from ragstone.engine.route import Route, Routes
 from ragstone.engine.run import Job
-from ragstone.forecast.assumed import Assumptions, Length, World, drawn, source
+from ragstone.forecast.assumed import Assumptions, Length, World, drawn, source, thought
 from ragstone.forecast.figures import Figure, Range, Row
 from ragstone.forecast.history import History
 from ragstone.forecast.summary import Alone, Estimate, JudgePrice
@@ -382,7 +382,9 @@ class Forecaster:
             (down, up), expected = written.causes["lengths"], written.worlds[1]
             low, mean, high = (round(tokens / calls) for tokens in (expected - down, expected, expected + up))
             what = f"{mean} tokens ({low} to {high}), {source(samples, 'call')}"
-            told[f"replies to {task} by {judge.partition('@')[0]}"] = what + ("" if samples else ", without reasoning")
+            if not samples:
+                what += f", at most {room:,} of them reasoning" if (room := thought(judge)) else ", without reasoning"
+            told[f"replies to {task} by {judge.partition('@')[0]}"] = what
         return told
 
     def _count(self, metric: str, task: Task, asked: _Asked, world: World) -> None:

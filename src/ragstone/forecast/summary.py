@@ -15,13 +15,15 @@ from ragstone.forecast.figures import Range, Row, Sum, added
 class JudgePrice:
     """Price of a judge: dollars per million tokens of input, output and cached input, None if unknown.
 
-    ``source`` is ``ragstone.toml`` or ``genai-prices``. ``tiers``: long requests cost more.
+    ``source`` is ``ragstone.toml`` or ``genai-prices``. ``tiers``: long requests cost more. ``nearest`` is the
+    model that may have been meant where the price is unknown.
     """
 
     judge: str
     price: tuple[float, ...] | None
     source: str
     tiers: bool = False
+    nearest: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON."""
@@ -164,7 +166,8 @@ def price_said(price: JudgePrice) -> str:
     """Say what a judge costs and the source of that price, in one line."""
     name = price.judge.partition("@")[0]
     if price.price is None:
-        return f"{name}: unknown; give it in a [judges.NAME] table: price = {{ input = …, output = … }}"
+        meant = f"; did you mean '{price.nearest}'? Else" if price.nearest else ";"
+        return f"{name}: unknown{meant} give it in a [judges.NAME] table: price = {{ input = …, output = … }}"
     if not any(price.price):
         return f"{name}: free"
     given, written, cached = price.price
