@@ -88,7 +88,7 @@ def test_each_sentence_stands_with_what_it_rests_on() -> None:
     assert "Response  sentences by trace\n" in out
     assert "    ✓ The lid is steel.\n      doc_0_s0, passage 1 “The lid is steel.”\n" in out
     assert "    ✗ It boils fast.\n    ✓ Steel is a metal.\n      a well-known fact\n" in out
-    assert "    ✓ supported   ✗ not fully supported\n" in out
+    assert "    signs: ✓ supported   ✗ not fully supported\n" in out
 
 
 @pytest.mark.parametrize("special", SPECIAL)

@@ -111,7 +111,7 @@ def assigned(text: str, library: Library, question: str) -> SupportOutcome:
     missing = f"; missing: {', '.join(named(finding.missing))}" if finding.missing and chance < full else ""
     said = "found" if chance >= full else "partly found" if chance >= partial else "not found"
     windows = _windows(finding, library) if chance >= partial else []
-    return SupportOutcome(chance, windows, f"{said} in the response ({chance:.2f}){missing}")
+    return SupportOutcome(chance, windows, f"{said} in the response (probability {chance:.2f}){missing}")
 
 
 def supported(text: str, library: Library, name: Name, *, trivial: bool = False, question: str = "") -> SupportOutcome:
@@ -167,20 +167,22 @@ def _found(finding: Finding, library: Library, name: Name) -> SupportOutcome:
     elif chance >= model().support.yes:
         places = " and ".join(dict.fromkeys(map(name, windows)))
         rest = f", except: {', '.join(named(finding.telling))}" if finding.telling else ""
-        reason = f"found in {places}{rest} ({chance:.2f})"
+        reason = f"found in {places}{rest} (probability {chance:.2f})"
     elif missing:
-        reason = f"not found: {missing} ({chance:.2f}; nearest: {name(windows[0])})"
+        reason = f"not found: {missing} (probability {chance:.2f}; nearest: {name(windows[0])})"
     else:
-        reason = f"same words, different statement, in {name(windows[0])} ({chance:.2f})"
+        reason = f"same words, different statement, in {name(windows[0])} (probability {chance:.2f})"
     return SupportOutcome(chance, windows, reason, found=found)
 
 
 def differing(clash: Clash, windows: Sequence[Window], chance: float, library: Library, name: Name) -> SupportOutcome:
     """Return the outcome of a statement with a fact that the evidence states differently, or that no passage has."""
     if not clash.has:
-        return SupportOutcome(chance, windows, f"not found: {clash.says} ({chance:.2f}; nearest: {name(windows[0])})")
+        return SupportOutcome(
+            chance, windows, f"not found: {clash.says} (probability {chance:.2f}; nearest: {name(windows[0])})"
+        )
     at = library.window(Stretch(clash.passage, clash.sentence, clash.sentence))
-    where = f"{name(at)} says {clash.has} ({chance:.2f})"
+    where = f"{name(at)} says {clash.has} (probability {chance:.2f})"
     same = f"contradicted: says {clash.says}; {where}"
     reason = same if clash.same else f"not found: {clash.says}; nearest: {where}"
     return SupportOutcome(chance, [at, *(window for window in windows if window != at)], reason)
@@ -212,10 +214,10 @@ def _missing(parts: Abstention, library: Library, name: Name) -> SupportOutcome 
     windows = _windows(finding, library)
     held = None if rest is None else rest.found
     if chance >= yes:
-        reason = f"says it is missing, and the contexts do not have it ({chance:.2f})"
+        reason = f"says it is missing, and the contexts do not have it (probability {chance:.2f})"
         return SupportOutcome(chance, held or (), reason, found=held)
     place = f"{name(windows[0])} has" if windows else "the contexts have"
-    reason = f"says it is missing, but {place}: {', '.join(named(finding.shared))} ({chance:.2f})"
+    reason = f"says it is missing, but {place}: {', '.join(named(finding.shared))} (probability {chance:.2f})"
     return SupportOutcome(chance, windows, reason, found=held)
 
 

@@ -121,11 +121,11 @@ class Statements:
             outcome = _by_rule(differing(clash, near, chance, library, self._name), accepted=False)
             return replace(outcome, reason=f"{outcome.reason}; entailment {chance:.2f}")
         if chance >= YES:
-            return SupportOutcome(chance, quotes, f"entailed by {self._name(best)} ({chance:.2f})")
+            return SupportOutcome(chance, quotes, f"entailed by {self._name(best)} (probability {chance:.2f})")
         worst = min(read, key=lambda window: (-read[window].contradiction, window))
         against = read[worst].contradiction
         if against >= YES:
-            reason = f"contradicted by {self._name(worst)} ({against:.2f}); highest entailment {chance:.2f}"
+            reason = f"contradicted by {self._name(worst)} (probability {against:.2f}); highest entailment {chance:.2f}"
             return SupportOutcome(chance, [self._sentence(worst, near, said)], reason)
         return SupportOutcome(chance, quotes, f"not entailed: {chance:.2f}, nearest: {self._name(best)}")
 
@@ -211,4 +211,8 @@ def _by_rule(found: SupportOutcome, *, accepted: bool) -> SupportOutcome:
     if found.chance is None:
         return found
     chance = MOST + (1 - MOST) * found.chance if accepted else LEAST / 2 * found.chance
-    return replace(found, chance=chance, reason=found.reason.replace(f"({found.chance:.2f}", f"({chance:.2f}"))
+    return replace(
+        found,
+        chance=chance,
+        reason=found.reason.replace(f"(probability {found.chance:.2f}", f"(probability {chance:.2f}"),
+    )

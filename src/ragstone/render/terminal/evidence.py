@@ -71,10 +71,10 @@ class Grounds:
         style = "wrong" if kind == "no" else "partly" if kind == "partly" else ""
         return Text(clean(text).strip(), overflow="fold", style=style)
 
-    def legend(self, signs: Iterable[tuple[str, str]]) -> Text:
+    def legend(self, signs: Iterable[tuple[str, str]], title: str = "signs: ") -> Text:
         """Explain the signs: each kind of verdict with its words, the best first."""
         ranked = sorted(set(signs), key=lambda sign: (_BEST_FIRST.index(sign[0]), sign))
-        return legend((self.look.mark(kind), words) for kind, words in ranked)
+        return Text(title, "quiet").append_text(legend((self.look.mark(kind), words) for kind, words in ranked))
 
     def quoted(self, where: str, words: str, before: str = "") -> Text:
         """Words in quotation marks after the place that they are from."""

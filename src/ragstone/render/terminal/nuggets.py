@@ -127,7 +127,8 @@ def bank_nuggets(result: Mapping[str, Any], grounds: Grounds) -> RenderableType 
     signs = Counter((fact.kind, word(BANK, fact.verdicts[BANK])) for fact in facts)
     created = any(s["metric"] == BANK and s["detail"].get("bank") == "created" for s in result["scores"])
     title = "Nuggets of the contexts" if created else "Nuggets of the bank"
-    legend = indented(grounds.legend((kind, f"{count} {said}") for (kind, said), count in signs.items()))
+    counts = [(kind, f"{count} {said}") for (kind, said), count in signs.items()]
+    legend = indented(grounds.legend(counts, title=""))
     unknown = _why_unknown(result, (BANK,), grounds)
     return section(title, grid(rows, "><~", first=3), legend, *unknown, note=_counted(facts))
 
