@@ -231,6 +231,16 @@ def test_when_nothing_could_be_scored_the_code_is_3(monkeypatch: pytest.MonkeyPa
     assert came.code == 3
     assert "Nothing could be scored in 1 record." in came.out
     assert "judge_failed: " in came.out
+    came = ragstone("run", write("a.jsonl", row(1) | {"response": " "}, row(2) | {"contexts": []}), "-m", "grounding")
+    assert came.code == 3
+    assert came.err.endswith("error: nothing was evaluated: blank response; no contexts\n")
+
+
+def test_records_that_are_in_no_mean_are_said_beside_it() -> None:
+    """By the field that they lack."""
+    rows = [row(1), row(2), row(3) | {"contexts": []}]
+    came = ragstone("run", write("a.jsonl", *rows), "-m", "grounding,answer_relevance")
+    assert "1 of 3 records had no contexts and is in no mean of grounding." in came.flat
 
 
 def test_a_judge_that_answers_nothing_is_code_3_though_a_shortcut_scored(monkeypatch: pytest.MonkeyPatch) -> None:

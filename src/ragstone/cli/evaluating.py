@@ -21,7 +21,7 @@ from ragstone.cli.progress import RunDisplay
 from ragstone.config import resolve
 from ragstone.errors import OutputError, RagstoneError, StoreError
 from ragstone.options import Progress, RunOptions
-from ragstone.render.facts import answered_now, comparable, lead
+from ragstone.render.facts import RunFacts, answered_now, comparable, lead
 from ragstone.render.terminal.outcome import Place, bill_rows, outcome
 from ragstone.render.terminal.screen import Look, Page, facts, indented
 from ragstone.render.text import flat
@@ -161,6 +161,9 @@ def exit_if_unjudged(finished: Run) -> None:
         say_unseen(unseen)
         raise typer.Exit(UNJUDGED)
     unanswered = bill["failed"] and not answered_now(bill) and not bill["replayed"]  # any score came without the judge
+    if not lead(summary):
+        causes = dict.fromkeys(cause.reason or cause.status for cause in RunFacts.of(finished).missing)
+        say("error", f"nothing was evaluated: {'; '.join([*causes][:3]) or 'there are no records'}")
     if not lead(summary) or unanswered or silent(summary.get("cascade", {})):
         raise typer.Exit(UNJUDGED)
 

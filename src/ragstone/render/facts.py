@@ -87,7 +87,7 @@ class Headline:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why scores have no value or stand on less than all: how many, their status, the reason, the metrics."""
+    """Why scores have no value or stand on less than all."""
 
     count: int
     status: str
@@ -153,7 +153,7 @@ class RunFacts:
             lead=leading,
             ranked=_ranked_by(leading, summary),
             headline=Headline.of(leading, entry, lower) if entry else None,
-            doubts=doubts(cascades, entry) if entry else (),
+            doubts=[*doubts(cascades, entry), *_uncounted(leading, summary)] if entry else (),
             part=part_said(run.spec.get("extent", {})),
             judges=judges,
             judged_by=judged_by(run.spec),
@@ -451,14 +451,22 @@ def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> 
         f"But {called(last)} judged none of the {step} units passed on to it: this covers only the easy units."
         for step, last in silent(told).items()
     ]
-    left = partial(told)
-    if left and differs(metric):
-        said += [
-            f"But {called(last)} left {number(lost)} of {plural(whole, 'unit')} of {step} passed on to it unjudged: "
-            "the mean favours the easy units."
-            for step, (last, lost, whole) in left.items()
-        ]
-    return said
+    left = partial(told) if differs(metric) else {}
+    return said + [
+        f"But {called(last)} left {number(lost)} of {plural(whole, 'unit')} of {step} passed on to it unjudged: "
+        "the mean favours the easy units."
+        for step, (last, lost, whole) in left.items()
+    ]
+
+
+def _uncounted(score: str, summary: Mapping[str, Any]) -> list[str]:
+    """Say which records lack a field that a metric needs, and so are in none of its means."""
+    return [
+        f"{number(one['count'])} of {plural(summary['records'], 'record')} had {one['reason']} and "
+        f"{'are' if one['count'] > 1 else 'is'} in no mean of {score.partition('.')[0]}."
+        for one in summary.get("missing", ())
+        if (one["metric"], one["status"]) == (score, "missing_field")
+    ]
 
 
 def differs(metric: Mapping[str, Any]) -> bool:
@@ -479,22 +487,9 @@ def rate(error: float) -> str:
     return f"{100 * error:g}{NBSP}%"
 
 
-# ---- two methods, and everything asked again
+# ---- two methods
 
 
 def comparable(told: Mapping[str, Any]) -> bool:
     """Return whether a result or a summary has anything by both methods."""
     return any(found["difference"] is not None for found in told.get("methods", {}).values())
-
-
-def repeats_said(repeats: Mapping[str, Any]) -> str:
-    """One record's score asked several times: its values in the order they came, the spread, the flips."""
-    values = " \u00b7 ".join(percent(value) for value in repeats["values"])
-    parts = [f"asked {len(repeats['values'])} times: {values}"]
-    if repeats["spread"] is not None:
-        parts.append(f"spread {100 * repeats['spread']:.1f} points")
-    if repeats["units"]:
-        parts.append(f"{number(repeats['flips'])} of {plural(repeats['units'], 'unit')} flipped")
-    if repeats["unmatched"]:
-        parts.append(f"{plural(repeats['unmatched'], 'unit')} not judged every time")
-    return ", ".join(parts)

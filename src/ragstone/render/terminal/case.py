@@ -14,7 +14,7 @@ from ragstone.analysis.run import unit_text
 from ragstone.metrics import of_score
 from ragstone.questions import EARLIER, history_of
 from ragstone.render.excerpt import evidence_in
-from ragstone.render.facts import answered, comparable, rate, repeats_said
+from ragstone.render.facts import answered, comparable, rate
 from ragstone.render.terminal.columns import columns_of, columns_of_record, methods_block
 from ragstone.render.terminal.evidence import QUOTES, Grounds
 from ragstone.render.terminal.nuggets import GRADED, bank_nuggets, response_nuggets
@@ -293,7 +293,7 @@ class _Drawing:
     def repeats(self) -> RenderableType | None:
         """The spread of scores that were asked for several times."""
         rows = [
-            (flat(score["metric"]), repeats_said(score["repeats"]).replace("\u00b7", self.look.dot))
+            (flat(score["metric"]), _repeats_said(score["repeats"]).replace("\u00b7", self.look.dot))
             for score in self.result["scores"]
             if score.get("repeats")
         ]
@@ -383,3 +383,16 @@ def _folded(text: str) -> str:
 
 def _grounds(verdict: Mapping[str, Any]) -> tuple[object, ...]:
     return verdict["reason"], verdict.get("failure"), verdict["evidence"], verdict.get("members")
+
+
+def _repeats_said(repeats: Mapping[str, Any]) -> str:
+    """One record's score asked several times: its values in the order they came, the spread, the flips."""
+    values = " \u00b7 ".join(percent(value) for value in repeats["values"])
+    parts = [f"asked {len(repeats['values'])} times: {values}"]
+    if repeats["spread"] is not None:
+        parts.append(f"spread {100 * repeats['spread']:.1f} points")
+    if repeats["units"]:
+        parts.append(f"{number(repeats['flips'])} of {plural(repeats['units'], 'unit')} flipped")
+    if repeats["unmatched"]:
+        parts.append(f"{plural(repeats['unmatched'], 'unit')} not judged every time")
+    return ", ".join(parts)

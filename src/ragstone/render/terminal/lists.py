@@ -71,7 +71,7 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
     summary = run.summary()
     name = lead(summary)
     found = summary["metrics"].get(name)
-    mean = percent(found["mean"], found["scored"]) if found else "-"
+    mean = percent(found["mean"], found["scored"]) if found else "nothing scored"
     judge = "; ".join(part.partition("@")[0] for part in judged_by(run.spec))
     return (
         str(run.id),
