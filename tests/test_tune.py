@@ -220,7 +220,7 @@ def test_records_without_labels_are_no_input() -> None:
 
 def test_claims_without_their_texts_need_a_judge_that_writes_them() -> None:
     write("labels.jsonl", [replace(row, text="") for row in city_rows()])
-    with pytest.raises(InputError, match=r"labels.jsonl: no row has the text of its unit; .*: -j claims=NAME$"):
+    with pytest.raises(InputError, match=r"labels.jsonl: no row has a 'text', .*: -j claims=NAME$"):
         ragstone.tune("labels.jsonl", city_records(), "embedded")
     found = ragstone.tune("labels.jsonl", city_records(), ["embedded", "claims=embedded"])
     assert (found.units, found.winner.interval) == (40, None), "each record has the same matrix"

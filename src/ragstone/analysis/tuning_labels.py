@@ -73,9 +73,10 @@ def check_labels(rows: Sequence[LabelRow], path: str, *, threshold: bool) -> Non
 
 def check_texts(rows: Sequence[LabelRow], path: str, written: Collection[str]) -> None:
     """InputError for units that a judge wrote whose texts the rows lack; ``written`` are steps that write them."""
-    step = {"claim": "claims", "nugget": "nuggetize"}.get(rows[0].unit.rpartition("/")[0].rpartition("/")[2])
+    level = rows[0].unit.rpartition("/")[0].rpartition("/")[2]
+    step = {"claim": "claims", "nugget": "nuggetize"}.get(level)
     if step and step not in written and not any(row.text for row in rows):
         raise InputError(
-            f"{path}: no row has the text of its unit; add 'text', as ragstone label does, or name a judge that writes "
-            f"the units: -j {step}=NAME"
+            f"{path}: no row has a 'text', the {level} to ask judges about. The page of ragstone label exports it; "
+            f"or name the judge that wrote the {level}s: -j {step}=NAME"
         )
