@@ -181,12 +181,14 @@ def test_records_that_belong_together_are_clusters(tmp_path: Path) -> None:
     first, second = folder(tmp_path / "a", rows(0.0)), folder(tmp_path / "b", rows(0.1))
     found = compare(first, second, by="meta.topic.id")
     assert (found.groups, found.ungrouped) == (9 + 4, 4)
+    own = [result(f"r{n}", n, [score("grounding", 0.5)], meta={"team": n // 4}) for n in range(1, 31)]
+    assert compare(folder(tmp_path / "c", own), folder(tmp_path / "d", own), by="team").groups == 8
     paired = found["grounding"].paired
     assert paired is not None
     assert paired.clusters == 13
     for by, message in (
-        ("meta.nothing", "no record has it"), ("topics", "expected topic, question"), ("meta", "expected topic"),
-        ("question.x", "expected topic"),
+        ("meta.nothing", "no record has it; there are: "), ("topics", "no record has it; did you mean 'topic'"),
+        ("meta", "expected topic"), ("question.x", "expected topic"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=message):
             compare(first, second, by=by)

@@ -125,11 +125,20 @@ def test_a_run_without_records(browser: Chromium, tmp_path: Path) -> None:
     run.store.close()
 
 
+def test_fields_that_make_no_groups_are_named(browser: Chromium, tmp_path: Path) -> None:
+    run = evaluate(
+        [record(n) | {"team": "a", "ticket": f"T-{n}"} for n in range(4)], "groundedness", store=tmp_path / "s.db"
+    )
+    page = opened(browser, run, tmp_path)
+    assert "No groups: one value for all records, or too many, in team, ticket." in page.text(".groups")
+    run.store.close()
+
+
 def test_one_metric_and_no_groups(browser: Chromium, tmp_path: Path) -> None:
     """What cannot be drawn says what it would need."""
     run = evaluate([record(1)], "groundedness", store=tmp_path / "s.db")
     page = opened(browser, run, tmp_path)
-    assert "No field to group by; add one, e.g. topic." in page.text(".groups")
+    assert "No field to group by; add one to the records, e.g. topic." in page.text(".groups")
     assert "Only one metric has values" in page.text(".scatter")
     run.store.close()
 

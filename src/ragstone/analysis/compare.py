@@ -18,6 +18,7 @@ from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, ScoreNumbers, scores_of, signatures_differ
 from ragstone.errors import InputError
 from ragstone.metrics import best_at_zero, of_score
+from ragstone.records.fields import closest
 from ragstone.stats.means import mean
 from ragstone.stats.paired_tests import LEVEL, Paired, holm, least_moved, paired
 
@@ -207,7 +208,8 @@ def compare(
     if not shared:
         raise InputError(_apart(sides, ours, theirs))
     if by is not None and all(ours[record].group is None for record in shared):
-        raise InputError(f"--by {by}: no record has it")
+        told = next((result.typed.get("meta", {}) for result in first.results()), {})
+        raise InputError(f"--by {by}: no record has it{closest(by, ['topic', 'question', *told])}")
     pairs = [_Pair(record, ours[record], theirs[record], _cluster(record, ours[record], by)) for record in shared]
     seen = [dict.fromkeys(name for scores in side for name in scores.by_metric)
             for side in ([pair.first for pair in pairs], [pair.second for pair in pairs])]  # fmt: skip

@@ -117,9 +117,12 @@ def _scored(score: ScoreDict, shared: dict[str, str]) -> ScoreNumbers:
 
 
 def grouping(by: str) -> Callable[[ResultDict], str | None]:
-    """The function that finds a result's group by a field, as ``meta.topic``; InputError for another path."""
-    root, *path = by.split(".")
-    if root not in ROOTS or (root == "meta") != bool(path):
+    """The function that finds a result's group: by one of ``ROOTS`` or a field of ``meta``, with or without its name.
+
+    InputError for another path.
+    """
+    root, *path = by.split(".") if by.partition(".")[0] in ROOTS else ("meta", *by.split("."))
+    if (root == "meta") != bool(path):
         raise InputError(f"--by {by}: expected topic, question, or a field of the records as meta.NAME")
 
     def group(result: ResultDict) -> str | None:

@@ -90,6 +90,7 @@ def overview_of(
         "agreement": agreement_of(run.agreement, summary["metrics"]),
         "notes": told.notes,
         "fields": groups.names,
+        "ungrouped": groups.others,
         "statuses": list(STATUSES),
         "worst": [] if live else worst_of(told),
     }

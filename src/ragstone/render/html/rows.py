@@ -137,6 +137,11 @@ class GroupFields:
         }
         return sorted(told, key=lambda name: (told[name], name))[:MOST_FIELDS]
 
+    @property
+    def others(self) -> list[str]:
+        """Fields that records have and that make no groups."""
+        return sorted({*self._values, *self._dropped} - {*self.names})[:MOST_FIELDS]
+
     def values(self, field: str = "") -> dict[str, list[float]]:
         """The values of the records of each group of a field, or of all records; those without a value have none."""
         found = self._values[field] if field else {"": self._all}

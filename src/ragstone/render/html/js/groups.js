@@ -18,7 +18,10 @@ function groupsView(all = false) {
 /** @param {boolean} all @param {() => void} open */
 function groupsBody(all, open) {
   if (!first.fields.length) {
-    return el('p', { class: 'empty' }, 'No field to group by; add one, e.g. topic.');
+    const why = first.ungrouped.length
+      ? ['No groups: one value for all records, or too many, in ', foreign(first.ungrouped.join(', ')), '.']
+      : 'No field to group by; add one to the records, e.g. topic.';
+    return el('p', { class: 'empty' }, why);
   }
   if (!fieldsThere()) {
     const read = first.live ? table.whole.read : table.position.length;
