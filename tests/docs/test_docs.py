@@ -265,6 +265,12 @@ def test_no_link_is_dead(page: Path) -> None:
     assert dead == []
 
 
+def test_the_guide_is_short() -> None:
+    """At most 25,000 words, without the generated reference and the decisions."""
+    written = [page for page in DOCS.rglob("*.md") if page.parent.name not in ("reference", "decisions")]
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in written) <= 25_000
+
+
 def test_every_page_can_be_found() -> None:
     """The index links to every page, or to the list that the page is in."""
     text = (DOCS / "index.md").read_text(encoding="utf-8")
