@@ -158,7 +158,7 @@ def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Pa
     [
         (("compare", "main", "nine"), "no run 'nine'"),
         (("compare", "main", "new", "-m", "grunding"), "metric 'grunding' is not in both runs"),
-        (("compare", "main", "new", "--by", "topics"), "--by topics: expected topic"),
+        (("compare", "main", "new", "--by", "topics"), "--by topics: no record has it; did you mean 'topic'"),
         (("compare", "main", "."), ". no results.jsonl in it"),
         (("compare", "main", "new", "-o", "-"), "a page needs an output file, e.g. -o compare.html"),
         (("compare", "main", "new", "-o", "no/where.html"), "no/where.html: cannot be written"),
