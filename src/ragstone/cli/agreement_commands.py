@@ -8,26 +8,23 @@ import typer
 
 from ragstone import api
 from ragstone.cli.compare_commands import RUN
-from ragstone.cli.options import AsJson, GroupBy, StorePath, again, examples, names
+from ragstone.cli.options import AsJson, GroupBy, StorePath, again, examples, names, opt
 from ragstone.cli.output import answer, html_file
+from ragstone.cli.run_commands import app
 
 if TYPE_CHECKING:
     from ragstone.analysis.corrected_means import Method
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the group of all."""
-    app.command(
-        epilog=examples(
-            "ragstone agree last labels.jsonl",
-            "ragstone agree last ana.jsonl ben.jsonl --metric grounding --by topic",
-            "ragstone agree bm25 labels.jsonl --with dense --with hybrid",
-            "ragstone agree last labels.jsonl --attach -o agree.html",
-            "ragstone agree out/ labels.jsonl --correction rogan-gladen --json",
-        )
-    )(agree)
-
-
+@app.command(
+    epilog=examples(
+        "ragstone agree last labels.jsonl",
+        "ragstone agree last ana.jsonl ben.jsonl --metric grounding --by topic",
+        "ragstone agree bm25 labels.jsonl --with dense --with hybrid",
+        "ragstone agree last labels.jsonl --attach -o agree.html",
+        "ragstone agree out/ labels.jsonl --correction rogan-gladen --json",
+    )
+)
 def agree(
     which: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
     gold: Annotated[
@@ -36,34 +33,29 @@ def agree(
     *,
     others: Annotated[
         list[str] | None,
-        typer.Option("--with", metavar="RUN", help="Run of another system or a repeat, by the same judge. Repeatable."),
+        opt("--with", metavar="RUN", help="Run of another system or a repeat, by the same judge. Repeatable."),
     ] = None,
     metrics: Annotated[
         list[str] | None,
-        typer.Option("--metric", "-m", metavar="NAME", help="Compare only this metric. Repeatable."),
+        opt("--metric", "-m", metavar="NAME", help="Compare only this metric. Repeatable."),
     ] = None,
     by: GroupBy = None,
     correction: Annotated[
         Literal["ppi", "rogan-gladen"],
-        typer.Option(
+        opt(
             "--correction",
             metavar="ppi|rogan-gladen",
-            show_default=False,
             help="How to correct means for the judge's errors [default: ppi]",
         ),
     ] = "ppi",
     disagreements: Annotated[
         int,
-        typer.Option(
-            "--disagreements", metavar="N", min=0, show_default=False, help="Disagreements to show [default: 5]"
-        ),
+        opt("--disagreements", metavar="N", help="Disagreements to show [default: 5]", least=0),
     ] = 5,
     attach: Annotated[
-        bool, typer.Option("--attach", help="Store the agreement with the run; show, report and check print it.")
+        bool, opt("--attach", help="Store the agreement with the run; show, report and check print it.")
     ] = False,
-    out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FILE|DIR/", help="Also write one HTML file.")
-    ] = None,
+    out: Annotated[str | None, opt("--out", "-o", metavar="FILE|DIR/", help="Also write one HTML file.")] = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragstone.cli import (
+from ragstone.cli import (  # noqa: F401 - a module adds its commands as it is imported
     agreement_commands,
     batch_commands,
     cache_commands,
@@ -22,11 +22,5 @@ app.add_typer(prompt_commands.prompts, name="prompts")
 app.add_typer(cache_commands.cache, name="cache")
 app.add_typer(batch_commands.batch, name="batch")
 app.add_typer(label_commands.label, name="label")
-page_commands.add_to(app)
-compare_commands.add_to(app)
-agreement_commands.add_to(app)
-tune_commands.add_to(app)
-service_commands.add_to(app)
-setup_commands.add_to(app)
 
 __all__ = ["app"]

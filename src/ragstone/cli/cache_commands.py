@@ -10,7 +10,7 @@ import typer
 
 from ragstone import api
 from ragstone.cli.exit_codes import say
-from ragstone.cli.options import HELP, AsJson, Configuration, StorePath, examples
+from ragstone.cli.options import HELP, AsJson, Configuration, StorePath, examples, opt
 from ragstone.cli.output import answer
 from ragstone.errors import ConfigError
 
@@ -26,8 +26,8 @@ cache = typer.Typer(
     ),
 )
 
-DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Print what would be deleted; delete nothing.")]
-Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Delete without confirmation.")]
+DryRun: TypeAlias = Annotated[bool, opt("--dry-run", help="Print what would be deleted; delete nothing.")]
+Yes: TypeAlias = Annotated[bool, opt("--yes", "-y", help="Delete without confirmation.")]
 
 
 @cache.command(epilog=examples("ragstone cache info"))
@@ -52,15 +52,13 @@ def info(*, store: StorePath = None, as_json: AsJson = False) -> None:
 def prune(
     *,
     older_than: Annotated[
-        str, typer.Option("--older-than", metavar="AGE", help="Delete calls older than this, e.g. 12h, 30d or 8w.")
+        str, opt("--older-than", metavar="AGE", help="Delete calls older than this, e.g. 12h, 30d or 8w.")
     ] = "",
-    unused: Annotated[bool, typer.Option("--unused", help="Delete calls that no kept run uses.")] = False,
-    judge: Annotated[
-        str, typer.Option("--judge", "-j", metavar="NAME", help="Delete calls of this judge, by name or id.")
-    ] = "",
+    unused: Annotated[bool, opt("--unused", help="Delete calls that no kept run uses.")] = False,
+    judge: Annotated[str, opt("--judge", "-j", metavar="NAME", help="Delete calls of this judge, by name or id.")] = "",
     keep_runs: Annotated[
         int | None,
-        typer.Option("--keep-runs", metavar="N", min=0, help="Delete the results of all but the latest N runs."),
+        opt("--keep-runs", metavar="N", help="Delete the results of all but the latest N runs.", least=0),
     ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -85,7 +83,7 @@ def prune(
 )
 def clear(
     *,
-    runs: Annotated[bool, typer.Option("--runs", help="Also delete all runs and their results.")] = False,
+    runs: Annotated[bool, opt("--runs", help="Also delete all runs and their results.")] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     store: StorePath = None,

@@ -10,51 +10,36 @@ import typer
 
 from ragstone import api
 from ragstone.cli.exit_codes import FAILED, UNJUDGED
-from ragstone.cli.options import AsJson, Configuration, GroupBy, StorePath, again, examples, names
+from ragstone.cli.options import AsJson, Configuration, GroupBy, StorePath, again, examples, names, opt
 from ragstone.cli.output import answer, html_file
+from ragstone.cli.run_commands import app
 from ragstone.errors import ConfigError
 
 RUN = "A run's number or name, last, or its -o folder."
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands to the group of all."""
-    app.command(
-        epilog=examples(
-            "ragstone compare 3 last",
-            "ragstone compare baseline last -m grounding --by meta.topic",
-            "ragstone compare main last -o compare.html",
-            "ragstone compare main-out/ out/ --json",
-        )
-    )(compare)
-    app.command(
-        epilog=examples(
-            "ragstone check last --min grounding=0.8 --min-coverage grounding=0.95",
-            "ragstone check last --max-drop grounding=0.02 --baseline main",
-            "ragstone check out/ --min grounding=0.8 --junit out.xml --markdown out.md",
-            "ragstone check last --min grounding=0.8 --corrected",
-        )
-    )(check)
-
-
+@app.command(
+    epilog=examples(
+        "ragstone compare 3 last",
+        "ragstone compare baseline last -m grounding --by meta.topic",
+        "ragstone compare main last -o compare.html",
+        "ragstone compare main-out/ out/ --json",
+    )
+)
 def compare(
     first: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
     second: Annotated[str, typer.Argument(metavar="RUN", help="Run to compare with the first.")],
     *,
     metrics: Annotated[
         list[str] | None,
-        typer.Option("--metrics", "-m", metavar="NAMES", help="Compare only these; fewer tests have more power."),
+        opt("--metrics", "-m", metavar="NAMES", help="Compare only these; fewer tests have more power."),
     ] = None,
     by: GroupBy = None,
     moved: Annotated[
         int,
-        typer.Option(
-            "--moved", metavar="N", min=0, show_default=False, help="Most changed records to show [default: 5]"
-        ),
+        opt("--moved", metavar="N", help="Most changed records to show [default: 5]", least=0),
     ] = 5,
-    out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FILE|DIR/", help="Also write one HTML file.")
-    ] = None,
+    out: Annotated[str | None, opt("--out", "-o", metavar="FILE|DIR/", help="Also write one HTML file.")] = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -76,45 +61,50 @@ def compare(
         raise typer.Exit(UNJUDGED)
 
 
+@app.command(
+    epilog=examples(
+        "ragstone check last --min grounding=0.8 --min-coverage grounding=0.95",
+        "ragstone check last --max-drop grounding=0.02 --baseline main",
+        "ragstone check out/ --min grounding=0.8 --junit out.xml --markdown out.md",
+        "ragstone check last --min grounding=0.8 --corrected",
+    )
+)
 def check(
     which: Annotated[str, typer.Argument(metavar="RUN", help=RUN)] = "last",
     *,
     least: Annotated[
         list[str] | None,
-        typer.Option("--min", metavar="METRIC=X", help="Min mean, from 0 to 1. Repeatable."),
+        opt("--min", metavar="METRIC=X", help="Min mean, from 0 to 1. Repeatable."),
     ] = None,
     most: Annotated[
         list[str] | None,
-        typer.Option("--max", metavar="METRIC=X", help="Max mean, e.g. contradicted=0. Repeatable."),
+        opt("--max", metavar="METRIC=X", help="Max mean, e.g. contradicted=0. Repeatable."),
     ] = None,
     coverage: Annotated[
         list[str] | None,
-        typer.Option("--min-coverage", metavar="METRIC=X", help="Min share of records with a value. Repeatable."),
+        opt("--min-coverage", metavar="METRIC=X", help="Min share of records with a value. Repeatable."),
     ] = None,
     drop: Annotated[
         list[str] | None,
-        typer.Option("--max-drop", metavar="METRIC=X", help="Fail if the drop is shown to exceed X. Repeatable."),
+        opt("--max-drop", metavar="METRIC=X", help="Fail if the drop is shown to exceed X. Repeatable."),
     ] = None,
-    baseline: Annotated[
-        str | None, typer.Option("--baseline", metavar="RUN", help="Baseline run for --max-drop.")
-    ] = None,
+    baseline: Annotated[str | None, opt("--baseline", metavar="RUN", help="Baseline run for --max-drop.")] = None,
     undecided: Annotated[
         Literal["pass", "fail"] | None,
-        typer.Option("--undecided", metavar="pass|fail", help="Outcome of a drop that could be chance [default: pass]"),
+        opt("--undecided", metavar="pass|fail", help="Outcome of a drop that could be chance [default: pass]"),
     ] = None,
     corrected: Annotated[
         bool | None,
-        typer.Option(
+        opt(
             "--corrected/--raw",
-            show_default=False,
             help="Compare --min with the lower end of the mean corrected by people's labels (agree --attach).",
         ),
     ] = None,
     junit: Annotated[
-        Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML, one test case per threshold.")
+        Path | None, opt("--junit", metavar="FILE", help="Also write JUnit XML, one test case per threshold.")
     ] = None,
     markdown: Annotated[
-        Path | None, typer.Option("--markdown", metavar="FILE", help="Also write Markdown, for a job summary.")
+        Path | None, opt("--markdown", metavar="FILE", help="Also write Markdown, for a job summary.")
     ] = None,
     store: StorePath = None,
     config: Configuration = None,

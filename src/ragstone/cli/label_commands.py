@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from ragstone import api
-from ragstone.cli.options import HELP, AsJson, OutFile, StorePath, examples
+from ragstone.cli.options import HELP, AsJson, OutFile, StorePath, examples, opt
 from ragstone.cli.output import answer, html_file
 
 if TYPE_CHECKING:
@@ -57,37 +57,27 @@ def label_page(
     *,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="FILE|DIR/", help="Output file [default: label.html]"),
+        opt("--out", "-o", metavar="FILE|DIR/", help="Output file [default: label.html]"),
     ] = None,
-    n: Annotated[
-        int, typer.Option("-n", metavar="N", min=1, show_default=False, help="Records to draw [default: 50]")
-    ] = 50,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="S", show_default=False, help="Random seed of the draw [default: 0]")
-    ] = 0,
+    n: Annotated[int, opt("-n", metavar="N", help="Records to draw [default: 50]", least=1)] = 50,
+    seed: Annotated[int, opt("--seed", metavar="S", help="Random seed of the draw [default: 0]")] = 0,
     metric: Annotated[
         str | None,
-        typer.Option(
-            "--metric", "-m", metavar="NAME", help="Label the units of this metric [default: the leading one]"
-        ),
+        opt("--metric", "-m", metavar="NAME", help="Label the units of this metric [default: the leading one]"),
     ] = None,
     annotator: Annotated[
         str,
-        typer.Option(
-            "--annotator", metavar="NAME", help="Annotator's name [default: the page asks]", show_default=False
-        ),
+        opt("--annotator", metavar="NAME", help="Annotator's name [default: the page asks]"),
     ] = "",
     by: Annotated[
         str | None,
-        typer.Option("--by", metavar="FIELD", help="Draw in proportion by topic, question or meta.NAME."),
+        opt("--by", metavar="FIELD", help="Draw in proportion by topic, question or meta.NAME."),
     ] = None,
     worst: Annotated[
         bool,
-        typer.Option("--worst", help="Draw records on which judges disagree most. Not for means or intervals."),
+        opt("--worst", help="Draw records on which judges disagree most. Not for means or intervals."),
     ] = False,
-    against: Annotated[
-        str | None, typer.Option("--against", metavar="RUN", help="Another judge's run, for --worst.")
-    ] = None,
+    against: Annotated[str | None, opt("--against", metavar="RUN", help="Another judge's run, for --worst.")] = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -135,9 +125,7 @@ def label_import(
     ],
     *,
     out: OutFile = None,
-    task: Annotated[
-        str, typer.Option("--task", metavar="STEP", help="Step of labels that name none, e.g. support.")
-    ] = "",
+    task: Annotated[str, opt("--task", metavar="STEP", help="Step of labels that name none, e.g. support.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Convert labels from another tool to JSON lines, one per label.

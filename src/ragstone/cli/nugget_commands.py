@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 import typer
 
-from ragstone.cli.options import (
+from ragstone.cli.options import (  # fmt: skip
     HELP,
     AsJson,
     BareOptions,
@@ -20,8 +20,9 @@ from ragstone.cli.options import (
     OutFile,
     Quiet,
     examples,
+    opt,
     with_options,
-)  # fmt: skip
+)
 from ragstone.options import RunOptions
 
 if TYPE_CHECKING:
@@ -63,23 +64,25 @@ def create(
     out: OutFile = None,
     form: Annotated[
         Literal["nuggets", "autojudge"],
-        typer.Option(
-            "--format", "-f", metavar="nuggets|autojudge", help="Write nugget records or TREC AutoJudge banks."
+        opt(
+            "--format",
+            "-f",
+            metavar="nuggets|autojudge",
+            help="Write nugget records or TREC AutoJudge banks.",
+            shown=True,
         ),
     ] = "nuggets",
-    window: Annotated[
-        int | None, typer.Option("--window", metavar="N", min=1, help="Passages per call [default: 10]")
-    ] = None,
+    window: Annotated[int | None, opt("--window", metavar="N", help="Passages per call [default: 10]", least=1)] = None,
     most: Annotated[
-        int | None, typer.Option("--max", metavar="N", min=1, help="Max nuggets while writing a bank [default: 30]")
+        int | None, opt("--max", metavar="N", help="Max nuggets while writing a bank [default: 30]", least=1)
     ] = None,
     keep: Annotated[
         int | None,
-        typer.Option("--keep", metavar="N", min=0, help="Nuggets to keep, vital first; 0 is all [default: 20]"),
+        opt("--keep", metavar="N", help="Nuggets to keep, vital first; 0 is all [default: 20]", least=0),
     ] = None,
     min_judgment: Annotated[
         float | None,
-        typer.Option("--min-judgment", metavar="X", help="Skip passages with a lower judgment [default: 2]"),
+        opt("--min-judgment", metavar="X", help="Skip passages with a lower judgment [default: 2]"),
     ] = None,
     options: RunOptions,
     dry_run: DryRun = False,
@@ -171,7 +174,7 @@ def assign(
         typer.Option("--grades", metavar="3|2", min=2, max=3, help="3 with partial support, 2 without [default: 3]"),
     ] = None,
     evidence: Annotated[
-        bool, typer.Option("--evidence/--no-evidence", help="Ask for quotes that contain a nugget.")
+        bool, opt("--evidence/--no-evidence", help="Ask for quotes that contain a nugget.", shown=True)
     ] = True,
     options: RunOptions,
     dry_run: DryRun = False,
@@ -251,32 +254,31 @@ def score(
     *,
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE|DIR/", help="Write rows to a file, or to a folder with one file per run."
-        ),
+        opt("--out", "-o", metavar="FILE|DIR/", help="Write rows to a file, or to a folder with one file per run."),
     ] = None,
     form: Annotated[
         Literal["scores", "trec_eval", "tot", "ir_measures", "jsonl"] | None,
-        typer.Option(
-            "--format", "-f", metavar="FORM", help="scores, trec_eval, tot, ir_measures or jsonl [default: scores]"
-        ),
+        opt("--format", "-f", metavar="FORM", help="scores, trec_eval, tot, ir_measures or jsonl [default: scores]"),
     ] = None,
     on_missing: Annotated[
         Literal["error", "warn", "skip", "zero"],
-        typer.Option("--on-missing", metavar="HOW", help="If a run lacks a topic: error, warn, skip or zero."),
+        opt("--on-missing", metavar="HOW", help="If a run lacks a topic: error, warn, skip or zero.", shown=True),
     ] = "warn",
     against: Annotated[
-        str | None, typer.Option("--against", metavar="FILE", help="Compare ranks with this leaderboard.")
+        str | None, opt("--against", metavar="FILE", help="Compare ranks with this leaderboard.")
     ] = None,
     against_form: Annotated[
         Literal["auto", "trec_eval", "tot", "ir_measures", "jsonl"],
-        typer.Option(
-            "--against-format", metavar="FORM", help="Its format: auto, trec_eval, tot, ir_measures or jsonl."
+        opt(
+            "--against-format",
+            metavar="FORM",
+            help="Its format: auto, trec_eval, tot, ir_measures or jsonl.",
+            shown=True,
         ),
     ] = "auto",
     sort: Annotated[
         str | None,
-        typer.Option("--sort", metavar="MEASURE", help="Sort by this measure [default: strict_vital, if any]"),
+        opt("--sort", metavar="MEASURE", help="Sort by this measure [default: strict_vital, if any]"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -33,6 +33,11 @@ def names(given: Sequence[str] | None) -> list[str]:
     return [name for text in given or () for name in re.split(r"[,\s]+", text) if name]
 
 
+def opt(*flags: str, help: str, metavar: str | None = None, least: int | None = None, shown: bool = False) -> Any:  # noqa: A002
+    """Declare an option; its help text says its default unless that is ``shown``."""
+    return typer.Option(*flags, metavar=metavar, min=least, help=help, show_default=shown)
+
+
 def _declaration(one: Option, told: str = "") -> Any:
     least = None if one.between or math.isinf(one.least) else one.least
     return typer.Option(

@@ -11,24 +11,19 @@ import typer
 
 from ragstone import api
 from ragstone.cli.exit_codes import say, undisturbed
-from ragstone.cli.options import AsJson, StorePath, Which, examples
+from ragstone.cli.options import AsJson, StorePath, Which, examples, opt
 from ragstone.cli.output import answer, html_file
+from ragstone.cli.run_commands import app
 
 Browser: TypeAlias = Annotated[
-    bool | None, typer.Option("--open/--no-open", help="Open a browser [default: if this is a terminal]")
+    bool | None, opt("--open/--no-open", help="Open a browser [default: if this is a terminal]")
 ]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands to the group of all."""
-    app.command(epilog=examples("ragstone demo"))(demo)
-    app.command(epilog=examples("ragstone report", "ragstone report 3 -o report.html"))(report)
-    app.command(epilog=examples("ragstone view", "ragstone view 3 --port 8080 --no-open"))(view)
-
-
+@app.command(epilog=examples("ragstone demo"))
 def demo(
     *,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR/", help="Folder for the pages.")] = "ragstone-demo",
+    out: Annotated[str, opt("--out", "-o", metavar="DIR/", help="Folder for the pages.", shown=True)] = "ragstone-demo",
     browser: Browser = None,
     store: StorePath = None,
     as_json: AsJson = False,
@@ -59,16 +54,17 @@ def _open(address: str, wanted: bool | None) -> None:
         webbrowser.open(address)
 
 
+@app.command(epilog=examples("ragstone report", "ragstone report 3 -o report.html"))
 def report(
     which: Which = "last",
     *,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="FILE|DIR/", help="Output file [default: report-RUN.html]"),
+        opt("--out", "-o", metavar="FILE|DIR/", help="Output file [default: report-RUN.html]"),
     ] = None,
     calls: Annotated[
         bool,
-        typer.Option("--calls/--no-calls", help="Include prompts and replies [default: yes]", show_default=False),
+        opt("--calls/--no-calls", help="Include prompts and replies [default: yes]"),
     ] = True,
     store: StorePath = None,
     as_json: AsJson = False,
@@ -91,6 +87,7 @@ def report(
     answer(told, lambda look: report_written(told, look), as_json=as_json)
 
 
+@app.command(epilog=examples("ragstone view", "ragstone view 3 --port 8080 --no-open"))
 def view(
     which: Annotated[
         str | None, typer.Argument(metavar="RUN", help="A run's number or name, or last [default: the list of runs]")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 import typer
 
 from ragstone.cli.exit_codes import USAGE, say
-from ragstone.cli.options import HELP, AsJson, examples
+from ragstone.cli.options import HELP, AsJson, examples, opt
 from ragstone.cli.output import answer, binary_output, show_json
 from ragstone.errors import ConfigError, TemplateError
 
@@ -39,7 +39,7 @@ Style: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="STYLE", help="Style, e.g. short_cot or short_cot.ru [default: default]")
 ]
 PackFile: TypeAlias = Annotated[
-    str | None, typer.Option("--pack", metavar="FILE", help="Include a pack of definitions and examples.")
+    str | None, opt("--pack", metavar="FILE", help="Include a pack of definitions and examples.")
 ]
 First: TypeAlias = Annotated[
     str,
@@ -109,14 +109,14 @@ def render(
     *,
     label_format: Annotated[
         str | None,
-        typer.Option("--format", "-f", metavar="FORMAT", help="Format of the labels [default: the prompt's first]"),
+        opt("--format", "-f", metavar="FORMAT", help="Format of the labels [default: the prompt's first]"),
     ] = None,
     pack: PackFile = None,
     units: Annotated[
-        int | None, typer.Option("--units", metavar="N", min=1, help="Units to ask about [default: up to 3]")
+        int | None, opt("--units", metavar="N", help="Units to ask about [default: up to 3]", least=1)
     ] = None,
     scale: Annotated[
-        str | None, typer.Option("--scale", metavar="SCALE", help="Rating scale [default: the step's first]")
+        str | None, opt("--scale", metavar="SCALE", help="Rating scale [default: the step's first]")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -27,6 +27,7 @@ from ragstone.cli.options import (
     Which,
     again,
     examples,
+    opt,
     with_options,
 )
 from ragstone.options import RunOptions
@@ -182,7 +183,7 @@ def show_run(
         str | None, typer.Argument(metavar="RECORD", help="A record's id, or its position, e.g. '#12'.")
     ] = None,
     *,
-    full: Annotated[bool, typer.Option("--full", help="Print contexts, reasons and quotes in full.")] = False,
+    full: Annotated[bool, opt("--full", help="Print contexts, reasons and quotes in full.")] = False,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -275,9 +276,7 @@ def formats(
     *,
     samples: Annotated[
         int,
-        typer.Option(
-            "--samples", metavar="N", min=0, show_default=False, help="Unparsed replies to show per row [default: 3]"
-        ),
+        opt("--samples", metavar="N", help="Unparsed replies to show per row [default: 3]", least=0),
     ] = 3,
     store: StorePath = None,
     as_json: AsJson = False,
@@ -313,20 +312,18 @@ def export(
     *,
     form: Annotated[
         str | None,
-        typer.Option("--format", "-f", metavar="FORM", help="Format [default: by file extension, else jsonl]"),
+        opt("--format", "-f", metavar="FORM", help="Format [default: by file extension, else jsonl]"),
     ] = None,
     rows: Annotated[
         Literal["scores", "verdicts", "sentences"],
-        typer.Option("--rows", metavar="scores|verdicts|sentences", help="Rows of a csv or parquet table."),
+        opt("--rows", metavar="scores|verdicts|sentences", help="Rows of a csv or parquet table.", shown=True),
     ] = "scores",
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE|DIR/", help="File, or folder for leaderboards [default: standard output]"
-        ),
+        opt("--out", "-o", metavar="FILE|DIR/", help="File, or folder for leaderboards [default: standard output]"),
     ] = None,
     store: StorePath = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Same as --format jsonl.")] = False,
+    as_json: Annotated[bool, opt("--json", help="Same as --format jsonl.")] = False,
 ) -> None:
     """Export the results of a run, or its calls."""
     from ragstone import api

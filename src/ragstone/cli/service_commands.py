@@ -10,8 +10,9 @@ import typer
 from ragstone import api
 from ragstone.cli.compare_commands import RUN
 from ragstone.cli.exit_codes import say
-from ragstone.cli.options import AsJson, OutFile, StorePath, examples
+from ragstone.cli.options import AsJson, OutFile, StorePath, examples, opt
 from ragstone.cli.output import lines, show_json
+from ragstone.cli.run_commands import app
 
 if TYPE_CHECKING:
     from ragstone.services.base import TraceScore
@@ -19,33 +20,26 @@ if TYPE_CHECKING:
 ServiceName: TypeAlias = Annotated[str, typer.Argument(metavar="SERVICE", help="phoenix, mlflow or langfuse.")]
 Address: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--url", metavar="URL", help="Address of the server [default: the tool's variable, else its default address]"
-    ),
+    opt("--url", metavar="URL", help="Address of the server [default: the tool's variable, else its default address]"),
 ]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands to the group of all."""
-    app.command(
-        epilog=examples(
-            "ragstone pull phoenix --project default --since 1d -o traces.jsonl",
-            "ragstone pull mlflow --project assistant --limit 200 -o traces.jsonl",
-            "ragstone pull langfuse --since 2026-05-01 -o traces.jsonl",
-        )
-    )(pull)
-    app.command(epilog=examples("ragstone push last phoenix", "ragstone push 3 mlflow -m grounding --dry-run"))(push)
-
-
+@app.command(
+    epilog=examples(
+        "ragstone pull phoenix --project default --since 1d -o traces.jsonl",
+        "ragstone pull mlflow --project assistant --limit 200 -o traces.jsonl",
+        "ragstone pull langfuse --since 2026-05-01 -o traces.jsonl",
+    )
+)
 def pull(
     service: ServiceName,
     *,
-    project: Annotated[str, typer.Option("--project", metavar="NAME", help="Project; in MLflow, the experiment.")] = "",
+    project: Annotated[str, opt("--project", metavar="NAME", help="Project; in MLflow, the experiment.")] = "",
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="TIME", help="Only traces since then: 12h, 1d, 2w, or an ISO date or time."),
+        opt("--since", metavar="TIME", help="Only traces since then: 12h, 1d, 2w, or an ISO date or time."),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Max traces, newest first.")] = None,
+    limit: Annotated[int | None, opt("--limit", metavar="N", help="Max traces, newest first.", least=1)] = None,
     url: Address = None,
     out: OutFile = None,
     as_json: AsJson = False,
@@ -66,14 +60,15 @@ def pull(
         say("pulled", f"{plural(found.traces, 'trace')}, {plural(found.rows, 'line')}{bare}")
 
 
+@app.command(epilog=examples("ragstone push last phoenix", "ragstone push 3 mlflow -m grounding --dry-run"))
 def push(
     which: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
     service: ServiceName,
     *,
     metrics: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", metavar="NAME", help="Send only this metric. Repeatable.")
+        list[str] | None, opt("--metric", "-m", metavar="NAME", help="Send only this metric. Repeatable.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, and send nothing.")] = False,
+    dry_run: Annotated[bool, opt("--dry-run", help="Print what would be sent, and send nothing.")] = False,
     url: Address = None,
     store: StorePath = None,
     as_json: AsJson = False,

@@ -7,21 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragstone import api
-from ragstone.cli.options import AsJson, Configuration, examples
+from ragstone.cli.options import AsJson, Configuration, examples, opt
 from ragstone.cli.output import answer
+from ragstone.cli.run_commands import app
 
 if TYPE_CHECKING:
     from ragstone.metrics.base import Metric
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands to the group of all."""
-    app.command(epilog=examples("ragstone metrics", "ragstone metrics grounding"))(metrics)
-    app.command(epilog=examples("ragstone judges", "ragstone judges --check openai:gpt-4o-mini"))(judges)
-    app.command(epilog=examples("ragstone fields", "ragstone validate traces.json --from langfuse"))(fields)
-    app.command(epilog=examples("ragstone init"))(init)
-
-
+@app.command(epilog=examples("ragstone metrics", "ragstone metrics grounding"))
 def metrics(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Describe this metric and its parameters.")] = None,
     *,
@@ -38,11 +32,10 @@ def metrics(
         answer(_described(metric), lambda look: metric_page(metric, look), as_json=as_json)
 
 
+@app.command(epilog=examples("ragstone judges", "ragstone judges --check openai:gpt-4o-mini"))
 def judges(
     *,
-    check: Annotated[
-        str | None, typer.Option("--check", metavar="NAME", help="Ask this judge one short question.")
-    ] = None,
+    check: Annotated[str | None, opt("--check", metavar="NAME", help="Ask this judge one short question.")] = None,
     config: Configuration = None,
     as_json: AsJson = False,
 ) -> None:
@@ -62,6 +55,7 @@ def judges(
         answer(asdict(one), lambda look: judge_checked(one.judge, one.seconds, one.said, look), as_json=as_json)
 
 
+@app.command(epilog=examples("ragstone fields", "ragstone validate traces.json --from langfuse"))
 def fields(*, as_json: AsJson = False) -> None:
     """List the fields of a record, their aliases, and the formats of other tools."""
     from ragstone.records import ALIASES, EXPORTS
@@ -71,9 +65,10 @@ def fields(*, as_json: AsJson = False) -> None:
     answer({"fields": dict(ALIASES), "formats": told}, input_list, as_json=as_json)
 
 
+@app.command(epilog=examples("ragstone init"))
 def init(
     *,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    force: Annotated[bool, opt("--force", help="Overwrite an existing file.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a commented ragstone.toml with every setting."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say, say_unseen
-from ragstone.cli.options import AsJson, File, Quiet, examples, names, with_options
+from ragstone.cli.options import AsJson, File, Quiet, examples, names, opt, with_options
+from ragstone.cli.run_commands import app
 from ragstone.errors import ConfigError
 from ragstone.options import RunOptions
 
@@ -18,21 +19,17 @@ if TYPE_CHECKING:
     from ragstone.options import Progress
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the group of all."""
-    app.command(
-        epilog=examples(
-            "ragstone tune labels.jsonl traces.jsonl -j openai:A -j openai:B",
-            "ragstone tune labels.jsonl traces.jsonl -j openai:A --styles short_cot",
-            "ragstone tune labels.jsonl traces.jsonl -j openai:A --prompt support=a.md",
-            "ragstone tune labels.jsonl traces.jsonl -j embedded --threshold --write",
-        )
-    )(tune)
-
-
 Names = list[str] | None
 
 
+@app.command(
+    epilog=examples(
+        "ragstone tune labels.jsonl traces.jsonl -j openai:A -j openai:B",
+        "ragstone tune labels.jsonl traces.jsonl -j openai:A --styles short_cot",
+        "ragstone tune labels.jsonl traces.jsonl -j openai:A --prompt support=a.md",
+        "ragstone tune labels.jsonl traces.jsonl -j embedded --threshold --write",
+    )
+)
 @with_options(
     "tune",
     judge="Judge to compare, or STEP=NAME for another step. Repeatable.",
@@ -45,22 +42,18 @@ def tune(
     labels: Annotated[str, typer.Argument(metavar="LABELS", help="Labels file, as exported by the label page.")],
     file: File,
     *,
-    styles: Annotated[Names, typer.Option("--styles", metavar="NAMES", help="Prompt styles to compare.")] = None,
-    formats: Annotated[Names, typer.Option("--formats", metavar="NAMES", help="Label formats to compare.")] = None,
+    styles: Annotated[Names, opt("--styles", metavar="NAMES", help="Prompt styles to compare.")] = None,
+    formats: Annotated[Names, opt("--formats", metavar="NAMES", help="Label formats to compare.")] = None,
     metric: Annotated[
         str | None,
-        typer.Option("--metric", "-m", metavar="NAME", help="Metric to compare, if the file has labels for several."),
+        opt("--metric", "-m", metavar="NAME", help="Metric to compare, if the file has labels for several."),
     ] = None,
-    threshold: Annotated[
-        bool, typer.Option("--threshold", help="Fit the threshold of judges that give probabilities.")
-    ] = False,
-    write: Annotated[bool, typer.Option("--write", help="Write the winner to ragstone.toml.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before spending money.")] = False,
+    threshold: Annotated[bool, opt("--threshold", help="Fit the threshold of judges that give probabilities.")] = False,
+    write: Annotated[bool, opt("--write", help="Write the winner to ragstone.toml.")] = False,
+    yes: Annotated[bool, opt("--yes", "-y", help="Do not ask before spending money.")] = False,
     seed: Annotated[
         int,
-        typer.Option(
-            "--seed", metavar="S", show_default=False, help="Random seed of the split into halves [default: 0]"
-        ),
+        opt("--seed", metavar="S", help="Random seed of the split into halves [default: 0]"),
     ] = 0,
     options: RunOptions,
     quiet: Quiet = False,

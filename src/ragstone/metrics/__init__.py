@@ -14,7 +14,7 @@ from dataclasses import fields
 from functools import lru_cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from ragstone.errors import ConfigError
 from ragstone.metrics.base import Metric
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from importlib.metadata import EntryPoint
 
-    from ragstone.questions import Task
 
 GROUP: Final = "ragstone.metrics"
 """The entry-point group in which another package offers metrics."""
@@ -103,11 +102,11 @@ def _called(point: EntryPoint) -> str:
 class NotInstalled(Metric):
     """Stands for a metric of a finished run whose package is not installed now."""
 
-    name: ClassVar[str] = ""
-    title: ClassVar[str] = ""
-    needs: ClassVar[tuple[str, ...]] = ()
-    asks: ClassVar[tuple[Task, ...]] = ("support",)
-    suites: ClassVar[tuple[str, ...]] = ()
+    name = ""
+    title = ""
+    needs = ()
+    asks = ("support",)
+    suites = ()
 
 
 def of_score(score: str) -> type[Metric]:

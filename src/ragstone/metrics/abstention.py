@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, NamedTuple, cast
+from typing import Any, ClassVar, Final, NamedTuple
 
 from ragstone.metrics.base import Flow, Metric, ask
-from ragstone.metrics.claimset import supported_by_contexts, write_claims
+from ragstone.metrics.claimset import write_claims
 from ragstone.metrics.passages import passage_relevance
 from ragstone.metrics.words import ANSWERS, MetricWords, labels
-from ragstone.questions import ANSWERED, YES_NO, Rate, Task
+from ragstone.questions import ANSWERED, YES_NO
 from ragstone.stats.means import mean, reaches
 from ragstone.types import NOTHING, Record, Scale, Score, Span, Status, Unit, Verdict
 
@@ -35,22 +35,22 @@ class AbstentionRates(Metric):
     passage that makes a question answerable, for records without ``answerable``.
     """
 
-    name: ClassVar[str] = "abstention"
-    title: ClassVar[str] = "whether a response answers with support where it can, and abstains where it cannot"
-    needs: ClassVar[tuple[str, ...]] = ("question", "response")
-    asks: ClassVar[tuple[Task, ...]] = ("claims", "support", "relevance")
-    suites: ClassVar[tuple[str, ...]] = ("abstention",)
-    columns: ClassVar[tuple[str, ...]] = COLUMNS
-    lower_is_better: ClassVar[tuple[str, ...]] = ("answered_unsupported", "abstained_wrongly")
-    exclusive: ClassVar[bool] = True
-    calls: ClassVar[int] = 3
-    source: ClassVar[str] = "own; the four outcomes of selective question answering"
-    group: ClassVar[str] = ANSWERS
+    name = "abstention"
+    title = "whether a response answers with support where it can, and abstains where it cannot"
+    needs = ("question", "response")
+    asks = ("claims", "support", "relevance")
+    suites = ("abstention",)
+    columns = COLUMNS
+    lower_is_better = ("answered_unsupported", "abstained_wrongly")
+    exclusive = True
+    calls = 3
+    source = "own; the four outcomes of selective question answering"
+    group = ANSWERS
     synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("refusal", "rejection", "noise_robustness", "negative_rejection", "unanswerable"), ""
     )
-    rank: ClassVar[int] = 35
-    words: ClassVar[MetricWords] = MetricWords(
+    rank = 35
+    words = MetricWords(
         labels=labels("answers", "answers in part", "abstains", "abstains"),
         titles={
             "answered_supported": "responses that answer, with support in the contexts",
@@ -59,16 +59,11 @@ class AbstentionRates(Metric):
             "abstained_wrongly": "responses that abstain though an answer can be given",
         },
     )
-    least: ClassVar[Mapping[str, int]] = MappingProxyType({"level": 1})
+    least = MappingProxyType({"level": 1})
+    most = MappingProxyType({"support": 1.0})
 
     support: float = 0.6
     level: int = 2
-
-    def check(self) -> None:
-        """Refuse what cannot be meant."""
-        support = cast("object", self.support)
-        if isinstance(support, bool) or not isinstance(support, int | float) or not 0 <= support <= 1:
-            self.refuse("support", support, "a number from 0 to 1")
 
     @property
     def scale(self) -> Scale:
@@ -79,7 +74,7 @@ class AbstentionRates(Metric):
         """Ask whether it answers; then, of an answer whether it is supported, else whether there was one to give."""
         text = record.response or ""
         unit = Unit(f"{record.id}/abstention/1", "response", text, Span(0, len(text)))
-        (rated,) = yield from ask(Rate("relevance", (unit,), ANSWERED, question=record.question or ""))
+        (rated,) = yield from ask(self.rate(record, "relevance", (unit,), ANSWERED))
         (verdict,) = rated.verdicts
         if verdict.unjudged:
             placed = Placement(failure=verdict.failure or "no answer")
@@ -97,7 +92,7 @@ class AbstentionRates(Metric):
             return Placement(failure=claims.failure and f"no claims: {claims.failure}", empty=none)
         share = 0.0
         if record.passages:
-            (rated,) = yield from ask(supported_by_contexts(record, claims.units, YES_NO))
+            (rated,) = yield from ask(self.rate(record, "support", claims.units, YES_NO))
             values = [one.value for one in rated.verdicts if one.value is not None]
             if not values:
                 return Placement(failure=rated.verdicts[0].failure or "no claim was judged")
@@ -127,12 +122,8 @@ class AbstentionRates(Metric):
         if not placed.column:
             status: Status = "judge_failed" if placed.failure else "empty"
             return self.without_value(record, status, placed.failure or placed.empty, column=column, **common)
-        value = float(column == placed.column)
-        return Score(
-            self.score_name(column), record.id, value, "scored", low=value, high=value,
-            outcome=None if column in self.lower_is_better else self.outcome(value),
-            reason=placed.column.replace("_", ", ", 1) if lead else "", **common,
-        )  # fmt: skip
+        reason = placed.column.replace("_", ", ", 1) if lead else ""
+        return self.exact(record, float(column == placed.column), column=column, reason=reason, **common)
 
 
 METRIC = AbstentionRates

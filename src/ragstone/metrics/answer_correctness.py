@@ -11,9 +11,9 @@ from ragstone.metrics.base import Flow, ask
 from ragstone.metrics.claimset import ClaimMetric, ClaimSet, Source, write_claims
 from ragstone.metrics.twotexts import COLUMNS, OTHER, counts_in, kind, side_labels, with_f1
 from ragstone.metrics.words import MATCHES_REFERENCE, MetricWords, Sentence
-from ragstone.questions import Rate, Rated, Task
+from ragstone.questions import Rated
 from ragstone.segment import words_in
-from ragstone.types import REFERENCE, RESPONSE, Passage, Record, Score, Span, Unit, Verdict
+from ragstone.types import REFERENCE, RESPONSE, Passage, Record, Score, Span, Verdict
 
 TITLES: Final = {
     "f1": "F1 of the claims that response and reference have in common",
@@ -33,25 +33,25 @@ class AnswerCorrectness(ClaimMetric):
     A claim's value may be a grade; F1 is the harmonic mean of both means. Source: answer correctness in RAGAS.
     """
 
-    name: ClassVar[str] = "answer_correctness"
-    title: ClassVar[str] = TITLES["f1"]
-    needs: ClassVar[tuple[str, ...]] = ("response", "reference")
-    asks: ClassVar[tuple[Task, ...]] = ("claims", "support")
-    suites: ClassVar[tuple[str, ...]] = ("reference",)
-    calls: ClassVar[int] = 4
-    columns: ClassVar[tuple[str, ...]] = COLUMNS
-    source: ClassVar[str] = "RAGAS, answer correctness and factual correctness"
-    group: ClassVar[str] = MATCHES_REFERENCE
+    name = "answer_correctness"
+    title = TITLES["f1"]
+    needs = ("response", "reference")
+    asks = ("claims", "support")
+    suites = ("reference",)
+    calls = 4
+    columns = COLUMNS
+    source = "RAGAS, answer correctness and factual correctness"
+    group = MATCHES_REFERENCE
     elsewhere: ClassVar[Mapping[str, str]] = {"RAGAS": "answer_correctness, factual_correctness, answer_accuracy"}
     synonyms: ClassVar[Mapping[str, str]] = {"correctness": ""}
-    labelled: ClassVar[bool] = False
-    unit: ClassVar[str] = "compared claim"
-    rank: ClassVar[int] = 40
-    words: ClassVar[MetricWords] = MetricWords(
+    labelled = False
+    unit = "compared claim"
+    rank = 40
+    words = MetricWords(
         side_labels("in", "not in"), TITLES,
         {"f1": Sentence("is the F1 of claims in response and reference", "{have} a claim not in both", "claim")},
     )  # fmt: skip
-    found_words: ClassVar[MetricWords] = MetricWords(
+    found_words = MetricWords(
         side_labels("found in", "not found in"),
         {
             "f1": "F1 of claims found in the other text",
@@ -81,7 +81,7 @@ class AnswerCorrectness(ClaimMetric):
         for source in asked:
             by = OTHER[source]
             text = Passage({"response": RESPONSE, "reference": REFERENCE}[by], before[by] + getattr(record, by), 1)
-            questions.append(self._rate(record, claims[source].units, text))
+            questions.append(self.rate(record, "support", claims[source].units, self.scale, passages=(text,)))
         answers = yield from ask(*questions)
         rated = dict(zip(asked, answers, strict=True))
         sides = {
@@ -93,12 +93,6 @@ class AnswerCorrectness(ClaimMetric):
         verdicts = tuple(verdict for side in sides.values() for verdict in side.verdicts)
         joined = ClaimSet((), "", sum(one.duplicates for one in written), sum(one.left_out for one in written))
         return with_f1(self, record, sides, self.rows(joined, Rated(verdicts)))
-
-    def _rate(self, record: Record, claims: tuple[Unit, ...], text: Passage) -> Rate:
-        return Rate(
-            "support", claims, self.scale, question=record.question or "", passages=(text,),
-            reasons=self.include_reasoning, evidence=True, batch=self.batch,
-        )  # fmt: skip
 
 
 def _named(record: Record, claims: ClaimSet, source: Source) -> ClaimSet:

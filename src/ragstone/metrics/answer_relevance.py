@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.words import ANSWERS, RELEVANT, MetricWords
-from ragstone.questions import GRADE_0_3, Rate, Task
+from ragstone.questions import GRADE_0_3
 from ragstone.types import Record, Score, Span, Unit
 
 
@@ -19,21 +19,21 @@ class AnswerRelevance(Metric):
     Source: the RAG triad (TruLens).
     """
 
-    name: ClassVar[str] = "answer_relevance"
-    title: ClassVar[str] = "how well the response answers the question, true or not"
-    needs: ClassVar[tuple[str, ...]] = ("question", "response")
-    asks: ClassVar[tuple[Task, ...]] = ("relevance",)
-    suites: ClassVar[tuple[str, ...]] = ("triad",)
-    source: ClassVar[str] = "the RAG triad (TruLens)"
+    name = "answer_relevance"
+    title = "how well the response answers the question, true or not"
+    needs = ("question", "response")
+    asks = ("relevance",)
+    suites = ("triad",)
+    source = "the RAG triad (TruLens)"
     elsewhere: ClassVar[Mapping[str, str]] = {
         "RAGAS": "answer_relevancy, response_relevancy",
         "TruLens": "answer_relevance",
         "LlamaIndex": "answer_relevancy",
     }
     synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(("response_relevance", "relevancy"), "")
-    group: ClassVar[str] = ANSWERS
-    rank: ClassVar[int] = 30
-    words: ClassVar[MetricWords] = MetricWords(labels=RELEVANT)
+    group = ANSWERS
+    rank = 30
+    words = MetricWords(labels=RELEVANT)
 
     reasons: bool = False
 
@@ -41,9 +41,7 @@ class AnswerRelevance(Metric):
         """The response against the question."""
         text = record.response or ""
         unit = Unit(f"{record.id}/response/1", "response", text, Span(0, len(text)))
-        (rated,) = yield from ask(
-            Rate("relevance", (unit,), GRADE_0_3, question=record.question or "", reasons=self.reasons)
-        )
+        (rated,) = yield from ask(self.rate(record, "relevance", (unit,), GRADE_0_3))
         return (self.mean_score(record, rated.verdicts, reason=rated.reason),)
 
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 from ragstone.errors import ConfigError
 from ragstone.metrics.words import OWN_CRITERIA, SUPPORTED, Band, MetricWords, ScoreTable
-from ragstone.questions import ALL, A_co, Answer, EarlierTurns, Question, Task, history_of
+from ragstone.questions import ALL, A_co, Answer, EarlierTurns, Question, Rate, Task, history_of
 from ragstone.segment import ENGLISH, record_language
 from ragstone.stats.means import agreement, mean, reaches
-from ragstone.types import NOTHING, Outcome, Record, Score, Status, Verdict, nouns
+from ragstone.types import NOTHING, Outcome, Record, Scale, Score, Status, Unit, Verdict, nouns
 
 R = TypeVar("R")
 Flow = Generator[Sequence[Question[Any]], Sequence[Answer], R]
@@ -58,6 +59,10 @@ class Metric:
     """Parameters that hold for a whole run and cannot be overridden by a record."""
     least: ClassVar[Mapping[str, int]] = NOTHING
     """Parameters that are whole numbers, with the least value of each."""
+    most: ClassVar[Mapping[str, float]] = MappingProxyType({"threshold": 1})
+    """Parameters that are numbers from 0, with the highest value of each; None only where that is the default."""
+    choices: ClassVar[Mapping[str, Collection[object]]] = MappingProxyType({"on_empty": tuple(EMPTY_VALUE)})
+    """Parameters that have one of a few values."""
     unsigned: ClassVar[tuple[str, ...]] = ("enabled", "threshold", "judges")
     """Parameters that do not change the number, or stand in the signature as the judges that they name."""
     columns: ClassVar[tuple[str, ...]] = ()
@@ -116,9 +121,13 @@ class Metric:
 
     def __post_init__(self) -> None:
         """Refuse values that no record could make sense of; ConfigError names the parameter."""
-        if self.on_empty not in tuple(EMPTY_VALUE):  # a tuple, because what a record brings may not hash
-            self.refuse("on_empty", self.on_empty, "null, zero or one")
-        for switch in (f.name for f in fields(self) if isinstance(f.default, bool)):
+        for name, values in {**Metric.choices, **self.choices}.items():
+            value, known = getattr(self, name), tuple(values)  # a tuple, because what a record brings may not hash
+            if isinstance(value, bool) or value not in known:
+                *others, last = map(str, known)
+                self.refuse(name, value, f"{', '.join(others)} or {last}")
+        defaults = {f.name: f.default for f in fields(self)}
+        for switch in (name for name, default in defaults.items() if isinstance(default, bool)):
             if not isinstance(getattr(self, switch), bool):
                 self.refuse(switch, getattr(self, switch), "true or false")
         for name, least in self.least.items():
@@ -127,11 +136,11 @@ class Metric:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 self.refuse(name, value, f"a whole number from {least}{', or all' if name == 'batch' else ''}")
-        threshold = cast("object", self.threshold)
-        if threshold is not None and (
-            isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1
-        ):
-            self.refuse("threshold", threshold, "a number from 0 to 1")
+        for name, most in {**Metric.most, **self.most}.items():
+            value = getattr(self, name)
+            unset = value is None and defaults[name] is None
+            if not unset and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most):
+                self.refuse(name, value, f"a number from 0 to {most:g}")
         self.check()
 
     def check(self) -> None:
@@ -250,6 +259,22 @@ class Metric:
             for f in sorted(fields(self), key=lambda f: f.name)
             if (value := getattr(self, f.name)) != f.default
         }
+
+    def rate(self, record: Record, task: Task, units: Sequence[Unit], scale: Scale, **more: Any) -> Rate:
+        """A question about units: of ``support`` by the record's passages, else by its question alone.
+
+        The metric's ``reasons`` and ``batch`` hold, if it has them; ``more`` wins.
+        """
+        told: dict[str, Any] = {name: getattr(self, name) for name in ("reasons", "batch") if hasattr(self, name)}
+        told |= {"passages": record.passages, "evidence": True} if task == "support" else {}
+        return Rate(task, tuple(units), scale, record.question or "", **{**told, **more})
+
+    def exact(self, record: Record, value: float, *, column: str = "", **more: Any) -> Score:
+        """A score (of a column, where there are several) whose value nothing leaves open."""
+        outcome = None if column in self.lower_is_better else self.outcome(value)
+        return Score(
+            self.score_name(column), record.id, value, "scored", low=value, high=value, outcome=outcome, **more
+        )
 
     def without_value(self, record: Record, status: Status, reason: str, *, column: str = "", **more: Any) -> Score:
         """A score (of a column, where there are several) that has no verdicts to stand on.

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.citation_marks import NUMBERINGS, CitedSentence, cited_sentences
 from ragstone.metrics.words import RIGHT_CITATIONS, SUPPORTED, TO_CHECK, MetricWords, Sentence
-from ragstone.questions import SUPPORT_3, Rate, Rated, Task
+from ragstone.questions import SUPPORT_3, Rate, Rated
 from ragstone.types import Passage, Record, Scale, Score, Unit, Verdict
 
 COLUMNS: Final = ("citation_precision", "citation_recall")
@@ -34,22 +34,22 @@ class Citations(Metric):
     Source: the support evaluation of the TREC 2024 RAG track (arXiv 2504.15205); ALCE (arXiv 2305.14627).
     """
 
-    name: ClassVar[str] = "citations"
-    title: ClassVar[str] = "whether cited passages support the sentences, and which sentences lack a citation"
-    needs: ClassVar[tuple[str, ...]] = ("response", "contexts")
-    asks: ClassVar[tuple[Task, ...]] = ("support",)
-    suites: ClassVar[tuple[str, ...]] = ("citations",)
-    columns: ClassVar[tuple[str, ...]] = COLUMNS
-    calls: ClassVar[int] = 3
-    source: ClassVar[str] = "TREC 2024 RAG track, arXiv 2504.15205; ALCE, arXiv 2305.14627"
+    name = "citations"
+    title = "whether cited passages support the sentences, and which sentences lack a citation"
+    needs = ("response", "contexts")
+    asks = ("support",)
+    suites = ("citations",)
+    columns = COLUMNS
+    calls = 3
+    source = "TREC 2024 RAG track, arXiv 2504.15205; ALCE, arXiv 2305.14627"
     synonyms: ClassVar[Mapping[str, str]] = {
         **{column: f"in its column citations.{column}" for column in COLUMNS},
         **dict.fromkeys(("citation_quality", "citation_accuracy", "attribution"), ""),
     }
-    group: ClassVar[str] = RIGHT_CITATIONS
-    unit: ClassVar[str] = "citation"
-    rank: ClassVar[int] = 25
-    words: ClassVar[MetricWords] = MetricWords(
+    group = RIGHT_CITATIONS
+    unit = "citation"
+    rank = 25
+    words = MetricWords(
         SUPPORTED,
         TITLES,
         {
@@ -61,7 +61,7 @@ class Citations(Metric):
             ),
         },
     )
-    found_words: ClassVar[MetricWords] = MetricWords(
+    found_words = MetricWords(
         TO_CHECK,
         TITLES,
         {
@@ -73,16 +73,12 @@ class Citations(Metric):
             ),
         },
     )
-    least: ClassVar[Mapping[str, int]] = MappingProxyType({"batch": 0})
+    least = MappingProxyType({"batch": 0})
+    choices = MappingProxyType({"numbering": NUMBERINGS})
 
     numbering: str = "auto"
     reasons: bool = False
     batch: int = 0
-
-    def check(self) -> None:
-        """Refuse what cannot be meant."""
-        if self.numbering not in NUMBERINGS:
-            self.refuse("numbering", self.numbering, ", ".join(NUMBERINGS))
 
     @property
     def scale(self) -> Scale:
@@ -108,10 +104,7 @@ class Citations(Metric):
         return self._precision(record, pairs, found, numbering), self._recall(record, sentences, recalled)
 
     def _question(self, record: Record, units: Sequence[Unit], passages: Sequence[Passage]) -> Rate:
-        return Rate(
-            "support", tuple(units), SUPPORT_3, question=record.question or "", passages=tuple(passages),
-            reasons=self.reasons, evidence=True, skippable=True, batch=self.batch,
-        )  # fmt: skip
+        return self.rate(record, "support", units, self.scale, passages=tuple(passages), skippable=True)
 
     def _alone(
         self, record: Record, sentences: Sequence[CitedSentence], pairs: Sequence[Pair]

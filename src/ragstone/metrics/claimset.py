@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal
 
 from ragstone.metrics.base import Flow, Metric, ask
-from ragstone.questions import LIKERT, YES_NO, Batch, Rate, Rated, Write, Written
+from ragstone.questions import LIKERT, YES_NO, Batch, Rated, Write, Written
 from ragstone.segment import parts, sentences
 from ragstone.stats.means import reaches
 from ragstone.tokens import usual_tokens
@@ -56,11 +56,11 @@ class ClaimMetric(Metric):
     part_tokens: int = 400
     batch: Batch = 0
     claims_of: ClassVar[Source] = "response"
-    calls: ClassVar[int] = 2
+    calls = 2
     modes: ClassVar[Mapping[str, Scale]] = MODES
     """The scoring modes with their scales; the first of a scale is its name."""
-    unit: ClassVar[str] = "claim"
-    limits: ClassVar[tuple[str, ...]] = ("max_claims",)
+    unit = "claim"
+    limits = ("max_claims",)
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_claims": 0, "part_tokens": 10, "batch": 0})
 
     def check(self) -> None:
@@ -72,20 +72,23 @@ class ClaimMetric(Metric):
         # One name for one mode, so that scores made in the same way have the same signature.
         name = next(name for name, scale in self.modes.items() if scale is self.scale)
         object.__setattr__(self, "scoring_mode", name)
-        if self.threshold is None:
-            self.refuse("threshold", None, "a number from 0 to 1")
 
     @property
     def scale(self) -> Scale:
         """The scale that the mode means."""
         return self.modes[self.scoring_mode]
 
+    @property
+    def reasons(self) -> bool:
+        """What questions call it."""
+        return self.include_reasoning
+
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Write the claims, rate them, take the mean."""
         (claims,) = yield from write_claims(record, self.part_tokens, self.max_claims, (self.claims_of,))
         if not claims.units:
             return (self.claimless(record, claims, self.claims_of),)
-        (rated,) = yield from ask(self.question(record, claims.units))
+        (rated,) = yield from ask(self.rate(record, self.asks[-1], claims.units, self.scale))
         return (self.claim_score(record, claims, rated),)
 
     def claimless(self, record: Record, claims: ClaimSet, source: Source) -> Score:
@@ -104,10 +107,6 @@ class ClaimMetric(Metric):
             detail=self.rows(claims, rated),
             incomplete=f"not all claims: {claims.failure}" if claims.failure else "",
         )
-
-    def question(self, record: Record, claims: tuple[Unit, ...]) -> Rate:
-        """The question about the claims."""
-        raise NotImplementedError
 
     def rows(self, claims: ClaimSet, rated: Rated) -> dict[str, Any]:
         """One row a claim, in order, and the counts; the evidence is with the verdicts.
@@ -162,16 +161,6 @@ def sentences_of(record: Record, source: Source) -> tuple[Unit, ...]:
         Unit(f"{record.id}/{name}/{n}", "sentence", text[span.start : span.end], span)
         for n, span in enumerate(sentences(text), 1)
     )
-
-
-def supported_by_contexts(
-    record: Record, claims: tuple[Unit, ...], scale: Scale, *, reasons: bool = False, batch: Batch = 0
-) -> Rate:
-    """Each claim against all contexts."""
-    return Rate(
-        "support", claims, scale, question=record.question or "", passages=record.passages,
-        reasons=reasons, evidence=True, batch=batch,
-    )  # fmt: skip
 
 
 def write_claims(

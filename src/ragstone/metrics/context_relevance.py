@@ -9,7 +9,6 @@ from typing import ClassVar
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.passages import passage_relevance
 from ragstone.metrics.words import GOOD_RETRIEVAL, RELEVANT, MetricWords
-from ragstone.questions import Task
 from ragstone.stats.means import rounded
 from ragstone.types import Record, Score
 
@@ -21,12 +20,12 @@ class ContextRelevance(Metric):
     Source: the RAG triad (TruLens).
     """
 
-    name: ClassVar[str] = "context_relevance"
-    title: ClassVar[str] = "how well the retrieved passages help to answer the question"
-    needs: ClassVar[tuple[str, ...]] = ("question", "contexts")
-    asks: ClassVar[tuple[Task, ...]] = ("relevance",)
-    suites: ClassVar[tuple[str, ...]] = ("triad",)
-    source: ClassVar[str] = "the RAG triad (TruLens)"
+    name = "context_relevance"
+    title = "how well the retrieved passages help to answer the question"
+    needs = ("question", "contexts")
+    asks = ("relevance",)
+    suites = ("triad",)
+    source = "the RAG triad (TruLens)"
     elsewhere: ClassVar[Mapping[str, str]] = {
         "TruLens": "context_relevance",
         "RAGAS": "context_relevance, context_precision",
@@ -36,10 +35,10 @@ class ContextRelevance(Metric):
         **dict.fromkeys(("context_relevancy", "relevancy"), ""),
         **dict.fromkeys(("context_precision", "contextual_precision"), "without the order of the passages"),
     }
-    unit: ClassVar[str] = "passage"
-    group: ClassVar[str] = GOOD_RETRIEVAL
-    rank: ClassVar[int] = 40
-    words: ClassVar[MetricWords] = MetricWords(labels=RELEVANT)
+    unit = "passage"
+    group = GOOD_RETRIEVAL
+    rank = 40
+    words = MetricWords(labels=RELEVANT)
 
     reasons: bool = False
 

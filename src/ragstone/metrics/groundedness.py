@@ -10,8 +10,8 @@ from typing import ClassVar, Final
 from ragstone.metrics import contradiction
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.claimset import response_sentences
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, MetricWords, one_score
-from ragstone.questions import GRADE_0_3, SUPPORT_CONTRADICT, Batch, Rate, Task
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, one_score
+from ragstone.questions import GRADE_0_3, SUPPORT_CONTRADICT, Batch
 from ragstone.types import Record, Scale, Score
 
 SCALES: Final[Mapping[str, Scale]] = {"scale_0_3": GRADE_0_3, contradiction.MODE: SUPPORT_CONTRADICT}
@@ -26,23 +26,23 @@ class Groundedness(Metric):
     Source: the RAG triad (TruLens).
     """
 
-    name: ClassVar[str] = "groundedness"
-    title: ClassVar[str] = "how well the contexts support the response, sentence by sentence"
-    needs: ClassVar[tuple[str, ...]] = ("response", "contexts")
-    asks: ClassVar[tuple[Task, ...]] = ("support",)
-    suites: ClassVar[tuple[str, ...]] = ("triad",)
-    source: ClassVar[str] = "the RAG triad (TruLens)"
+    name = "groundedness"
+    title = "how well the contexts support the response, sentence by sentence"
+    needs = ("response", "contexts")
+    asks = ("support",)
+    suites = ("triad",)
+    source = "the RAG triad (TruLens)"
     elsewhere: ClassVar[Mapping[str, str]] = {"TruLens": "groundedness", "Azure": "groundedness"}
-    group: ClassVar[str] = TRUE_TO_PASSAGES
-    columns: ClassVar[tuple[str, ...]] = contradiction.COLUMNS
-    lower_is_better: ClassVar[tuple[str, ...]] = (contradiction.COLUMN,)
-    unit: ClassVar[str] = "sentence"
-    rank: ClassVar[int] = 20
-    words: ClassVar[MetricWords] = one_score(
+    group = TRUE_TO_PASSAGES
+    columns = contradiction.COLUMNS
+    lower_is_better = (contradiction.COLUMN,)
+    unit = "sentence"
+    rank = 20
+    words = one_score(
         SUPPORTED, "is how well the contexts support a response, sentence by sentence",
         "{have} a sentence that is not fully supported", "sentence", beside=contradiction.TITLES,
     )  # fmt: skip
-    found_words: ClassVar[MetricWords] = one_score(
+    found_words = one_score(
         TO_CHECK, "of a response was found in its contexts, sentence by sentence",
         "{have} a sentence to check", "sentence",
         title="how much of the response was found in the contexts, sentence by sentence", beside=contradiction.TITLES,
@@ -51,12 +51,8 @@ class Groundedness(Metric):
     scoring_mode: str = "scale_0_3"
     reasons: bool = False
     batch: Batch = 0
-    least: ClassVar[Mapping[str, int]] = MappingProxyType({"batch": 0})
-
-    def check(self) -> None:
-        """Refuse what cannot be meant."""
-        if self.scoring_mode not in tuple(SCALES):
-            self.refuse("scoring_mode", self.scoring_mode, " or ".join(SCALES))
+    least = MappingProxyType({"batch": 0})
+    choices = MappingProxyType({"scoring_mode": tuple(SCALES)})
 
     @property
     def scale(self) -> Scale:
@@ -69,20 +65,7 @@ class Groundedness(Metric):
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Every sentence against all contexts."""
-        units = response_sentences(record)
-        (rated,) = yield from ask(
-            Rate(
-                "support",
-                units,
-                self.scale,
-                question=record.question or "",
-                passages=record.passages,
-                reasons=self.reasons,
-                evidence=True,
-                skippable=True,
-                batch=self.batch,
-            )
-        )
+        (rated,) = yield from ask(self.rate(record, "support", response_sentences(record), self.scale, skippable=True))
         trivial = [verdict.unit.id for verdict in rated.verdicts if verdict.trivial]
         detail = {"trivial": trivial} if trivial else {}
         score = self.mean_score(record, rated.verdicts, detail=detail, reason=rated.reason)

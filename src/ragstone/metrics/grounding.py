@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from ragstone.metrics import contradiction
 from ragstone.metrics.base import Flow
-from ragstone.metrics.claimset import MODES, ClaimMetric, supported_by_contexts
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, MetricWords, one_score
-from ragstone.questions import SUPPORT_CONTRADICT, Rate, Task
-from ragstone.types import Record, Scale, Score, Unit
+from ragstone.metrics.claimset import MODES, ClaimMetric
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, one_score
+from ragstone.questions import SUPPORT_CONTRADICT
+from ragstone.types import Record, Scale, Score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +23,12 @@ class Grounding(ClaimMetric):
     Source: faithfulness in RAGAS (arXiv 2309.15217); atomic facts in FActScore (arXiv 2305.14251).
     """
 
-    name: ClassVar[str] = "grounding"
-    title: ClassVar[str] = "share of the response's claims that the contexts support"
-    needs: ClassVar[tuple[str, ...]] = ("response", "contexts")
-    asks: ClassVar[tuple[Task, ...]] = ("claims", "support")
-    suites: ClassVar[tuple[str, ...]] = ("claims",)
-    source: ClassVar[str] = "RAGAS, arXiv 2309.15217; FActScore, arXiv 2305.14251"
+    name = "grounding"
+    title = "share of the response's claims that the contexts support"
+    needs = ("response", "contexts")
+    asks = ("claims", "support")
+    suites = ("claims",)
+    source = "RAGAS, arXiv 2309.15217; FActScore, arXiv 2305.14251"
     elsewhere: ClassVar[Mapping[str, str]] = {
         "RAGAS": "faithfulness",
         "DeepEval": "faithfulness",
@@ -40,17 +40,17 @@ class Grounding(ClaimMetric):
         "hallucination": "its opposite: the share of claims that the contexts do support",
     }
 
-    group: ClassVar[str] = TRUE_TO_PASSAGES
+    group = TRUE_TO_PASSAGES
     modes: ClassVar[Mapping[str, Scale]] = {**MODES, contradiction.MODE: SUPPORT_CONTRADICT}
-    columns: ClassVar[tuple[str, ...]] = contradiction.COLUMNS
-    lower_is_better: ClassVar[tuple[str, ...]] = (contradiction.COLUMN,)
-    rank: ClassVar[int] = 10
-    words: ClassVar[MetricWords] = one_score(
+    columns = contradiction.COLUMNS
+    lower_is_better = (contradiction.COLUMN,)
+    rank = 10
+    words = one_score(
         SUPPORTED, "of a response's claims are supported by its contexts",
         "{have} a claim that is not {fully}supported", "claim",
         beside=contradiction.TITLES,
     )  # fmt: skip
-    found_words: ClassVar[MetricWords] = one_score(
+    found_words = one_score(
         TO_CHECK, "of a response's claims were found in its contexts", "{have} a claim to check", "claim",
         title="share of the response's claims found in the contexts", beside=contradiction.TITLES,
     )  # fmt: skip
@@ -63,10 +63,6 @@ class Grounding(ClaimMetric):
         """Also the share contradicted where the scale tells it."""
         (score,) = yield from ClaimMetric.judged(self, record)
         return contradiction.beside(self, record, score)
-
-    def question(self, record: Record, claims: tuple[Unit, ...]) -> Rate:
-        """Each claim against all contexts."""
-        return supported_by_contexts(record, claims, self.scale, reasons=self.include_reasoning, batch=self.batch)
 
 
 METRIC = Grounding

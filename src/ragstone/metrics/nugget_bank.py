@@ -6,11 +6,9 @@ It offers no ``METRIC``: it says nothing of a response, and runs where a bank is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ragstone.metrics.base import Flow
 from ragstone.metrics.nuggetset import BankMetric
-from ragstone.questions import Task
 from ragstone.types import Record, Score, Status
 
 
@@ -22,12 +20,12 @@ class NuggetBank(BankMetric):
     ``partial`` where a window could not be read. Source: TREC RAG (arXiv 2504.15068).
     """
 
-    name: ClassVar[str] = "nugget_bank"
-    title: ClassVar[str] = "the facts that a good answer contains"
-    needs: ClassVar[tuple[str, ...]] = ("question", "contexts")
-    asks: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance")
-    brings: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance")
-    suites: ClassVar[tuple[str, ...]] = ()
+    name = "nugget_bank"
+    title = "the facts that a good answer contains"
+    needs = ("question", "contexts")
+    asks = ("nuggetize", "importance")
+    brings = ("nuggetize", "importance")
+    suites = ()
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Write and weigh."""

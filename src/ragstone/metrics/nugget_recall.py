@@ -22,7 +22,7 @@ from ragstone.metrics.nuggetset import (
     weighed,
 )
 from ragstone.metrics.words import COMPLETE, MetricWords, ScoreTable, Sentence, labels
-from ragstone.questions import SUPPORT_2, SUPPORT_3, Batch, Rate, Task
+from ragstone.questions import SUPPORT_2, SUPPORT_3, Batch
 from ragstone.types import RESPONSE, Importance, Passage, Record, Score, Status, Verdict
 
 COLUMNS: Final = ("all", "strict_all", "vital", "strict_vital", "weighted", "weighted_strict")
@@ -117,25 +117,25 @@ class NuggetRecall(BankMetric):
     none) or 2. ``evidence``: ask for quotes from the response.
     """
 
-    name: ClassVar[str] = "nugget_recall"
-    title: ClassVar[str] = "share of the facts of a good answer that the response contains"
-    needs: ClassVar[tuple[str, ...]] = ("response",)
-    wants: ClassVar[tuple[str, ...]] = ("nuggets",)
-    instead: ClassVar[tuple[str, ...]] = ("question", "contexts")
-    asks: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance", "assign")
-    brings: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance")
-    suites: ClassVar[tuple[str, ...]] = ("nuggets",)
-    columns: ClassVar[tuple[str, ...]] = COLUMNS
-    calls: ClassVar[int] = 2
-    unsigned: ClassVar[tuple[str, ...]] = (*Metric.unsigned, "create")
+    name = "nugget_recall"
+    title = "share of the facts of a good answer that the response contains"
+    needs = ("response",)
+    wants = ("nuggets",)
+    instead = ("question", "contexts")
+    asks = ("nuggetize", "importance", "assign")
+    brings = ("nuggetize", "importance")
+    suites = ("nuggets",)
+    columns = COLUMNS
+    calls = 2
+    unsigned = (*Metric.unsigned, "create")
     in_suites: ClassVar[Mapping[str, Any]] = MappingProxyType({"create": False})
-    source: ClassVar[str] = "TREC 2024 RAG track, arXiv 2411.09607, 2504.15068"
+    source = "TREC 2024 RAG track, arXiv 2411.09607, 2504.15068"
     elsewhere: ClassVar[Mapping[str, str]] = {"TREC RAG": "AutoNuggetizer"}
-    group: ClassVar[str] = COMPLETE
-    unit: ClassVar[str] = "nugget"
-    limits: ClassVar[tuple[str, ...]] = ("keep", "max_nuggets")
-    rank: ClassVar[int] = 60
-    words: ClassVar[MetricWords] = MetricWords(
+    group = COMPLETE
+    unit = "nugget"
+    limits = ("keep", "max_nuggets")
+    rank = 60
+    words = MetricWords(
         labels=labels("in the response", "partly in the response", "not in the response", "not fully in the response"),
         titles=TITLES,
         sentences={
@@ -145,7 +145,7 @@ class NuggetRecall(BankMetric):
             "strict_all": Sentence("of the nuggets of its topic are in a response", "{lack} one of them", "nugget"),
         },
     )
-    found_words: ClassVar[MetricWords] = MetricWords(
+    found_words = MetricWords(
         labels=labels(
             "found in the response",
             "partly found in the response",
@@ -179,13 +179,8 @@ class NuggetRecall(BankMetric):
     evidence: bool = True
     reasons: bool = False
     batch: Batch = 0
-    least: ClassVar[Mapping[str, int]] = MappingProxyType({**BankMetric.least, "batch": 0})
-
-    def check(self) -> None:
-        """Refuse what cannot be meant."""
-        BankMetric.check(self)
-        if isinstance(self.grades, bool) or self.grades not in tuple(GRADES):
-            self.refuse("grades", self.grades, "3 or 2")
+    least = MappingProxyType({**BankMetric.least, "batch": 0})
+    choices = MappingProxyType({"grades": tuple(GRADES)})
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:
@@ -203,14 +198,10 @@ class NuggetRecall(BankMetric):
         nuggets, trouble = yield from self.bank(record)
         if trouble:
             return trouble
-        text = record.response or ""
+        whole, scale = (Passage(RESPONSE, record.response or "", 1),), GRADES[self.grades]
         (rated,) = yield from ask(
-            Rate(
-                "assign", unnamed(nuggets.units), GRADES[self.grades], question=record.question or "",
-                passages=(Passage(RESPONSE, text, 1),), reasons=self.reasons, evidence=self.evidence,
-                batch=self.batch,
-            )
-        )  # fmt: skip
+            self.rate(record, "assign", unnamed(nuggets.units), scale, passages=whole, evidence=self.evidence)
+        )
         return self._scores(record, nuggets, named(rated.verdicts, nuggets.units), rated.reason)
 
     def bank(self, record: Record) -> Flow[tuple[NuggetSet, tuple[Score, ...]]]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ragstone.metrics.nuggetset import NuggetMetric, graded
+from ragstone.metrics.nuggetset import NuggetMetric
 from ragstone.metrics.words import ANSWERS, RELEVANT, MetricWords
-from ragstone.questions import Rate, Task
-from ragstone.types import Record, Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,19 +15,15 @@ class NuggetRelevance(NuggetMetric):
     Source: nuggetized feedback (TruLens); nuggets after TREC RAG (arXiv 2504.15068).
     """
 
-    name: ClassVar[str] = "nugget_relevance"
-    title: ClassVar[str] = "how well the response answers the question, nugget by nugget; vital ones count twice"
-    needs: ClassVar[tuple[str, ...]] = ("question", "response")
-    asks: ClassVar[tuple[Task, ...]] = ("nuggetize", "importance", "relevance")
-    suites: ClassVar[tuple[str, ...]] = ("nuggets",)
-    source: ClassVar[str] = "nuggetized feedback (TruLens); TREC RAG, arXiv 2504.15068"
-    group: ClassVar[str] = ANSWERS
-    rank: ClassVar[int] = 90
-    words: ClassVar[MetricWords] = MetricWords(labels=RELEVANT)
-
-    def question(self, record: Record, nuggets: tuple[Unit, ...]) -> Rate:
-        """Each nugget against the question."""
-        return graded("relevance", record, nuggets, reasons=self.reasons, batch=self.batch)
+    name = "nugget_relevance"
+    title = "how well the response answers the question, nugget by nugget; vital ones count twice"
+    needs = ("question", "response")
+    asks = ("nuggetize", "importance", "relevance")
+    suites = ("nuggets",)
+    source = "nuggetized feedback (TruLens); TREC RAG, arXiv 2504.15068"
+    group = ANSWERS
+    rank = 90
+    words = MetricWords(labels=RELEVANT)
 
 
 METRIC = NuggetRelevance

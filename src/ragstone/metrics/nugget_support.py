@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.nuggetset import named, nuggets_of_record, unnamed
 from ragstone.metrics.words import GOOD_RETRIEVAL, SUPPORTED, TO_CHECK, MetricWords
-from ragstone.questions import GRADE_0_3, Batch, Rate, Task
+from ragstone.questions import GRADE_0_3, Batch
 from ragstone.types import Record, Score, Verdict
 
 TITLES: Final[Mapping[str, str]] = {
@@ -28,22 +28,22 @@ class NuggetSupport(Metric):
     nuggets that name one of the record's.
     """
 
-    name: ClassVar[str] = "nugget_support"
-    title: ClassVar[str] = "how well the retrieved passages support the facts of a good answer"
-    needs: ClassVar[tuple[str, ...]] = ("contexts", "nuggets")
-    asks: ClassVar[tuple[Task, ...]] = ("support",)
-    suites: ClassVar[tuple[str, ...]] = ("retrieval",)
-    columns: ClassVar[tuple[str, ...]] = tuple(TITLES)
-    calls: ClassVar[int] = 5
-    group: ClassVar[str] = GOOD_RETRIEVAL
-    unit: ClassVar[str] = "nugget"
-    rank: ClassVar[int] = 65
-    words: ClassVar[MetricWords] = MetricWords(labels=SUPPORTED, titles=TITLES)
-    found_words: ClassVar[MetricWords] = MetricWords(labels=TO_CHECK, titles=TITLES)
+    name = "nugget_support"
+    title = "how well the retrieved passages support the facts of a good answer"
+    needs = ("contexts", "nuggets")
+    asks = ("support",)
+    suites = ("retrieval",)
+    columns = tuple(TITLES)
+    calls = 5
+    group = GOOD_RETRIEVAL
+    unit = "nugget"
+    rank = 65
+    words = MetricWords(labels=SUPPORTED, titles=TITLES)
+    found_words = MetricWords(labels=TO_CHECK, titles=TITLES)
 
     reasons: bool = False
     batch: Batch = 0
-    least: ClassVar[Mapping[str, int]] = MappingProxyType({"batch": 0})
+    least = MappingProxyType({"batch": 0})
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:  # noqa: ARG003 - all units are nuggets
@@ -55,14 +55,10 @@ class NuggetSupport(Metric):
         units, passages = nuggets_of_record(record).units, record.passages
         if not units:
             return self.nothing(record, "empty", "the bank has no nuggets")
-        questions = (
-            Rate(
-                "support", unnamed(units), GRADE_0_3, question=record.question or "", passages=(passage,),
-                reasons=self.reasons, evidence=True, batch=self.batch,
-            )
-            for passage in passages
-        )  # fmt: skip
-        answers = yield from ask(*questions)
+        asked = unnamed(units)
+        answers = yield from ask(
+            *(self.rate(record, "support", asked, GRADE_0_3, passages=(passage,)) for passage in passages)
+        )
         sources = [nugget.sources for nugget in record.nuggets or ()]
         by_nugget = list(zip(*(named(answer.verdicts, units) for answer in answers), strict=True))
         rows, own = [], []

@@ -191,9 +191,9 @@ class NuggetMetric(Metric):
     weights: tuple[float, float] = (2.0, 1.0)
     reasons: bool = False
     batch: Batch = 0
-    calls: ClassVar[int] = 4
-    unit: ClassVar[str] = "nugget"
-    limits: ClassVar[tuple[str, ...]] = ("max_nuggets",)
+    calls = 4
+    unit = "nugget"
+    limits = ("max_nuggets",)
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_nuggets": 1, "batch": 0})
 
     def check(self) -> None:
@@ -213,13 +213,9 @@ class NuggetMetric(Metric):
                 return (self.without_value(record, "judge_failed", f"no nuggets: {written.failure}"),)
             return (self.without_value(record, "empty", "the response contains no nuggets"),)
         nuggets = yield from weighed(record, written)
-        (rated,) = yield from ask(self.question(record, unnamed(nuggets.units)))
+        (rated,) = yield from ask(self.rate(record, self.asks[-1], unnamed(nuggets.units), GRADE_0_3))
         verdicts = named(rated.verdicts, nuggets.units)
         return (self._score(record, nuggets, verdicts, rated.reason),)
-
-    def question(self, record: Record, nuggets: tuple[Unit, ...]) -> Rate:
-        """The question about the nuggets."""
-        raise NotImplementedError
 
     def _score(self, record: Record, nuggets: NuggetSet, verdicts: Sequence[Verdict], reason: str) -> Score:
         vital, okay = self.weights
@@ -236,16 +232,6 @@ class NuggetMetric(Metric):
 
 def _is_weight(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e6
-
-
-def graded(task: Any, record: Record, nuggets: tuple[Unit, ...], *, reasons: bool, batch: Batch) -> Rate:
-    """Nuggets on 0 to 3, against the contexts (support) or the question (relevance)."""
-    support = task == "support"
-    return Rate(
-        task, nuggets, GRADE_0_3,
-        question=record.question or "", passages=record.passages if support else (),
-        reasons=reasons, evidence=support, batch=batch,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

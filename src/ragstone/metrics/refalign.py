@@ -13,7 +13,6 @@ from ragstone.metrics.claimset import Source, sentences_of
 from ragstone.metrics.twotexts import COLUMNS, OTHER, counts_in, kind, side_labels, with_f1
 from ragstone.metrics.words import MATCHES_REFERENCE, MetricWords, Sentence
 from ragstone.models import ModelUser, SentenceEncoder, locate, short_name
-from ragstone.questions import Task
 from ragstone.signature import version_of
 from ragstone.stats.assignment import matched
 from ragstone.stats.means import reaches
@@ -41,27 +40,27 @@ class RefAlign(Metric):
     from which two sentences can be partners; a column passes from the same value on.
     """
 
-    name: ClassVar[str] = "refalign"
-    title: ClassVar[str] = "sentences that response and reference have in common by meaning"
-    needs: ClassVar[tuple[str, ...]] = ("response", "reference")
-    asks: ClassVar[tuple[Task, ...]] = ()
-    suites: ClassVar[tuple[str, ...]] = ("reference",)
-    calls: ClassVar[int] = 0
-    fixed: ClassVar[tuple[str, ...]] = ("model",)
-    unsigned: ClassVar[tuple[str, ...]] = ("enabled", "model")
-    columns: ClassVar[tuple[str, ...]] = (*COLUMNS, SIMILARITY)
-    source: ClassVar[str] = "Sentence-BERT, arXiv 1908.10084"
-    group: ClassVar[str] = MATCHES_REFERENCE
+    name = "refalign"
+    title = "sentences that response and reference have in common by meaning"
+    needs = ("response", "reference")
+    asks = ()
+    suites = ("reference",)
+    calls = 0
+    fixed = ("model",)
+    unsigned = ("enabled", "model")
+    columns = (*COLUMNS, SIMILARITY)
+    source = "Sentence-BERT, arXiv 1908.10084"
+    group = MATCHES_REFERENCE
     synonyms: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("semantic_similarity", "answer_similarity", "embedding_similarity"),
                         "in its column refalign.similarity"),
         "bertscore": "sentences are compared, not tokens",
     }  # fmt: skip
-    heading: ClassVar[str] = "reference alignment"
-    labelled: ClassVar[bool] = False
-    unit: ClassVar[str] = "compared sentence"
-    rank: ClassVar[int] = 120
-    words: ClassVar[MetricWords] = MetricWords(
+    heading = "reference alignment"
+    labelled = False
+    unit = "compared sentence"
+    rank = 120
+    words = MetricWords(
         side_labels("similar to one in", "similar to none in", "sentence"),
         {
             "precision": "share of the response's sentences with a similar one in the reference",
@@ -77,8 +76,6 @@ class RefAlign(Metric):
 
     def check(self) -> None:
         """Refuse what cannot be meant."""
-        if self.threshold is None:
-            self.refuse("threshold", None, "a number from 0 to 1")
         model = cast("object", self.model)
         if not isinstance(model, str) or not model:
             self.refuse("model", model, "a folder, or ORG/MODEL of the hub")
@@ -118,10 +115,7 @@ class RefAlign(Metric):
             "reference": self._side(record, "reference", units, turned, back, name),
         }
         whole = _cosine(model.encode(record.response or ""), model.encode(record.reference or ""))
-        similarity = Score(
-            f"{self.name}.{SIMILARITY}", record.id, whole, "scored", low=whole, high=whole, outcome=self.outcome(whole)
-        )
-        return (*with_f1(self, record, sides, NOTHING), similarity)
+        return (*with_f1(self, record, sides, NOTHING), self.exact(record, whole, column=SIMILARITY))
 
     def _side(
         self, record: Record, source: Source, units: Mapping[Source, Sequence[Unit]], grid: Sequence[Sequence[float]],

@@ -9,7 +9,6 @@ from typing import ClassVar, Final
 
 from ragstone.metrics.base import Flow, Metric
 from ragstone.metrics.words import MATCHES_REFERENCE, SUPPORTED, MetricWords
-from ragstone.questions import Task
 from ragstone.stats.overlap import bleu, chrf, meteor, rouge_l, rouge_n
 from ragstone.types import Record, Score
 
@@ -27,26 +26,24 @@ MEASURES: Final[Mapping[str, Callable[[str, str], float | None]]] = MappingProxy
 class RefMatch(Metric):
     """Overlap of words and characters with the reference; see ``ragstone.stats.overlap``."""
 
-    name: ClassVar[str] = "refmatch"
-    title: ClassVar[str] = "words and characters that the response shares with the reference"
-    needs: ClassVar[tuple[str, ...]] = ("response", "reference")
-    asks: ClassVar[tuple[Task, ...]] = ()
-    suites: ClassVar[tuple[str, ...]] = ("reference",)
-    calls: ClassVar[int] = 0
-    columns: ClassVar[tuple[str, ...]] = tuple(MEASURES)
-    source: ClassVar[str] = (
-        "chrF: Popović 2015; BLEU: Papineni et al. 2002; ROUGE: Lin 2004; METEOR: Banerjee and Lavie 2005"
-    )
-    group: ClassVar[str] = MATCHES_REFERENCE
+    name = "refmatch"
+    title = "words and characters that the response shares with the reference"
+    needs = ("response", "reference")
+    asks = ()
+    suites = ("reference",)
+    calls = 0
+    columns = tuple(MEASURES)
+    source = "chrF: Popović 2015; BLEU: Papineni et al. 2002; ROUGE: Lin 2004; METEOR: Banerjee and Lavie 2005"
+    group = MATCHES_REFERENCE
     synonyms: ClassVar[Mapping[str, str]] = {
         **{name: f"in its column refmatch.{name}" for name in ("bleu", "chrf", "rouge1", "rouge2", "meteor")},
         **dict.fromkeys(("rouge", "rouge_score", "rougel", "rouge_l"), "in its column refmatch.rougeL"),
         **dict.fromkeys(("bleu_score", "chrf_score", "string_similarity"), ""),
     }
-    heading: ClassVar[str] = "reference match"
-    main_columns: ClassVar[tuple[str, ...]] = ("chrf", "rougeL")
-    rank: ClassVar[int] = 130
-    words: ClassVar[MetricWords] = MetricWords(
+    heading = "reference match"
+    main_columns = ("chrf", "rougeL")
+    rank = 130
+    words = MetricWords(
         SUPPORTED,
         {
             "chrf": "chrF: runs of characters shared with the reference",
@@ -67,9 +64,7 @@ class RefMatch(Metric):
     def _score(self, record: Record, column: str, value: float | None) -> Score:
         if value is None:
             return self.without_value(record, "empty", "both texts are too short", column=column)
-        return Score(
-            f"{self.name}.{column}", record.id, value, "scored", low=value, high=value, outcome=self.outcome(value)
-        )
+        return self.exact(record, value, column=column)
 
 
 METRIC = RefMatch

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, cast
 
 from ragstone.metrics.base import Flow, Metric, ask
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, Band, MetricWords, one_score
-from ragstone.questions import GRADE_0_2, Rate, Task
+from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, Band, one_score
+from ragstone.questions import GRADE_0_2, Rate
 from ragstone.types import Record, Score, Span, Unit, Verdict
 
 AGGREGATES: Final = ("mean", "median", "min", "max", "majority")
@@ -51,25 +51,23 @@ class ResponseGroundedness(Metric):
     Source: NVIDIA's response groundedness.
     """
 
-    name: ClassVar[str] = "response_groundedness"
-    title: ClassVar[str] = "whether the contexts contain all information in the response, judged as a whole"
-    needs: ClassVar[tuple[str, ...]] = ("response", "contexts")
-    asks: ClassVar[tuple[Task, ...]] = ("response_support",)
-    suites: ClassVar[tuple[str, ...]] = ("claims",)
-    fixed: ClassVar[tuple[str, ...]] = ("judges", "aggregate")
-    source: ClassVar[str] = "NVIDIA's response groundedness, as in RAGAS"
+    name = "response_groundedness"
+    title = "whether the contexts contain all information in the response, judged as a whole"
+    needs = ("response", "contexts")
+    asks = ("response_support",)
+    suites = ("claims",)
+    fixed = ("judges", "aggregate")
+    source = "NVIDIA's response groundedness, as in RAGAS"
     elsewhere: ClassVar[Mapping[str, str]] = {"RAGAS": "response_groundedness"}
-    group: ClassVar[str] = TRUE_TO_PASSAGES
-    rank: ClassVar[int] = 70
-    words: ClassVar[MetricWords] = one_score(
-        SUPPORTED, "is how well the contexts support a response as a whole", "{are} not fully supported"
-    )
-    found_words: ClassVar[MetricWords] = one_score(
+    group = TRUE_TO_PASSAGES
+    rank = 70
+    words = one_score(SUPPORTED, "is how well the contexts support a response as a whole", "{are} not fully supported")
+    found_words = one_score(
         TO_CHECK, "of a response was found in its contexts, read as a whole", "{have} something to check",
         title="how much of the response was found in the contexts, read as a whole", banded=False,
     )  # fmt: skip
     always_asking: ClassVar[Mapping[str, Any]] = MappingProxyType({"shortcuts": False})
-    bands: ClassVar[tuple[Band, ...]] = BANDS
+    bands = BANDS
 
     shortcuts: bool = True
     min_words: int = 3
@@ -78,15 +76,12 @@ class ResponseGroundedness(Metric):
     two_prompts: bool = False
     judges: tuple[str, ...] = ()
     aggregate: str = "mean"
-    least: ClassVar[Mapping[str, int]] = MappingProxyType({"min_words": 1})
+    least = MappingProxyType({"min_words": 1})
+    most = MappingProxyType({"temperature": 2.0})
+    choices = MappingProxyType({"aggregate": AGGREGATES})
 
     def check(self) -> None:
         """Refuse what cannot be meant."""
-        temperature = cast("object", self.temperature)
-        if isinstance(temperature, bool) or not isinstance(temperature, int | float) or not 0 <= temperature <= 2:
-            self.refuse("temperature", temperature, "a number from 0 to 2")
-        if self.aggregate not in AGGREGATES:
-            self.refuse("aggregate", self.aggregate, ", ".join(AGGREGATES))
         judges = cast("object", self.judges)
         if not isinstance(judges, tuple) or not all(isinstance(judge, str) for judge in judges):
             self.refuse("judges", judges, "a list of judges' names")
@@ -112,17 +107,8 @@ class ResponseGroundedness(Metric):
         return (self.mean_score(record, verdicts, detail=_panel(verdicts)),)
 
     def _question(self, record: Record, unit: Unit, wording: int) -> Rate:
-        return Rate(
-            "response_support",
-            (unit,),
-            GRADE_0_2,
-            question=record.question or "",
-            passages=record.passages,
-            reasons=self.reasons,
-            evidence=True,
-            wording=wording,
-            temperature=self.temperature,
-        )
+        more = {"passages": record.passages, "wording": wording, "temperature": self.temperature}
+        return self.rate(record, "response_support", (unit,), GRADE_0_2, evidence=True, **more)
 
     def _shortcut(self, record: Record) -> str:
         response = _folded(record.response or "")

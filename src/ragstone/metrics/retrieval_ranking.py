@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Final
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.passages import passage_relevance, passage_unit
 from ragstone.metrics.words import GOOD_RETRIEVAL, RELEVANT, MetricWords, ScoreTable
-from ragstone.questions import Task
 from ragstone.types import DETAILS, NOTHING, Record, Score, Verdict
 
 COLUMNS: Final = ("ndcg", "precision", "recall", "mrr", "average_precision")
@@ -55,18 +54,18 @@ class RetrievalRanking(Metric):
     precision if no passage is relevant; trec_eval's is "zero".
     """
 
-    name: ClassVar[str] = "retrieval_ranking"
-    title: ClassVar[str] = "how well the retrieved passages, in their order, match the relevant ones"
-    needs: ClassVar[tuple[str, ...]] = ()
-    wants: ClassVar[tuple[str, ...]] = ("relevant",)
-    instead: ClassVar[tuple[str, ...]] = ("question", "contexts")
-    asks: ClassVar[tuple[Task, ...]] = ("relevance",)
-    brings: ClassVar[tuple[Task, ...]] = ("relevance",)
-    suites: ClassVar[tuple[str, ...]] = ("retrieval",)
-    columns: ClassVar[tuple[str, ...]] = COLUMNS
+    name = "retrieval_ranking"
+    title = "how well the retrieved passages, in their order, match the relevant ones"
+    needs = ()
+    wants = ("relevant",)
+    instead = ("question", "contexts")
+    asks = ("relevance",)
+    brings = ("relevance",)
+    suites = ("retrieval",)
+    columns = COLUMNS
     in_suites: ClassVar[Mapping[str, Any]] = MappingProxyType({"ask": False})
-    unsigned: ClassVar[tuple[str, ...]] = (*Metric.unsigned, "ask")
-    source: ClassVar[str] = "trec_eval; nDCG: Jarvelin and Kekalainen, 2002"
+    unsigned = (*Metric.unsigned, "ask")
+    source = "trec_eval; nDCG: Jarvelin and Kekalainen, 2002"
     synonyms: ClassVar[Mapping[str, str]] = {
         "retrieval": "",
         **dict.fromkeys(("ndcg", "mrr", "precision_at_k", "recall_at_k", "hit_rate"), "in its columns"),
@@ -75,10 +74,10 @@ class RetrievalRanking(Metric):
             ("context_precision", "contextual_precision"), "in its column retrieval_ranking.average_precision"
         ),
     }
-    group: ClassVar[str] = GOOD_RETRIEVAL
-    unit: ClassVar[str] = "passage"
-    rank: ClassVar[int] = 45
-    words: ClassVar[MetricWords] = MetricWords(
+    group = GOOD_RETRIEVAL
+    unit = "passage"
+    rank = 45
+    words = MetricWords(
         labels=RELEVANT,
         titles={
             "ndcg": "gain of the first passages, relative to the best order",

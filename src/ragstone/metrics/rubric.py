@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.criteria import MOST_STEPS, OWN, Criterion, criteria_of
 from ragstone.metrics.words import ANY_COLUMN, OWN_CRITERIA, MetricWords, labels
-from ragstone.questions import YES_NO, EarlierTurns, Rate, Task, Write, Written, history_of
+from ragstone.questions import YES_NO, EarlierTurns, Rate, Write, Written, history_of
 from ragstone.segment import language_of
 from ragstone.types import Record, Score, Status, Unit
 
@@ -27,12 +27,12 @@ class RubricMetric(Metric):
     Source: G-Eval, arXiv 2303.16634.
     """
 
-    name: ClassVar[str] = "rubric"
-    title: ClassVar[str] = "how well the response meets a criterion of yours"
-    needs: ClassVar[tuple[str, ...]] = ()
-    asks: ClassVar[tuple[Task, ...]] = ("rubric",)
-    suites: ClassVar[tuple[str, ...]] = ("rubric",)
-    source: ClassVar[str] = "G-Eval, arXiv 2303.16634"
+    name = "rubric"
+    title = "how well the response meets a criterion of yours"
+    needs = ()
+    asks = ("rubric",)
+    suites = ("rubric",)
+    source = "G-Eval, arXiv 2303.16634"
     synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(("geval", "aspect_critique", "custom_criteria"), "")
     elsewhere: ClassVar[Mapping[str, str]] = {
         "DeepEval": "g_eval",
@@ -40,18 +40,18 @@ class RubricMetric(Metric):
         "promptfoo": "llm_rubric",
         "MLflow": "guidelines",
     }
-    group: ClassVar[str] = OWN_CRITERIA
-    unit: ClassVar[str] = "judgement"
-    rank: ClassVar[int] = 90
-    words: ClassVar[MetricWords] = MetricWords(
+    group = OWN_CRITERIA
+    unit = "judgement"
+    rank = 90
+    words = MetricWords(
         labels=labels("met", "partly met", "not met", "not fully met"),
         titles={
             ANY_COLUMN: "how well responses meet the criterion '{}'",
             OWN: "how well responses meet their own criteria",
         },
     )
-    open_columns: ClassVar[bool] = True
-    hears: ClassVar[bool] = False
+    open_columns = True
+    hears = False
 
     criteria: tuple[Criterion, ...] = ()
     reasons: bool = True

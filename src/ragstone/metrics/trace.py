@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import EMPTY_VALUE, Flow, Metric, ask, best
 from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, MetricWords, ScoreTable, Sentence
-from ragstone.questions import SPECIAL, Task, Trace, Traced, key_of
+from ragstone.questions import SPECIAL, Trace, Traced, key_of
 from ragstone.segment import division, located, sentences, words_in
 from ragstone.types import DETAILS, NOTHING, Record, Score, Span, Status, Unit
 
@@ -63,24 +63,24 @@ class TraceMetric(Metric):
     columns: ``sentences``, ``characters`` or ``tokens`` (words).
     """
 
-    name: ClassVar[str] = "trace"
-    title: ClassVar[str] = "which context sentences are relevant and used, and whether they support the response"
-    needs: ClassVar[tuple[str, ...]] = ("question", "response", "contexts")
-    asks: ClassVar[tuple[Task, ...]] = ("trace",)
-    suites: ClassVar[tuple[str, ...]] = ("trace",)
-    columns: ClassVar[tuple[str, ...]] = COLUMNS
-    calls: ClassVar[int] = 1
-    source: ClassVar[str] = "RAGBench, arXiv 2407.11005"
+    name = "trace"
+    title = "which context sentences are relevant and used, and whether they support the response"
+    needs = ("question", "response", "contexts")
+    asks = ("trace",)
+    suites = ("trace",)
+    columns = COLUMNS
+    calls = 1
+    source = "RAGBench, arXiv 2407.11005"
     synonyms: ClassVar[Mapping[str, str]] = {
         "context_utilization": "in its column trace.utilization",
         **{name: f"in its column trace.{name}" for name in ("adherence", "utilization", "completeness")},
     }
     elsewhere: ClassVar[Mapping[str, str]] = {"RAGBench": "TRACe"}
-    group: ClassVar[str] = TRUE_TO_PASSAGES
-    heading: ClassVar[str] = "TRACe"
-    unit: ClassVar[str] = "sentence"
-    rank: ClassVar[int] = 50
-    words: ClassVar[MetricWords] = MetricWords(
+    group = TRUE_TO_PASSAGES
+    heading = "TRACe"
+    unit = "sentence"
+    rank = 50
+    words = MetricWords(
         labels={**SUPPORTED, "no": "not fully supported"},
         titles={
             **TITLES,
@@ -95,7 +95,7 @@ class TraceMetric(Metric):
             )
         },
     )
-    found_words: ClassVar[MetricWords] = MetricWords(
+    found_words = MetricWords(
         labels=TO_CHECK,
         titles={
             **TITLES,
@@ -110,7 +110,7 @@ class TraceMetric(Metric):
             )
         },
     )
-    main_columns: ClassVar[tuple[str, ...]] = ("adherence",)
+    main_columns = ("adherence",)
     ranked_by: ClassVar[Mapping[str, str]] = {"adherence": "adherence_share"}
     table: ClassVar[ScoreTable] = ScoreTable(
         {
@@ -134,12 +134,8 @@ class TraceMetric(Metric):
 
     normaliser: int = 20
     length: str = "sentences"
-    least: ClassVar[Mapping[str, int]] = MappingProxyType({"normaliser": 1})
-
-    def check(self) -> None:
-        """Refuse what cannot be meant."""
-        if self.length not in tuple(LENGTHS):
-            self.refuse("length", self.length, ", ".join(LENGTHS))
+    least = MappingProxyType({"normaliser": 1})
+    choices = MappingProxyType({"length": tuple(LENGTHS)})
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:  # noqa: ARG003 - all units are sentences
