@@ -98,8 +98,17 @@ def test_an_error_is_the_same_error(tmp_path: Path) -> None:
             rows(20), "grounding", f"vllm:any@{server.url}", workers=2, max_calls=12, store=tmp_path / "s.db",
         )  # fmt: skip
     assert server.count <= 12
-    assert "each of 2 worker processes has an equal part of the limits" in raised.value.__notes__
     assert api.open_run(raised.value.run, tmp_path / "s.db").status == "stopped"
+
+
+def test_limits_are_lent_to_who_needs_them(tmp_path: Path) -> None:
+    """A worker whose records need no call leaves all of the budget and of the rate to the other."""
+    every = [{**row, "contexts": []} if place % 2 else row for place, row in enumerate(rows(12))]
+    with FakeServer() as server:
+        run = api.evaluate(
+            every, "grounding", f"vllm:any@{server.url}", workers=2, max_calls=12, rpm=12, store=tmp_path / "s.db",
+        )  # fmt: skip
+        assert server.count == run.summary()["bill"]["sent"] == 12
 
 
 def test_what_cannot_be_shared(tmp_path: Path) -> None:

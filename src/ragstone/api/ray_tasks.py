@@ -20,13 +20,15 @@ from typing import Any, Final
 
 from ragstone.analysis.run import Run
 from ragstone.api.shards import Shards
-from ragstone.api.workers import DEATHS, LEAST, OFTEN, Ended, portable
+from ragstone.api.workers import DEATHS, LEAST, Ended, portable
 from ragstone.engine import Ask, Grant, Ledger, Lender, Limits, Tally
 from ragstone.errors import ConfigError, RagstoneError, WorkerError
 from ragstone.judges.base import processors
 from ragstone.options import RunOptions
 
 Evaluate = Callable[[Any, RunOptions, Lender], Run]
+OFTEN: Final = 0.25
+"""Seconds between two looks at the tasks."""
 PATIENCE: Final = 30.0
 """Seconds that tasks have to hand in what they have once they are to stop."""
 REACHED: Final = 10.0

@@ -166,7 +166,7 @@ class ShardRun:
             engine = replace(engine, limits=engine.limits.divided(self._shard.of))
             for backend in plan.routes.backends():
                 if hasattr(backend, "divide"):
-                    backend.divide(self._shard.of, self._shard.of)
+                    backend.divide(rates=self._shard.of)
         self.plan = replace(plan, spec=replace(plan.spec, store=self._store, engine=engine), lender=lender)
 
     def is_done(self) -> bool:

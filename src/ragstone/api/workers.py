@@ -6,7 +6,8 @@ when this one does, however that is; what waits to be handed over is bounded, so
 
 A worker is a fresh Python, not a fork: a process with threads and open databases cannot be forked safely, and
 multiprocessing would run the caller's script again. It is sent the plan on standard input, which is open as long as it
-is to go on, and answers with frames on standard output. Both are pickled: nobody else has these pipes.
+is to go on, and answers with frames on standard output. What it may send and spend is lent to it through a pipe of its
+own, since its results wait their turn. All is pickled: nobody else has these pipes.
 """
 
 from __future__ import annotations
@@ -20,29 +21,29 @@ import signal
 import struct
 import sys
 import threading
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ragstone import metrics
 from ragstone.api.jobs import Earlier, Share, jobs_of
 from ragstone.api.loop import run_here
 from ragstone.api.plan import Plan
-from ragstone.engine import Engine, Tally, Weighed
+from ragstone.engine import Ask, Engine, Grant, Ledger, Lender, Tally, Weighed
 from ragstone.engine.writer import Writer
-from ragstone.errors import BudgetReached, ConfigError, RagstoneError, WorkerError
+from ragstone.errors import ConfigError, RagstoneError, WorkerError
 from ragstone.judges.base import is_inside, processors
 from ragstone.store.database import ResultRow, ScoreRow, Store
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 LEAST: Final = 256
 """Records for which a process is worth its start, unless the caller says how many there are to be."""
 DEATHS: Final = 3
 """Times that a process may end by itself without a further result, or a further reply that the store keeps."""
 FEWER: Final = "use fewer --workers if memory is short, or --workers 1 to see the error"
-OFTEN: Final = 0.25
-"""Seconds between two tallies of a worker."""
 
 _SIZE: Final = struct.Struct("<Q")
 _BEGIN: Final = (
@@ -124,11 +125,12 @@ class Workers:
         self.tally.limit = self._limit
         limits = plan.spec.engine.limits
         self.tally.budget, self.tally.most_calls, self.tally.most_tokens = limits.cost, limits.calls, limits.tokens
+        self._ledger = Ledger(limits)
         self._cascading = plan.routes.cascading()
         self._writer = Writer(store, self._halt)
         self._trouble: RagstoneError | None = None
         self._workers = [
-            _Worker(Share(first, count), data, self._count, keeps=plan.spec.engine.cache != "off")
+            _Worker(Share(first, count), data, self._ledger, self._count, keeps=plan.spec.engine.cache != "off")
             for first in range(1, count + 1)
         ]
 
@@ -160,8 +162,6 @@ class Workers:
             await asyncio.gather(writing, *(worker.gone() for worker in self._workers), return_exceptions=True)
             await self._writer.write_group()
         trouble = ended or self._trouble or next(filter(None, (one.error for one in self._workers)), None)
-        if isinstance(trouble, BudgetReached):
-            trouble.add_note(f"each of {len(self._workers)} worker processes has an equal part of the limits")
         if trouble is not None:
             raise trouble
 
@@ -185,21 +185,22 @@ class Workers:
         return weighed
 
     def _count(self) -> None:
-        self.tally.take([tally for worker in self._workers for tally in worker.tallies])
+        self.tally.take(list(self._ledger.tallies().values()))
 
     def _limit(self) -> str:
-        return ", ".join(dict.fromkeys(filter(None, (worker.tallies[-1].limit() for worker in self._workers))))
+        return ", ".join(dict.fromkeys(filter(None, (tally.limit() for tally in self._ledger.tallies().values()))))
 
     def _halt(self, error: RagstoneError) -> None:
         self._trouble = self._trouble or error
 
 
 class _Worker:
-    """One process and its share; ``tallies`` are those of the processes that it had, the present one's last."""
+    """One process and its share; one that is started in its place borrows as another worker."""
 
-    def __init__(self, share: Share, data: bytes, counted: Callable[[], None], *, keeps: bool) -> None:
-        self.tallies = [Tally()]
+    def __init__(self, share: Share, data: bytes, ledger: Ledger, counted: Callable[[], None], *, keeps: bool) -> None:
         self.error: RagstoneError | None = None
+        self._ledger = ledger
+        self._number = share.first, 0
         self._counted = counted
         self._data = data
         self._share = share
@@ -247,17 +248,38 @@ class _Worker:
 
     async def start(self) -> None:
         """Start its process on what is left of its share."""
+        from multiprocessing import Pipe  # noqa: PLC0415 - 20 ms to import, for several processes only
+
+        self._number = self._number[0], self._number[1] + 1
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-c", _BEGIN, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-                start_new_session=True, limit=1 << 20,  # an interrupt from the terminal is for this process alone
-            )  # fmt: skip
+            link, its = Pipe()
+            with its:
+                self._process = await asyncio.create_subprocess_exec(
+                    sys.executable, "-c", _BEGIN, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+                    start_new_session=True, limit=1 << 20,  # an interrupt from the terminal is for this process alone
+                    pass_fds=(its.fileno(),),
+                )  # fmt: skip
+                told = pickle.dumps((self._share, self._number, its.fileno()))
         except OSError as error:
             raise WorkerError(f"a worker process cannot be started ({error.strerror})", hint=FEWER) from error
+        asyncio.get_running_loop().add_reader(link.fileno(), self._lend, link, self._number)
         assert self._process.stdin is not None
         with contextlib.suppress(ConnectionError):  # its end is seen where its frames are read
-            self._process.stdin.writelines((pickle.dumps(sys.path), pickle.dumps(self._share), self._data))
+            self._process.stdin.writelines((pickle.dumps(sys.path), told, self._data))
             await self._process.stdin.drain()
+
+    def _lend(self, link: Connection, number: tuple[int, int]) -> None:
+        """Answer what one process asks of the limits; what a dead one was lent stays lent."""
+        loop = asyncio.get_running_loop()
+        try:
+            asked: Ask = link.recv()
+            link.send(self._ledger.trade(loop.time(), asked))
+        except (EOFError, OSError):
+            loop.remove_reader(link.fileno())
+            link.close()
+            self._ledger.end(number)
+        else:
+            self._counted()
 
     async def _frame(self) -> Any:
         assert self._process is not None
@@ -267,11 +289,7 @@ class _Worker:
             frame = pickle.loads(await self._process.stdout.readexactly(size))  # noqa: S301 - our own process
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
-        if isinstance(frame, Tally):
-            self.tallies[-1] = frame
-            self._deaths = 0 if self._keeps and frame.answered else self._deaths
-            self._counted()
-        elif isinstance(frame, Ended):
+        if isinstance(frame, Ended):
             self._over = True
             self.error = frame.trouble()
         return frame
@@ -280,8 +298,8 @@ class _Worker:
         assert self._process is not None
         code = await self._process.wait()
         self._process = None
-        self._deaths += 1
-        self.tallies.append(Tally())
+        told = self._ledger.tallies().get(self._number)
+        self._deaths = 1 + (0 if self._keeps and told is not None and told.answered else self._deaths)
         if self._deaths == DEATHS:
             how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
             raise WorkerError(
@@ -295,17 +313,38 @@ class _Worker:
 
 def work() -> None:
     """Evaluate the share that comes on standard input, until it is done or standard input is closed."""
-    share, (plan, earlier) = pickle.load(sys.stdin.buffer), pickle.load(sys.stdin.buffer)  # noqa: S301 - our own process
+    from multiprocessing.connection import Connection  # noqa: PLC0415 - for several processes only
+
+    share, number, link = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own process
+    plan, earlier = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own process
     for name in plan.spec.metrics:
         if ":" in name:
             metrics.asked_for(name)  # records may bring parameters for it
     frames = os.dup(1)
     os.dup2(2, 1)  # whatever prints in here disturbs nothing
     with contextlib.suppress(KeyboardInterrupt, ConnectionError):
-        run_here(_work(plan, share, earlier, frames))
+        run_here(_work(plan, share, earlier, frames, Lender(number, _asking(Connection(link)))))
 
 
-async def _work(plan: Plan, share: Share, earlier: int, frames: int) -> None:
+def _asking(link: Connection) -> Callable[[Ask], Awaitable[Grant]]:
+    turn = threading.Lock()  # the last ask may come while the one before is called off
+
+    def ask(asked: Ask) -> Grant:
+        with turn:
+            link.send(asked)
+            grant: Grant = link.recv()
+            return grant
+
+    async def trade(asked: Ask) -> Grant:
+        try:
+            return await asyncio.to_thread(ask, asked)
+        except (EOFError, OSError) as error:
+            raise WorkerError("the process that shares the limits ended") from error
+
+    return trade
+
+
+async def _work(plan: Plan, share: Share, earlier: int, frames: int, lender: Lender) -> None:
     loop = asyncio.get_running_loop()
     transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(frames, "wb"))
     transport.set_write_buffer_limits(0)  # what is sent has left this process
@@ -319,8 +358,10 @@ async def _work(plan: Plan, share: Share, earlier: int, frames: int) -> None:
 
     threading.Thread(target=leash, daemon=True).start()
     with Store(plan.spec.store, renew=False) as store:
-        engine = Engine(plan.routes, store, plan.prices, _settings(plan, share.of))
-        ticking = loop.create_task(_tick(out, engine.tally))
+        for backend in plan.routes.backends():
+            if hasattr(backend, "divide"):
+                backend.divide(calls=share.of)
+        engine = Engine(plan.routes, store, plan.prices, plan.spec.engine, lender=lender)
         ended = Ended()
         reused = Earlier(store, earlier, banked=plan.bank is not None) if earlier else None
         try:
@@ -331,33 +372,14 @@ async def _work(plan: Plan, share: Share, earlier: int, frames: int) -> None:
             ended = portable(error)
         except asyncio.CancelledError:
             pass  # told to stop, and has handed over what is done
-        ticking.cancel()
-        await _send(out, _told(engine.tally))
         await _send(out, ended)
     transport.close()
-
-
-def _settings(plan: Plan, among: int) -> Any:
-    for backend in plan.routes.backends():
-        if hasattr(backend, "divide"):
-            backend.divide(among)
-    return replace(plan.spec.engine, limits=plan.spec.engine.limits.divided(among))
 
 
 async def _send(out: asyncio.StreamWriter, frame: object) -> None:
     data = pickle.dumps(frame, pickle.HIGHEST_PROTOCOL)
     out.write(_SIZE.pack(len(data)) + data)
     await out.drain()
-
-
-async def _tick(out: asyncio.StreamWriter, tally: Tally) -> None:
-    while True:
-        await asyncio.sleep(OFTEN)
-        await _send(out, _told(tally))
-
-
-def _told(tally: Tally) -> Tally:
-    return replace(tally, limit=partial(str, tally.limit()))
 
 
 def _without_verdicts(weighed: Weighed) -> Weighed:

@@ -173,7 +173,8 @@ class Ledger:
     def end(self, worker: tuple[int, int]) -> None:
         """Keep what a worker that is dead or done did not give back, as if it were spent."""
         if worker in self._live:
-            self._ended[worker] = self._live.pop(worker)
+            self._ended[worker] = ended = self._live.pop(worker)
+            ended.tally.limit = str
 
     def tallies(self) -> dict[tuple[int, int], Tally]:
         """Return the last counts of every worker that there was."""

@@ -186,10 +186,10 @@ class HttpBackend(ABC):
         digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
         return RateLimits(f"{self.url} {digest}", *self._limits)
 
-    def divide(self, among: int, machines: int = 1) -> None:
-        """Keep one part of the limits of so many processes, of this machine's its concurrency too; at least 1 each."""
-        self.concurrency = max(1, self.concurrency * machines // among)
-        rpm, tpm = (limit and max(1, limit // among) for limit in self._limits)
+    def divide(self, *, calls: int = 1, rates: int = 1) -> None:
+        """Keep one of so many parts of its concurrency and of its rate limits; at least 1 each."""
+        self.concurrency = max(1, self.concurrency // calls)
+        rpm, tpm = (limit and max(1, limit // rates) for limit in self._limits)
         self._limits = rpm, tpm
 
     async def open(self) -> None:
