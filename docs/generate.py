@@ -23,6 +23,7 @@ from typer.main import get_command
 import ragstone
 from ragstone import metrics, result_types
 from ragstone.cli.app import app
+from ragstone.cli.exit_codes import GROUPS
 from ragstone.judges.spec import PRESETS
 from ragstone.options import RunOptions, options_of
 from ragstone.parsing.label_words import ALONE, SYNONYMS
@@ -212,7 +213,9 @@ def command_names() -> list[str]:
 
 
 def _commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    for name, command in group.commands.items():
+    listed = [] if before else [name for names in GROUPS.values() for name in names]
+    for name in dict.fromkeys((*listed, *group.commands)):
+        command = group.commands[name]
         if hasattr(command, "commands"):
             yield from _commands(command, f"{before}{name} ")
         else:

@@ -90,7 +90,16 @@ def test_help_loads_nothing_heavy() -> None:
 def test_every_command_has_help_with_an_example() -> None:
     """Each names itself in the example; no line is wider than 80."""
     names = commands()
-    assert names[:8] == ["demo", "run", "validate", "estimate", "merge", "show", "view", "report"]
+    assert [name for name in names if " " not in name][:8] == [
+        "demo",
+        "run",
+        "validate",
+        "estimate",
+        "merge",
+        "show",
+        "view",
+        "report",
+    ]
     assert set(names) >= {"run", "compare-methods", "validate", "runs", "show", "export", "metrics", "judges", "init"}
     assert [name for name in names if name.startswith("nuggets ")] == [
         f"nuggets {n}" for n in ("create", "assign", "score")
