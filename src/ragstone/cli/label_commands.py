@@ -79,7 +79,7 @@ def label_page(
     ] = "",
     by: Annotated[
         str | None,
-        typer.Option("--by", metavar="FIELD", help="Draw in proportion by topic, question or meta.NAME."),
+        typer.Option("--by", metavar="FIELD", help="Draw in proportion by topic, question or a field of meta."),
     ] = None,
     worst: Annotated[
         bool,
