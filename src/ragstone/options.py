@@ -366,7 +366,7 @@ class RunOptions:
         commands="run",
     )
     engine: Literal["ray"] | None = option("--engine", help="Run shards as tasks of Ray; needs -o.", commands="run")
-    address: str | None = option("--address", metavar="ADDR", help="Of a Ray cluster [default: here]", commands="run")
+    address: str | None = option("--address", metavar="ADDR", help="Ray cluster [default: here]", commands="run")
     rpm: int | None = option(
         "--rpm", metavar="N", help="Max requests per minute per endpoint and key; 0: no limit.",
         commands=SENDING, least=0,

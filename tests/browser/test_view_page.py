@@ -64,7 +64,7 @@ def test_runs_are_listed_with_the_trend_of_one_signature(page: Chromium, live: s
     assert page.all(".runs-table tbody th a")[0] == "nightly 50"
     trend = ".trends .card:nth-child(2)"
     assert page.all(f"{trend} h3") == ["Groundedness"]
-    assert page.text(f"{trend} .mean").startswith("50\u00a0% +2.0 since nightly 48")
+    assert page.text(f"{trend} .mean").startswith("50\u00a0% +2.0 points since run 48")
     assert len(page.all(f"{trend} circle")) == RUNS / 2
     assert page.text(f"{trend} .coverage") == "25\u00a0runs of one signature; 25 of others not drawn"
     page.click("#search")

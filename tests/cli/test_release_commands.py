@@ -193,7 +193,7 @@ def test_thresholds_that_are_held(runs: Path) -> None:
     assert came.code == 0
     assert "passed  groundedness: mean at least 0.9" in came.out
     assert "30 of 30 records scored, 100 %; required: at least 100 %" in came.flat
-    assert "All 2 thresholds are met." in came.out
+    assert "Both thresholds are met." in came.out
 
 
 def test_a_threshold_that_failed(runs: Path) -> None:

@@ -117,7 +117,7 @@ def evaluated(
 def _show_partial(
     progress: Progress | None, options: RunOptions, page: Draw | None, *, as_json: bool, failed: str = ""
 ) -> None:
-    """Show the results of a run that ended early, or its bill if no record is done.
+    """Show the results of a run that ended early, or its bill if nothing is scored.
 
     Nothing where nothing is kept, or a second interrupt left no summary. ``failed`` is a file that was not written.
     """
@@ -131,7 +131,7 @@ def _show_partial(
         row = done.store.run(progress.run)
         if row is None or row.summary is None:
             return
-        if as_json or (page and len(done)):
+        if as_json or (page and lead(row.summary)):
             _show(done, options, page or outcome, as_json=as_json, failed=failed)
         else:
             show_bill(progress)
@@ -139,7 +139,7 @@ def _show_partial(
 
 def show_bill(progress: Progress | None) -> None:
     """Show calls and cost on standard error, for work that ended without a result."""
-    if progress is not None and progress.tally.anything:
+    if progress is not None and progress.tally.asked:
         bill = progress.tally.as_json()
         show(lambda look: Page(indented(facts(bill_rows(bill, look)))), stderr=True)
 

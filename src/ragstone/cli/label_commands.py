@@ -71,7 +71,7 @@ def label_page(
     ] = "",
     by: Annotated[
         str | None,
-        opt("--by", metavar="FIELD", help="Draw in proportion by topic, question or meta.NAME."),
+        opt("--by", metavar="FIELD", help="Draw in proportion by topic, question or a field of meta."),
     ] = None,
     worst: Annotated[
         bool,

@@ -104,7 +104,12 @@ class Tally:
     @property
     def anything(self) -> bool:
         """Tell whether the run has a record, a reply, or an attempt that may be charged for."""
-        return bool(self.records or self.paid.calls or self.replayed or self.lost)
+        return bool(self.records or self.asked)
+
+    @property
+    def asked(self) -> bool:
+        """Tell whether the run has a reply, or an attempt that may be charged for."""
+        return bool(self.paid.calls or self.replayed or self.lost)
 
     def pay(self, judge: str, task: str, usage: Usage, dollars: float | None, *, sent: bool = True) -> None:
         """Count a call that was answered now; ``sent``: by an endpoint."""

@@ -381,7 +381,7 @@ class Forecaster:
                 continue
             (down, up), expected = written.causes["lengths"], written.worlds[1]
             low, mean, high = (round(tokens / calls) for tokens in (expected - down, expected, expected + up))
-            what = f"{mean} tokens ({low} to {high}), {source(samples, 'call')}"
+            what = f"{mean:,} tokens ({low:,} to {high:,}), {source(samples, 'call')}"
             if not samples:
                 what += f", at most {room:,} of them reasoning" if (room := thought(judge)) else ", without reasoning"
             told[f"replies to {task} by {judge.partition('@')[0]}"] = what

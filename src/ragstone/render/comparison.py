@@ -157,7 +157,9 @@ def outcome_said(gate: CheckResult) -> str:
     errors = sum(decision.outcome == "error" for decision in gate.decisions)
     of = f"{total} threshold{'' if total == 1 else 's'}"
     if gate.outcome == "passed":
-        return "the threshold is met" if total == 1 else f"all {of} are met"
+        return {1: "the threshold is met", 2: "both thresholds are met"}.get(total, f"all {of} are met")
+    if failed == total:
+        return {1: "the threshold failed", 2: "both thresholds failed"}.get(total, f"all {of} failed")
     parts = [f"{failed} of {of} failed"] if failed else []
     parts += (
         [f"{undecided} of {of} undecided, which {'passes' if gate.undecided == 'pass' else 'fails'}"]

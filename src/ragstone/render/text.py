@@ -39,7 +39,7 @@ def flat(text: object) -> str:
 
 
 def shorten(text: str, cells: int, ellipsis: str = "…") -> str:
-    """At most so many terminal cells of a text, broken at a word where one ends near the limit."""
+    """At most so many terminal cells of a text, broken at a word, or before a bracket, near the limit."""
     if cell_len(text) <= cells:
         return text
     room = max(0, cells - cell_len(ellipsis))
@@ -52,6 +52,9 @@ def shorten(text: str, cells: int, ellipsis: str = "…") -> str:
     space = head.rfind(" ")
     if text[end] != " " and space > end * 2 // 3:  # the limit falls inside a word
         head = head[:space]
+    bracket = head.rfind(" (")
+    if bracket > max(head.rfind(")"), end * 2 // 3):  # it would be left open
+        head = head[:bracket]
     return head.rstrip(" ,;:") + ellipsis
 
 

@@ -77,7 +77,7 @@ def comparison_page(
         "alone": [len(found.only_first), len(found.only_second)],
         "same_responses": found.same_responses,
         "tests": found.tests,
-        "headline": _MINUS.sub("\u2212", headline(found, leading)),
+        "headline": _MINUS.sub("\u2212", headline(found, leading)).replace("_", " "),
         "leading": leading.metric if leading is not None else "",
         "warnings": in_the_way(found),
         "left_out": left_out(found),

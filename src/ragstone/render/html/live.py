@@ -22,6 +22,7 @@ from ragstone.analysis.compare import compare
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
 from ragstone.errors import RagstoneError
+from ragstone.metrics import catalogue
 from ragstone.render.html.case import calls_of, keys_of
 from ragstone.render.html.comparing import comparison_page
 from ragstone.render.html.document import page, to_json
@@ -79,6 +80,7 @@ class Live(ThreadingHTTPServer):
 
     def __init__(self, store: Store, desk: LabelDesk, port: int = 0) -> None:
         super().__init__((HOST, port), _Answer)
+        catalogue()  # read before the first page is asked for
         self._store = store
         self._desk = desk
         self._lock = threading.Lock()  # the store is read by one thread at a time

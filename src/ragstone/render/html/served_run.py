@@ -7,6 +7,8 @@ are then, and no others.
 
 from __future__ import annotations
 
+from array import array
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
@@ -20,14 +22,23 @@ from ragstone.render.html.build import RowCounts
 from ragstone.render.html.case import case_of
 from ragstone.render.html.document import to_json
 from ragstone.render.html.overview import overview_of, worst_of
-from ragstone.render.html.rows import LONGEST_ID, STATUSES, beginning, judged_of, row_of, text_of
+from ragstone.render.html.rows import (
+    LONGEST_ID,
+    STATUSES,
+    beginning,
+    fields_of,
+    judged_of,
+    row_of,
+    text_of,
+    verdicts_of,
+)
 
 ROWS: Final = 1_000
 """Places in the input that a block of table covers."""
 SURVEYED: Final = 300
 """Results that are read before the first answer, to know what records can be grouped by."""
 MOST_TEXT: Final = 500_000_000
-"""Characters of all texts that are kept to be searched."""
+"""Characters of all texts that are searched."""
 
 
 class ServedRun:
@@ -50,7 +61,8 @@ class ServedRun:
             }
         self._metrics = [metric["name"] for metric in self.first["metrics"]]
         self._signatures = run.spec.get("signatures", {})
-        self._texts: dict[int, str] = {}
+        self._words: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))  # the places that have each word
+        self._searched = 0
         self._room = MOST_TEXT
         self._more: dict[int, bytes] = {}
 
@@ -73,15 +85,19 @@ class ServedRun:
         return {"position": list(ids), "id": named, **scores, "verdicts": {}, "fields": {}}
 
     def more(self, number: int) -> bytes:
-        """What the results of a block of rows say besides, as JSON: kinds of verdicts and fields; texts are kept."""
+        """What the results of a block of rows say besides, as JSON: kinds of verdicts and fields; words are kept."""
         if number not in self._more:
-            rows = []
+            verdicts, given = [], []
             for result in self._results(number * ROWS, (number + 1) * ROWS):
-                rows.append(row_of(result))
+                verdicts.append(verdicts_of(result))
+                given.append(dict(fields_of(result.get("meta", {}))))
                 if self._room > 0:
-                    text = self._texts[result["position"]] = text_of(result).lower()
+                    text = text_of(result).lower()
+                    for word in set(text.split()):
+                        self._words[word].append(result["position"])
+                    self._searched += 1
                     self._room -= len(text)
-            self._more[number] = to_json(judged_of(rows, self._fields))
+            self._more[number] = to_json(judged_of(verdicts, given, self._fields))
         return self._more[number]
 
     def worst(self) -> list[dict[str, Any]]:
@@ -95,11 +111,12 @@ class ServedRun:
         return [[place, row.question, row.response, text] for place, row, text in rows]
 
     def search(self, words: str) -> dict[str, Any]:
-        """The places of records whose texts hold all words, and how many were searched."""
-        texts, found = self._texts, list(self._texts)
-        for word in sorted(words.lower().split(), key=len, reverse=True):  # the longest leaves the fewest to look at
-            found = [place for place in found if word in texts[place]]
-        return {"found": found, "read": len(texts)}
+        """The places of records whose texts hold all words, also inside of others, and how many were searched."""
+        found = [
+            set[int]().union(*(places for word, places in self._words.items() if wanted in word))
+            for wanted in words.lower().split()
+        ]
+        return {"found": sorted(set.intersection(*found)) if found else [], "read": self._searched}
 
     def result(self, place: int) -> Result | None:
         """The result at a place in the input; None where there is none."""

@@ -76,6 +76,9 @@ function thinBar(value) {
   return el('span', { class: 'bar', 'aria-hidden': 'true' }, el('span', { css: { width: `${value * 100}%` } }));
 }
 
+/** What these colours say. */
+const TONES = 'red is worse, blue better';
+
 /**
  * The colour of a value: one for the lower half and one for the upper, the stronger the further from the middle; none for
  * a column that a record does not fall into. @param {number} value @param {string} score

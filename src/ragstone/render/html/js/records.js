@@ -84,7 +84,7 @@ function saidOf(number) {
       : `by ${now.sort === 'id' ? 'id' : spoken(now.sort)}, ${now.down ? 'highest' : 'lowest'} first`;
   const whole = plural(all, 'record');
   const told = filtered(now) ? `${count(number)} of ${whole}` : whole;
-  return `${told}, ${order}; scores in percent${coming || searching(all)}.${kept}`;
+  return `${told}, ${order}; scores in percent, ${TONES}${coming || searching(all)}.${kept}`;
 }
 
 /** How much a search has gone through, where that is not all. @param {number} all */

@@ -3,7 +3,7 @@
 const page = /** @type {HTMLElement} */ (document.getElementById('page'));
 /** @type {Set<number>} runs to compare, at most two */
 const picked = new Set();
-const TREND = { width: 280, height: 64, edge: 8, top: 4, bottom: 60 };
+const TREND = { width: 280, height: 64, edge: 8, scale: 24, top: 4, bottom: 60 };
 const CHARTS = 6;
 const COLUMNS = 4;
 
@@ -42,9 +42,10 @@ function trendOf(runs, metric) {
 /** @param {any[]} runs @param {string} metric */
 function trendChart(runs, metric) {
   const { alike, others } = trendOf(runs, metric);
-  const { width, height, edge, top, bottom } = TREND;
+  const { width, height, edge, scale, top, bottom } = TREND;
+  const right = width - scale;
   const across = (/** @type {number} */ at) =>
-    alike.length < 2 ? width / 2 : edge + (at * (width - 2 * edge)) / (alike.length - 1);
+    alike.length < 2 ? right / 2 : edge + (at * (right - 2 * edge)) / (alike.length - 1);
   const up = (/** @type {number} */ value) => bottom - value * (bottom - top);
   const points = alike.map((run, at) => ({ run, x: across(at), mean: run.metrics[metric][0], entry: run.metrics[metric] }));
   const last = points[points.length - 1];
@@ -58,12 +59,15 @@ function trendChart(runs, metric) {
       'p',
       { class: 'mean' },
       percent(last.mean, last.entry[3]),
-      moved === null ? null : el('span', { class: 'interval' }, ` ${signed(moved)} since ${seen(before.run.name)}`),
+      moved === null ? null : el('span', { class: 'interval' }, ` ${signed(moved)} points since run ${before.run.run}`),
     ),
     draw(
       'svg',
       { class: 'trend', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': trendInWords(metric, points) },
-      [0, 0.5, 1].map((value) => draw('line', { x1: 0, x2: width, y1: up(value), y2: up(value), class: 'grid' })),
+      [0, 0.5, 1].map((value) => [
+        draw('line', { x1: 0, x2: right, y1: up(value), y2: up(value), class: 'grid' }),
+        draw('text', { x: width, y: up(value) + 3 }, String(100 * value)),
+      ]),
       points.length > 1
         ? draw('polyline', { points: points.map(({ x, mean }) => `${x},${up(mean)}`).join(' '), class: 'way' })
         : null,
@@ -112,7 +116,7 @@ function drawChosen() {
     chosen,
     other
       ? el('a', { class: 'compare-link', href: `${first.root}compare/${one}/${other}/` }, `Compare run ${one} and run ${other} side by side`)
-      : `${first.all > first.runs.length ? `the latest ${count(first.runs.length)} of ` : ''}${plural(first.all, 'run')}, latest first; choose two to compare`,
+      : `${first.all > first.runs.length ? `the latest ${count(first.runs.length)} of ` : ''}${plural(first.all, 'run')}, latest first; ${TONES}. Choose two to compare`,
   );
 }
 
