@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -26,6 +28,8 @@ WIDTHS = (60, 80, 120)
 COMMAND = (sys.executable, "-m", "ragstone")
 ALONE = {name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE", "RAGSTONE"))}
 """The surroundings of a process of its own."""
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+"""What a terminal may obey."""
 HOSTILE = "\x1b[31mred\x1b]8;;http://evil\x07\x9b2J \u202egnp.exe [bold red]markup[/] \x00\U000e0041"
 
 
@@ -59,7 +63,21 @@ def ragstone(
     result = CliRunner(charset=charset).invoke(app, list(arguments), env=surroundings, prog_name="ragstone")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    return Came(result.exit_code, result.stdout, result.stderr)
+    came = Came(result.exit_code, result.stdout, result.stderr)
+    if "FORCE_COLOR" not in (env or {}):
+        _fits(came, min(columns, 100), ascii_only=charset == "ascii")
+    return came
+
+
+def _fits(came: Came, columns: int, *, ascii_only: bool) -> None:
+    """Whatever is told commands no terminal; no line of a page is too wide or ends in blanks, but for one long word."""
+    for text in (came.out, came.err):
+        assert not OBEYED.search(text), text
+        assert text.isascii() or not ascii_only, text
+    if came.out.startswith("\n"):
+        for line in came.out.splitlines():
+            assert line == line.rstrip(), line
+        assert all(cell_len(line) <= columns for line in came.out.partition("Next ")[0].splitlines()), came.out
 
 
 def pasted(out: str) -> list[list[str]]:
@@ -84,6 +102,22 @@ def answers(question: Question[Any]) -> Rated | Traced | Written:
         return Written(tuple(units))
     assert isinstance(question, Rate)
     return Rated(tuple(_verdict(question, unit) for unit in question.units))
+
+
+def harsh(question: Question[Any]) -> Rated | Traced | Written:
+    """Says of half of all units that they have the worst label, by their letters; else what ``answers`` says."""
+    found = answers(question)
+    if not isinstance(question, Rate) or not isinstance(found, Rated):
+        return found
+    worst = question.scale.labels[0]
+    return Rated(
+        tuple(
+            Verdict(v.unit, worst, 0.0, "scripted", reason="so it seems")
+            if random.Random(v.unit.text).random() < 0.5
+            else v
+            for v in found.verdicts
+        )
+    )
 
 
 def _verdict(question: Rate, unit: Unit) -> Verdict:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from terminal import WIDTHS, pasted, ragstone, row, write
+from terminal import pasted, ragstone, row, write
 
 from ragstone.testing import FakeServer
 from realistic import realistic
@@ -66,14 +66,6 @@ def test_a_dry_run_asks_nobody_and_holds_what_the_run_takes(step: tuple[str, ...
         assert "Free: every reply is in the store" in ragstone(*step, "--dry-run").flat
         again = ragstone(*step, "--dry-run", "--refresh", "--json").json
         assert (again["in_store"], again["calls"]["low"] > 0) == (0, True)
-
-
-@pytest.mark.parametrize("columns", WIDTHS)
-@STEP
-def test_a_dry_run_fits_the_terminal(step: tuple[str, ...], columns: int) -> None:
-    came = ragstone(*step, "-j", "openai:gpt-4o-mini", "--dry-run", columns=columns)
-    assert came.code == 0
-    assert came.widest <= columns
 
 
 @STEP

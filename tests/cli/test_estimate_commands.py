@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -27,22 +26,6 @@ def configure(url: str, more: str = "") -> None:
 
 def records(count: int) -> str:
     return write("a.jsonl", *(row(number) for number in range(count)))
-
-
-@pytest.mark.parametrize("columns", [40, *WIDTHS])
-@pytest.mark.parametrize(
-    "options",
-    [(), ("-j", "openai:gpt-4o-mini"), ("-j", "openai:unheard-of"), ("-j", "openai:gpt-4o", "-j", "claims=embedded")],
-)
-def test_an_estimate_fits_the_terminal(options: tuple[str, ...], columns: int) -> None:
-    """Whatever the price is, free or unknown."""
-    came = ragstone("estimate", records(3), *options, columns=columns)
-    assert came.code == 0
-    assert came.err == ""
-    assert came.widest <= columns
-    if options:  # no cell of the table is cut off
-        assert re.search(r"^ +calls .*cost$", came.out, re.MULTILINE)
-        assert re.search(r"^  total +\d+ .*(\$\S*\d|unknown|free)$", came.out, re.MULTILINE)
 
 
 def test_an_estimate_says_what_it_stands_on() -> None:
@@ -83,10 +66,6 @@ def test_a_budget_that_was_given_goes_before_all_else(limit: str) -> None:
     configure("http://127.0.0.1:9/v1")
     came = ragstone("estimate", records(4), "-m", "groundedness", "-j", "house", limit, "70000")
     assert pasted(came.out) == [["run", limit, "70000", "a.jsonl", "-m", "groundedness", "-j", "house"]]
-
-
-def test_ascii_terminals_get_ascii() -> None:
-    assert ragstone("estimate", records(2), "-j", "openai:gpt-4o", charset="ascii").out.isascii()
 
 
 def test_an_unknown_price_is_said_to_be_unknown() -> None:

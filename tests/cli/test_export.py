@@ -20,7 +20,7 @@ from ragstone.analysis.run import SCORE_COLUMNS, SENTENCE_COLUMNS, UNIT_COLUMNS
 from ragstone.judges.base import Failed
 from ragstone.output import export
 from ragstone.output import formats as packaged
-from ragstone.output.formats.csv import harmless
+from ragstone.output.formats.csv_parquet import harmless
 from ragstone.records.leaderboards import read_leaderboard
 from ragstone.testing import ScriptedJudge
 

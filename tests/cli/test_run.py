@@ -63,16 +63,6 @@ def test_the_next_command_can_be_pasted_at_any_width() -> None:
         assert pasted(came.out) == [["show", str(number), "r1", "--store", store]]
 
 
-def test_nothing_is_wider_than_the_terminal(fake: str) -> None:
-    """At 60, 80 and 120 columns, with long ids and long judges."""
-    path = write("a.jsonl", *(row(n, id=f"record-{n}-" + "x" * 150) for n in range(3)))
-    for columns in WIDTHS:
-        came = ragstone("run", path, "-j", fake, "-j", "support=embedded", "-o", "out", columns=columns)
-        assert came.code == 0
-        assert came.widest <= min(columns, 100)
-        assert all(line == line.rstrip() for line in came.out.splitlines())
-
-
 def test_json_is_the_summary_and_nothing_else() -> None:
     """One document on standard output, also without --quiet."""
     came = ragstone("run", str(TRACES), "--json")

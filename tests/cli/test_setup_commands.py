@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-from terminal import WIDTHS, ragstone
+from terminal import ragstone
 
 from ragstone import settings
 from ragstone.config import RunSpec, resolve
@@ -42,19 +42,6 @@ def test_metrics_as_json() -> None:
     assert [metric["name"] for metric in ragstone("metrics", "--json").json] == list(catalogue())
     one = ragstone("metrics", "grounding", "--json").json
     assert one["parameters"]["threshold"]["default"] == 0.6
-
-
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_every_list_fits_the_terminal(columns: int) -> None:
-    """Metrics, a metric, judges, fields and formats."""
-    Path("ragstone.toml").write_text(
-        '[judges.mine]\nmodel = "some/very-long-model-name-of-mine"\nbase_url = "https://example.org/a/long/path/v1"\n',
-        encoding="utf-8",
-    )
-    for arguments in (("metrics",), ("metrics", "response_groundedness"), ("judges",), ("fields",)):
-        came = ragstone(*arguments, columns=columns)
-        assert came.code == 0
-        assert came.widest <= min(columns, 100)
 
 
 def test_fields_and_formats_as_json() -> None:

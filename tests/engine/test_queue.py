@@ -21,7 +21,6 @@ from ragstone.testing import ScriptedJudge
 
 CALL = Call("j", "support", "p", b'{"max_tokens": 10}')
 LONG = Call("j", "support", "p", b'{"max_tokens": 600}')
-TOO_MANY = BackendError("HTTP 429", retryable=True, status=429)
 
 
 def half(attempt: int) -> float:

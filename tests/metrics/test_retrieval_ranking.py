@@ -14,7 +14,7 @@ from ragstone import evaluate
 from ragstone.errors import RecordError
 from ragstone.metrics.retrieval_ranking import COLUMNS, RetrievalRanking, measures
 from ragstone.questions import Rate
-from ragstone.records.qrels import read_qrels
+from ragstone.records.topics import read_qrels
 from ragstone.testing import ScriptedJudge
 from ragstone.types import Passage, Record
 

@@ -370,9 +370,7 @@ def test_a_list_of_langfuse_traces_has_the_ids_of_its_observations_alone() -> No
 def test_a_response_is_found_in_what_tools_log(output: str) -> None:
     """A text, an object, messages, and the chunks of a stream."""
     retriever = span("a", "RETRIEVER", "root", retrieval_documents=found("A"))
-    with open_records([span("root", "CHAIN", input_value="q", output_value=output), retriever]) as source:
-        (record,) = source
-    assert isinstance(record, Record)
+    record = only(span("root", "CHAIN", input_value="q", output_value=output), retriever)
     assert record.response == (output if "unit" in output else "At 70 degrees.")
 
 
@@ -415,9 +413,7 @@ def test_results_of_frameworks_go_in_as_they_are() -> None:
         {"question": "q", "response": Dumped(response="r", source_nodes=[node], metadata={})},
     ]
     for row in rows:
-        with open_records([row]) as source:
-            (record,) = source
-        assert isinstance(record, Record)
+        record = only(row)
         assert (record.question, record.response) == ("q", "r")
         assert [passage.text for passage in record.contexts or ()] == ["Green tea."]
         assert "embedding" not in str(record.meta)
@@ -562,14 +558,10 @@ def test_a_row_of_another_shape_is_read_or_counted() -> None:
 def test_names_are_matched_in_any_spelling() -> None:
     """Case, underscores, hyphens and blanks make no other name; the canonical spelling comes first."""
     row = {"ID": "a", "userInput": "q", "Actual Output": "r", "retrieved-contexts": ["c"], "Ground_Truth": "g", "My": 1}
-    with open_records([row]) as source:
-        (record,) = source
-    assert isinstance(record, Record)
+    record = only(row)
     assert (record.id, record.question, record.response, record.reference) == ("a", "q", "r", "g")
     assert (len(record.contexts or ()), record.meta) == (1, {"My": 1})
-    with open_records([{**RECORD, "Contexts": ["x"], "Answer": "other"}]) as source:
-        (record,) = source
-    assert isinstance(record, Record)
+    record = only({**RECORD, "Contexts": ["x"], "Answer": "other"})
     assert [passage.text for passage in record.contexts or ()] == ["c"]
     assert record.meta == {"Contexts": ["x"], "Answer": "other"}
     assert record.notes == ("response: read from 'response'; 'Answer' also fits and is kept as meta",)
@@ -618,9 +610,7 @@ def test_a_near_miss_is_suggested() -> None:
 )
 def test_passages_that_are_no_plain_text_are_noted(contexts: Any, said: str | None) -> None:
     """Markup, JSON, and several passages in one text are read as they are, and said."""
-    with open_records([{**RECORD, "contexts": contexts}]) as source:
-        (record,) = source
-    assert isinstance(record, Record)
+    record = only({**RECORD, "contexts": contexts})
     assert record.notes == ((said,) if said else ())
 
 

@@ -583,8 +583,8 @@ def test_a_lone_surrogate_is_a_request_like_any_other(connect: Connect) -> None:
 
 
 def test_chunked_bodies_are_read(connect: Connect) -> None:
-    """A body that comes in chunks is put together, however large."""
-    text = "word " * 200_000
+    """A body that comes in chunks is put together, however large: here twenty megabytes."""
+    text = "word " * 4_000_000
     request = json.dumps({"messages": [{"role": "user", "content": text}]}).encode()
     parts = (request[start : start + 70_001] for start in range(0, len(request), 70_001))
     with FakeServer() as server:
@@ -593,13 +593,6 @@ def test_chunked_bodies_are_read(connect: Connect) -> None:
         assert server.requests[0]["messages"][0]["content"] == text
         assert client.chat().status == 200
         assert server.connections == 1
-
-
-def test_a_body_of_many_megabytes_is_taken(connect: Connect) -> None:
-    """Twenty megabytes are no obstacle."""
-    with FakeServer(keep=0) as server:
-        got = connect(server).chat("x" * 20_000_000)
-    assert got.json["usage"]["prompt_tokens"] > 4_900_000
 
 
 # Knobs

@@ -30,8 +30,8 @@ from ragstone.types import NOTHING, Record, nouns
 
 if TYPE_CHECKING:
     from ragstone.records.banks import Bank
-    from ragstone.records.qrels import Qrels
     from ragstone.records.source import ByTopic
+    from ragstone.records.topics import Qrels
 
 AUTO_CALLS: Final = 2
 """The most LLM calls per record of a metric that ``auto`` chooses."""
@@ -479,7 +479,7 @@ def qrels_of(spec: RunSpec, source: Any) -> Qrels | None:
     if spec.qrels is None:
         return None
     _check_input(spec.qrels, "--qrels", source)
-    from ragstone.records.qrels import read_qrels  # noqa: PLC0415 - few runs have them
+    from ragstone.records.topics import read_qrels  # noqa: PLC0415 - few runs have them
 
     return read_qrels(spec.qrels)
 

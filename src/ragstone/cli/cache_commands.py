@@ -36,7 +36,7 @@ def info(*, store: StorePath = None, as_json: AsJson = False) -> None:
 
     Shows number, size and age by judge, step and version, and how many no run uses.
     """
-    from ragstone.render.terminal.stored_calls import cache_page
+    from ragstone.render.terminal.lists import cache_page
 
     told = api.cache_info(store).as_json()
     answer(told, lambda look: cache_page(told, look), as_json=as_json)
@@ -101,7 +101,7 @@ def _delete(
     wanted: api.Prune, store: Path | None, config: Path | None, *, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
     """Count what would be deleted, ask, delete."""
-    from ragstone.render.terminal.stored_calls import pruning_page, went
+    from ragstone.render.terminal.lists import pruning_page, went
 
     planned = api.prune_cache(wanted, store, dry_run=True, config=config)
     told = planned.as_json()

@@ -117,7 +117,7 @@ def check(
     """
     from ragstone.output.target import whole
     from ragstone.render import ci
-    from ragstone.render.terminal.check_screen import check_page
+    from ragstone.render.terminal.compare_screen import check_page
 
     limits = {
         "min": _limits("--min", least), "max": _limits("--max", most),

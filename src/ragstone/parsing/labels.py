@@ -18,8 +18,7 @@ from ragstone.parsing.echoes import without_placeholders
 from ragstone.parsing.label_lists import lists_of, unread
 from ragstone.parsing.label_rows import LABEL_FORMATS, MOST, Format, Found
 from ragstone.parsing.label_words import BACK, Words, words_of
-from ragstone.parsing.normalize import plain
-from ragstone.parsing.reasoning import quoted_tags, strip_reasoning, unopened
+from ragstone.parsing.reasoning import plain, quoted_tags, strip_reasoning, unopened
 from ragstone.types import Scale
 
 Status = Literal["ok", "unknown_label", "truncation", "count_mismatch", "format_error"]

@@ -1,4 +1,4 @@
-"""Questions by topic, for runs that name a topic and leave what was asked to another file.
+"""What other files say of topics: their questions, and which passages are relevant to them (TREC qrels).
 
 A topics file is any file of records with an id and a question, or of the requests of TREC AutoJudge and RAGTIME:
 ``{request_id, title, problem_statement, background}``, whose three texts are the question, a line each.
@@ -6,18 +6,25 @@ A topics file is any file of records with an id and a question, or of the reques
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final
 
 from ragstone.errors import RecordError
-from ragstone.records.jsontext import excerpt
+from ragstone.records.bytestream import origin_of
+from ragstone.records.jsontext import excerpt, not_text
+from ragstone.records.leaderboards import filled_lines
 from ragstone.records.mapping import NO_ID
 from ragstone.records.source import open_records
 from ragstone.types import Record
 
 REQUEST: Final = ("title", "problem_statement", "background")
 UNKNOWN: Final = "question: the topics have no such topic"
+NOT_JUDGED: Final = "relevant: the qrels have no such topic"
+EXPECTED: Final = "expected TOPIC ITERATION ID GRADE, as in: 1 0 doc7 2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +66,36 @@ def read_topics(source: Any) -> Topics:
 def _request(row: Mapping[str, Any]) -> str:
     texts = (row.get(name) for name in REQUEST)
     return "\n".join(text for text in texts if isinstance(text, str) and text.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Qrels:
+    """The grade of each judged passage by topic. ``digest`` is six hexadecimal digits over all of them."""
+
+    name: str
+    grades: Mapping[str, Mapping[str, int]] = field(hash=False)
+    digest: str
+
+    def given_to(self, record: Record) -> Record:
+        """The record with the grades of its topic in the place of its own; a note where the topic is not judged."""
+        found = self.grades.get(record.topic or record.id)
+        notes = record.notes if found is not None else (*record.notes, NOT_JUDGED)
+        return replace(record, relevant=found, notes=notes)
+
+
+def read_qrels(path: Path | str) -> Qrels:
+    """Read a file of four columns, plain or compressed. RecordError names a line that is none, or has another grade."""
+    origin = origin_of(Path(os.fspath(path)))
+    grades: dict[str, dict[str, int]] = {}
+    for where, line in filled_lines(origin):
+        if wrong := not_text(line):
+            raise RecordError(where, *wrong)
+        cells = line.decode().split()
+        if len(cells) != 4 or not (whole := cells[3].removeprefix("-")).isdecimal() or len(whole) > 9:
+            raise RecordError(where, f"{excerpt(line.decode())} is not a relevance judgment", EXPECTED)
+        topic, _, name, grade = cells
+        if grades.setdefault(topic, {}).setdefault(name, int(grade)) != int(grade):
+            found = f"{excerpt(name)} of topic {excerpt(topic)} is graded {grade} here and differently before"
+            raise RecordError(where, found, "keep one grade for each passage")
+    judged = sorted(f"{topic}\0{name}\0{grade}" for topic, own in grades.items() for name, grade in own.items())
+    return Qrels(origin.name, grades, hashlib.blake2b("\n".join(judged).encode(), digest_size=3).hexdigest())

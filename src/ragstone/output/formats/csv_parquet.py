@@ -1,0 +1,69 @@
+"""A table of scores or verdicts: as CSV, in which no cell is a formula to a spreadsheet, or as Parquet, with types."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+from itertools import islice
+from typing import IO, Any, Final
+
+from ragstone.analysis.run import COLUMN_KINDS, Run
+from ragstone.errors import InputError
+from ragstone.output.export import ExportFormat
+
+BATCH: Final = 1000
+"""Rows of Parquet that are held at a time."""
+FORMULA: Final = ("=", "+", "-", "@", "|", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - spreadsheets take the wide forms too
+"""What a spreadsheet takes for the beginning of a formula, or for white space before one (OWASP)."""
+
+
+def harmless(cell: object) -> object:
+    """A cell that a spreadsheet takes for text: an apostrophe goes before the start of a formula; numbers stay."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+
+
+def _write_csv(run: Run, rows: str, target: IO[bytes]) -> None:
+    columns, source = run.rows(rows)
+    text = io.TextIOWrapper(target, encoding="utf-8", errors="replace", newline="", write_through=True)
+    try:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        with contextlib.closing(source):
+            for row in source:
+                writer.writerow([_cell(row[column]) for column in columns])
+        text.flush()
+    finally:
+        with contextlib.suppress(ValueError, OSError):
+            text.detach()  # the stream is the caller's to close
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return harmless(value)
+
+
+def _write_parquet(run: Run, rows: str, target: IO[bytes]) -> None:
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - an extra
+        import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise InputError("Parquet needs pyarrow; install it with: pip install 'ragstone[parquet]'") from error
+    types = {"number": pa.float64(), "count": pa.int64(), "truth": pa.bool_()}
+    columns, source = run.rows(rows)
+    schema = pa.schema([(column, types.get(COLUMN_KINDS.get(column, ""), pa.string())) for column in columns])
+    with contextlib.closing(source), pq.ParquetWriter(target, schema) as writer:
+        while batch := list(islice(source, BATCH)):
+            typed = [{column: _typed(column, row[column]) for column in columns} for row in batch]
+            writer.write_table(pa.Table.from_pylist(typed, schema))
+
+
+def _typed(column: str, value: Any) -> Any:
+    return float(value) if value is not None and COLUMN_KINDS.get(column) == "number" else value
+
+
+FORMATS: Final = (
+    ExportFormat("csv", (".csv",), "table of --rows", _write_csv),
+    ExportFormat("parquet", (".parquet",), "table of --rows", _write_parquet, pipes=False),
+)
