@@ -50,6 +50,24 @@ def test_offline_says_how_many_calls_are_missing(server: FakeServer) -> None:
     assert "nothing: every reply was in the store" in whole.flat
 
 
+def test_a_merge_says_what_sends_calls_that_failed(server: FakeServer) -> None:
+    """Not an option that it was not given: the run without shards, which sends these calls alone."""
+    write("a.jsonl", row(0), row(1, response="A kettle boils. " * 1000))
+    words = ("run", "a.jsonl", *WHOLE, "-j", f"vllm:m@{server.url}", "-o", "out")
+    server.configure(context_limit=2000)
+    for number in (1, 2):
+        ragstone(*words, "--shard", f"{number}/2")
+    came = ragstone("merge", "out", "--store", "all.db")
+    assert came.code == 3
+    assert came.err.splitlines()[-1].endswith(
+        "not in the store and not sent; run without --shard and --engine, with the same --store, to send them"
+    )
+    server.reset()
+    server.configure(context_limit=None)
+    assert ragstone(*words, "--store", "all.db").code == 0
+    assert server.count == 1
+
+
 def test_banks_offline(server: FakeServer) -> None:
     """A step without a run says it, too."""
     write("a.jsonl", row(1))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from ragstone.forecast.summary import Estimate
 
 Draw = Callable[[Run, Look, Place], Page]
+SHARDED: Final = "without --shard and --engine, with the same --store,"
+"""What sends the calls that failed in their shards."""
 
 
 def run(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
@@ -45,7 +47,7 @@ def run(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
                 f"shard {options.shard} is done; after the last one: ragstone merge {shlex.quote(str(options.out))}",
             )
         if options.shard is None or len(finished):  # a shard may have no records
-            exit_if_unjudged(finished)
+            exit_if_unjudged(finished, *([SHARDED] if options.engine == "ray" else []))
 
 
 def merge(place: str, file: str | None, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
@@ -53,7 +55,7 @@ def merge(place: str, file: str | None, options: RunOptions, *, quiet: bool, as_
     finished = evaluated(partial(api.merge, place, file), place, options, outcome, quiet=quiet, as_json=as_json)
     with closing(finished.store):
         _show(finished, replace(options, out=place), outcome, as_json=as_json)
-        exit_if_unjudged(finished)
+        exit_if_unjudged(finished, SHARDED)
 
 
 def compare_methods(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
@@ -150,7 +152,7 @@ def place_of(finished: Run, options: RunOptions) -> Place:
     return Place(str(options.out or ""), options.cases, again(elsewhere), report=options.report)
 
 
-def exit_if_unjudged(finished: Run) -> None:
+def exit_if_unjudged(finished: Run, instead: str = "without --offline") -> None:
     """Exit with 3 if nothing could be scored, no call was answered, or an offline run lacked one.
 
     So also if the last judge of a cascade answered nothing of what was left to it.
@@ -158,7 +160,7 @@ def exit_if_unjudged(finished: Run) -> None:
     summary = finished.summary()
     bill = summary["bill"]
     if unseen := bill.get("unseen"):
-        say_unseen(unseen)
+        say_unseen(unseen, instead)
         raise typer.Exit(UNJUDGED)
     unanswered = bill["failed"] and not answered_now(bill) and not bill["replayed"]  # any score came without the judge
     if not lead(summary):

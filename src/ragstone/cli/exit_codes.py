@@ -145,11 +145,11 @@ def say(label: str, text: str) -> None:
     console.print(Text.assemble((f"{label}: ", style), flat(text)), soft_wrap=not console.is_terminal)
 
 
-def say_unseen(count: int) -> None:
+def say_unseen(count: int, instead: str = "without --offline") -> None:
     """Print how many calls an offline run lacked, and how to send them."""
     if count:
         calls = "1 call was" if count == 1 else f"{count:,} calls were"
-        say("note", f"offline: {calls} not in the store and not sent; run without --offline to send them")
+        say("note", f"offline: {calls} not in the store and not sent; run {instead} to send them")
 
 
 @contextmanager
