@@ -223,8 +223,9 @@ def test_a_result_is_a_dict_with_a_calm_face(weigh: Any) -> None:
     assert result.score("grounding")["asked"] == 2
     with pytest.raises(InputError, match="no score 'groundedness' of the record 'r'; there are: grounding"):
         result.score("groundedness")
-    failed = weigh({"claims": ["A."], "support": Failed("on fire")})["r"]
-    assert repr(failed) == "<Result 'r', run 2: grounding judge_failed>"
+    failed = weigh({"claims": ["A."], "support": Failed("on fire")})
+    assert repr(failed["r"]) == "<Result 'r', run 2: grounding judge_failed>"
+    assert repr(failed) == "<Run 2 'a run', done, 1 record: grounding - (0 scored)>"
 
 
 def test_polars_frames(weigh: Any) -> None:

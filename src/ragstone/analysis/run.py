@@ -194,7 +194,8 @@ class Run:
 
     def __repr__(self) -> str:
         means = (
-            f"{name} {metric['mean']:.3f}" if metric["mean"] is not None else f"{name} -"
+            (f"{name} -" if metric["mean"] is None else f"{name} {metric['mean']:.3f}")
+            + (f" ({metric['scored']} scored)" if metric["scored"] < metric["total"] else "")
             for name, metric in self.summary()["metrics"].items()
         )
         records = f"{len(self)} record{'' if len(self) == 1 else 's'}"
