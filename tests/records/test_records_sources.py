@@ -425,7 +425,7 @@ def test_the_survey_counts_what_is_there() -> None:
     assert (found.renamed, found.duplicates, found.overridden) == (2, {"a": 3}, 1)
     assert [(note.text, note.count, note.example) for note in found.notes] == [
         ("contexts: a blank passage", 2, "records item 1"),
-        ("contexts: there are none, or all are blank", 2, "records item 2"),
+        ("contexts: none, or all blank", 2, "records item 2"),
         ("question: blank", 1, "records item 2"),
         ("response: blank", 1, "records item 2"),
         ("no id: a hash of the content is used", 1, "records item 4"),

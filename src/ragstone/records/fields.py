@@ -122,22 +122,12 @@ WORDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "question": frozenset(("question", "query", "ask", "asked")),
         "response": frozenset(("response", "answer", "answered", "reply", "completion", "generated", "prediction")),
-        "contexts": frozenset(
-            (
-                "contexts",
-                "context",
-                "retrieved",
-                "retrieval",
-                "docs",
-                "documents",
-                "passages",
-                "chunks",
-                "hits",
-                "evidence",
-            )
-        ),
+        "contexts": frozenset((
+            "contexts", "context", "retrieved", "retrieval", "docs", "documents", "passages", "chunks", "hits",
+            "evidence",
+        )),
     }
-)
+)  # fmt: skip
 """Words in the name of a column that could be a field."""
 
 

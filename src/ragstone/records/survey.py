@@ -20,7 +20,7 @@ MAY_BE_BLANK: Final = {
     "question": "question: blank",
     "response": "response: blank",
     "reference": "reference: blank",
-    "contexts": "contexts: there are none, or all are blank",
+    "contexts": "contexts: none, or all blank",
 }
 """What is said of a field that is there and holds nothing."""
 

@@ -62,15 +62,10 @@ def row_of(result: Mapping[str, Any]) -> PageRow:
             )
             for score in result["scores"]
         },
-        verdicts=verdicts_of(result),
+        verdicts={score["metric"]: bits for score in result["scores"] if (bits := _kinds(score["verdicts"]))},
         fields=dict(fields_of(result.get("meta", {}))),
         set_aside="set_aside" in result,
     )
-
-
-def verdicts_of(result: Mapping[str, Any]) -> dict[str, int]:
-    """By score that has verdicts their kinds, as bits."""
-    return {score["metric"]: bits for score in result["scores"] if (bits := _kinds(score["verdicts"]))}
 
 
 def _kinds(verdicts: Iterable[Mapping[str, Any]]) -> int:
@@ -165,18 +160,16 @@ def block_of(rows: Sequence[PageRow], metrics: Sequence[str], fields: Sequence[s
         "set_aside": [number for number, row in enumerate(rows) if row.set_aside],
         "values": {name: [row.scores.get(name, none)[0] for row in rows] for name in metrics},
         "statuses": {name: [row.scores.get(name, none)[1] for row in rows] for name in metrics},
-        **judged_of([row.verdicts for row in rows], [row.fields for row in rows], fields),
+        **judged_of(rows, fields),
     }
 
 
-def judged_of(
-    verdicts: Sequence[Mapping[str, int]], given: Sequence[Mapping[str, str]], fields: Sequence[str]
-) -> dict[str, Any]:
-    """The columns of kinds of verdicts, of the scores that have any, and of fields; both are given by row."""
-    judged = dict.fromkeys(name for row in verdicts for name in row)
+def judged_of(rows: Sequence[PageRow], fields: Sequence[str]) -> dict[str, Any]:
+    """The columns of kinds of verdicts, of the scores that have any, and of fields."""
+    judged = dict.fromkeys(name for row in rows for name in row.verdicts)
     return {
-        "verdicts": {name: [row.get(name, 0) for row in verdicts] for name in judged},
-        "fields": {name: [row.get(name) for row in given] for name in fields},
+        "verdicts": {name: [row.verdicts.get(name, 0) for row in rows] for name in judged},
+        "fields": {name: [row.fields.get(name) for row in rows] for name in fields},
     }
 
 

@@ -22,16 +22,7 @@ from ragstone.render.html.build import RowCounts
 from ragstone.render.html.case import case_of
 from ragstone.render.html.document import to_json
 from ragstone.render.html.overview import overview_of, worst_of
-from ragstone.render.html.rows import (
-    LONGEST_ID,
-    STATUSES,
-    beginning,
-    fields_of,
-    judged_of,
-    row_of,
-    text_of,
-    verdicts_of,
-)
+from ragstone.render.html.rows import LONGEST_ID, STATUSES, beginning, judged_of, row_of, text_of
 
 ROWS: Final = 1_000
 """Places in the input that a block of table covers."""
@@ -87,17 +78,16 @@ class ServedRun:
     def more(self, number: int) -> bytes:
         """What the results of a block of rows say besides, as JSON: kinds of verdicts and fields; words are kept."""
         if number not in self._more:
-            verdicts, given = [], []
+            rows = []
             for result in self._results(number * ROWS, (number + 1) * ROWS):
-                verdicts.append(verdicts_of(result))
-                given.append(dict(fields_of(result.get("meta", {}))))
+                rows.append(row_of(result))
                 if self._room > 0:
                     text = text_of(result).lower()
                     for word in set(text.split()):
                         self._words[word].append(result["position"])
                     self._searched += 1
                     self._room -= len(text)
-            self._more[number] = to_json(judged_of(verdicts, given, self._fields))
+            self._more[number] = to_json(judged_of(rows, self._fields))
         return self._more[number]
 
     def worst(self) -> list[dict[str, Any]]:
