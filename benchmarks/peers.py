@@ -18,7 +18,7 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 PEERS: Final = {
     "ragstone": ([str(ROOT)], "import ragstone; ragstone.evaluate"),
-    "ragas": (["ragas"], "import ragas"),
+    "ragas": (["ragas", "langchain-community<0.4"], "import ragas"),  # 0.4.3 imports what the newest one lacks
     "trulens": (["trulens"], "import trulens.core, trulens.feedback"),
     "deepeval": (["deepeval"], "import deepeval, deepeval.metrics"),
     "nuggetizer": (["nuggetizer"], "import nuggetizer.models.nuggetizer"),

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine import records
-from peers import PROBE, ROOT, installed
+from peers import PEERS, PROBE, installed
 from ragstone.testing import FakeServer, Scripted
 
 PATIENCE: Final = 900
@@ -51,7 +51,7 @@ class Tool:
 
 TOOLS: Final = {
     "ragstone": Tool(
-        [str(ROOT)],
+        PEERS["ragstone"][0],
         """
 import sys
 from ragstone.__main__ import main
@@ -63,7 +63,7 @@ main()
         "yes: `ragstone estimate`",
     ),
     "deepeval": Tool(
-        ["deepeval"],
+        PEERS["deepeval"][0],
         """
 from deepeval import evaluate
 from deepeval.metrics import FaithfulnessMetric
@@ -76,7 +76,7 @@ evaluate(cases, [metric], **options)
         r"Faithfulness +│ [\d.]+ +│.*│.*$",
     ),
     "ragas": Tool(
-        ["ragas", "langchain-community<0.4"],  # ragas 0.4.3 imports what later versions lack
+        PEERS["ragas"][0],
         """
 from openai import AsyncOpenAI
 from ragas import EvaluationDataset, evaluate
