@@ -43,8 +43,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory, weighed: Path) -> Iterator[
         write("long.jsonl", *rows)
         for name, said in (("a", answers), ("b", harsh)):
             judge = ScriptedJudge(said, version="1")
-            kept = {"store": "long.db", "name": name * 90 + HOSTILE, "out": name}
-            evaluate(rows, ["triad", "grounding"], judge, no_cache=True, **kept).store.close()
+            told = name * 90 + HOSTILE
+            run = evaluate(rows, ["triad", "grounding"], judge, no_cache=True, store="long.db", name=told, out=name)
+            run.store.close()
         nuggets = [{"text": f"fact {n}", "importance": "vital", "assignment": "support"} for n in range(4)]
         answer = {"query": "What?", "qid": "t", "answer_text": "It is.", "nuggets": nuggets}
         write("shares.jsonl", *({**answer, "run_id": f"{HOSTILE}{'x' * 90}{n}"} for n in range(3)))
