@@ -63,9 +63,10 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
         assert part in came.flat, part
     (command,) = pasted(came.out)
     assert command[:2] == ["show", "1"]
-    shown = ragstone(*command, charset="ascii")
+    shown = ragstone(*command)
     assert shown.code == 0
     assert came.out.partition("Largest disagreements")[2].split()[0] in shown.out
+    assert ragstone("agree", "last", labels("ana"), "--store", store, columns=width, charset="ascii").code == 0
 
 
 def test_json_has_every_measure(store: str, labels: Labels) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,16 @@ def configure(url: str, more: str = "") -> None:
 
 def records(count: int) -> str:
     return write("a.jsonl", *(row(number) for number in range(count)))
+
+
+@pytest.mark.parametrize("columns", [40, *WIDTHS])
+@pytest.mark.parametrize("judge", ["openai:gpt-4o-mini", "openai:unheard-of", "openai:gpt-4o"])
+def test_no_cell_of_an_estimate_is_cut_off(judge: str, columns: int) -> None:
+    """Whatever the price is, free or unknown."""
+    came = ragstone("estimate", records(3), "-j", judge, "-j", "claims=embedded", columns=columns)
+    assert (came.code, came.err) == (0, "")
+    assert re.search(r"^ +calls .*cost$", came.out, re.MULTILINE)
+    assert re.search(r"^  total +\d+ .*(\$\S*\d|unknown|free)$", came.out, re.MULTILINE)
 
 
 def test_an_estimate_says_what_it_stands_on() -> None:

@@ -24,7 +24,7 @@ SCREENS = (
     "check 2 --min grounding=1 --max-drop groundedness=0 --baseline 1 --store long.db",
     "metrics", "metrics response_groundedness", "judges", "fields", "validate long.jsonl", "cache info --store long.db",
     "formats --store long.db", "nuggets score shares.jsonl", "prompts list", f"prompts check '{'a-long-name-' * 6}.md'",
-    "run long.jsonl -q --store out.db -o out", "compare-methods long.jsonl -q --store out.db",
+    "run long.jsonl -q --store o.db -o out -j mine -j support=embedded", "compare-methods long.jsonl -q --store o.db",
     *(f"estimate long.jsonl {more}" for more in ("", "-j openai:unheard-of", "-j openai:gpt-4o -j claims=embedded")),
     f"estimate long.jsonl {CASCADE}", "compare-methods long.jsonl -j openai:gpt-4o-mini --dry-run",
     "nuggets create long.jsonl -o out.jsonl -j openai:gpt-4o-mini --dry-run",
@@ -43,8 +43,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory, weighed: Path) -> Iterator[
         write("long.jsonl", *rows)
         for name, said in (("a", answers), ("b", harsh)):
             judge = ScriptedJudge(said, version="1")
-            kept = {"store": "long.db", "name": name * 90 + HOSTILE, "out": name}
-            evaluate(rows, ["triad", "grounding"], judge, no_cache=True, **kept).store.close()
+            told = name * 90 + HOSTILE
+            run = evaluate(rows, ["triad", "grounding"], judge, no_cache=True, store="long.db", name=told, out=name)
+            run.store.close()
         nuggets = [{"text": f"fact {n}", "importance": "vital", "assignment": "support"} for n in range(4)]
         answer = {"query": "What?", "qid": "t", "answer_text": "It is.", "nuggets": nuggets}
         write("shares.jsonl", *({**answer, "run_id": f"{HOSTILE}{'x' * 90}{n}"} for n in range(3)))

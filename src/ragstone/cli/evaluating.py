@@ -64,7 +64,7 @@ def compare_methods(file: str, options: RunOptions, *, quiet: bool, as_json: boo
 
     finished = evaluated(partial(api.compare_methods, file), file, options, comparison, quiet=quiet, as_json=as_json)
     with closing(finished.store):
-        widest = {"widest": [gap.as_json() for gap in widest_apart(finished)]} if as_json else {}
+        widest = {"widest": widest_apart(finished)} if as_json else {}
         _show(finished, options, comparison, as_json=as_json, more=widest)
         exit_if_unjudged(finished)
         if not comparable(finished.summary()):

@@ -211,7 +211,7 @@ def assign(
     with closing(finished.store):
         assigned = counting.assigned()
         if as_json:
-            show_json({**finished.summary(), "assigned": assigned.as_json()})
+            show_json({**finished.summary(), "assigned": assigned})
         elif out or not quiet:
             place = replace(place_of(finished, options), lines=assigned.file)
             show(lambda look: assigned_page(finished, assigned, look, place), stderr=not out)

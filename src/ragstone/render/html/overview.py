@@ -47,10 +47,6 @@ class CardFact:
     text: str
     note: str = ""
 
-    def as_json(self) -> dict[str, str]:
-        """Plain JSON."""
-        return {"label": self.label, "text": self.text, "note": self.note}
-
 
 def overview_of(
     told: RunFacts, groups: GroupFields, readings: Readings | None, *, live: bool = False
@@ -82,7 +78,7 @@ def overview_of(
         "sentence": [part.as_json() for part in sentence(summary["records"], told.headline, told.doubts, group)],
         "metrics": [_metric(name, summary["metrics"][name], counts) for name in names],
         "measures": measures([*names, *summary.get("left_out", {})]),
-        "facts": [fact.as_json() for fact in _facts(told, readings)],
+        "facts": [asdict(fact) for fact in _facts(told, readings)],
         "steps": (summary.get("bill") or {}).get("by_step", []),
         "missing": [asdict(cause) for cause in told.missing],
         "methods": summary.get("methods"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
 from rich.console import RenderableType
@@ -73,10 +73,6 @@ class Assigned:
     grades: Mapping[str, int]
     unjudged: int
     file: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return asdict(self)
 
 
 def assigned_page(run: Run, assigned: Assigned, look: Look, place: Place) -> Page:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
@@ -37,10 +37,6 @@ class Gap:
     plain: float
     nuggetized: float
     difference: float
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return asdict(self)
 
 
 def widest_apart(run: Run, count: int = WIDEST) -> list[Gap]:
