@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
-from ragstone.analysis.pairing import MetricSide, Moved, Pair, Shared, SignaturePart, Values
+from ragstone.analysis.pairing import MetricSide, Moved, Pair, SharedRecords, SignaturePart, Values
 from ragstone.analysis.run import main_scores, part_said
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, each_scores
@@ -159,7 +159,7 @@ def compare(
         return bool(main_scores(first.spec, [name]) or main_scores(second.spec, [name]))
 
     theirs = each_scores(second, by) if known is None else iter(known.items())
-    shared = Shared(each_scores(first, by), theirs, by, wanted, moved)
+    shared = SharedRecords(each_scores(first, by), theirs, by, wanted, moved)
     sides = _sides(first, second, *(shared.records + len(ids) for ids in shared.alone))
     if not shared.records:
         raise InputError(_apart(sides, *shared.alone))

@@ -65,7 +65,7 @@ class SignaturePart:
     pairs: int
 
 
-class Shared:
+class SharedRecords:
     """The ``records`` of both runs; ``alone`` are by run the ids of others, ``seen`` the metrics that there are.
 
     ``metrics`` are those that are ``wanted``, ``banks`` the pairs with nuggets.
