@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 
 from ragstone import check, compare
-from ragstone.analysis.compare import SignaturePart, said
+from ragstone.analysis.compare import said
+from ragstone.analysis.pairing import SignaturePart
 from ragstone.analysis.scored import signatures_differ
 from ragstone.api.comparing import opened
 from ragstone.errors import ConfigError, InputError
@@ -38,6 +40,21 @@ def test_records_are_paired_by_id_wherever_they_stand(tmp_path: Path) -> None:
     assert (one.paired.pairs, one.paired.first, one.paired.second) == (2, 0.75, 0.75)
     assert (one.first.scored, one.second.scored, one.second.statuses) == (3, 2, {"judge_failed": 1})
     assert {moved.record: moved.difference for moved in one.moved} == {"r1": -0.5, "r3": 0.5}
+
+
+def test_a_record_takes_little_memory(tmp_path: Path) -> None:
+    """Under 150 bytes for both runs and a metric, whatever it is called and however its values differ."""
+    peaks = []
+    for count in (1000, 3000):
+        runs = [
+            run_of(tmp_path / f"{count}{side}", {f"a-long-id-of-a-record-{n}": n / step for n in range(count)})
+            for side, step in (("a", 3000), ("b", 4000))
+        ]
+        tracemalloc.start()
+        assert compare(*runs).shared == count
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert (peaks[1] - peaks[0]) / 2000 < 150
 
 
 def test_each_side_has_its_mean_with_what_it_could_be(tmp_path: Path) -> None:

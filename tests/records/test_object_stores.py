@@ -27,7 +27,7 @@ def lines(rows: list[dict[str, Any]]) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
+def server() -> Iterator[Any]:
     """moto's server, and the variables by which s3fs finds it."""
     pytest.importorskip("s3fs")
     moto = pytest.importorskip("moto.server")
@@ -40,12 +40,12 @@ def server() -> Iterator[str]:
         patch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-        yield f"http://{host}:{port}"
+        yield running
     running.stop()
 
 
 @pytest.fixture
-def bucket(server: str) -> Iterator[Any]:
+def bucket(server: Any) -> Iterator[Any]:
     """A file system with a bucket ``b`` that holds parts of an input."""
     import fsspec
 
@@ -75,6 +75,27 @@ def test_parts_in_and_results_out(bucket: Any, tmp_path: Path) -> None:
     assert bucket.cat_file("bkt/out/results.jsonl") == (tmp_path / "out" / "results.jsonl").read_bytes()
     assert {name.rpartition("/")[2] for name in bucket.ls("bkt/out")} == {"results.jsonl", "run.json", "summary.json"}
     assert [record.id for record in open_records("s3://bkt/in/part-1.jsonl")] == ["r3", "r4", "r5"]
+
+
+def test_a_server_that_is_too_busy_is_asked_again(
+    server: Any, bucket: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each request is refused once, from the first to read to the last to write."""
+    app, refused = server._server.app, set()
+
+    def busy(environ: dict[str, Any], start: Any) -> Any:
+        request = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        if request in refused:
+            return app(environ, start)
+        refused.add(request)
+        start("503 Slow Down", [("Content-Type", "application/xml")])
+        return [b"<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>"]
+
+    monkeypatch.setattr(server._server, "app", busy)
+    run("s3://bkt/in/part-0.jsonl", tmp_path, out="s3://bkt/out")
+    monkeypatch.undo()
+    assert {("GET", "/bkt/in/part-0.jsonl"), ("PUT", "/bkt/out/results.jsonl")} <= refused
+    assert bucket.cat_file("bkt/out/results.jsonl").count(b"\n") == 3
 
 
 def test_shards_meet_there(bucket: Any, tmp_path: Path) -> None:

@@ -7,15 +7,14 @@ Numbers that were made in two ways are never compared silently.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from heapq import nsmallest
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
+from ragstone.analysis.pairing import MetricSide, Moved, Pair, SharedRecords, SignaturePart, Values
 from ragstone.analysis.run import main_scores, part_said
 from ragstone.analysis.saved import AnyRun
-from ragstone.analysis.scored import RecordScores, ScoreNumbers, scores_of, signatures_differ
+from ragstone.analysis.scored import RecordScores, each_scores
 from ragstone.errors import InputError
 from ragstone.metrics import best_at_zero, of_score
 from ragstone.records.fields import closest
@@ -35,15 +34,6 @@ VERSION: Final = "v"
 """The part of a signature that names Ragstone's version."""
 
 
-class _Pair(NamedTuple):
-    """A record's scores in both runs, and the cluster that it is drawn with."""
-
-    record: str
-    first: RecordScores
-    second: RecordScores
-    cluster: str | None
-
-
 @dataclass(frozen=True, slots=True)
 class Side:
     """One of the two runs: its number in its store (0: unknown), name, status, records, and what messages call it."""
@@ -53,45 +43,6 @@ class Side:
     status: str
     records: int
     label: str
-
-
-@dataclass(frozen=True, slots=True)
-class MetricSide:
-    """One run's values of a metric.
-
-    ``scored`` of the ``records`` that both runs have; ``statuses`` of the others. Over the pairs: the ``mean``, the
-    mean if every unjudged unit were worst or best (``low``, ``high``), and the units ``asked`` and ``unjudged``. For
-    nuggets, ``records`` counts the nuggets of all banks, and ``scored`` those with a verdict.
-    """
-
-    records: int
-    scored: int
-    statuses: Mapping[str, int]
-    mean: float | None
-    low: float | None
-    high: float | None
-    asked: int
-    unjudged: int
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """A record and its two values; ``difference`` is second less first."""
-
-    record: str
-    first: float
-    second: float
-    difference: float
-
-
-@dataclass(frozen=True, slots=True)
-class SignaturePart:
-    """A part of a signature that differs in so many ``pairs``; a side without it (its default) is empty."""
-
-    part: str
-    first: str
-    second: str
-    pairs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,39 +153,39 @@ def compare(
     run's scores if they were read before. InputError where the runs share no record or no metric, or lack one that is
     named.
     """
-    ours, theirs = scores_of(first, by), scores_of(second, by) if known is None else known
-    sides = _sides(first, second, len(ours), len(theirs))
-    shared = [record for record in ours if record in theirs]
-    if not shared:
-        raise InputError(_apart(sides, ours, theirs))
-    if by is not None and all(ours[record].group is None for record in shared):
+
+    def wanted(name: str) -> bool:
+        if metrics is not None:
+            return any(_is(name, one) for one in metrics)
+        return bool(main_scores(first.spec, [name]) or main_scores(second.spec, [name]))
+
+    theirs = each_scores(second, by) if known is None else iter(known.items())
+    shared = SharedRecords(each_scores(first, by), theirs, by, wanted, moved)
+    sides = _sides(first, second, *(shared.records + len(ids) for ids in shared.alone))
+    if not shared.records:
+        raise InputError(_apart(sides, *shared.alone))
+    if by is not None and shared.ungrouped == shared.records:
         told = next((result.typed.get("meta", {}) for result in first.results()), {})
         raise InputError(f"--by {by}: no record has it{closest(by, ['topic', 'question', *told])}")
-    pairs = [_Pair(record, ours[record], theirs[record], _cluster(record, ours[record], by)) for record in shared]
-    seen = [dict.fromkeys(name for scores in side for name in scores.by_metric)
-            for side in ([pair.first for pair in pairs], [pair.second for pair in pairs])]  # fmt: skip
-    names = _names(seen[0], seen[1], metrics, sides)
-    if metrics is None:
-        main = {*main_scores(first.spec, names), *main_scores(second.spec, names)}
-        names = [name for name in names if name in main]
-    found = [_metric(name, pairs, moved) for name in names]
+    names = [name for name in _names(*shared.seen, metrics, sides) if name in shared.metrics]
+    found = [_untested(name, shared.metrics[name], shared.records) for name in names]
     if any(of_score(name).task() == "assign" for name in names):
-        found += _nuggets(pairs)
+        found += _nuggets(shared.banks)
     found = _tested(found)
     comparison = Comparison(
         *sides,
-        shared=len(shared),
-        only_first=tuple(record for record in ours if record not in theirs),
-        only_second=tuple(record for record in theirs if record not in ours),
+        shared=shared.records,
+        only_first=tuple(shared.alone[0]),
+        only_second=tuple(shared.alone[1]),
         by=by,
-        groups=None if by is None else len({pair.cluster for pair in pairs}),
-        ungrouped=0 if by is None else sum(pair.first.group is None for pair in pairs),
+        groups=None if by is None else len(shared.clusters),
+        ungrouped=0 if by is None else shared.ungrouped,
         metrics=tuple(found),
-        metrics_first=tuple(name for name in seen[0] if name not in seen[1]),
-        metrics_second=tuple(name for name in seen[1] if name not in seen[0]),
+        metrics_first=tuple(name for name in shared.seen[0] if name not in shared.seen[1]),
+        metrics_second=tuple(name for name in shared.seen[1] if name not in shared.seen[0]),
         tests=sum(one.adjusted is not None for one in found),
-        same_responses=sum(pair.first.response == pair.second.response for pair in pairs),
-        other_questions=sum(pair.first.question != pair.second.question for pair in pairs),
+        same_responses=shared.same_responses,
+        other_questions=shared.other_questions,
         warnings=(),
     )
     return replace(comparison, warnings=tuple(_warnings(comparison, first.spec, second.spec)))
@@ -269,21 +220,14 @@ def _sides(first: AnyRun, second: AnyRun, ours: int, theirs: int) -> tuple[Side,
     )
 
 
-def _apart(sides: tuple[Side, Side], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+def _apart(sides: tuple[Side, Side], ours: Sequence[str], theirs: Sequence[str]) -> str:
     empty = next((side.label for side, found in zip(sides, (ours, theirs), strict=True) if not found), "")
     if empty:
         return f"{empty} has no results; nothing can be compared"
     return (
-        f"no record is in both: ids are like '{next(iter(ours))}' in {sides[0].label} and like '{next(iter(theirs))}' "
-        f"in {sides[1].label}; name the field that holds the id when you run, with --field id=COLUMN"
+        f"no record is in both: ids are like '{ours[0]}' in {sides[0].label} and like '{theirs[0]}' in "
+        f"{sides[1].label}; name the field that holds the id when you run, with --field id=COLUMN"
     )
-
-
-def _cluster(record: str, scores: RecordScores, by: str | None) -> str | None:
-    """The group of a record by a field; without the field it is a group of its own."""
-    if by is None:
-        return None
-    return f"record {record}" if scores.group is None else f"group {scores.group}"
 
 
 def _names(
@@ -305,75 +249,32 @@ def _is(score: str, name: str) -> bool:
     return score == name or score.startswith(f"{name}.")
 
 
-def _metric(metric: str, pairs: Sequence[_Pair], moved: int) -> Compared:
-    every = [(pair.first.by_metric.get(metric), pair.second.by_metric.get(metric)) for pair in pairs]
-    both = [(pair, a, b, a.value, b.value) for pair, (a, b) in zip(pairs, every, strict=True)
-            if a is not None and b is not None and a.value is not None and b.value is not None]  # fmt: skip
-    parts = Counter(part for _, a, b, *_ in both if a.signature != b.signature
-                    for part in signatures_differ(a.signature, b.signature))  # fmt: skip
-    differing = (Moved(pair.record, x, y, y - x) for pair, _, _, x, y in both if x != y)
-    return _untested(
-        metric,
-        "record",
-        [(x, y) for *_, x, y in both],
-        [pair.cluster for pair, *_ in both],
-        _side([a for a, _ in every], [a for _, a, *_ in both]),
-        _side([b for _, b in every], [b for _, _, b, *_ in both]),
-        signatures=tuple(SignaturePart(*part, count) for part, count in parts.items()),
-        moved=tuple(nsmallest(moved, differing, key=lambda one: -abs(one.difference))),
-    )
-
-
-def _untested(
-    metric: str,
-    unit: Literal["record", "nugget"],
-    values: Sequence[tuple[float, float]],
-    clusters: Sequence[str | None],
-    first: MetricSide,
-    second: MetricSide,
-    **more: Any,
-) -> Compared:
+def _untested(metric: str, values: Values, records: int) -> Compared:
     """A metric whose finding waits for the number of tests."""
-    grouped = clusters if any(clusters) else None
-    result = paired([a for a, _ in values], [b for _, b in values], grouped) if values else None
-    return Compared(metric, unit, "nothing", result, None, 0, None, first, second, **more)
-
-
-def _side(every: Sequence[ScoreNumbers | None], kept: Sequence[ScoreNumbers]) -> MetricSide:
-    return MetricSide(
-        records=len(every),
-        scored=sum(one is not None and one.value is not None for one in every),
-        statuses=dict(Counter(one.status for one in every if one is not None and one.value is None)),
-        mean=_mean(kept, lambda one: one.value),
-        low=_mean(kept, lambda one: one.value if one.low is None else one.low),
-        high=_mean(kept, lambda one: one.value if one.high is None else one.high),
-        asked=sum(one.asked for one in kept),
-        unjudged=sum(one.unjudged for one in kept),
+    first, second = (side.told(records) for side in values.sides)
+    return Compared(
+        metric, "record", "nothing", values.paired(), None, 0, None, first, second, values.signatures(), values.moved()
     )
 
 
-def _mean(kept: Sequence[ScoreNumbers], end: Callable[[ScoreNumbers], float | None]) -> float | None:
-    values = [value for one in kept if (value := end(one)) is not None]
-    return mean(values) if values else None
-
-
-def _nuggets(pairs: Sequence[_Pair]) -> Iterator[Compared]:
+def _nuggets(pairs: Sequence[Pair]) -> Iterator[Compared]:
     """The nuggets that both runs assigned, one by one within their topics: all of them, and the vital ones."""
     for name in (NUGGETS, VITAL):
         banks = [[{text: value for text, (value, vital) in scores.nuggets.items() if vital or name == NUGGETS}
                   for scores in (pair.first, pair.second)] for pair in pairs]  # fmt: skip
         both = [
-            ((value, other), pair.cluster or pair.record)
+            (value, other, pair.cluster or pair.record)
             for pair, (ours, theirs) in zip(pairs, banks, strict=True)
             for text, value in ours.items()
             if value is not None and (other := theirs.get(text)) is not None
         ]
         if both:
-            values = [found for found, _ in both]
-            first = _bank_side([ours for ours, _ in banks], [a for a, _ in values])
-            second = _bank_side([theirs for _, theirs in banks], [b for _, b in values])
-            unmatched = first.records + second.records - 2 * len(values)
-            yield _untested(name, "nugget", values, [who for _, who in both], first, second, unmatched=unmatched)
+            before, after, clusters = zip(*both, strict=True)
+            first = _bank_side([ours for ours, _ in banks], before)
+            second = _bank_side([theirs for _, theirs in banks], after)
+            unmatched = first.records + second.records - 2 * len(both)
+            result = paired(before, after, clusters)
+            yield Compared(name, "nugget", "nothing", result, None, 0, None, first, second, unmatched=unmatched)
 
 
 def _bank_side(banks: Sequence[Mapping[str, float | None]], values: Sequence[float]) -> MetricSide:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from array import array
+from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias, cast
@@ -29,13 +31,13 @@ _NAMES: Final = (RESULTS, f"{RESULTS}{ZSTD}")
 class SavedRun:
     """The results of a folder, or of a file of results.
 
-    It is read as a ``Run`` is; only the place of each record's line is kept in memory. InputError, with file and line,
-    for results that Ragstone did not write, and for a folder whose last run did not end.
+    It is read as a ``Run`` is; a hash and the place of each record's line are kept in memory. InputError, with file and
+    line, for results that Ragstone did not write, and for a folder whose last run did not end.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = _results_in(path) if path.is_dir() else path
-        self._lines: dict[str, int] | None = None
+        self._ids, self._places = array("q"), array("q")
         self._about = _json(self.path.with_name(ABOUT))
         if self._about.get("results", self.path.name) != self.path.name:
             if path.is_dir():
@@ -95,31 +97,29 @@ class SavedRun:
 
     def results(self) -> Iterator[Result]:
         """The results in the order of the input, one at a time."""
-        for _, result in self._each():
-            yield result
-
-    def find(self, record: str) -> Result | None:
-        """The result of a record by id."""
-        if self._lines is None:
-            self._lines = {result["id"]: place for place, result in self._each()}
-        place = self._lines.get(record)
-        if place is None:
-            return None
-        with self._open() as file:
-            file.seek(place)
-            return Result(orjson.loads(file.readline()), self.id)
-
-    def _each(self) -> Iterator[tuple[int, Result]]:
-        """Each result with the place of its line in the file."""
+        ids, places, place = array("q"), array("q"), 0
         try:
             with self._open() as file:
-                place = 0
                 for number, line in enumerate(file, 1):
                     if line.strip():
-                        yield place, Result(_result(line, f"{self.path}:{number}"), self.id)
+                        result = _result(line, f"{self.path}:{number}")
+                        ids.append(hash(result["id"]))
+                        places.append(place)
+                        yield Result(result, self.id)
                     place += len(line)
         except (OSError, EOFError, zstd.ZstdError) as error:
             raise _unreadable(self.path, error) from error
+        self._ids, self._places = ids, places
+
+    def find(self, record: str) -> Result | None:
+        """The result of a record by id."""
+        if not self._ids:
+            deque(self.results(), maxlen=0)
+        if hash(record) not in self._ids:
+            return None
+        with self._open() as file:
+            file.seek(self._places[self._ids.index(hash(record))])
+            return Result(orjson.loads(file.readline()), self.id)
 
     def _open(self) -> IO[bytes]:
         return cast("IO[bytes]", zstd.open(self.path) if self.path.suffix == ZSTD else self.path.open("rb"))

@@ -1,16 +1,17 @@
-"""The scores of a run by record, without texts: all that comparing and checking keep in memory."""
+"""The scores of a run by record, without texts: what comparing and checking read."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ragstone.analysis.saved import AnyRun
+from ragstone.analysis.saved import AnyRun, SavedRun
 from ragstone.errors import InputError
 from ragstone.metrics import of_score
+from ragstone.records.ids import Hashes
 from ragstone.types import NOTHING
 
 if TYPE_CHECKING:
@@ -50,31 +51,48 @@ class RecordScores:
     nuggets: Mapping[str, tuple[float | None, bool]] = field(default_factory=dict)
 
 
+class Kept(dict[str, RecordScores]):
+    """Scores by the id of their record; of equal ones that many records have a copy is kept."""
+
+    def __init__(self) -> None:
+        self._alike: dict[tuple[tuple[str, ScoreNumbers], ...], Mapping[str, ScoreNumbers]] = {}
+
+    def add(self, record: str, scores: RecordScores) -> None:
+        """Keep a record's scores."""
+        known = self._alike.get(key := tuple(scores.by_metric.items()))
+        if known is None and len(self._alike) < MOST_ALIKE:
+            self._alike[key] = scores.by_metric
+        self[record] = scores if known is None else replace(scores, by_metric=known)
+
+
 def scores_of(run: AnyRun, by: str | None = None) -> dict[str, RecordScores]:
-    """The scores of every record by its id; records that could not be read have none.
+    """The scores of every record by its id, as ``each_scores`` yields them."""
+    kept = Kept()
+    for record, scores in each_scores(run, by):
+        kept.add(record, scores)
+    return dict(kept)
+
+
+def each_scores(run: AnyRun, by: str | None = None) -> Iterator[tuple[str, RecordScores]]:
+    """Yield the id and the scores of every record, in the order of the run; records that could not be read have none.
 
     ``by`` is the path of the field that groups records, as ``meta.topic``. InputError for another path, and for results
     that Ragstone did not write.
     """
     grouped = grouping(by) if by is not None else None
-    found: dict[str, RecordScores] = {}
-    # Each result brings texts and scores of its own that many of them have: one is kept of each.
-    shared: dict[str, str] = {}
-    alike: dict[tuple[tuple[str, ScoreNumbers], ...], Mapping[str, ScoreNumbers]] = {}
+    seen = Hashes()
+    shared: dict[str, str] = {}  # each result brings texts of its own that many of them have
     for each in run.results():
         result = each.typed
-        if result.get("scores") and result["id"] in found and found[result["id"]].by_metric:
+        if isinstance(run, SavedRun) and result.get("scores") and not seen.add(hash(result["id"])):
             raise InputError(f"{run.name}: the record '{result['id']}' has two results; a run has one")
         try:
             by_metric = {
                 _name(shared.setdefault(score["metric"], score["metric"])): _scored(score, shared)
                 for score in result.get("scores", ())
             }
-            known = alike.get(key := tuple(by_metric.items()))
-            if known is None and len(alike) < MOST_ALIKE:
-                alike[key] = by_metric
-            found[result["id"]] = RecordScores(
-                known or by_metric,
+            scores = RecordScores(
+                by_metric,
                 grouped(result) if grouped else None,
                 _digest(result.get("question")),
                 _digest(result.get("response")),
@@ -85,7 +103,7 @@ def scores_of(run: AnyRun, by: str | None = None) -> dict[str, RecordScores]:
             raise InputError(
                 f"{run.name}: the result of '{result['id']}' {what}; was it written by ragstone?"
             ) from error
-    return found
+        yield result["id"], scores
 
 
 def signatures_differ(first: str, second: str) -> list[tuple[str, str, str]]:

@@ -24,7 +24,7 @@ def first_repeated(names: Iterable[str]) -> str | None:
     return None
 
 
-class _Hashes:
+class Hashes:
     """A set of hashes in an open table: a Python set of them takes 70 bytes each."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Names:
         self.repeats: dict[str, int] = {}
         """The first few ids that came more than once, and how often."""
         self.renamed = 0
-        self._seen = _Hashes()
+        self._seen = Hashes()
         self._next: dict[int, int] = {}
 
     def unique(self, wanted: str) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from ragstone.analysis.check import CheckResult, Decision, Worst
-from ragstone.analysis.compare import VERSION, Compared, Comparison, MetricSide, said
+from ragstone.analysis.compare import VERSION, Compared, Comparison, said
+from ragstone.analysis.pairing import MetricSide
 from ragstone.render.facts import DASH
 from ragstone.render.text import NBSP, between, flat, number, percent, plural, shorten
 from ragstone.render.wording import folded, lead_order

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -16,6 +17,8 @@ FEW = 16
 """With this many values to each different one, a sample draws the count of each."""
 HAIR = 1e-9
 """The largest difference that the rounding of sums makes."""
+CHUNK = 10_000
+"""Values that are kept until they are summed."""
 LARGE = 1000
 """From this many values on, the percentile interval and the normal one differ by less than its own noise."""
 
@@ -63,6 +66,25 @@ def mean(values: Sequence[float]) -> float:
     if not values:
         raise ValueError("no values")
     return math.fsum(values) / len(values)
+
+
+class Mean:
+    """The mean of values that come one by one; of up to ``CHUNK`` it is that of ``mean``."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._part = array("d")
+
+    def add(self, value: float) -> None:
+        """Take in a value."""
+        self._count += 1
+        self._part.append(value)
+        if len(self._part) > CHUNK:
+            self._part = array("d", [math.fsum(self._part)])
+
+    def mean(self) -> float | None:
+        """The mean of all values; None of none."""
+        return math.fsum(self._part) / self._count if self._count else None
 
 
 def median(values: Sequence[float]) -> float:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 import random
+from array import array
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from operator import getitem
+from operator import getitem, sub
 from typing import Final, Literal
 
 from ragstone.stats.means import LARGE, RESAMPLES, mean, normal_p, t_quantile
@@ -86,20 +87,35 @@ def paired(
     """
     if len(first) != len(second) or (clusters is not None and len(clusters) != len(first)):
         raise ValueError(f"{len(first)} values against {len(second)}")
-    differences = [_less(b, a) for a, b in zip(first, second, strict=True)]
+    return paired_by(array("d", map(sub, second, first)), mean(first), mean(second), clusters, seed=seed)
+
+
+def paired_by(
+    differences: Sequence[float],
+    first: float,
+    second: float,
+    clusters: Sequence[Hashable] | None = None,
+    *,
+    seed: int = 0,
+) -> Paired:
+    """Compare pairs of which the ``differences`` and both means are known, as ``paired`` does."""
+    # Nothing where only the last digits of two sums differ.
+    differences = array("d", (value if abs(value) > _HAIR else 0.0 for value in differences))
     sums, sizes = _by_cluster(differences, clusters)
     moved = sum(map(bool, sums))
     p, test = sign_flip(sums, seed=seed)
     centre = mean(differences)
-    error = _standard_error([total - centre * size for total, size in zip(sums, sizes, strict=True)], sum(sizes))
+    error = _standard_error(
+        array("d", (total - centre * size for total, size in zip(sums, sizes, strict=True))), sum(sizes)
+    )
     if moved < least_moved():
         error = 0.0
     low, high, method = _interval(centre, error, sums, sizes, seed=seed)
     return Paired(
         pairs=len(differences),
         clusters=None if clusters is None else len(sums),
-        first=mean(first),
-        second=mean(second),
+        first=first,
+        second=second,
         difference=centre,
         low=low,
         high=high,
@@ -140,7 +156,7 @@ def sign_flip(values: Sequence[float], *, seed: int = 0) -> tuple[float, Test]:
     2010). Where as many values as ``LARGE`` weigh in, the sum under flips is normal to four digits of p, which is
     then that of the normal distribution.
     """
-    moved = [value for value in values if value]
+    moved = array("d", filter(None, values))
     if not moved:
         return 1.0, "none"
     observed = abs(math.fsum(moved)) - _HAIR * math.fsum(map(abs, moved))
@@ -230,18 +246,12 @@ def _standard_error(off: Sequence[float], size: int) -> float:
     return math.sqrt(squares * count / (count - 1)) / size
 
 
-def _by_cluster(values: Sequence[float], clusters: Sequence[Hashable] | None) -> tuple[list[float], list[int]]:
+def _by_cluster(values: Sequence[float], clusters: Sequence[Hashable] | None) -> tuple[Sequence[float], Sequence[int]]:
     """The sum and the number of the values of each cluster."""
     if clusters is None:
-        return list(values), [1] * len(values)
+        return values, b"\1" * len(values)
     found: dict[Hashable, list[float]] = {}
     for value, cluster in zip(values, clusters, strict=True):
         found.setdefault(cluster, []).append(value)
     sums = [math.fsum(members) for members in found.values()]
     return [total if abs(total) > _HAIR else 0.0 for total in sums], [len(members) for members in found.values()]
-
-
-def _less(second: float, first: float) -> float:
-    """The difference; nothing where only the last digits of two sums differ."""
-    difference = second - first
-    return difference if abs(difference) > _HAIR else 0.0

@@ -13,7 +13,8 @@ from functools import cache
 from typing import Any, Final
 
 from ragstone import __version__
-from ragstone.analysis.compare import Comparison, Moved, Side
+from ragstone.analysis.compare import Comparison, Side
+from ragstone.analysis.pairing import Moved
 from ragstone.analysis.run import Run, unit_text
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import scores_of

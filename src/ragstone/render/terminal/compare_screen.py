@@ -10,7 +10,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ragstone.analysis.check import CheckResult, Decision
-from ragstone.analysis.compare import NOT_SHOWN, NUGGETS, VITAL, Compared, Comparison, Moved, said
+from ragstone.analysis.compare import NOT_SHOWN, NUGGETS, VITAL, Compared, Comparison, said
+from ragstone.analysis.pairing import Moved
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.verdicts import wanting

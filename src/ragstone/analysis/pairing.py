@@ -1,0 +1,200 @@
+"""The records of two runs side by side, and what is kept of them until all are read.
+
+Promises: while both runs have the same records in the same order, a record takes 8 bytes for each metric.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import NamedTuple
+
+from ragstone.analysis.scored import Kept, RecordScores, ScoreNumbers, signatures_differ
+from ragstone.stats.means import Mean
+from ragstone.stats.paired_tests import Paired, paired_by
+
+
+class Pair(NamedTuple):
+    """A record's scores in both runs, and the cluster that it is drawn with."""
+
+    record: str
+    first: RecordScores
+    second: RecordScores
+    cluster: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSide:
+    """One run's values of a metric.
+
+    ``scored`` of the ``records`` that both runs have; ``statuses`` of the others. Over the pairs: the ``mean``, the
+    mean if every unjudged unit were worst or best (``low``, ``high``), and the units ``asked`` and ``unjudged``. For
+    nuggets, ``records`` counts the nuggets of all banks, and ``scored`` those with a verdict.
+    """
+
+    records: int
+    scored: int
+    statuses: Mapping[str, int]
+    mean: float | None
+    low: float | None
+    high: float | None
+    asked: int
+    unjudged: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A record and its two values; ``difference`` is second less first."""
+
+    record: str
+    first: float
+    second: float
+    difference: float
+
+
+@dataclass(frozen=True, slots=True)
+class SignaturePart:
+    """A part of a signature that differs in so many ``pairs``; a side without it (its default) is empty."""
+
+    part: str
+    first: str
+    second: str
+    pairs: int
+
+
+class SharedRecords:
+    """The ``records`` of both runs; ``alone`` are by run the ids of others, ``seen`` the metrics that there are.
+
+    ``metrics`` are those that are ``wanted``, ``banks`` the pairs with nuggets.
+    """
+
+    def __init__(
+        self,
+        first: Iterator[tuple[str, RecordScores]],
+        second: Iterator[tuple[str, RecordScores]],
+        by: str | None,
+        wanted: Callable[[str], bool],
+        moved: int,
+    ) -> None:
+        self.records = self.ungrouped = self.same_responses = self.other_questions = 0
+        self.alone: tuple[list[str], list[str]] = [], []
+        self.seen: tuple[dict[str, None], dict[str, None]] = {}, {}
+        self.metrics: dict[str, Values] = {}
+        self.banks: list[Pair] = []
+        self.clusters: set[str | None] = set()
+        ahead = Kept()
+        for record, ours in first:
+            theirs = ahead.pop(record, None)
+            while theirs is None and (following := next(second, None)) is not None:
+                if following[0] == record:
+                    theirs = following[1]
+                else:
+                    ahead.add(*following)
+            if theirs is None:
+                self.alone[0].append(record)
+            else:
+                self._add(Pair(record, ours, theirs, _cluster(record, ours, by)), wanted, moved)
+        self.alone[1].extend((*ahead, *(record for record, _ in second)))
+
+    def _add(self, pair: Pair, wanted: Callable[[str], bool], moved: int) -> None:
+        for seen, scores in zip(self.seen, (pair.first, pair.second), strict=True):
+            for name in scores.by_metric:
+                if name not in seen:
+                    seen[name] = None
+                    if name not in self.metrics and wanted(name):
+                        self.metrics[name] = Values(moved)
+        for name, values in self.metrics.items():
+            values.add(pair, pair.first.by_metric.get(name), pair.second.by_metric.get(name))
+        self.records += 1
+        self.ungrouped += pair.first.group is None
+        self.same_responses += pair.first.response == pair.second.response
+        self.other_questions += pair.first.question != pair.second.question
+        if pair.cluster is not None:
+            self.clusters.add(pair.cluster)
+        if pair.first.nuggets or pair.second.nuggets:
+            self.banks.append(pair)
+
+
+class Values:
+    """A metric's values in the records of both runs: ``sides``, and how they differ where both have one."""
+
+    def __init__(self, moved: int) -> None:
+        self.sides = _Sums(), _Sums()
+        self._differences = array("d")
+        self._clusters: list[str | None] = []
+        self._parts: Counter[tuple[str, str, str]] = Counter()
+        self._most = moved
+        self._moved: list[Moved] = []
+
+    def add(self, pair: Pair, first: ScoreNumbers | None, second: ScoreNumbers | None) -> None:
+        """Take in a record's scores."""
+        for side, score in zip(self.sides, (first, second), strict=True):
+            side.add(score)
+        if first is None or second is None or first.value is None or second.value is None:
+            return
+        self.sides[0].keep(first, first.value)
+        self.sides[1].keep(second, second.value)
+        difference = second.value - first.value
+        self._differences.append(difference)
+        if pair.cluster is not None:
+            self._clusters.append(pair.cluster)
+        if first.signature != second.signature:
+            self._parts.update(signatures_differ(first.signature, second.signature))
+        if difference:
+            self._moved.append(Moved(pair.record, first.value, second.value, difference))
+            if len(self._moved) > 2 * self._most + 100:
+                self._moved = list(self.moved())
+
+    def signatures(self) -> tuple[SignaturePart, ...]:
+        """The parts of signatures that differ."""
+        return tuple(SignaturePart(*part, count) for part, count in self._parts.items())
+
+    def moved(self) -> tuple[Moved, ...]:
+        """The records that differ most, so many as are wanted."""
+        return tuple(nsmallest(self._most, self._moved, key=lambda one: -abs(one.difference)))
+
+    def paired(self) -> Paired | None:
+        """The paired test; None where no record has both values."""
+        first, second = (side.value.mean() for side in self.sides)
+        if first is None or second is None:
+            return None
+        return paired_by(self._differences, first, second, self._clusters or None)
+
+
+class _Sums:
+    """What one run has of a metric."""
+
+    def __init__(self) -> None:
+        self._scored = self._asked = self._unjudged = 0
+        self._statuses: Counter[str] = Counter()
+        self.value, self._low, self._high = Mean(), Mean(), Mean()
+
+    def add(self, score: ScoreNumbers | None) -> None:
+        """Take in a score."""
+        if score is not None and score.value is None:
+            self._statuses[score.status] += 1
+        elif score is not None:
+            self._scored += 1
+
+    def keep(self, score: ScoreNumbers, value: float) -> None:
+        """Take in the value of a score beside which the other run has one."""
+        self.value.add(value)
+        self._low.add(value if score.low is None else score.low)
+        self._high.add(value if score.high is None else score.high)
+        self._asked += score.asked
+        self._unjudged += score.unjudged
+
+    def told(self, records: int) -> MetricSide:
+        """The side of so many records."""
+        mean, low, high = (one.mean() for one in (self.value, self._low, self._high))
+        return MetricSide(records, self._scored, dict(self._statuses), mean, low, high, self._asked, self._unjudged)
+
+
+def _cluster(record: str, scores: RecordScores, by: str | None) -> str | None:
+    """The group of a record by a field; without the field it is a group of its own."""
+    if by is None:
+        return None
+    return f"record {record}" if scores.group is None else f"group {scores.group}"
