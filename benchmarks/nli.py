@@ -37,6 +37,8 @@ from nli_model import NLI, Graph, make_tokenizer
 
 SIZES = {"xsmall": (384, 6), "base": (768, 12)}
 """The width and the heads; both have twelve layers."""
+KINDS = ("int8", "uint8", "float")
+"""The kinds of weights; published files have signed ones for AVX-512 and ARM, unsigned ones for AVX2."""
 LAYERS, VOCABULARY, BUCKETS, LONGEST = 12, 128_100, 256, 512
 TOKENS = 256
 WORDS = [f"w{n}" for n in range(2000)]
@@ -146,7 +148,7 @@ class Architecture(Graph):
 
 def make(folder: Path, size: str) -> None:
     """Write the model with 32 and with 8 bits, its tokenizer and its config."""
-    for name in ("float", "int8"):
+    for name in KINDS:
         (folder / name).mkdir(parents=True)
         names = {str(n): label for n, label in enumerate(NLI)}
         config = {"id2label": names, "max_position_embeddings": LONGEST}
@@ -154,7 +156,8 @@ def make(folder: Path, size: str) -> None:
         vocabulary = {word: n for n, word in enumerate(("[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS))}
         make_tokenizer(vocabulary).save(str(folder / name / "tokenizer.json"))
     Architecture(*SIZES[size]).build(folder / "float" / "model.onnx")
-    quantize_dynamic(folder / "float" / "model.onnx", folder / "int8" / "model.onnx", weight_type=QuantType.QUInt8)
+    for kind, weights in (("int8", QuantType.QInt8), ("uint8", QuantType.QUInt8)):
+        quantize_dynamic(folder / "float" / "model.onnx", folder / kind / "model.onnx", weight_type=weights)
 
 
 def timed(work: Callable[..., object], given: Sequence[tuple[Any, ...]], pairs: int, threads: int = 1) -> float:
@@ -242,7 +245,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for size in [given.only] if given.only else SIZES:
         with tempfile.TemporaryDirectory() as scratch:
             make(Path(scratch), size)
-            for kind in ("int8", "float"):
+            for kind in KINDS:
                 command = [sys.executable, __file__, "--folder", f"{scratch}/{kind}", "--pairs", str(given.pairs)]
                 told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
                 print(f"\n{size}, {kind}")
