@@ -87,6 +87,7 @@ def test_answers_of_the_examples_are_relevant_and_a_refusal_is_not() -> None:
         ("I cannot answer that from the documents.", "0", "says it cannot"),
         ("The documents do not say when the landlord must return the deposit.", "1", "says it cannot"),
         ("Cats sleep all day.", "0", "lacks: landlord, return, deposit"),
+        ("Within 30 days.", "2", "short answer; gives a number"),
     ],
 )
 def test_the_best_label_takes_the_words_and_what_is_asked_for(text: str, label: str, reason: str) -> None:

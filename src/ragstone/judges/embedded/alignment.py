@@ -47,7 +47,6 @@ MARGIN: Final = 0.08  # by how much the place of another value must fit better t
 APART: Final = 0.4  # by how much nearer a word must stand to one of two places to tell them apart by itself
 
 _BREAKS: Final = re.compile(r"[;,.!?()\u2014]|\s-\s")
-_ARTICLES: Final = frozenset(("the", "a", "an"))
 _SUBJECTS: Final = frozenset(("it", "he", "she", "they"))
 
 
@@ -149,13 +148,6 @@ class ParsedStatement:
             else:
                 runs.append((i, i))
         return runs
-
-    def behind(self, i: int) -> str:
-        """Return the preposition before a name, "^" at the beginning, or nothing."""
-        while self.word(i - 1) in _ARTICLES:
-            i -= 1
-        word = self.word(i - 1) if i else "^"
-        return word if not i or word in word_set("prepositions") else ""
 
     def quote(self, first: int, last: int) -> str:
         """The text from one word to another, on one line and not too long."""
@@ -317,6 +309,10 @@ class Alignment(ParsedStatement):
         """Return whether the question or some passage has a stem."""
         return stem in self.asked or self.library.has(stem)
 
+    def need_not(self, i: int) -> bool:
+        """Return whether a word comes from the question alone, so that the passages need not have it."""
+        return self.stems[i] in self.asked and not self.library.has(self.stems[i])
+
     def found(self, i: int, line: Line) -> tuple[Sequence[int], float]:
         """Return the places of a word, or of one like it, in a sentence, and how much it counts there."""
         return (self._found.get(line) or self._find(line))[i]
@@ -404,13 +400,11 @@ class Alignment(ParsedStatement):
             default=None,
         )
 
-    def prefers(
-        self, i: int, rival: Place, own: Place | None, without: frozenset[int] = frozenset(), times: float = 1.0
-    ) -> bool:
+    def prefers(self, i: int, rival: Place, own: Place | None, without: frozenset[int] = frozenset()) -> bool:
         """Return whether a rival's place clearly corresponds better to a word's than the place of the word itself.
 
-        What speaks for either place are the words that stand nearer to it than to the other; ``times``: how many times
-        more must speak for the rival's. What another passage says counts for no less than what the rival's says.
+        What speaks for either place are the words that stand nearer to it than to the other. What another passage says
+        counts for no less than what the rival's says.
         """
         if own is not None and (own[1].passage != rival[1].passage or self._nearest(i, rival, own, without)):
             return False
@@ -426,7 +420,7 @@ class Alignment(ParsedStatement):
                 beside = beside or self.clauses[j] == self.clauses[i]
             else:
                 ours -= weight * gain
-        return beside and theirs > times * ours + times * MARGIN * total
+        return beside and theirs > ours + MARGIN * total
 
     def _nearest(self, i: int, rival: Place, own: Place, without: frozenset[int]) -> bool:
         """Whether the words beside it, or the nearest word that tells the two places apart, stand by the word's own."""

@@ -26,7 +26,6 @@ ALIKE = 0.6  # how nearly a word must mean another one for its negation to count
 DENIED = 0.8  # ... for that of a word of the evidence
 CARRIES = 0.6  # the share of a statement that a sentence must have for its being asked or doubted to count
 SHORT = 40  # words of such a sentence; a longer one says more besides
-BANNED = 10.0  # the weight of a statement's words, three at least, that must stand in the clause that forbids
 _DETERMINERS = frozenset(["the", "a", "an", "its", "his", "her", "their", "our"])
 LONG = 22  # words of a sentence above which its clauses are rarely parallel
 
@@ -147,21 +146,6 @@ def doubted(aligned: Alignment) -> Clash | None:
     return None if best is None else aligned.whole("doubt", best)
 
 
-def forbidden(aligned: Alignment) -> Clash | None:
-    """Find a statement that allows or asks for what the best sentences forbid."""
-    banned, allowed = word_set("forbidden"), word_set("allowed")
-    if not banned.isdisjoint(aligned.words) or any(map(aligned.denies, range(len(aligned.tokens)))):
-        return None
-    for line in aligned.lines[:2]:
-        for clause, word, denied in zip(line.clauses, line.words, line.negated, strict=True):
-            if word in banned or (word in allowed and denied):
-                held = [j for j in aligned.content if any(line.clauses[k] == clause for k in aligned.found(j, line)[0])]
-                weights = {aligned.stems[j]: aligned.weight[j] for j in held}
-                if len(weights) >= 3 and sum(weights.values()) >= BANNED:
-                    return aligned.whole("negation", line)
-    return None
-
-
 # ---- opposites, quantities, comparisons
 
 
@@ -176,8 +160,12 @@ def opposite(aligned: Alignment) -> Clash | None:
         if rival is None or rival[0] < FITS:
             continue
         own = _best_place(aligned, i, {token.stem} | allies(token.stem, language) | likes(token.stem, language).keys())
-        if aligned.speaks_of(i, *rival[1:]) and aligned.prefers(i, rival, own):
-            return rival[1].clash("opposite", aligned.around(i), rival[1].around(rival[2]))
+        line, place = rival[1:]
+        hours = [q.at for q in line.quantities if q.dimension == "clock" and line.clauses[q.at] == line.clauses[place]]
+        if len(hours) > 1 and not aligned.agreed.isdisjoint(q.at for q in aligned.quantities if q.dimension == "clock"):
+            continue  # what is open from 10 to 17 closes at 17
+        if aligned.speaks_of(i, line, place) and aligned.prefers(i, rival, own):
+            return line.clash("opposite", aligned.around(i), line.around(place))
     return None
 
 

@@ -17,9 +17,11 @@ from typing import Any, Final, Literal, NamedTuple
 
 from ragstone.judges.embedded.abstaining import abstention, names
 from ragstone.judges.embedded.evidence import WORDS_NAMED
-from ragstone.judges.embedded.library import Analysed, Library
+from ragstone.judges.embedded.library import Analysed, Library, analyse
 from ragstone.judges.embedded.model import CONTENT, DIGITS, Level, probability, weigher, weighted
+from ragstone.judges.embedded.stated import restated
 from ragstone.judges.embedded.support import named
+from ragstone.judges.embedded.thesaurus import listed as is_common
 from ragstone.judges.embedded.verbs import listed
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, lexicon, listed_stems, packaged, stem_of, tokens_of
 from ragstone.segment import language_of
@@ -82,6 +84,7 @@ TOUCHED: Final = 0.3  # the share of the question's weight from which on a sente
 NEAR: Final = 0.6  # the share of the best sentence's from which on what is asked for is looked for around a sentence
 STRONG: Final = 0.5  # the share of the question's weight that a text must hold to get the best label
 AKIN: Final = 0.08  # the likeness to texts with the question's words from which on one without them may be about it
+KIND: Final = 0.75  # the most probability of a short answer, of which nothing is known but its kind
 REFUSED: Final = 0.3  # what is left of the probability of a text that says that it cannot answer
 
 _DECLINES: Final = {
@@ -153,6 +156,9 @@ class PassageWords:
     features: RelevanceFeatures
     """Set when all texts of the call are compared."""
 
+    short = False
+    """Whether it is too short to be known by words: completed from the question where it is of the requested kind."""
+
     def __init__(self, text: Analysed, question: _Question, level: Level) -> None:
         self.text, self.question, self.level = text, question, level
         self.held: dict[str, float] = {}
@@ -209,12 +215,12 @@ class PassageWords:
     @property
     def strong(self) -> bool:
         """Whether enough was seen for the best label."""
-        return self.given is True and self.features.cover >= STRONG and not self.declines
+        return self.given is True and self.features.cover >= STRONG and not self.declines and not self.short
 
     @property
     def related(self) -> bool:
         """Whether it may answer in other words than the question's, so that it does not get the worst label."""
-        unknown = not self.question.weights
+        unknown = not self.question.weights or self.short
         return self.declines != "wholly" and (unknown or self.features.kin >= AKIN or self.given is True)
 
     @property
@@ -222,7 +228,8 @@ class PassageWords:
         """The probability that it is relevant, less where it says that it cannot answer."""
         seen, weights = self.features._asdict(), packaged("relevance.json")[self.level]
         odds = weighted(weights, {name: seen[name] for name in weights if name != "bias"})
-        return probability(round(odds, 6), (1.0, 0.0)) * (REFUSED if self.declines == "wholly" else 1.0)
+        chance = probability(round(odds, 6), (1.0, 0.0)) * (REFUSED if self.declines == "wholly" else 1.0)
+        return min(chance, KIND) if self.short else chance
 
     @property
     def reason(self) -> str:
@@ -230,7 +237,9 @@ class PassageWords:
         weights, wanted = self.question.weights, self.question.wanted
         top = heaviest(self.held or weights, weights, WORDS_NAMED)
         words = ", ".join(named([self.question.written[stem] for stem in weights if stem in top]))
-        if not words:
+        if self.short:
+            parts = ["short answer"]
+        elif not words:
             parts = ["the question has no content words"]
         else:
             parts = [f"shares with the question: {words}" if self.held else f"lacks: {words}"]
@@ -249,6 +258,23 @@ class PassageWords:
         return {**found, "strong": self.strong, "related": self.related}
 
 
+def _completed(answer: PassageWords, question: str) -> PassageWords:
+    """A short answer with what is asked for, completed from the question; any other as it is."""
+    said, language, wanted = answer.text.text, answer.text.language, answer.question.wanted
+    text = restated(question, said, language)
+    if text == said or answer.declines:
+        return answer
+    answer.short = wanted is None
+    whole = PassageWords(analyse(text, language), answer.question, answer.level)
+    capitals = [token.stem for token in tokens_of(said, language) if said[token.start].isupper()]
+    rare = any(weigher(language)(stem) >= CONTENT and not is_common(stem) for stem in capitals)
+    named = rare and wanted is not None and wanted.shown == NAME  # "Telford." begins its sentence
+    if not (named or answer.given or whole.given):
+        return answer
+    whole.given = whole.short = True
+    return whole
+
+
 def _join(held: dict[str, float], more: Mapping[str, float]) -> None:
     for stem, part in more.items():
         held[stem] = max(held.get(stem, 0.0), part)
@@ -259,6 +285,7 @@ def relevance(question: str, texts: Sequence[str], level: Level) -> list[Passage
     library = Library(texts, (question,))
     asked = _Question(question, library.language)
     every = [PassageWords(text, asked, level) for text in library.texts]
+    every = [_completed(one, question) for one in every] if level == "response" else every
     union: dict[str, float] = {}
     for one in every:
         _join(union, one.held)

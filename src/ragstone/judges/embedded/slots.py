@@ -18,13 +18,13 @@ from ragstone.judges.embedded.contrasts import (
     crossed,
     doubted,
     exception,
-    forbidden,
     graded,
     opposite,
     polarity,
 )
-from ragstone.judges.embedded.names import instead, names, roles
+from ragstone.judges.embedded.names import names
 from ragstone.judges.embedded.quantities import PRICE, Quantity, agree, computed, rivals
+from ragstone.judges.embedded.roles import misattributed, turned
 from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal
 from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
 
@@ -64,32 +64,19 @@ def clash(aligned: Alignment) -> Clash | None:
 
 def _clash(aligned: Alignment) -> Clash | None:
     number = _numbers(aligned)
-    if number is None or not number.has:
-        name = names(aligned)
-        if number is None or name is None:
-            number = number or name
-        elif not name.has:
-            number = number._replace(says=shortened(f"{name.says}, {number.says}"))
+    name = None if number is not None and number.has else names(aligned)
     if number is not None:
-        return number
-    for check in (
-        doubted,
-        exception,
-        compared,
-        polarity,
-        forbidden,
-        opposite,
-        graded,
-        instead,
-        roles,
-        crossed,
-        _addition,
-    ):
+        return number if name is None else number._replace(says=shortened(f"{name.says}, {number.says}"))
+    if name is not None:
+        return name
+    agreed = False
+    for check in (doubted, exception, compared, polarity, opposite, graded, misattributed, turned, crossed, _addition):
+        if agreed and check in {polarity, opposite}:
+            continue
         found = check(aligned)
         if isinstance(found, Clash):
             return found
-        if found:  # negations and opposites of the statement are as they should be
-            return graded(aligned) or instead(aligned) or roles(aligned) or crossed(aligned) or _addition(aligned)
+        agreed = agreed or bool(found)  # negations and opposites of the statement are as they should be
     return None
 
 

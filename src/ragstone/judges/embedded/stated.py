@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ragstone.judges.embedded.abstaining import ENGLISH, UNSPACED, Abstention, abstention, begins_ignorant, leads, names
+from ragstone.judges.embedded.model import CONTENT, weigher
 from ragstone.judges.embedded.verbs import finite, imperative, listed, states
 from ragstone.judges.embedded.words import (
     NAME,
@@ -111,7 +112,7 @@ _STAND_FOR: Final = frozenset(("it", "they", "its", "their", "it's", "they're"))
 def restated(question: str, answer: str, language: str) -> str:
     """Return the text to look up: the answer, completed from the question if it is too short.
 
-    "Paris." to "What is the capital of France?" gives "capital France Paris." "Yes" gives the content words of a
+    "Paris." to "What is the capital of France?" gives "capital France: Paris." "Yes" gives the content words of a
     question that can be answered so, "No" the same denied.
     """
     bare = answer.strip()
@@ -131,7 +132,7 @@ def restated(question: str, answer: str, language: str) -> str:
     if not kept or not (content or (said and not _asks(question))):
         return answer
     if content or said == "yes":
-        return f"{kept} {' '.join(words[stands_for:])}" if content else kept
+        return f"{kept}: {' '.join(words[stands_for:])}" if content else kept
     denials = lexicon()["negation_marks"].get(language, "") or lexicon()["negations"].get(language, "not").split()
     return f"{denials[0]} {kept}"
 
@@ -158,9 +159,10 @@ def _asked_about(question: str, language: str, *, numbers: bool) -> str:
         for word in sorted(filter(UNSPACED.match, listed_words("asking")), key=lambda word: (-len(word), word)):
             question = question.replace(word, " ")
         return " ".join(question.strip(_BREAKS + "?\uff1f").split())
+    weight = weigher(language)
     words = [token for token in _content(question, language) if numbers or token.kind != NUMBER]
-    words = words[1:] if words and _asks(question[words[0].start :]) else words
-    return " ".join(question[token.start : token.end] for token in words)
+    kept = [question[one.start : one.end] for one in words]
+    return " ".join(word for word in kept if weight(word.lower()) >= CONTENT and not _asks(word))
 
 
 _ENDS: Final = (

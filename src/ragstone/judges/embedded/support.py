@@ -17,9 +17,10 @@ from ragstone.judges.embedded.abstaining import Abstention, abstention, frames, 
 from ragstone.judges.embedded.alignment import Clash
 from ragstone.judges.embedded.evidence import WORDS_NAMED, Finding, find
 from ragstone.judges.embedded.library import Library, Stretch
-from ragstone.judges.embedded.model import assignment_cuts, model, probability
+from ragstone.judges.embedded.model import CONTENT, assignment_cuts, model, probability
 from ragstone.judges.embedded.stated import NO_ANSWER, restated, stated, triviality, unmarked
 from ragstone.judges.embedded.statement import Statement, masks_of
+from ragstone.judges.embedded.thesaurus import likes
 from ragstone.judges.embedded.words import NEGATION, NUMBER, tokens_of
 from ragstone.segment import language_of, sentences
 
@@ -135,8 +136,18 @@ def wordless(text: str) -> SupportOutcome:
 
 def look_up(text: str, library: Library, question: str) -> Finding:
     """Look a statement up in the passages, completed from the question if it is too short."""
-    said = restated(question, stated(text, library.language), library.language)
-    return find(said, library, asked=_stems_asked(question, library.language))
+    bare = stated(text, library.language)
+    said = restated(question, bare, library.language)
+    finding = find(said, library, asked=_stems_asked(question, library.language))
+    if said == bare:
+        return finding
+    own = {token.stem: bare[token.start : token.end] for token in tokens_of(bare, library.language)}
+    own = {stem: word for stem, word in own.items() if library.weight(stem) >= CONTENT}
+    lost = tuple(word for word in finding.missing if word in own.values())
+    strange = not any(library.has(near) for stem in own for near in (stem, *likes(stem, library.language)))
+    if lost and strange and finding.windows and finding.clash is None:
+        finding = replace(finding, clash=Clash("answer", ", ".join(lost)))
+    return replace(finding, missing=lost or finding.missing)
 
 
 @lru_cache(maxsize=4)

@@ -1,0 +1,260 @@
+"""Find what a statement says of one person or thing and its evidence of another.
+
+The holder of a word is who does what a verb says, or who or what a noun is said of, as far as it can be seen: what the
+clause begins with ("Canberra is the *capital*", "members *get* free returns"), the name behind "by" ("*written* by
+Lena Brandt"), or beside a noun the name behind it ("its *architect*, Ines Prado") or after "is" ("the *capital* of
+Bolivia is Sucre"). Two candidates compete where the sentence that has all the rest names another holder, and the
+statement's own one holds something else in the passages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, pairwise
+from typing import Final
+
+from ragstone.judges.embedded.alignment import SPOKEN, Alignment, Clash, Line, ParsedStatement
+from ragstone.judges.embedded.names import peoples
+from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, listed, opposites, verbal, word_set
+from ragstone.judges.embedded.verbs import listed as verbs
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems
+
+SAID: Final = 0.9  # the share of a clause but its holder that a sentence must have to name another holder
+ENOUGH: Final = 5.0  # the least weight of that, of two words or more
+PLAIN: Final = 12  # words of a statement whose nouns are looked at as agent and patient
+_BY: Final = frozenset(("by", "von", "par", "por", "da"))
+_ARTICLES: Final = frozenset(("the", "a", "an"))
+_OWNED: Final = _ARTICLES | {"its", "his", "her", "their", "our"}
+_IS: Final = frozenset(("is", "was", "are", "were", "be", "been", "being"))
+_PLURALS: Final = frozenset(("children", "people", "men", "women"))
+_EMPTY: Final = ("function", "light", "universal", "breaks", "turns")
+
+Run = tuple[int, int]
+"""Neighbouring words: first and last token."""
+
+
+class _Roles:
+    """The holders of one sentence."""
+
+    def __init__(self, side: ParsedStatement, language: str) -> None:
+        self.side, self.language, self.words, self.tokens = side, language, side.words, side.tokens
+        self.clauses: list[list[int]] = [[] for _ in range(side.clauses[-1] + 1 if side.clauses else 0)]
+        for k, clause in enumerate(side.clauses):
+            self.clauses[clause].append(k)
+
+    def said(self, clause: int) -> tuple[Run, int] | None:
+        """The holder that a clause names, and the first word that is said of it."""
+        inside = self.clauses[clause]
+        agent = self._agent(inside)
+        if agent is not None:
+            rest = self.rest(clause, agent)
+            before = [k for k in rest if k < agent[0]]
+            if _IS.isdisjoint(self.words[agent[0] - 2 : agent[0]]):
+                before = (before or rest)[::-1]  # the verb beside "by", but the noun that the clause begins with
+            return (agent, before[0]) if before else None
+        first = self.subject(inside)
+        i = None if first is None else next((k for k in inside if k > first[1] and not self.empty(k)), None)
+        if first is None or i is None or self.tokens[i].kind in {NUMBER, NEGATION} or self._passive(i):
+            return None
+        return first, i
+
+    def subject(self, inside: Sequence[int]) -> Run | None:
+        """What a clause begins with, empty words aside: a name or a word; None behind a preposition or pronoun."""
+        for k in inside:
+            word = self.words[k]
+            unclear = word in word_set("prepositions") or word in word_set("pronouns")
+            if unclear or word.endswith(("'s", "\u2019s")) or self.tokens[k].kind in {NUMBER, NEGATION}:
+                return None
+            if not self.empty(k):
+                run, beside = self._name_at(k), self._name_at(k + 1)
+                if run is None and self._capital(k) and beside and beside[0] == k + 1 and k + 1 in inside:
+                    return k, beside[1]  # "Mary" of "Mary Lund" begins the sentence
+                return run or (k, k)
+        return None
+
+    def holders(self, place: int) -> list[Run]:
+        """The holders of a word, more than one where several are joined; none where that cannot be seen."""
+        clause = self.side.clauses[place]
+        inside = self.clauses[clause]
+        beside = self._agent(inside) or next((run for run in self.side.names if run[1] == place - 1), None)
+        if beside is None and self.side.word(place - 1) in _OWNED:
+            beside = self._name_at(place + 1)
+        if beside is not None:
+            return [beside]
+        begun = any(not self.empty(k) for k in inside if k < place)
+        if self._passive(place) or (begun and self.subject(inside) is None):
+            return []
+        found: list[Run] = []
+        for number in range(clause, -1, -1):  # "A, the mayor, opened", "A and B opened"
+            first = self.subject(self.clauses[number])
+            if first is not None and first[1] < place and (not found or self.said(number) is None):
+                found.append(first)
+            elif found:
+                break
+        return found
+
+    def kind(self, run: Run) -> str:
+        """Whether a holder is a name or a common noun; empty where that cannot be seen."""
+        first, word = self.tokens[run[0]], self.words[run[0]]
+        single = run[0] == run[1]
+        if self.language != LANGUAGE:
+            return "name" if self._capital(run[0]) and (not single or first.kind == NAME) else ""
+        stems, behind = self.stems(run), self.side.word(run[0] - 1) in _BY and first.kind == NAME
+        if behind or (
+            self._capital(run[0]) and any(not listed(s) and len(s) > 1 and s not in peoples() for s in stems)
+        ):
+            return "" if single and not behind and self._goes_on(run[1] + 1) else "name"
+        plural = word in _PLURALS or (listed(first.stem) and word.endswith("s"))
+        told = single and (plural or self.side.word(run[0] - 1) in _ARTICLES)
+        return "noun" if told and first.kind != NAME and not (verbal(first.stem) or self._goes_on(run[1] + 1)) else ""
+
+    def rest(self, clause: int, run: Run) -> list[int]:
+        """The words of a clause that say something, but for its holder."""
+        return [k for k in self.clauses[clause] if not run[0] <= k <= run[1] and not self.empty(k)]
+
+    def stems(self, run: Run) -> set[str]:
+        """The stems of some neighbouring words."""
+        return {self.tokens[k].stem for k in range(run[0], run[1] + 1)}
+
+    def held(self, stem: str) -> list[int]:
+        """By place of a stem the clause that it is the holder in; -1 where it is none."""
+        pairs = {k: self.said(self.side.clauses[k]) for k, token in enumerate(self.tokens) if token.stem == stem}
+        return [self.side.clauses[k] if one and one[0][0] <= k <= one[0][1] else -1 for k, one in pairs.items()]
+
+    def empty(self, k: int) -> bool:
+        """Whether a word says nothing by itself."""
+        if self.language != LANGUAGE:
+            return self.tokens[k].stem in function_stems(self.language) or self.words[k] in word_set("breaks")
+        return self.words[k].endswith("ly") or any(self.words[k] in word_set(name) for name in _EMPTY)
+
+    def _agent(self, inside: Sequence[int]) -> Run | None:
+        """The name behind "by", or behind "is" as the last of the clause."""
+        for k in inside[1:-1]:
+            if self.words[k] in _BY:
+                return self._name_at(k + 1)
+            run = self._name_at(k + 1) if self.words[k] in {"is", "was"} else None
+            if run is not None and run[1] == inside[-1]:
+                return run
+        return None
+
+    def _goes_on(self, k: int) -> bool:
+        """Whether a noun follows, of which the word before is a part: "Enterprise plan"."""
+        if (
+            k >= len(self.words)
+            or self.empty(k)
+            or self.side.text[self.tokens[k - 1].end : self.tokens[k].start] != " "
+        ):
+            return False
+        finite = verbal(self.tokens[k].stem) or self.words[k] in verbs("sure third past")
+        return self.words[k].endswith("ing") or not finite
+
+    def _capital(self, k: int) -> bool:
+        return self.side.text[self.tokens[k].start].isupper()
+
+    def _name_at(self, k: int) -> Run | None:
+        while self.side.word(k) in _ARTICLES:
+            k += 1
+        if self.language == "de":  # whose nouns have capitals, too
+            last = next((n for n in range(k, len(self.tokens)) if not self._capital(n)), len(self.tokens)) - 1
+            return (k, last) if last >= k else None
+        return next((run for run in self.side.names if run[0] == k), None)
+
+    def _passive(self, i: int) -> bool:
+        k = i - 1
+        while self.side.word(k).endswith("ly"):
+            k -= 1
+        past = self.words[i].endswith(("ed", "en")) or self.words[i] in verbs("past")
+        return self.side.word(k) in _IS and (past or verbal(self.tokens[i].stem))
+
+
+def misattributed(aligned: Alignment) -> Clash | None:
+    """Find a word that the statement says of one thing, where the sentence that says all the rest names another."""
+    mine = _Roles(aligned, aligned.language)
+    for clause in range(len(mine.clauses)):
+        pair = mine.said(clause)
+        if pair is None or (clause and mine.said(clause - 1) is None and mine.subject(mine.clauses[clause - 1])):
+            continue  # "A and B are ..."
+        own, i = pair
+        rest = mine.rest(clause, own)
+        if len(rest) < 2 <= clause + 1:  # "the bridge, designed by A"
+            rest = mine.rest(clause - 1, own) + rest
+        rest = [j for j in rest if j in aligned.weight and not aligned.need_not(j)]
+        heavy = SAID * sum(aligned.weight[j] for j in rest) >= ENOUGH and len(rest) > 1 and i in rest
+        if heavy and mine.kind(own) and _holds_another(aligned, aligned.stems[own[1]], rest):
+            found = _another(aligned, mine, own, i, rest)
+            if found is not None:
+                return found
+    return None
+
+
+def _holds_another(aligned: Alignment, stem: str, rest: Sequence[int]) -> bool:
+    """Whether the passages say something else of a holder, and nowhere the same."""
+    lines = [(line, _Roles(line, aligned.language)) for line in aligned.having(stem)]
+    there = [(line, clause) for line, roles in lines for clause in roles.held(stem) if clause >= 0]
+    wanted = SAID * sum(aligned.weight[j] for j in rest)
+    return bool(there) and all(_carried(aligned, line, clause, rest) < wanted for line, clause in there)
+
+
+def _carried(aligned: Alignment, line: Line, clause: int, rest: Sequence[int]) -> float:
+    """The weight of the words that a clause of the evidence has."""
+    return sum(aligned.weight[j] for j in rest if any(line.clauses[p] == clause for p in aligned.found(j, line)[0]))
+
+
+def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[int]) -> Clash | None:
+    """The first sentence with all the rest that says it of another holder; None if one may say it of the same."""
+    stems, stem, kind = mine.stems(own), aligned.stems[own[1]], mine.kind(own)
+    near = stems.union(*(likes(one, aligned.language) for one in stems))
+    says = aligned.quote(min(own[0], i), max(own[1], i))
+    clash: Clash | None = None
+    for line in aligned.lines:
+        spoken = line.before if line.lends == SPOKEN else frozenset()  # "It was designed by"
+        there = {j: 1.0 if aligned.stems[j] in spoken else aligned.found(j, line)[1] for j in rest}
+        if sum(aligned.weight[j] * (grade - SAID) for j, grade in there.items()) < 0:
+            continue
+        theirs = _Roles(line, aligned.language)
+        held = {p: _carried(aligned, line, line.clauses[p], rest) for p in aligned.found(i, line)[0]}
+        for place in (p for p, weight in held.items() if weight >= max(held.values())):
+            runs = theirs.holders(place)
+            other = all(theirs.kind(run) == kind and near.isdisjoint(theirs.stems(run)) for run in runs)
+            beside = any(p < place for p in line.places.get(stem, ())) and -1 in theirs.held(stem)
+            if not runs or not other or beside:
+                return None
+            clash = clash or line.clash("role", says, f"this of {line.quote(*runs[0])}")
+    return clash
+
+
+def turned(aligned: Alignment) -> Clash | None:
+    """Find two names or things around a verb, the other way round."""
+    plain = aligned.language == LANGUAGE and len(aligned.tokens) <= PLAIN
+    things = [(i, i) for i in aligned.content if _is_thing(aligned, i)] if plain else []
+    for one, other in chain(pairwise(aligned.names), pairwise(things)):
+        between = [i for i in aligned.content if one[1] < i < other[0] and aligned.tokens[i].kind == WORD]
+        near = between and between[0] - one[1] <= 3 and other[0] - between[0] <= 5
+        stem = aligned.stems[between[0]] if near else ""
+        if near and (not listed(stem) or verbal(stem) or aligned.words[between[0]] in word_set("dealing")):
+            for line in aligned.lines[:3]:
+                found = _swapped(aligned, line, one, other, between[0])
+                if found is not None:
+                    return found
+    return None
+
+
+def _is_thing(aligned: Alignment, i: int) -> bool:
+    return aligned.tokens[i].kind == WORD and aligned.word(i - 1) in _ARTICLES
+
+
+def _swapped(aligned: Alignment, line: Line, one: Run, other: Run, verb: int) -> Clash | None:
+    first, second = (line.places.get(aligned.stems[run[1]]) for run in (one, other))
+    if not first or not second or len(first) + len(second) > 2:
+        return None
+    low, high = sorted((first[0], second[0]))
+    same, forms = first[0] < second[0], frozenset((aligned.stems[verb],))
+    if forms.isdisjoint(line.places):  # "sold A to B" of "B bought A"
+        same, forms = not same, opposites(aligned.stems[verb], aligned.language)
+    places = sorted(p for stem in forms for p in line.places.get(stem, ()) if low < p < high)
+    if not places or min(places[0] - low, high - places[0]) > 4:
+        return None
+    passive = not _BY.isdisjoint(aligned.words[verb + 1 : other[0]])  # "was beaten by"
+    if (passive == (not _BY.isdisjoint(line.words[places[0] + 1 : high]))) == same:
+        return None
+    return line.clash("role", aligned.quote(one[0], other[1]), line.quote(low, high))
