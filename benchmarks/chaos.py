@@ -85,15 +85,16 @@ def main() -> None:
     parser.add_argument("--faults", nargs="+", choices=FAULTS, default=list(FAULTS))
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
-    print("records  faults   clean s  chaos s  ratio  asked  retried  scored  named  silent  other labels")
+    print("records  faults   clean s  chaos s  ratio  worst  asked  retried  scored  named  silent  other labels")
     for name in arguments.faults:
         for count in arguments.records:
             rounds = [measured(count, name) for _ in range(arguments.rounds)]
-            one = sorted(rounds, key=lambda found: found["chaos"] / found["clean"])[len(rounds) // 2]
-            asked = ASKED[name].get(count)
+            rounds.sort(key=lambda found: found["chaos"] / found["clean"])
+            one, worst = rounds[len(rounds) // 2], rounds[-1]
+            asked, retried = ASKED[name].get(count), statistics.median(found["retried"] for found in rounds)
             print(
                 f"{count:7}  {name:7} {one['clean']:8.2f} {one['chaos']:8.2f} {one['chaos'] / one['clean']:6.2f} "
-                f"{asked or '-':>6} {statistics.median(found['retried'] for found in rounds):8.0f} {one['scored']:7} "
+                f"{worst['chaos'] / worst['clean']:6.2f} {asked or '-':>6} {retried:8.0f} {one['scored']:7} "
                 f"{one['named']:6} {max(found['silent'] for found in rounds):7} "
                 f"{max(found['other'] for found in rounds):13}",
                 flush=True,

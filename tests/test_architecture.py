@@ -379,7 +379,7 @@ before = sum(one["collections"] for one in gc.get_stats())
 try:
     __main__.main()
 except SystemExit:
-    print(*(name for name in sys.modules if name.startswith("ragstone.")))
+    print(*(name for name in sys.modules if name.startswith("ragstone.") or "." not in name))
     print(sum(one["collections"] for one in gc.get_stats()) - before)
 named = __main__._app(sys.argv[1:2])
 print(*(command.callback.__name__ for command in named.registered_commands), *named.registered_groups)
@@ -388,14 +388,15 @@ print(len(__main__._app(["nuggets"]).registered_groups), __main__._app(["rum"]) 
 """
     row = b'{"question": "What is the lid?", "response": "The lid is steel.", "contexts": ["The lid is steel."]}'
     done = subprocess.run([sys.executable, "-c", code], input=row, capture_output=True, check=True)
-    *_, loaded, collections, named, other = done.stdout.decode().splitlines()
+    *_, every, collections, named, other = done.stdout.decode().splitlines()
+    loaded = {name for name in every.split() if name.startswith("ragstone.")}
     assert (named, other) == ("run", "1 True")
     idle = {"api.comparing", "api.nuggets", "api.estimating", "forecast.dry_run", "parsing", "render.html.build",
             "forecast.summary", "judges.prompted"}  # fmt: skip
-    assert not {f"ragstone.{name}" for name in idle} & set(loaded.split())
-    assert len(loaded.split()) <= MOST_LOADED, "load late what a plain run does not need"
+    assert not {f"ragstone.{name}" for name in idle} & loaded
+    assert len(loaded) <= MOST_LOADED, "load late what a plain run does not need"
     assert int(collections) < 10, "the collector looks through all that is imported, again and again"
-    assert not {"aiohttp", "genai_prices", "jinja2"} & set(loaded.split())
+    assert not {"aiohttp", "genai_prices", "jinja2", "pydantic"} & set(every.split())
 
 
 def test_a_bare_import_opens_nothing() -> None:

@@ -115,10 +115,10 @@ def message_of(error: Any) -> str:
         return f"no command '{command}'"
     if extra := _typed_wrong(error, "extra"):
         return f"unexpected argument '{extra}'"
-    said = error.format_message().replace("\n", " ").replace("Value error, ", "").strip().rstrip(".")
-    said = re.sub(r": Input should be a valid integer\b.*", ": expected a whole number", said)
-    said = re.sub(r": Input should be a valid number\b.*", ": expected a number", said)
-    said = said.replace(": Input should be greater than or equal to ", ": expected a number from ")
+    said = error.format_message().replace("\n", " ").strip().rstrip(".")
+    said = re.sub(r": '.*' is not a valid int.*", ": expected a whole number", said)
+    said = re.sub(r": '.*' is not a valid float.*", ": expected a number", said)
+    said = re.sub(r": \S+ is not in the range x>=", ": expected a number from ", said)
     return f"{said[:1].lower()}{said[1:]}"
 
 

@@ -275,7 +275,7 @@ class Budget:
             return None
         return self._price(judge, usage.input, usage.output, usage)
 
-    def _price(self, judge: Judge, given: int, written: int, usage: Usage = Usage()) -> float | None:  # noqa: B008 - frozen
+    def _price(self, judge: Judge, given: int, written: int, usage: Usage = Usage()) -> float | None:  # noqa: B008 - a tuple
         if judge.backend.free or self._prices.costs_nothing(judge.id):
             return 0.0
         dollars = self._prices.cost(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -87,8 +87,7 @@ class Call:
         return hashlib.blake2b(about + self.body, digest_size=16).digest()
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """Tokens of one reply as the endpoint counted them; None where it did not say.
 
     ``cached`` (read from the provider's prefix cache) and ``saved`` (written to it) of the input, and ``reasoning`` of
@@ -147,7 +146,7 @@ class Reply:
     text: str
     finish: str = "stop"
     reasoning: str = ""
-    usage: Usage = Usage()
+    usage: Usage = Usage()  # noqa: RUF009 - a tuple
     notes: tuple[str, ...] = ()
     requests: int = 1
     allowance: Allowance | None = None
@@ -161,7 +160,7 @@ def reply_to_json(reply: Reply, units: int = 0) -> bytes:
             "text": reply.text,
             "finish": reply.finish,
             "reasoning": reply.reasoning,
-            "usage": astuple(usage)[: 4 if usage.rate == 1 and not usage.saved else None],
+            "usage": usage[: 4 if usage.rate == 1 and not usage.saved else None],
             "notes": reply.notes,
             "units": units,
         }

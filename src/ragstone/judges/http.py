@@ -17,7 +17,6 @@ import re
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
@@ -343,12 +342,12 @@ class HttpBackend(ABC):
         """Return the tokens of an answer at the price of the tier that it had, by its own word if it says."""
         usage = self.usage(answer)
         had = tier if tier == "batch" else self.tier_of(answer) or tier
-        return replace(usage, rate=self._rates.get(had, 1.0)) if usage != Usage() else usage
+        return usage._replace(rate=self._rates.get(had, 1.0)) if usage != Usage() else usage
 
     def _unusable(self, said: str, answer: Any, tier: str) -> BackendError:
         """Return the error of an unusable reply, with its tokens: it may be charged for."""
         usage = self._charged(answer, tier)
-        spent = None if usage == Usage() else astuple(usage)
+        spent = None if usage == Usage() else usage
         return self.trouble(said, retryable=True, spent=spent, lost=spent is None)
 
     def of_batch(self, status: int, answer: Any, error: Any) -> Reply | BackendError:

@@ -69,6 +69,8 @@ def _found(wanted: str, passages: Sequence[Passage]) -> Quote | None:
 def _standing(wanted: str, text: str) -> int:
     """Find it in the text, but not inside a longer number ("5 %" is not in "15 %"); -1 if absent."""
     at = text.find(wanted)
+    if at < 0:
+        return at
     digits = (wanted[0].isdigit(), wanted[-1].isdigit())
     while at >= 0 and any(digits):
         end = at + len(wanted)

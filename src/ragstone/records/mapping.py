@@ -83,6 +83,8 @@ class Mapper:
             for field, aliases in ALIASES.items()
             if field not in fields.paths
         }
+        self._row_keys: tuple[str, ...] = ()
+        self._there: dict[str, tuple[str, ...]] = dict.fromkeys(self._names, ())
 
     def record(self, where: str, row: Row) -> Record:
         """The record, its id not yet made unique; RecordError names the field that cannot be read."""
@@ -132,11 +134,19 @@ class Mapper:
         mapped = self._mapped(row)
         row, spelled = self._spelled(row)
         lifted = trec.lifted(row, self._mapped_fields, self._roots)
-        reading = _Reading(where, lifted.row, self._names, mapped, lifted.names, spelled)
+        reading = _Reading(where, lifted.row, self._names_in(lifted.row), mapped, lifted.names, spelled)
         said = "contexts" in self._mapped_fields or GOLD in self._roots
         if row.get(GOLD) and not said and not row.keys().isdisjoint(GOLD_BESIDE):
             reading.set_gold_aside()
         return reading
+
+    def _names_in(self, row: Row) -> Mapping[str, tuple[str, ...]]:
+        """The names of each field that a row has; kept, as the rows of a file have the same keys."""
+        keys = tuple(row)
+        if keys != self._row_keys:
+            self._row_keys = keys
+            self._there = {field: tuple(name for name in names if name in row) for field, names in self._names.items()}
+        return self._there
 
     def _spelled(self, row: Row) -> tuple[Row, Mapping[str, str]]:
         """The row with its names as they are spelled here, and how the input spells those that changed."""
@@ -201,7 +211,8 @@ class Mapper:
 
     def _overrides(self, reading: _Reading) -> dict[str, dict[str, Any]]:
         """Parameters by metric, of blocks and of ``overrides``; RecordError where one is given two values."""
-        names = [name for name in self._blocks if isinstance(reading.row.get(name), dict)]
+        shared = sorted(self._blocks.keys() & reading.row.keys())
+        names = [name for name in shared if isinstance(reading.row[name], dict)]
         for name in names:
             reading.consume(name)
         given = [*(reading.take("overrides", values.overrides) or {}).items()]
@@ -268,12 +279,10 @@ class _Reading:
         if field in self._mapped:
             path, value = self._mapped[field]
             return None if value is MISSING or value is None else self._read(path, value, read)
-        if self.row.keys().isdisjoint(self._names[field]):  # most fields of most rows
-            return None
         blank: str | None = None
         doubt = ""
         for name in self._names[field]:
-            value = self.row.get(name)
+            value = self.row[name]
             if value is None or name in self._consumed:
                 continue
             if _is_blank(value):
@@ -307,7 +316,7 @@ class _Reading:
         A ``topic`` beside a ``question`` is what to group by.
         """
         for name in self._names[field] if field != "id" else ():
-            value = self.row.get(name)
+            value = self.row[name]
             if (
                 value is None
                 or (taken, name) == ("question", "topic")
