@@ -69,7 +69,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 class Mean:
-    """The mean of values that come one by one; of up to ``CHUNK`` it is that of ``mean``."""
+    """The mean of values that come one by one, to the last digit that of ``mean``."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -80,7 +80,8 @@ class Mean:
         self._count += 1
         self._part.append(value)
         if len(self._part) > CHUNK:
-            self._part = array("d", [math.fsum(self._part)])
+            total = math.fsum(self._part)
+            self._part = array("d", [total, math.fsum((*self._part, -total))])  # with what rounding took from it
 
     def mean(self) -> float | None:
         """The mean of all values; None of none."""
