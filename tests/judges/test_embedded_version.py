@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-11", "93d80132a3e1")
+RULES = ("embedded-11", "37c160f73bc0")
 """A version, and the digest of the code that it stands for."""
 
 

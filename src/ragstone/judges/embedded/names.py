@@ -24,11 +24,18 @@ def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
     stems, says = aligned.stems, aligned.quote(first, last)
     strange = [i for i in range(first, last + 1) if not aligned.is_known(stems[i])]
     if any(i > first or _proper(aligned, i) for i in strange):
-        spoken = not word_set("pronouns").isdisjoint(aligned.lines[0].places) and len(strange) > last - first
+        if _is_name(aligned, stems[last]):
+            return None
+        spoken = not word_set("pronouns").isdisjoint(aligned.lines[0].places)
+        spoken = spoken and not (last in strange and len(strange) <= last - first)  # "Nicola Ferri" of "Nicola Ferro"
         return None if first <= 1 and spoken else Clash("name", says)  # the best sentence may speak of it by a pronoun
     if strange or aligned.library.weight(stems[last]) < RARE:
         return None
     return Clash("name", says) if _mixed(aligned, stems[first : last + 1]) else None
+
+
+def _is_name(aligned: Alignment, stem: str) -> bool:
+    return any(line.tokens[p].kind == NAME for line in aligned.having(stem) for p in line.places.get(stem, ()))
 
 
 def _proper(aligned: Alignment, i: int) -> bool:
