@@ -284,3 +284,64 @@ def test_answers_to_questions(question: str, answer: str, passage: str, expected
     """Both ends of a range are stated, and reasons name words of the answer, not of the question."""
     found = judged(answer, Library([passage], [answer]), lambda _: "passage 1", question=question)
     assert found.reason.startswith(expected), found.reason
+
+
+@pytest.mark.parametrize(
+    ("passages", "true", "wrong", "reason"),
+    [
+        (
+            ["Returns are accepted within 30 days.", "Exchanges are accepted within 14 days."],
+            "Exchanges are accepted within 14 days.", "Returns are accepted within 14 days.",
+            "contradicted: says 14 days; passage 1 says 30 days",
+        ),
+        (
+            ["Standard delivery costs 5 euros and takes four days. Express delivery costs 12 euros and takes one day."],
+            "Express delivery costs 12 euros.", "Standard delivery costs 12 euros.", "contradicted: says 12 euros; ",
+        ),
+        (
+            ["The frame has a guarantee of six years.", "The battery has a guarantee of two years."],
+            "The battery has a guarantee of two years.", "The battery has a guarantee of six years.",
+            "contradicted: says six years; passage 2 says two years",
+        ),
+        (
+            ["The museum opens at 10:00 on weekdays. On Sundays it opens at 12:00."],
+            "The museum opens at 12:00 on Sundays.", "On Sundays the museum opens at 10:00.",
+            "not found: 10:00; nearest: passage 1 says 12:00",
+        ),
+        (
+            ["Torque the stem bolts to 5 Nm.", "Torque the faceplate bolts to 6 Nm."],
+            "The stem bolts are tightened to 5 Nm.", "Torque the stem bolts to 6 Nm.", "contradicted: says 6 Nm; ",
+        ),
+        (
+            [
+                "Die R\u00fcckgabe ist innerhalb von 30 Tagen m\u00f6glich.",
+                "Der Umtausch ist innerhalb von 14 Tagen m\u00f6glich.",
+            ],
+            "Der Umtausch ist innerhalb von 14 Tagen m\u00f6glich.",
+            "Die R\u00fcckgabe ist innerhalb von 14 Tagen m\u00f6glich.",
+            "contradicted: says 14 Tagen; passage 1 says 30 Tagen",
+        ),
+        (
+            ["Items may be returned within 30 days of purchase.", "The shop takes returns for 30 days, sale items 14."],
+            "You can return items within 30 days.", "You can return items within 40 days.", "",
+        ),
+        (
+            ["The lid is made of steel.", "The pan is made of copper."],
+            "The pan is made of copper.", "The lid is made of copper.",
+            "not found: copper; nearest: passage 1 says steel (",
+        ),
+        (
+            ["The basic plan includes email support. The premium plan includes phone support."],
+            "The premium plan includes phone support.", "The basic plan includes phone support.", "not found: phone; ",
+        ),
+        (
+            ["The east gate opens on Mondays.", "The west gate opens on Fridays."],
+            "The west gate opens on Fridays.", "The east gate opens on Fridays.", "not found: Fridays; ",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_said_elsewhere_of_another_thing(passages: list[str], true: str, wrong: str, reason: str) -> None:
+    """A value or a word that stands in a sentence on something else is no support, however much else is found."""
+    assert judged(true, Library(passages, [true]), lambda _: "").reason.startswith("found")
+    found = judged(wrong, Library(passages, [wrong]), lambda place: f"passage {place[0] + 1}")
+    assert found.reason.startswith(reason or "contradicted: "), found.reason

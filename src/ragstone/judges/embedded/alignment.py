@@ -28,6 +28,7 @@ PLACES: Final = 8  # places of each of them
 SHOWN: Final = 60  # characters of a value that are quoted
 SCOPE: Final = 7  # words behind a negation within which it reaches one
 SHORT: Final = 6  # words of a clause that only adds to the one before: "and on public holidays"
+REFERS: Final = 4  # words of a sentence among which a pronoun stands for what was said before: "On Sundays it ..."
 CLOSE: Final = 10  # words between two that are said together
 
 AROUND: Final = 0.4  # what a word counts that stands in the sentence before
@@ -192,6 +193,7 @@ class Line(ParsedStatement):
         self.before = self.above.union(*map(text.stems, range(max(0, sentence - 2), sentence)))
         # What a word of the sentences before counts here.
         self.lends = SPOKEN if self.word(0) in _SUBJECTS else AROUND
+        self.refers = not _SUBJECTS.isdisjoint(self.words[:REFERS])
         self.heads = self._heads(library, text.cells(sentence)) if sentence in text.rows else ()
 
     @cached_property
@@ -330,6 +332,15 @@ class Alignment(ParsedStatement):
                 found.append(([place for _, places in near for place in places], max(grade for grade, _ in near)))
         self._found[line] = found
         return found
+
+    def told(self, j: int, line: Line, but: int = -1) -> float:
+        """How much a word counts in a sentence or in those shortly before it, but for one of them."""
+        grade = self.found(j, line)[1]
+        if grade or self.stems[j] not in line.before:
+            return grade
+        before = (n for n in range(max(0, line.sentence - 2), line.sentence) if n != but)
+        told = (self.library.texts[line.passage].stems(n) for n in before)
+        return float(self.stems[j] in line.above.union(*told))
 
     def near(self, i: int) -> list[tuple[int, float]]:
         """The other content words of the statement, each with its weight for a word's place: by rarity and distance.

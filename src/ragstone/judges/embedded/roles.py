@@ -21,6 +21,8 @@ from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, functio
 
 SAID: Final = 0.9  # the share of a clause but its holder that a sentence must have to name another holder
 ENOUGH: Final = 5.0  # the least weight of that, of two words or more
+LIKE: Final = 0.6  # how nearly a word must mean the same to be there
+MOST: Final = 14  # words of a statement that is compared with sentences built like it
 PLAIN: Final = 12  # words of a statement whose nouns are looked at as agent and patient
 _BY: Final = frozenset(("by", "von", "par", "por", "da"))
 _ARTICLES: Final = frozenset(("the", "a", "an"))
@@ -221,6 +223,61 @@ def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[
                 return None
             clash = clash or line.clash("role", says, f"this of {line.quote(*runs[0])}")
     return clash
+
+
+def exchanged(aligned: Alignment) -> Clash | None:
+    """Find words that the evidence says of something else, in sentences built alike.
+
+    "The lid is made of copper" of "The lid is made of steel. The pan is made of copper": the first sentence has all but
+    "copper", and something else in its place; each that has "copper" is about what the statement does not name.
+    """
+    words = [j for j in aligned.content if not aligned.need_not(j)]
+    if not MOST >= len(words) > 2 or any(map(aligned.denies, range(len(aligned.tokens)))):
+        return None
+    for line in aligned.lines[:3]:
+        lost = [j for j in words if (aligned.told(j, line) if line.refers else aligned.found(j, line)[1]) < LIKE]
+        k = words.index(lost[0]) if lost else 0
+        if line.heads or not k or words[k : k + len(lost)] != lost or len(words) - len(lost) < 2:
+            continue
+        instead = _behind(aligned, line, words[k - 1])
+        others = aligned.having(aligned.stems[lost[-1]])
+        rest = [*words[:k], *words[k + len(lost) :]]
+        if instead and others and all(_of_another(aligned, line, other, rest, words[k - 1], lost) for other in others):
+            return line.clash("role", aligned.quote(lost[0], lost[-1]), line.quote(instead, instead))
+    return None
+
+
+def _behind(aligned: Alignment, line: Line, i: int) -> int:
+    """The place of the content word behind a word in a sentence, if the statement has none like it; else 0."""
+    for place in aligned.found(i, line)[0]:
+        for k in range(place + 1, len(line.tokens)):
+            if line.clauses[k] != line.clauses[place]:
+                break
+            if not _empty(aligned, line, k):
+                return k if _strange(aligned, line.tokens[k].stem) else 0
+    return 0
+
+
+def _empty(aligned: Alignment, line: Line, k: int) -> bool:
+    return line.tokens[k].stem in function_stems(aligned.language) or line.words[k] in word_set("prepositions")
+
+
+def _strange(aligned: Alignment, stem: str) -> bool:
+    return stem not in aligned.stems and likes(stem, aligned.language).keys().isdisjoint(aligned.stems)
+
+
+def _of_another(
+    aligned: Alignment, line: Line, other: Line, rest: Sequence[int], before: int, lost: Sequence[int]
+) -> bool:
+    """Whether a sentence says the lost words, behind the same word, of what the statement does not name."""
+    but = -1 if other.refers or other.passage != line.passage else line.sentence
+    if other.heads or all(aligned.told(j, other, but) >= LIKE for j in rest):
+        return False
+    for place in aligned.found(lost[0], other)[0]:
+        ahead = [k for k in range(place) if other.clauses[k] == other.clauses[place] and not _empty(aligned, other, k)]
+        if ahead and ahead[-1] in aligned.found(before, other)[0]:
+            return any(_strange(aligned, other.tokens[k].stem) for k in ahead)
+    return False
 
 
 def turned(aligned: Alignment) -> Clash | None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, Alignment, Clash, Line, shortened
+from ragstone.judges.embedded.alignment import APART, FITS, LINES, MOSTLY, Alignment, Clash, Line, shortened
 from ragstone.judges.embedded.contrasts import (
     compared,
     crossed,
@@ -24,7 +24,7 @@ from ragstone.judges.embedded.contrasts import (
 )
 from ragstone.judges.embedded.names import names
 from ragstone.judges.embedded.quantities import PRICE, Quantity, agree, computed, rivals
-from ragstone.judges.embedded.roles import misattributed, turned
+from ragstone.judges.embedded.roles import exchanged, misattributed, turned
 from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal
 from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
 
@@ -32,6 +32,9 @@ COVERED: Final = 0.7  # the share of a statement that must be found for a stretc
 ADDED: Final = 10.0  # the least weight of such a stretch, of two words or more; verbs are often reworded and add none
 SPEAKING: Final = 3.5  # weight from which a word says something by itself
 LIKELY: Final = 0.6  # how well, of the best place, another must fit for its value to be named as the nearest
+WHOLE: Final = (
+    0.9  # the share of a statement but its value that the sentence of another value must have to outdo its own
+)
 LIMIT: Final = 10  # characters before a number that are quoted with its limit
 _MARKER: Final = re.compile(r"\b\d{1,2}[.)](?:\s+(?=[^\W\d_a-z])|$)")
 """The number of a list item, at the start of a statement or left over in it."""
@@ -70,7 +73,19 @@ def _clash(aligned: Alignment) -> Clash | None:
     if name is not None:
         return name
     agreed = False
-    for check in (doubted, exception, compared, polarity, opposite, graded, misattributed, turned, crossed, _addition):
+    for check in (
+        doubted,
+        exception,
+        compared,
+        polarity,
+        opposite,
+        graded,
+        misattributed,
+        turned,
+        crossed,
+        exchanged,
+        _addition,
+    ):
         if agreed and check in {polarity, opposite}:
             continue
         found = check(aligned)
@@ -156,10 +171,38 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
         return _other("limit", _limited(one, aligned.text), best)
     if rival is None or rival[0] < FITS or (counted and one.unit == theirs.unit != rival[2].unit):
         return None
+    elsewhere = _said_elsewhere(aligned, same, other, itself)
+    if elsewhere is not None:
+        return _other("number", says, elsewhere)
     instead = counted and one.unit == rival[2].unit != theirs.unit and rival[0] > best[0]
     if instead or aligned.prefers(i, (*rival[:2], rival[2].at), (*best[:2], theirs.at), itself):
         return _other("number", says, rival)
     return None
+
+
+def _said_elsewhere(
+    aligned: Alignment, same: Sequence[Held], other: Sequence[Held], without: frozenset[int]
+) -> Held | None:
+    """The place of another value whose sentence says all of the statement, where no sentence with its own value does.
+
+    "Returns are accepted within 14 days" of "Returns are accepted within 30 days. Exchanges are accepted within 14
+    days": what the first sentence has and the second lacks tells of which of them the statement speaks.
+    """
+    words = [j for j in aligned.content if j not in without and not aligned.need_not(j)]
+    for rival in sorted(other, key=lambda held: -held[0]):
+        line = rival[1]
+        theirs = {j: aligned.told(j, line) if line.refers else aligned.found(j, line)[1] for j in words}
+        if line.heads or sum(aligned.weight[j] * (grade - WHOLE) for j, grade in theirs.items()) < 0:
+            continue
+        gains = [[theirs[j] - aligned.told(j, mine, _but(mine, line)) for j in words] for _, mine, _ in same]
+        if all(max(own, default=0) >= APART and min(own) > -APART for own in gains):
+            return rival
+    return None
+
+
+def _but(line: Line, other: Line) -> int:
+    """The sentence that tells a line nothing: another one, unless a pronoun refers to it."""
+    return -1 if line.refers or line.passage != other.passage else other.sentence
 
 
 def _operands(aligned: Alignment, one: Quantity, known: list[Quantity], own: Sequence[Quantity]) -> list[Quantity]:
