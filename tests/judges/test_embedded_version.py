@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-11", "37c160f73bc0")
+RULES = ("embedded-11", "19da972704c8")
 """A version, and the digest of the code that it stands for."""
 
 

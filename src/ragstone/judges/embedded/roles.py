@@ -1,4 +1,4 @@
-"""Find what a statement says of one person or thing and its evidence of another.
+"""Find names that no passage has, and what a statement says of one person or thing and its evidence of another.
 
 The holder of a word is who does what a verb says, or who or what a noun is said of, as far as it can be seen: what the
 clause begins with ("Canberra is the *capital*", "members *get* free returns"), the name behind "by" ("*written* by
@@ -10,19 +10,20 @@ statement's own one holds something else in the passages.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Final
 
 from ragstone.judges.embedded.alignment import SPOKEN, Alignment, Clash, Line, ParsedStatement
-from ragstone.judges.embedded.names import peoples
-from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, listed, opposites, verbal, word_set
+from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, listed, opposites, slot_lists, verbal, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, stem_of
 
 SAID: Final = 0.9  # the share of a clause but its holder that a sentence must have to name another holder
 ENOUGH: Final = 5.0  # the least weight of that, of two words or more
 LIKE: Final = 0.6  # how nearly a word must mean the same to be there
 MOST: Final = 14  # words of a statement that is compared with sentences built like it
+RARE: Final = 4.0  # weight of a word from which a name is looked at for being mixed of others
 PLAIN: Final = 12  # words of a statement whose nouns are looked at as agent and patient
 _BY: Final = frozenset(("by", "von", "par", "por", "da"))
 _ARTICLES: Final = frozenset(("the", "a", "an"))
@@ -315,3 +316,70 @@ def _swapped(aligned: Alignment, line: Line, one: Run, other: Run, verb: int) ->
     if (passive == (not _BY.isdisjoint(line.words[places[0] + 1 : high]))) == same:
         return None
     return line.clash("role", aligned.quote(one[0], other[1]), line.quote(low, high))
+
+
+# ---- names that no passage has
+
+
+def names(aligned: Alignment) -> Clash | None:
+    """Find the longest name that no passage has."""
+    found = [clash for run in aligned.names if (clash := _name(aligned, *run)) is not None]
+    return max(found, key=lambda one: len(one.says), default=None)
+
+
+def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
+    stems, says = aligned.stems, aligned.quote(first, last)
+    strange = [i for i in range(first, last + 1) if not aligned.is_known(stems[i])]
+    if any(i > first or _proper(aligned, i) for i in strange):
+        if _is_name(aligned, stems[last]):
+            return None
+        spoken = not word_set("pronouns").isdisjoint(aligned.lines[0].places)
+        spoken = spoken and not (last in strange and len(strange) <= last - first)  # "Nicola Ferri" of "Nicola Ferro"
+        return None if first <= 1 and spoken else Clash("name", says)  # the best sentence may speak of it by a pronoun
+    if strange or aligned.library.weight(stems[last]) < RARE:
+        return None
+    return Clash("name", says) if _mixed(aligned, stems[first : last + 1]) else None
+
+
+def _is_name(aligned: Alignment, stem: str) -> bool:
+    return any(line.tokens[p].kind == NAME for line in aligned.having(stem) for p in line.places.get(stem, ()))
+
+
+def _proper(aligned: Alignment, i: int) -> bool:
+    """Whether a capitalised word that no passage has is a name: not a common word, and no form of one that is there."""
+    token = aligned.tokens[i]
+    raw = aligned.text[token.start : token.end]
+    common = aligned.language == LANGUAGE and listed(token.stem)
+    short = (raw.isupper() and aligned.text[token.start - 1 : token.start] == "(") or (raw.islower() and "." in raw)
+    if len(raw) < 2 or common or short or set(raw) <= set("IVX"):
+        return False  # "(EU)", "e.g.", "IV"
+    alone = i == 0 and (len(aligned.tokens) < 2 or aligned.tokens[1].kind != NAME)
+    if alone and not any(c.isdigit() or c.isupper() for c in raw[1:]):
+        return False
+    groups = peoples()
+    group = groups.get(token.stem)
+    return group is None or not any(aligned.library.has(stem) for stem, own in groups.items() if own == group)
+
+
+@lru_cache(maxsize=1)
+def peoples() -> dict[str, int]:
+    """The number of its group by the stem of a country or of its people."""
+    groups = slot_lists()["peoples"].split()
+    return {stem_of(word, "en"): number for number, group in enumerate(groups) for word in group.split("=")}
+
+
+def _mixed(aligned: Alignment, own: Sequence[str]) -> bool:
+    """Return whether only part of a name stands in the evidence, in another name."""
+    every = set(own)
+    for one, other in pairwise(own):
+        lines = dict.fromkeys(line for stem in (one, other) for line in aligned.having(stem))
+        if any(_beside(line, one, other) for line in lines):
+            continue
+        runs = ({token.stem for token in line.tokens[a : b + 1]} for line in lines for a, b in line.names)
+        if any((one in stems) != (other in stems) and not stems <= every for stems in runs):
+            return True
+    return False
+
+
+def _beside(line: Line, one: str, other: str) -> bool:
+    return any(abs(a - b) <= 2 for a in line.places.get(one, ()) for b in line.places.get(other, ()))

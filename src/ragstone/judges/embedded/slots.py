@@ -22,9 +22,8 @@ from ragstone.judges.embedded.contrasts import (
     opposite,
     polarity,
 )
-from ragstone.judges.embedded.names import names
 from ragstone.judges.embedded.quantities import PRICE, Quantity, agree, computed, rivals
-from ragstone.judges.embedded.roles import exchanged, misattributed, turned
+from ragstone.judges.embedded.roles import exchanged, misattributed, names, turned
 from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal
 from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
 
