@@ -60,12 +60,9 @@ def allowance(headers: Mapping[str, str]) -> Allowance | None:
 def _left(headers: Mapping[str, str], what: str) -> Left | None:
     """Return None also if the reset is missing: waiting for it would never end."""
     for name in (f"x-ratelimit-{{}}-{what}", f"anthropic-ratelimit-{what}-{{}}"):
-        if (left := headers.get(name.format("remaining"))) is None:  # as at most servers of one's own
-            continue
-        amount, limit = _number(left), _number(headers.get(name.format("limit"), ""))
-        seconds = duration(headers.get(name.format("reset"), ""))
-        if amount is not None and seconds is not None:
-            return Left(int(amount), seconds, int(limit or 0))
+        amount = _number(headers.get(name.format("remaining"), ""))
+        if amount is not None and (seconds := duration(headers.get(name.format("reset"), ""))) is not None:
+            return Left(int(amount), seconds, int(_number(headers.get(name.format("limit"), "")) or 0))
     return None
 
 

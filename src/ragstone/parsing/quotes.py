@@ -69,13 +69,9 @@ def _found(wanted: str, passages: Sequence[Passage]) -> Quote | None:
 def _standing(wanted: str, text: str) -> int:
     """Find it in the text, but not inside a longer number ("5 %" is not in "15 %"); -1 if absent."""
     at = text.find(wanted)
-    if at < 0:
-        return at
-    digits = (wanted[0].isdigit(), wanted[-1].isdigit())
-    while at >= 0 and any(digits):
-        end = at + len(wanted)
-        before = digits[0] and _IN_NUMBER.search(text, max(0, at - 2), at)
-        if not before and not (digits[1] and _ON_NUMBER.match(text, end)):
+    while at >= 0:
+        before = wanted[0].isdigit() and _IN_NUMBER.search(text, max(0, at - 2), at)
+        if not before and not (wanted[-1].isdigit() and _ON_NUMBER.match(text, at + len(wanted))):
             break
         at = text.find(wanted, at + 1)
     return at

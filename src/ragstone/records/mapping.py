@@ -211,8 +211,7 @@ class Mapper:
 
     def _overrides(self, reading: _Reading) -> dict[str, dict[str, Any]]:
         """Parameters by metric, of blocks and of ``overrides``; RecordError where one is given two values."""
-        shared = sorted(self._blocks.keys() & reading.row.keys())
-        names = [name for name in shared if isinstance(reading.row[name], dict)]
+        names = sorted(name for name in self._blocks.keys() & reading.row if isinstance(reading.row[name], dict))
         for name in names:
             reading.consume(name)
         given = [*(reading.take("overrides", values.overrides) or {}).items()]
