@@ -139,7 +139,8 @@ def test_no_label_is_given_to_another_claim(address: str, style: str, fmt: Forma
     told = f"read {read}, repaired {repaired}, unjudged {20 - read - repaired}, of another claim {len(strays)}"
     print(f"\n{style:12} {fmt or 'object':12} {told}")  # noqa: T201
     assert not strays
-    if fmt in (None, "keyed", "json") and style in ("default", "no_reasoning"):
+    enforced = style == "no_reasoning" and fmt in ("keyed", "json")
+    if enforced or (style == "default" and "RAGSTONE_GGUF" not in os.environ):  # others may copy its example
         assert (read, repaired) == (20, 0)
 
 
