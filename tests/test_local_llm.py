@@ -46,8 +46,8 @@ CELLS: list[tuple[str, Format | None]] = [
     *(("no_reasoning", fmt) for fmt in LABEL_FORMATS),
     *((style, fmt) for style in ("short_cot", "long_cot") for fmt in ("keyed", "numbered")),
 ]
-LONGEST = {"default": 4096, "no_reasoning": 300, "short_cot": 1000, "long_cot": 1000}
-"""Tokens of a reply in each style: one that has not ended by then goes round in circles."""
+LONGEST = {"no_reasoning": 300, "short_cot": 1000, "long_cot": 1000}
+"""Tokens of a reply that no schema bounds: one that has not ended by then goes round in circles."""
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,8 @@ def stands(text: str, number: int, label: str, count: int) -> bool:
 @pytest.mark.parametrize(("style", "fmt"), CELLS)
 def test_no_label_is_given_to_another_claim(address: str, style: str, fmt: Format | None) -> None:
     """Twenty claims in each style and format; where a schema is enforced every reply is read at once."""
-    by = judge(address, choice=Choice(style, format=fmt), max_tokens=4096, extra={"max_tokens": LONGEST[style]})
+    limit = {"max_tokens": LONGEST[style]} if style in LONGEST else {}
+    by = judge(address, choice=Choice(style, format=fmt), max_tokens=4096, extra=limit)
     asked = Rate("support", CLAIMS, YES_NO, passages=PASSAGES, evidence=True, reasons=True)
     answer, texts = converse(address, by, asked)
     assert isinstance(answer, Rated)
@@ -139,7 +140,8 @@ def test_no_label_is_given_to_another_claim(address: str, style: str, fmt: Forma
     told = f"read {read}, repaired {repaired}, unjudged {20 - read - repaired}, of another claim {len(strays)}"
     print(f"\n{style:12} {fmt or 'object':12} {told}")  # noqa: T201
     assert not strays
-    if fmt in (None, "keyed", "json") and style in ("default", "no_reasoning"):
+    enforced = style == "no_reasoning" and fmt in ("keyed", "json")
+    if enforced or (style == "default" and "RAGSTONE_GGUF" not in os.environ):  # others may copy its example
         assert (read, repaired) == (20, 0)
 
 
