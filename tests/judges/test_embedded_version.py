@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-11", "19da972704c8")
+RULES = ("embedded-11", "a2309de96eb7")
 """A version, and the digest of the code that it stands for."""
 
 
