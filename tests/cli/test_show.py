@@ -223,6 +223,16 @@ def test_validate_says_what_it_recognised() -> None:
     assert ragstone("validate", str(spans), "--from", "langfuse").code == 2
 
 
+def test_validate_names_the_option_that_reads_all_records() -> None:
+    """Equal errors are one line, and the next command maps the text in place of skipping the records."""
+    rows = [{"question": "q", "response": "r", "kb": [{"body": "text", "url": "u"}] * (n > 0)} for n in range(10)]
+    Path("kb.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    came = ragstone("validate", "kb.jsonl", "--field", "contexts=kb", columns=200)
+    assert "did you mean --field contexts=kb[].body? (9 records like this)" in " ".join(came.out.split())
+    assert "Next        ragstone run kb.jsonl --field 'contexts=kb[].body'\n" in came.out
+    assert came.out.count("kb[].body") == 2
+
+
 def test_validate_says_where_recall_has_or_could_make_nuggets() -> None:
     """Of their own, or a question with contexts to create them from; a response alone is not enough."""
     alone = {"question": "What?", "response": "Steel."}

@@ -222,7 +222,7 @@ def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str]
         counts += f", {number(found.set_aside)} more unreadable"
     notes = warnings(found, MOST_NOTES)
     columns = offered(found.columns)
-    if columns and not any(able.values()) and not found.near_misses:
+    if columns and not (any(able.values()) or found.near_misses or found.remedy):
         notes.insert(0, f"no metric can run; map columns with --field FIELD=COLUMN{flat(columns)}")
     return page(
         heading(found.name, look, counts),
