@@ -13,6 +13,7 @@ from terminal import HOSTILE, ragstone, row, write
 from ragstone import api
 from ragstone.judges.base import Failed
 from ragstone.questions import Question, Rate
+from ragstone.render.terminal.lists import judges_said
 from ragstone.store.database import Store
 from ragstone.testing import ScriptedJudge
 
@@ -101,6 +102,13 @@ def test_one_long_name_of_a_judge_does_not_take_all_of_them_from_the_table() -> 
     assert re.search(r"  embedded  +done", narrow[2])
     assert re.search(r"  claims[: \w]*…\w*  +done", narrow[3])
     assert "judge" not in least[1]
+    for judges, said in (
+        (["openai:gpt-4o-mini"], "gpt-4o-mini"),
+        (["ollama:qwen3:8b@localhost"], "qwen3:8b"),
+        (["openrouter:openai/gpt-4o-mini"], "gpt-4o-mini"),
+        (["embedded > openai:gpt-4o-mini"], "embedded > openai:gpt-4o-mini"),
+    ):
+        assert judges_said(judges) == said
 
 
 def test_an_empty_store_has_no_runs() -> None:
