@@ -143,6 +143,7 @@ def test_a_byte_order_mark_is_no_error() -> None:
         ("[runs]\nmetrics = 'auto'", "no setting 'runs'; did you mean 'run'?"),
         ("[judges.a]\nmodl = 'm'\nmodel = 'm'", "no setting 'judges.a.modl'; did you mean 'model'?"),
         ("[panel]\naggregates = 'mean'", "no setting 'panel.aggregates'; did you mean 'aggregate'?"),
+        ("[run]\nmax_dollars = 1", "no setting 'run.max_dollars'; did you mean 'max_calls' or 'max_cost'?"),
         ("[run]\nzzz = 1", "no setting 'run.zzz'; known: "),
         ("[steps]\nclaim = 'openai:a'", "no step 'claim'; "),
         ("[prompts]\nsuport = 'short_cot'", "no setting 'prompts.suport'; did you mean 'support'?"),

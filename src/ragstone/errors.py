@@ -43,14 +43,15 @@ class RecordError(InputError):
     """One record cannot be read.
 
     ``where`` is the file with its line or row, ``field`` the field's name (empty for the whole record), ``found`` what
-    is there and ``expected`` what should be.
+    is there and ``expected`` what should be. ``option`` is the option that probably reads it.
     """
 
-    def __init__(self, where: str, found: str, expected: str = "", *, field: str = "") -> None:
+    def __init__(self, where: str, found: str, expected: str = "", *, field: str = "", option: str = "") -> None:
         self.where = where
         self.field = field
         self.found = found
-        self.expected = expected
+        self.expected = expected = f"did you mean {option}?" if option else expected
+        self.option = option
         subject = f"{where}: field '{field}'" if field else where
         super().__init__(f"{subject}: {found}" + (f"; {expected}" if expected else ""))
 

@@ -203,8 +203,9 @@ def _first(error: ValidationError, table: Mapping[str, Any], model: type[BaseMod
         return f"{where}: expected the name of an environment variable, not the key itself"
     if problem["type"] == "extra_forbidden":
         known = _known(problem["loc"][:-1], model)
-        near = difflib.get_close_matches(str(problem["loc"][-1]), known, 1)
-        return f"no setting '{where}'" + (f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(known)}")
+        near = difflib.get_close_matches(str(problem["loc"][-1]), known, 2)
+        meant = " or ".join(f"'{name}'" for name in near)
+        return f"no setting '{where}'" + (f"; did you mean {meant}?" if near else f"; known: {', '.join(known)}")
     more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
     # A text in the place of a judge's setting may be a key; it is not repeated.
     secret = problem["loc"][0] == "judges" and not _HARMLESS.intersection(problem["loc"][2:])

@@ -57,6 +57,10 @@ def test_a_drop_that_could_be_chance_is_undecided() -> None:
     assert decision.high is not None
     assert decision.high >= 0
     assert any("larger than allowed, but could be chance" in note for note in decision.notes)
+    few = "only 4 records changed; at least 6 are needed for a test"
+    for allowed in (0.02, 0.5):
+        assert few in drop_of([1] * 9, [0] * 4 + [1] * 5, allowed).decisions[0].notes
+    assert few not in decision.notes
     assert not check("after", max_drop={"m": 0}, baseline="before", undecided="fail").passed
     Path("ragstone.toml").write_text('[check]\nundecided = "fail"\n', encoding="utf-8")
     assert not check("after", max_drop={"m": 0}, baseline="before").passed

@@ -70,6 +70,10 @@ def test_every_number_of_the_sentence_leads_to_its_records(page: Chromium, shown
     assert sorted(places(page)) == sorted(short)
     found = [short[place] for place in places(page)]
     assert found == sorted(found)
+    cells = [text.split() for text in page.all(".lines td.toned .value", "innerText")]
+    signs = {("100", "\u2713"), ("0", "\u2717")}
+    for sign, value in (cell for cell in cells if len(cell) == 2):
+        assert ((value, sign) in signs) if value in ("0", "100") else sign == "~"
 
 
 def test_words_are_searched_and_stand_in_the_address(page: Chromium, shown: Shown) -> None:

@@ -13,6 +13,7 @@ from terminal import HOSTILE, ragstone, row, write
 from ragstone import api
 from ragstone.judges.base import Failed
 from ragstone.questions import Question, Rate
+from ragstone.render.terminal.lists import judges_said
 from ragstone.store.database import Store
 from ragstone.testing import ScriptedJudge
 
@@ -101,6 +102,13 @@ def test_one_long_name_of_a_judge_does_not_take_all_of_them_from_the_table() -> 
     assert re.search(r"  embedded  +done", narrow[2])
     assert re.search(r"  claims[: \w]*…\w*  +done", narrow[3])
     assert "judge" not in least[1]
+    for judges, said in (
+        (["openai:gpt-4o-mini"], "gpt-4o-mini"),
+        (["ollama:qwen3:8b@localhost"], "qwen3:8b"),
+        (["openrouter:openai/gpt-4o-mini"], "gpt-4o-mini"),
+        (["embedded > openai:gpt-4o-mini"], "embedded > openai:gpt-4o-mini"),
+    ):
+        assert judges_said(judges) == said
 
 
 def test_an_empty_store_has_no_runs() -> None:
@@ -221,6 +229,16 @@ def test_validate_says_what_it_recognised() -> None:
     came = ragstone("run", "mine.json", "--records", "deep.mine[]", "-m", "grounding", columns=200)
     assert "did you mean --field contexts=retrievedDocs?" in came.err
     assert ragstone("validate", str(spans), "--from", "langfuse").code == 2
+
+
+def test_validate_names_the_option_that_reads_all_records() -> None:
+    """Equal errors are one line, and the next command maps the text in place of skipping the records."""
+    rows = [{"question": "q", "response": "r", "kb": [{"body": "text", "url": "u"}] * (n > 0)} for n in range(10)]
+    Path("kb.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    came = ragstone("validate", "kb.jsonl", "--field", "contexts=kb", columns=200)
+    assert "did you mean --field contexts=kb[].body? (9 records like this)" in " ".join(came.out.split())
+    assert "Next        ragstone run kb.jsonl --field 'contexts=kb[].body'\n" in came.out
+    assert came.out.count("kb[].body") == 2
 
 
 def test_validate_says_where_recall_has_or_could_make_nuggets() -> None:

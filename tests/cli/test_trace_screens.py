@@ -368,7 +368,7 @@ def test_a_run_has_the_eight_columns_in_five_rows() -> None:
     }
     traced(lambda q: good if "good" in q.question else WORKED, "trace", lid(), lid(id="good", question="Is it good?"))
     out = shown()
-    assert "50 % (0–100) of the responses are supported in every sentence: 6 sentences in 2 responses." in flat(out)
+    assert "50 % (0–100) of the responses have every sentence supported: 6 sentences in 2 responses." in flat(out)
     assert "1 of 2 responses has a sentence that is not fully supported." in flat(out)
     table = flat(out.partition("\n  trace ")[2].partition("Without")[0])
     for line in (
@@ -390,7 +390,7 @@ def test_a_whole_that_is_judged_alone_is_told_without_sentences() -> None:
     traced(lambda q: said(q, [None] * 3, [[]] * 3, overall=False))
     assert "the judge labelled the whole as not supported" in flat(shown("lid"))
     out = shown()
-    assert "0 % of the responses are supported in every sentence: 1 response. 1 of 1 response has a" in flat(out)
+    assert "0 % of the responses have every sentence supported: 1 response. 1 of 1 response has a" in flat(out)
     assert "  Lowest trace.adherence\n    0 %  lid  not supported, as a whole\n\n" in out
 
 

@@ -584,6 +584,7 @@ def test_a_near_miss_is_suggested() -> None:
         ({"question": "q", "response": "r", "docs_a": ["c"], "docs_b": ["c"]}, ""),
         ({"question": "q", "response": "r", "hits": [{"score": 0.3}]}, ""),  # nothing in them can be read as a passage
         ({"question": "q", "response": "r", "hits": [{"score": 0.3}], "docs": ["c"]}, f"{docs}docs?"),
+        ({"question": "q", "response": "r", "kb_hits": [{"url": "u", "body": "long"}]}, f"{docs}kb_hits[].body?"),
         ({"contexts": ["c"], "metadata": {"run_id": "x", "narrative_id": 7}, **answer}, topics),
         ({"contexts": ["c"], "response": "r", "query_id": "7"}, topics),
         ({"contexts": ["c"], "response": "r"}, ""),

@@ -397,15 +397,25 @@ def test_any_path_into_any_value_is_found_or_missing(value: Any, path: Any) -> N
 def test_a_path_that_no_record_has_is_an_error_with_a_suggestion() -> None:
     """It is found by the survey, which names the closest key."""
     rows = [{"id": "a", "my_question": "q", "retrieval": {"docs": []}}, {"id": "b"}]
+    rows += [{"id": "c", "hits": []}, {"id": "d", "hits": [{"body": "c", "url": "u"}]}]
     for fields, message in [
         ({"question": "my_qestion"}, "--field question=my_qestion: no record has it; did you mean 'my_question'?"),
-        ({"contexts": "retrieval.dogs"}, "records have 'retrieval', but none has the rest of the path in it"),
+        ({"contexts": "retrieval.dogs"}, "but none has the rest of the path in it; did you mean 'retrieval.docs'?"),
+        ({"contexts": "hits[].bdy"}, "but none has the rest of the path in it; did you mean 'hits[].body'"),
         ({"contexts": "zzz[].x"}, r"no record has it; there are: id, my_question, retrieval"),
     ]:
         with pytest.raises(ConfigError) as caught:
             survey(open_records(rows, fields=fields))
         assert message in str(caught.value)
-    assert survey(open_records([*rows, {"rare": None}], fields={"question": "rare"})).records == 3
+    assert survey(open_records([*rows, {"rare": None}], fields={"question": "rare"})).records == 5
+    assert survey(open_records([{"hits": []}], fields={"contexts": "hits[].bdy"})).blank["contexts"] == 1
+
+
+def test_a_language_is_mapped_like_a_field() -> None:
+    """It stays in meta, where the language of a record is read."""
+    with open_records([{"id": "a", "tongue": "de"}], fields={"lang": "tongue"}) as source:
+        (record,) = [one for one in source if isinstance(one, Record)]
+    assert record.meta == {"lang": "de"}
 
 
 @pytest.mark.parametrize(

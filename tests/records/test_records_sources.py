@@ -437,9 +437,11 @@ def test_the_survey_counts_what_is_there() -> None:
 
 def test_the_survey_stays_small() -> None:
     """Messages, examples of ids and kinds of notes are bounded."""
-    rows = [{"id": f"{n // 2}", "question": n} for n in range(100)] + [{"id": f"x{n // 2}"} for n in range(100)]
+    rows = [{"id": f"{n // 2}", "contexts": ["c"] * n + [5]} for n in range(100)]
+    rows += [{"id": f"x{n // 2}"} for n in range(100)]
     found = survey(open_records(rows, on_error="skip"))
-    assert (len(found.messages), found.set_aside, found.renamed, len(found.duplicates)) == (20, 100, 100, 10)
+    assert (len(found.messages), found.set_aside, found.renamed, len(found.duplicates)) == (21, 100, 100, 10)
+    assert found.messages[-1] == "and 80 more"
 
 
 def test_an_inspection_sets_records_aside_or_stops() -> None:

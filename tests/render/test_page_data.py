@@ -111,10 +111,10 @@ def test_a_row_is_short_whatever_the_texts_are(question: str, identity: str) -> 
 
 
 def test_fields_are_offered_where_they_make_groups() -> None:
-    """Not one that has a value of its own for every record, or one value for all; the fullest goes first."""
+    """Not one that has a value of its own for every record, or one value for all but one; the fullest goes first."""
     fields = GroupFields()
     for number in range(60):
-        values = {"topic": str(number % 4), "unique": str(number), "same": "x"}
+        values = {"topic": str(number % 4), "unique": str(number), "same": "x", "but_one": str(number == 7)}
         if number % 2:
             values["half"] = str(number % 3)
         fields.add(PageRow(number, "r", "", "", {}, values))

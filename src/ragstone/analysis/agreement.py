@@ -258,7 +258,7 @@ def agree(
             ParsedCalls(one.judge, one.step, one.style, one.format, one.calls, one.whole)
             for _, one in sorted(gathered.formats.groups.items())
         ),
-        tuple(_notes(rows, min(map(_scored, met.values())))),
+        tuple(_notes(rows, min(map(_scored, met.values())), refused)),
         by, tuple(other.name for other, _ in others), labelled_by,
     )  # fmt: skip
 
@@ -407,7 +407,9 @@ def _scored(joined: Joined) -> int:
     return max((len(joined.values[name]) + len(joined.others[name]) for name in joined.metric.given_names()), default=0)
 
 
-def _notes(rows: Sequence[LabelRow], scored: int) -> Iterator[str]:
+def _notes(rows: Sequence[LabelRow], scored: int, refused: Sequence[Refused]) -> Iterator[str]:
+    if any(one.problem in ("changed_text", "other_response") for one in refused):
+        yield "labels do not hold for changed responses; unless the rest is a random sample of this run, label one"
     if any(row.draw is None for row in rows):
         yield "the labels do not say how their records were drawn; intervals and corrections assume a random sample"
     if (drawn := min((row.draw.of for row in rows if row.draw), default=scored)) < scored:

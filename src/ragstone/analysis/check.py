@@ -20,7 +20,7 @@ from ragstone.analysis.compare import VERSION, Comparison, compare, records_said
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, ScoreNumbers, scores_of
-from ragstone.analysis.verdicts import Wanting, wanting
+from ragstone.analysis.verdicts import Wanting, reason_of, wanting
 from ragstone.errors import ConfigError, InputError
 from ragstone.stats.means import HAIR, mean, mean_interval, reaches
 from ragstone.stats.paired_tests import LEVEL, Paired, least_moved, paired
@@ -60,7 +60,7 @@ class Threshold:
 class Worst:
     """A record behind a failed threshold: its value, that of the baseline, and the units that lower it.
 
-    Without a value, ``reason`` is why.
+    ``reason`` is why, where no unit says it: there is no value, or the score is of the response as a whole.
     """
 
     record: str
@@ -350,6 +350,8 @@ class _Checked(NamedTuple):
         notes = []
         if undecided:
             notes.append("the drop is larger than allowed, but could be chance; more records would decide")
+        if 0 < pairs.moved < least and not failed:
+            notes.append(f"only {records_said(pairs.moved)} changed; at least {least} are needed for a test")
         if not failed and (smallest := pairs.smallest()) is not None:
             notes.append(f"a drop of {_points(limit + smallest)} or more would be detected in 4 of 5 cases")
         drop = f"{_points(abs(pairs.difference))} {'below' if pairs.difference < 0 else 'above'} the baseline"
@@ -411,7 +413,8 @@ class _Checked(NamedTuple):
         if value is None:
             return Worst(record, value, before, (), f"{score['status']}: {score['reason']}")
         earlier = self.against.run.find(record) if self.against is not None and before is not None else None
-        return Worst(record, value, before, wanting(result, threshold.metric, earlier)[:UNITS])
+        units = wanting(result, threshold.metric, earlier)[:UNITS]
+        return Worst(record, value, before, units, "" if units else reason_of(result, score))
 
 
 def _met(threshold: Threshold, value: float) -> bool:

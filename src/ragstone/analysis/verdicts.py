@@ -32,6 +32,12 @@ def with_verdicts(result: Mapping[str, Any] | ResultDict, score: Mapping[str, An
     return cast("ScoreDict", {**score, "verdicts": verdicts})
 
 
+def reason_of(result: Mapping[str, Any] | ResultDict, score: Mapping[str, Any] | ScoreDict) -> str:
+    """Why a score has its value: its own reason, or that of the score of the metric that has the verdicts."""
+    holder = next((s for s in result["scores"] if s["metric"] == score.get("verdicts_in")), score)
+    return str(score["reason"] or holder["reason"] or "")
+
+
 def lowers(metric: str, verdict: Mapping[str, Any] | VerdictDict) -> bool:
     """Whether a verdict makes a score worse: one below 1, or where 0 is the best value, one with the column's name."""
     below = verdict["value"] is not None and verdict["value"] < 1

@@ -44,7 +44,7 @@ def cancel(*, store: StorePath = None, as_json: AsJson = False) -> None:
     """Cancel all unfinished batches; run --batch collects their results."""
     from ragstone import api
 
-    _say(api.cancel_batches(store), "batches cancelled", as_json=as_json)
+    _say(api.cancel_batches(store), "batch", "cancelled", as_json=as_json)
 
 
 @batch.command(epilog=examples("ragstone batch export calls.jsonl"))
@@ -52,7 +52,7 @@ def export(file: BatchFile, *, store: StorePath = None, as_json: AsJson = False)
     """Export pending calls, for a provider without a batch API."""
     from ragstone import api
 
-    _say(api.export_batches(file, store), f"calls written to {file}", as_json=as_json)
+    _say(api.export_batches(file, store), "call", f"written to {file}", as_json=as_json)
 
 
 @batch.command(name="import", epilog=examples("ragstone batch import results.jsonl"))
@@ -60,14 +60,15 @@ def import_results(file: BatchFile, *, store: StorePath = None, as_json: AsJson 
     """Store the results of exported calls; run --batch then continues."""
     from ragstone import api
 
-    _say(api.import_batches(file, store), f"results read from {file}", as_json=as_json)
+    _say(api.import_batches(file, store), "result", f"read from {file}", as_json=as_json)
 
 
-def _say(count: int, what: str, *, as_json: bool) -> None:
+def _say(count: int, unit: str, done: str, *, as_json: bool) -> None:
     from rich.text import Text
 
     from ragstone.cli.output import answer
     from ragstone.render.terminal.screen import page
-    from ragstone.render.text import flat
+    from ragstone.render.text import flat, plural
 
-    answer({"count": count}, lambda _: page(Text(f"{count} {flat(what)}")), as_json=as_json)
+    told = f"{plural(count, unit, 'batches' if unit == 'batch' else '')} {flat(done)}"
+    answer({"count": count}, lambda _: page(Text(told)), as_json=as_json)

@@ -57,7 +57,7 @@ GroupBy: TypeAlias = Annotated[
     str | None, typer.Option("--by", metavar="FIELD", help="Group records by topic, question or a field of meta.")
 ]
 DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Print an estimate without calling a judge.")]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and notes.")]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and notes; results are printed.")]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 StorePath: TypeAlias = Annotated[Path | None, _declaration(option_named("store"))]
 Configuration: TypeAlias = Annotated[Path | None, _declaration(option_named("config"))]

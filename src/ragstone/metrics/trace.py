@@ -84,12 +84,12 @@ class TraceMetric(Metric):
         labels={**SUPPORTED, "no": "not fully supported"},
         titles={
             **TITLES,
-            "adherence": "responses supported in every sentence",
+            "adherence": "responses of which every sentence is supported",
             "adherence_share": "sentences of a response that are supported",
         },
         sentences={
             "adherence": Sentence(
-                "of the responses are supported in every sentence",
+                "of the responses have every sentence supported",
                 "{have} a sentence that is not fully supported",
                 "sentence",
             )
@@ -99,12 +99,12 @@ class TraceMetric(Metric):
         labels=TO_CHECK,
         titles={
             **TITLES,
-            "adherence": "responses found in the contexts in every sentence",
+            "adherence": "responses of which every sentence was found in the contexts",
             "adherence_share": "sentences of a response found in the contexts",
         },
         sentences={
             "adherence": Sentence(
-                "of the responses were found in their contexts in every sentence",
+                "of the responses have every sentence found in their contexts",
                 "{have} a sentence to check",
                 "sentence",
             )

@@ -59,6 +59,9 @@ GOLD_BESIDE: Final = ("retrieval_context", "actual_output")
 GOLD_KEPT: Final = "reference_contexts"
 """Where gold passages stand in ``meta``."""
 
+LANGUAGE: Final = "lang"
+"""The key of ``meta`` that holds a record's language; it can be mapped like a field."""
+
 LISTS: Final = ("contexts", "nuggets", "citations", "relevant", "overrides")
 """Fields whose cell in a CSV file is JSON."""
 
@@ -84,8 +87,8 @@ class Fields:
 
     def __post_init__(self) -> None:
         for name, path in self.paths.items():
-            if name not in ALIASES:
-                raise ConfigError(f"--field {name}=...: no such field{closest(name, ALIASES)}")
+            if name not in (known := (*ALIASES, LANGUAGE)):
+                raise ConfigError(f"--field {name}=...: no such field{closest(name, known)}")
             if not path.strip():
                 raise ConfigError(f"--field {name}=...: expected a path, e.g. {name}=my_column or {name}=a.b[].text")
             if name != path and {name, path} <= OWN and path not in self.paths:
@@ -138,11 +141,16 @@ TOPIC_IDS: Final = frozenset(("topicid", "narrativeid", "requestid", "qid", "que
 
 
 def places_of(row: Mapping[str, Any]) -> dict[str, str | int | list[Any]]:
-    """The texts, numbers and lists of a row by path, also those one level down."""
+    """The texts, numbers and lists of a row by path, also those one level down, then the texts in lists of objects."""
     found: dict[str, str | int | list[Any]] = {}
     for name, value in row.items():
         inner = {f"{name}.{key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
         found |= {path: item for path, item in inner.items() if isinstance(item, str | int | list)}
+    lists = {path: value for path, value in found.items() if isinstance(value, list) and value}
+    for path, value in lists.items():
+        objects = [item for item in value if isinstance(item, dict)]
+        keys = [key for key, item in objects[0].items() if isinstance(item, str)] if objects else []
+        found |= {f"{path}[].{key}": [item.get(key) for item in objects] for key in keys}
     return found
 
 
@@ -151,7 +159,7 @@ def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> str:
 
     Empty where none does.
     """
-    topics = {path for path in places if folded(path.rpartition(".")[2]) in TOPIC_IDS}
+    topics = {path for path in places if "[" not in path and folded(path.rpartition(".")[2]) in TOPIC_IDS}
     free = {
         path: value
         for path, value in places.items()
@@ -160,10 +168,17 @@ def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> str:
     named = {path: value for path, value in free.items() if not WORDS[field].isdisjoint(_words(path))}
     lists = [path for path, value in named.items() if isinstance(value, list) and field == "contexts"]
     texts = [path for path, value in named.items() if isinstance(value, str)]
-    fitting = [path for path in lists if readable(named[path])] if lists else texts
+    fitting = [path for path in lists if "[]" not in path and readable(named[path])] if lists else texts
+    if lists and not fitting:
+        longest = {path.partition("[]")[0]: path for path in sorted(lists, key=lambda path: _length(named[path]))}
+        fitting = [path for path in longest.values() if "[]" in path]
     if len(fitting) == 1:
         return f"--field {field}={fitting[0]}"
     return "--topics FILE (questions by topic)" if field == "question" and topics and not fitting else ""
+
+
+def _length(texts: object) -> int:
+    return sum(len(text) for text in texts if isinstance(text, str)) if isinstance(texts, list) else 0
 
 
 def _words(name: str) -> list[str]:

@@ -23,6 +23,7 @@ from ragstone.records.fields import (
     GOLD,
     GOLD_BESIDE,
     GOLD_KEPT,
+    LANGUAGE,
     LISTS,
     NOTES,
     REFERENCES,
@@ -72,9 +73,10 @@ class Mapper:
         self._paths = fields.paths
         self._blocks = {name: metric for name, metric in blocks.items() if name not in ALIASES}
         self._unseen = set(fields.paths)
+        self._missed: set[str] = set()
         self._keys: dict[str, None] = {}
         self.places: dict[str, str | int | list[Any]] = {}
-        """Texts, numbers and lists of the first row, by path."""
+        """Texts, numbers and lists by path: of the first row, and of those after it that lacked a mapped path."""
         self._mapped_fields = frozenset(fields.paths)
         self._roots = frozenset(map(root, fields.paths.values()))
         self.claimed = frozenset(fields.paths.values())
@@ -103,7 +105,8 @@ class Mapper:
         answerable = reading.take("answerable", values.truth, lenient=True)
         overrides = self._overrides(reading)
         name = reading.take("id", values.identifier) or ""
-        meta = _unfolded(reading.rest())
+        language = reading.take(LANGUAGE, values.text) if LANGUAGE in self._paths else None
+        meta = _unfolded(reading.rest()) | ({LANGUAGE: language} if language else {})
         if earlier := turns_before(meta, question or "", response or ""):
             if "history" in meta and meta["history"] != list(earlier):
                 meta["given_history"] = meta["history"]
@@ -187,26 +190,31 @@ class Mapper:
         return tuple(islice(self._keys, MAX_KEYS))
 
     def misses(self) -> tuple[str, ...]:
-        """A message for each mapped path that none of the rows so far had; empty before the first row."""
-        if not self._keys:
-            return ()
-        return tuple(self._miss(field, self._paths[field]) for field in self._paths if field in self._unseen)
+        """A message for each mapped path that none of the rows so far had; empty before the first row.
+
+        A list without entries says nothing about a path into its entries.
+        """
+        missed = self._unseen & self._missed
+        return tuple(self._miss(field, path) for field, path in self._paths.items() if field in missed)
 
     def _miss(self, field: str, path: str) -> str:
         start = root(path)
         if start != path and start in self._keys:
-            return f"--field {field}={path}: records have '{start}', but none has the rest of the path in it"
+            inner = [place for place in self.places if place != start and root(place) == start]
+            said = f"records have '{start}', but none has the rest of the path in it"
+            return f"--field {field}={path}: {said}{closest(path, inner)}"
         return f"--field {field}={path}: no record has it{closest(start, self._keys)}"
 
     def _mapped(self, row: Row) -> dict[str, tuple[str, Any]]:
         """Each mapped field with its path and what stands there."""
         found = {field: (path, find(row, path)) for field, path in self._paths.items()}
-        if not self._keys:
-            self.places = places_of(row)
         if self._unseen or not self._keys:
-            self._unseen -= {field for field, (_, value) in found.items() if value is not MISSING}
+            self._missed |= {field for field, (_, value) in found.items() if value is MISSING}
+            self._unseen -= {field for field, (path, value) in found.items() if _is_seen(path, value)}
             if len(self._keys) < MAX_KEYS:
                 self._keys.update(dict.fromkeys(row))
+            if len(self.places) < MAX_KEYS:
+                self.places = {**places_of(row), **self.places}
         return found
 
     def _overrides(self, reading: _Reading) -> dict[str, dict[str, Any]]:
@@ -346,7 +354,9 @@ class _Reading:
             return read(value, self.notes)
         except UnfitError as error:
             place = error.field or self._lifted.get(name, name)
-            raise RecordError(self.where, error.found, error.expected, field=place) from None
+            inner = f"{place}{'.' if '[]' in place else '[].'}{error.text_key}"
+            option = f"--field contexts={inner}" if error.text_key else ""
+            raise RecordError(self.where, error.found, error.expected, field=place, option=option) from None
 
     def _read_blank(self, field: str, name: str, read: Callable[[Any, list[str]], T]) -> T | None:
         """Blank is not absent: a system that answered nothing did answer."""
@@ -376,6 +386,10 @@ def _unfolded(meta: dict[str, Any]) -> dict[str, Any]:
     rest = {name: value for name, value in meta.items() if name != "meta"}
     freed = {name: value for name, value in inner.items() if name not in twice}
     return {**freed, **rest, **({"meta": twice} if twice else {})}
+
+
+def _is_seen(path: str, value: Any) -> bool:
+    return value is not MISSING and not ("[]" in path and value == [])
 
 
 def _is_blank(value: Any) -> bool:

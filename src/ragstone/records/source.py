@@ -50,12 +50,13 @@ class SetAside:
     """A record that cannot be read, where ``on_error`` is ``skip``: counted, never judged.
 
     ``id`` is the record's own where it could be read, else its place, and unique among all ids of the
-    source; ``error`` is the message, one line.
+    source; ``error`` is the message, one line, ``option`` what probably reads the record.
     """
 
     id: str
     where: str
     error: str
+    option: str = ""
 
 
 Reading = Generator[Record | SetAside, None, None]
@@ -213,7 +214,7 @@ class Source:
         except RecordError as error:
             if self.on_error == "stop":
                 raise
-            return SetAside(names.unique(self._name(where, value)), where, str(error))
+            return SetAside(names.unique(self._name(where, value)), where, str(error), error.option)
         return _named(record, names)
 
     def _name(self, where: str, value: Row | Record | RecordError) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -46,7 +46,7 @@ class Survey:
     """Records that can be used."""
     set_aside: int
     messages: tuple[str, ...]
-    """Why records were set aside: the first `MAX_MESSAGES`."""
+    """Why records were set aside: the first `MAX_MESSAGES` reasons with their first record, and how many there are."""
     renamed: int
     """Records whose id had come before."""
     duplicates: Mapping[str, int]
@@ -67,6 +67,8 @@ class Survey:
     """Records of the shard, those set aside included; None where all are read."""
     meant: Mapping[str, str] = field(default_factory=dict)
     """Main fields that no record has, and the option that probably brings each."""
+    remedy: str = ""
+    """The option that probably reads all records that were set aside."""
 
     @property
     def total(self) -> int:
@@ -100,15 +102,19 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
     """
     names = Names()
     records = set_aside = overridden = in_shard = 0
-    messages: list[str] = []
+    messages: dict[str, tuple[str, int]] = {}
+    options: set[str] = set()
     present, blank = dict.fromkeys(SURVEYED, 0), dict.fromkeys(MAY_BE_BLANK, 0)
     notes = Notes()
     for outcome in source.read(names, inspect):
         in_shard += shard is not None and shard.has(outcome.id)
         if isinstance(outcome, SetAside):
             set_aside += 1
-            if set_aside <= MAX_MESSAGES:
-                messages.append(outcome.error)
+            reason = outcome.error.removeprefix(outcome.where)
+            if reason in messages or len(messages) < MAX_MESSAGES:
+                first, count = messages.get(reason, (outcome.error, 0))
+                messages[reason] = (first, count + 1)
+            options.add(outcome.option)
             continue
         records += 1
         overridden += bool(outcome.overrides)
@@ -123,15 +129,17 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
                 notes.add(text, outcome.where)
     if misses := source.mapper.misses():
         raise ConfigError("; ".join(misses))
-    absent = [name for name in WORDS if not present[name] and not blank.get(name)]
+    remedy = options.pop() if len(options) == 1 else ""
+    given = (*remedy.replace("=", " ").split(), *source.mapper.fields.paths)
+    absent = [name for name in WORDS if not present[name] and not blank.get(name) and name not in given]
     places = source.mapper.places
     meant = {name: option for name in absent if (option := near_miss(name, places))}
     if len(absent) == len(WORDS) and places and all(isinstance(value, list) for value in places.values()):
         meant = {"records": f"--records {next(iter(places))}[]"}
     return Survey(
-        source.name, records, set_aside, tuple(messages), names.renamed, dict(names.repeats), present, blank,
-        overridden, notes.ranked(), source.mapper.columns, source.recognised,
-        None if shard is None else in_shard, meant,
+        source.name, records, set_aside, _counted(messages.values(), set_aside), names.renamed, dict(names.repeats),
+        present, blank, overridden, notes.ranked(), source.mapper.columns, source.recognised,
+        None if shard is None else in_shard, meant, remedy,
     )  # fmt: skip
 
 
@@ -161,6 +169,12 @@ def has(record: Record, field: str) -> bool:
     if field == "relevant":  # an empty map is a question without relevant passages
         return value is not None
     return bool(value.strip() if isinstance(value, str) else value)
+
+
+def _counted(messages: Collection[tuple[str, int]], total: int) -> tuple[str, ...]:
+    lines = [f"{first} ({_records(count)} like this)" if count > 1 else first for first, count in messages]
+    rest = total - sum(count for _, count in messages)
+    return (*lines, f"and {rest:,} more") if rest else tuple(lines)
 
 
 def _records(count: int) -> str:

@@ -69,13 +69,15 @@ ELSEWHERE: Final = "use a field mapping to read another column"
 class UnfitError(Exception):
     """A value cannot be what its field is; ``found`` and ``expected`` as in RecordError.
 
-    ``field`` names the field where it is another than the one that was read.
+    ``field`` names the field where it is another than the one that was read, ``text_key`` the key in an entry of the
+    list that probably holds its text.
     """
 
-    def __init__(self, found: str, expected: str = ELSEWHERE, *, field: str = "") -> None:
+    def __init__(self, found: str, expected: str = ELSEWHERE, *, field: str = "", text_key: str = "") -> None:
         self.found = found
         self.expected = expected
         self.field = field
+        self.text_key = text_key
         super().__init__(found)
 
 
@@ -159,7 +161,14 @@ def _passage(item: Any, number: int) -> tuple[str, str, dict[str, Any]]:
     name, item = _unwrapped(item)
     key = _first(item, PASSAGE_TEXTS)
     if key is None:
-        raise UnfitError(f"passage {number} is an object without a text", f"expected one of {', '.join(PASSAGE_TEXTS)}")
+        meant = max(
+            (name for name in item if isinstance(item[name], str)), key=lambda name: len(item[name]), default=""
+        )
+        raise UnfitError(
+            f"passage {number} is an object without a text",
+            f"expected one of {', '.join(PASSAGE_TEXTS)}",
+            text_key="" if meant in PASSAGE_IDS else meant,
+        )
     body = item[key]
     if body is not None and not isinstance(body, str):
         raise UnfitError(f"'{key}' of passage {number} is {kind(body)}", "expected a string")

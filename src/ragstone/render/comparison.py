@@ -172,8 +172,9 @@ def outcome_said(gate: CheckResult) -> str:
 
 
 def record_said(worst: Worst) -> str:
-    """A record's value, or why there is none."""
+    """A record's value and the reason, if there is one."""
     if worst.value is None:
         return flat(worst.reason)
     before = f"{percent(worst.before)} to " if worst.before is not None else ""
-    return f"{before}{percent(worst.value)}".replace(NBSP, " ")
+    reason = f": {flat(worst.reason)}" if worst.reason else ""
+    return f"{before}{percent(worst.value)}".replace(NBSP, " ") + reason

@@ -462,8 +462,7 @@ def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> 
 def _uncounted(score: str, summary: Mapping[str, Any]) -> list[str]:
     """Say which records lack a field that a metric needs, and so are in none of its means."""
     return [
-        f"{number(one['count'])} of {plural(summary['records'], 'record')} {'are' if one['count'] > 1 else 'is'} "
-        f"in no mean of {score.partition('.')[0]}: {one['reason']}."
+        f"The mean leaves out {number(one['count'])} of {plural(summary['records'], 'record')}: {one['reason']}."
         for one in summary.get("missing", ())
         if (one["metric"], one["status"]) == (score, "missing_field")
     ]

@@ -87,7 +87,5 @@ def warnings(found: Survey, most: int) -> list[str]:
 
 
 def messages(found: Survey) -> list[str]:
-    """Why records cannot be read, one line each."""
-    lines = [flat(line) for line in found.messages]
-    rest = found.set_aside - len(lines)
-    return [*lines, f"and {number(rest)} more"] if rest > 0 else lines
+    """Why records cannot be read, one line for each reason."""
+    return [flat(line) for line in found.messages]

@@ -127,14 +127,15 @@ class GroupFields:
 
     @property
     def names(self) -> list[str]:
-        """Fields of two or more groups, which hold two records each on average; the one that says most first.
+        """Fields with two or more groups of at least two records, and two on average; the one that says most first.
 
         Of two fields the one with fewer records left out goes first, then the one with more groups.
         """
         told = {
             name: (-records, -len(values))
             for name, values in self._values.items()
-            if 2 <= len(values) <= (records := sum(map(len, values.values()))) / 2
+            if len(values) <= (records := sum(map(len, values.values()))) / 2
+            and sum(len(group) > 1 for group in values.values()) > 1
         }
         return sorted(told, key=lambda name: (told[name], name))[:MOST_FIELDS]
 

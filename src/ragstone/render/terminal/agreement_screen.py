@@ -68,7 +68,7 @@ def figure(value: float | None) -> str:
 
 
 def _span(items: LabelAgreement, look: Look) -> str:
-    return ends_said(items.interval).replace(" to ", look.dash).replace("\u2013", look.dash)
+    return ends_said(items.interval).replace("\u2013", look.dash)
 
 
 # ---- the table
@@ -310,7 +310,7 @@ def _following(found: Agreement, run: AnyRun, options: Sequence[str], look: Look
     never = ", ".join(mean.score for mean in means if not mean.more)
     more = [
         *([f"more records to label to halve each interval: {enough}"] if enough else []),
-        *([f"even labels for all records would not halve the interval of {never}"] if never else []),
+        *([f"too few records in the run to halve the interval of {never}"] if never else []),
     ]
     if more:
         rows.append(("Labels", Group(*(prose(line, look, indent=LEFT) for line in more))))

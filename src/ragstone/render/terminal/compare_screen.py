@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -123,7 +124,7 @@ def _table(found: Comparison, look: Look) -> RenderableType:
         column("95 %", _interval, 3),
         column("p", lambda one: p_said(one.adjusted), 4),
         *([pairs] if len({cell for cell in pairs.cells if cell}) > 1 else []),
-        column("better/same/worse", _counts, 1),
+        replace(column("better/same/worse", _counts, 1), short="+/=/-"),
     ]
     styles = ["" if one is None else _STYLES.get(one.finding, "quiet") for _, one in rows]
     return table(fitting(columns, look.width - 2, look), styles)

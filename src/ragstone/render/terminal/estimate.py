@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Final
 
 from rich.table import Table
@@ -15,6 +16,8 @@ from ragstone.render.terminal.screen import Look, Page, facts, heading, page, pr
 from ragstone.render.terminal.tables import Column, fitting, table
 from ragstone.render.text import NBSP, dollars, duration, flat, number, plural, tokens
 
+UNKNOWN: Final = "?"
+"""A cost whose price is unknown; a column of nothing else is left out."""
 LEAST: Final = 20
 """Columns of a step and its judge below which columns are left out in their favour."""
 
@@ -44,17 +47,20 @@ def sentence(estimate: Estimate, look: Look) -> str:
     said = f"It would take {about}{plural(round(total.calls.expected), 'call')}"
     if not estimate.exact:
         said += f" ({_ends(total.calls, lambda value: number(round(value)), look)})"
+    money, unknown = "", [price for price in estimate.prices if price.price is None]
     if total.dollars is None:
-        money = "and its price is unknown"
+        meant = [f" (did you mean '{price.nearest}'?)" if price.nearest else "" for price in unknown]
+        named = ", ".join(called(price.judge) + near for price, near in zip(unknown, meant, strict=True))
+        said = f"Price unknown: {named}. {said}"
     elif total.dollars.expected:
-        money = f"and cost {dollars(total.dollars.expected)} ({_ends(total.dollars, dollars, look)})"
+        money = f" and cost {dollars(total.dollars.expected)} ({_ends(total.dollars, dollars, look)})"
     else:
-        money = "and cost nothing"
+        money = " and cost nothing"
     if estimate.waves:  # the last one has the repairs, if there are any
         spent = f"in {estimate.waves} waves of batches, within {24 * estimate.waves} hours"
     else:
         spent = f"in about {took} ({ends})"
-    return f"{said} {money}, {spent}" + (stored if total.stored else "") + "."
+    return f"{said}{money}, {spent}" + (stored if total.stored else "") + "."
 
 
 def _ends(found: Range, written: Any, look: Look) -> str:
@@ -80,6 +86,7 @@ def _table(estimate: Estimate, look: Look) -> Table:
     columns = [
         Column(title, column, right=True, drop=drop)
         for (title, drop), column in zip(drops.items(), zip(*cells, strict=True), strict=True)
+        if {*column} - {UNKNOWN}
     ]
     return table(fitting([Column("", names, least=LEAST), *columns], look.width - 2, look), styles)
 
@@ -90,7 +97,7 @@ def _cells(found: Sum) -> tuple[str, ...]:
         number(found.stored) if found.stored else "",
         tokens(round(found.input_tokens.expected)),
         tokens(round(found.output_tokens.expected)),
-        dollars(None if found.dollars is None else found.dollars.expected),
+        UNKNOWN if found.dollars is None else dollars(found.dollars.expected),
     )
 
 
@@ -107,7 +114,7 @@ def _facts(estimate: Estimate, following: str, look: Look) -> Table:
         "Basis": [f"{flat(what)}: {how}" for what, how in estimate.assumed.items()] if asks else [],
         "Alone": alone,
         "Tokens": [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in estimate.counted.items()],
-        "Price": [flat(price_said(price)) for price in estimate.prices],
+        "Price": [flat(price_said(replace(price, nearest=""))) for price in estimate.prices],
         "Budget": _budget(estimate),
         "Left out": [f"{name}: {flat(why)}" for name, why in estimate.left_out.items()],
         "Set aside": [f"{plural(estimate.set_aside, 'record')} that cannot be read"] if estimate.set_aside else [],

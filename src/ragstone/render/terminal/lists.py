@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Final
@@ -41,10 +42,10 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
     number_, name, when, records, judge, status, mean, kappa = zip(*rows, strict=True)
     columns = [
         Column("", number_, right=True),
-        Column("name", name, style="head"),
+        Column("name", name, least=10, style="head"),
         Column("when", when, drop=2, style="quiet"),
         Column("records", records, right=True),
-        Column("judge", judge, drop=1, least=8, style="quiet"),
+        Column("judge", judge, drop=1, least=11, style="quiet"),
         Column("status", [Text(one, style="quiet" if one == "done" else "partly") for one in status]),
         Column("mean", mean),
         *([Column("kappa", kappa, drop=3)] if any(kappa) else []),
@@ -72,17 +73,22 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
     name = lead(summary)
     found = summary["metrics"].get(name)
     mean = percent(found["mean"], found["scored"]) if found else "nothing scored"
-    judge = "; ".join(part.partition("@")[0] for part in judged_by(run.spec))
     return (
         str(run.id),
         middle(flat(run.name), 20, look.ellipsis),
         moment(run.started),
         number(summary["records"]),
-        middle(flat(judge), 20, look.ellipsis),
+        middle(flat(judges_said(judged_by(run.spec))), 20, look.ellipsis),
         run.status,
         f"{mean:>5} {name.removeprefix(f'{RECALL.name}.')}",
         _kappa(run, name, look),
     )
+
+
+def judges_said(judges: Sequence[str]) -> str:
+    """The judges of a run without their addresses; a single one by its model, which tells it from others."""
+    said = "; ".join(judge.partition("@")[0] for judge in judges)
+    return said if len(judges) > 1 or " " in said else re.split("[:/]", said, maxsplit=1)[-1].rpartition("/")[2]
 
 
 def _kappa(run: Run, leading: str, look: Look) -> str:
@@ -222,7 +228,7 @@ def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str]
         counts += f", {number(found.set_aside)} more unreadable"
     notes = warnings(found, MOST_NOTES)
     columns = offered(found.columns)
-    if columns and not any(able.values()) and not found.near_misses:
+    if columns and not (any(able.values()) or found.near_misses or found.remedy):
         notes.insert(0, f"no metric can run; map columns with --field FIELD=COLUMN{flat(columns)}")
     return page(
         heading(found.name, look, counts),

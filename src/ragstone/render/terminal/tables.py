@@ -32,6 +32,7 @@ class Column:
 
     ``drop`` orders the columns that a narrow screen leaves out, the lowest first and equal ones together; one with 0
     stays. ``least`` is the number of terminal cells to which its texts may be shortened, 0 if they are shown whole.
+    ``short`` is the title where columns would be left out otherwise.
     """
 
     title: str | Text
@@ -40,6 +41,7 @@ class Column:
     drop: int = 0
     least: int = 0
     style: str = ""
+    short: str = ""
 
     @property
     def width(self) -> int:
@@ -50,6 +52,8 @@ class Column:
 def fitting(columns: Sequence[Column], room: int, look: Look) -> list[Column]:
     """The columns that so many terminal cells have room for: some are left out, then the shortenable shortened."""
     kept = list(columns)
+    if used(kept) > room:
+        kept = [replace(column, title=column.short or column.title) for column in kept]
     for level in sorted({column.drop for column in columns} - {0}):
         if used(kept) > room:
             kept = [column for column in kept if column.drop != level]

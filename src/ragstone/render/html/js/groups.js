@@ -1,6 +1,8 @@
 // Where it hurts, by group: a dot and a whisker for each value of a field, the worst on top.
 
 const SHOWN = 14;
+/** Records that a group has at least to be marked, as in the sentence above. */
+const FEWEST = 5;
 
 /** @param {boolean} [all] every group, however many there are */
 function groupsView(all = false) {
@@ -55,7 +57,9 @@ function groupsBody(all, open) {
       'p',
       { class: 'note' },
       'Means with 95 % intervals; the line is the overall mean.',
-      shown.some((group) => group.below) ? ' Marked: the whole interval lies below it.' : null,
+      shown.some((group) => group.below)
+        ? ` Marked: ${FEWEST} records or more, and the whole interval lies below it.`
+        : null,
       alone ? ` ${plural(alone, 'record')} alone in ${alone === 1 ? 'its' : 'their'} group, or without a value, left out.` : '',
     ),
     groups.length > shown.length
@@ -105,7 +109,7 @@ function groupsOf(field, metric) {
   for (const [name, of] of values) if (of.length < 2 && values.delete(name)) alone++;
   const groups = [...values].map(([name, of]) => {
     const found = meanInterval(of);
-    return { name, ...found, below: found.known && found.high < mean };
+    return { name, ...found, below: of.length >= FEWEST && found.known && found.high < mean };
   });
   return { groups: groups.sort((a, b) => a.mean - b.mean || b.count - a.count), alone };
 }

@@ -334,12 +334,12 @@ function scoreCell(line, name) {
   const label = el('span', { class: 'of', 'aria-hidden': 'true' }, named(name));
   if (value === null)
     return el('td', { class: 'number without' }, label, el('span', { class: 'state' }, STATUS[status] || DASH));
-  const worst = KINDS.find((_, bit) => (table.verdicts[name]?.[line] || 0) & (1 << bit));
+  const kind = kindOf({ label: '', value: bestAtZero(name) ? 1 - value : value });
   return el(
     'td',
     { class: 'number toned', css: tone(value, name) },
     label,
-    el('span', { class: 'value' }, worst ? verdictSign(/** @type {Kind} */ (worst), '') : null, points(value)),
+    el('span', { class: 'value' }, table.verdicts[name]?.[line] ? verdictSign(kind, '') : null, points(value)),
     status !== 'scored' ? el('span', { class: 'state' }, STATUS[status]) : null,
     thinBar(value),
   );
