@@ -233,12 +233,12 @@ def test_validate_says_what_it_recognised() -> None:
 
 def test_validate_names_the_option_that_reads_all_records() -> None:
     """Equal errors are one line, and the next command maps the text in place of skipping the records."""
-    rows = [{"question": "q", "response": "r", "kb": [{"body": "text", "url": "u"}] * (n > 0)} for n in range(10)]
+    rows = [{"question": "q", "response": "r", "kb": [{"the body": "text", "url": "u"}] * (n > 0)} for n in range(10)]
     Path("kb.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     came = ragstone("validate", "kb.jsonl", "--field", "contexts=kb", columns=200)
-    assert "did you mean --field contexts=kb[].body? (9 records like this)" in " ".join(came.out.split())
-    assert "Next        ragstone run kb.jsonl --field 'contexts=kb[].body'\n" in came.out
-    assert came.out.count("kb[].body") == 2
+    assert "did you mean --field contexts=kb[].the body? (9 records like this)" in " ".join(came.out.split())
+    assert "Next        ragstone run kb.jsonl --field 'contexts=kb[].the body'\n" in came.out
+    assert came.out.count("kb[].the body") == 2
 
 
 def test_validate_says_where_recall_has_or_could_make_nuggets() -> None:

@@ -139,11 +139,10 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     following = ""
     if file != "-" and (found.remedy or any(able.values())):  # a pipe is gone; unread columns have to be mapped first
         needed = options.on_error == "skip" or (found.set_aside and not skips and not found.remedy)
-        meant = " ".join([found.remedy, *found.meant.values()]).split()
-        remapped = {path.partition("=")[0] for path in meant}
+        remapped = {word.partition("=")[0] for word in found.options}
         kept = {name: path for name, path in (options.fields or {}).items() if name not in remapped}
         given = replace(options, on_error="skip" if needed else None, fields=kept or None)
-        following = shlex.join(["ragstone", "run", file, *given.words(), *meant])
+        following = shlex.join(["ragstone", "run", file, *given.words(), *found.options])
     named = {name: unsuitable(catalogue()[name], found.present) for name in able}
     told = {**asdict(found), "total": found.total, "able": able}
     answer(told, lambda look: survey_page(found, able, named, following, look), as_json=as_json)

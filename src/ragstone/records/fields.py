@@ -136,6 +136,8 @@ WORDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 
 GOLDEN: Final = frozenset(("reference", "references", "gold", "golden", "ground", "expected", "ideal", "truth"))
 """Words in the name of a column that is what should have been found or said."""
+QUESTIONS: Final = " (questions by topic)"
+"""The note on the option that names topics."""
 TOPIC_IDS: Final = frozenset(("topicid", "narrativeid", "requestid", "qid", "queryid"))
 """Names, folded, of an id that may be a topic's in a file of questions."""
 
@@ -174,7 +176,7 @@ def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> str:
         fitting = [path for path in longest.values() if "[]" in path]
     if len(fitting) == 1:
         return f"--field {field}={fitting[0]}"
-    return "--topics FILE (questions by topic)" if field == "question" and topics and not fitting else ""
+    return f"--topics FILE{QUESTIONS}" if field == "question" and topics and not fitting else ""
 
 
 def _length(texts: object) -> int:

@@ -214,7 +214,8 @@ class Mapper:
             if len(self._keys) < MAX_KEYS:
                 self._keys.update(dict.fromkeys(row))
             if len(self.places) < MAX_KEYS:
-                self.places = {**places_of(row), **self.places}
+                for path, value in places_of(row).items():
+                    self.places.setdefault(path, value)
         return found
 
     def _overrides(self, reading: _Reading) -> dict[str, dict[str, Any]]:

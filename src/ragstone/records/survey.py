@@ -8,7 +8,7 @@ from typing import Final
 
 from ragstone.errors import ConfigError
 from ragstone.records.cut import Shard
-from ragstone.records.fields import WORDS, near_miss
+from ragstone.records.fields import QUESTIONS, WORDS, near_miss
 from ragstone.records.ids import REPEATED, Names
 from ragstone.records.source import Inspect, SetAside, Source
 from ragstone.types import Record
@@ -74,6 +74,12 @@ class Survey:
     def total(self) -> int:
         """Records that can be used and records that were set aside: all that the input holds."""
         return self.records + self.set_aside
+
+    @property
+    def options(self) -> list[str]:
+        """The words of the options that probably bring what is missing or cannot be read."""
+        named = (option.removesuffix(QUESTIONS) for option in (self.remedy, *self.meant.values()) if option)
+        return [word for option in named for word in option.split(" ", 1)]
 
     @property
     def near_misses(self) -> tuple[str, ...]:
