@@ -8,6 +8,7 @@ form that they ask for, and counts. The true mean is 0.5. Each tool runs undistu
 *Tokens* are characters of messages and schemas divided by 4. *Hosts* are names and addresses beyond loopback that
 Python tried to resolve or reach in the first three runs; none was let through.
 
+trulens is given the data of its tokenizer, which it would download, and told that the endpoint has no Responses API.
 Left out: nuggetizer has no such metric; open-rag-eval and nexa-gauge take 6.8 and 5.9 GB, and nexa-gauge's default
 downloads an embedding model.
 """
