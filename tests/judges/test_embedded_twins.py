@@ -335,6 +335,11 @@ def test_answers_to_questions(question: str, answer: str, passage: str, expected
             "The premium plan includes phone support.", "The basic plan includes phone support.", "not found: phone; ",
         ),
         (
+            ["Patients do not need to fast before a standard lipid test.", "Patients need an appointment."],
+            "Patients do not need to fast before a lipid test.", "Patients need to fast before a standard lipid test.",
+            "not found: Patients need to fast before a standard lipid test; nearest: passage 1 says Patients do not",
+        ),
+        (
             ["The east gate opens on Mondays.", "The west gate opens on Fridays."],
             "The west gate opens on Fridays.", "The east gate opens on Fridays.", "not found: Fridays; ",
         ),

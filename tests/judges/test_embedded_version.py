@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-11", "a2309de96eb7")
+RULES = ("embedded-11", "08fb93cc4fba")
 """A version, and the digest of the code that it stands for."""
 
 

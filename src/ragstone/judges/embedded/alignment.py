@@ -193,7 +193,7 @@ class Line(ParsedStatement):
         self.before = self.above.union(*map(text.stems, range(max(0, sentence - 2), sentence)))
         # What a word of the sentences before counts here.
         self.lends = SPOKEN if self.word(0) in _SUBJECTS else AROUND
-        self.refers = not _SUBJECTS.isdisjoint(self.words[:REFERS])
+        self.refers = not word_set("pronouns").isdisjoint(self.words[:REFERS])
         self.heads = self._heads(library, text.cells(sentence)) if sentence in text.rows else ()
 
     @cached_property

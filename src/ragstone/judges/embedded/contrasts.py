@@ -47,18 +47,15 @@ def polarity(aligned: Alignment) -> Clash | None:
         token = aligned.tokens[i]
         if token.kind not in {WORD, NAME} or len(token.stem) < shortest:
             continue
-        mine = _denials(aligned, i)
-        if mine is None:
-            continue
         found: list[tuple[bool, Place]] = []
         for line in carriers:
             places, grade = aligned.found(i, line)
             best = aligned.best(i, ((line, p) for p in places))
             if best is None or grade < (ALIKE if own[i] else DENIED):
                 continue
-            theirs = _denials(line, best[2])
+            mine, theirs = _denials(aligned, i, line), _denials(line, best[2], aligned)
             denied = own[i] or all(line.negated[p] for p in places)
-            found.append((theirs is None or (mine - theirs) % 2 == 0 or not denied, best))
+            found.append((mine is None or theirs is None or (mine - theirs) % 2 == 0 or not denied, best))
         agrees, best = max(found, key=lambda one: (one[1][0], one[0]), default=(True, None))
         if agrees or best is None or best[0] < FITS / 2:
             continue
@@ -69,10 +66,13 @@ def polarity(aligned: Alignment) -> Clash | None:
     return None
 
 
-def _denials(side: ParsedStatement, i: int) -> int | None:
-    """Count the words of a word's clause that deny something; None if "not until" and the like leave it open."""
-    until, leaving = word_set("until"), word_set("open")
-    count = 0
+def _denials(side: ParsedStatement, i: int, other: ParsedStatement) -> int | None:
+    """Count the words of a word's clause that deny something; None if "not until" and the like leave it open.
+
+    What both sides say leaves nothing open: "not before the test" denies "before the test".
+    """
+    until = word_set("until") - word_set("prepositions").intersection(other.words)
+    leaving, count = word_set("open"), 0
     for k in range(max(0, i - SCOPE), min(len(side.tokens), i + SCOPE)):
         if side.clauses[k] == side.clauses[i]:
             count += side.denies(k)
