@@ -141,7 +141,10 @@ def test_many_tests_raise_p(tmp_path: Path) -> None:
     assert one.adjusted is not None
     assert one.paired.p < 0.05 <= one.adjusted
     assert (one.finding, one.only_alone) == ("too_few", True)
-    assert said(one, "b") == "no difference could be shown (only 6 records changed; at least 9 are needed for a test)"
+    assert (
+        said(one, "b")
+        == "no difference could be shown (only 6 records changed; at least 9 are needed to test 10 metrics together)"
+    )
     alone = compare(str(tmp_path / "a"), str(tmp_path / "b"), metrics=["m0"])
     assert (alone.tests, alone["m0"].finding) == (1, "higher")
     assert alone["m0"].adjusted == one.paired.p

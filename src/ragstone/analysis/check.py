@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from ragstone import metrics
-from ragstone.analysis.compare import VERSION, Comparison, compare, records_said
+from ragstone.analysis.compare import VERSION, Comparison, compare, needed, records_said
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, ScoreNumbers, scores_of
@@ -351,7 +351,7 @@ class _Checked(NamedTuple):
         if undecided:
             notes.append("the drop is larger than allowed, but could be chance; more records would decide")
         if 0 < pairs.moved < least and not failed:
-            notes.append(f"only {records_said(pairs.moved)} changed; at least {least} are needed for a test")
+            notes.append(f"only {records_said(pairs.moved)} changed; {needed(1)}")
         if not failed and (smallest := pairs.smallest()) is not None:
             notes.append(f"a drop of {_points(limit + smallest)} or more would be detected in 4 of 5 cases")
         drop = f"{_points(abs(pairs.difference))} {'below' if pairs.difference < 0 else 'above'} the baseline"

@@ -203,8 +203,14 @@ def said(found: Compared, label: str) -> str:
     if found.finding == "too_few":
         unit = "topic" if found.unit == "nugget" else found.unit if pairs.clusters is None else "group"
         changed = f"only {pairs.moved} {unit}{'' if pairs.moved == 1 else 's'} changed"
-        return f"{NOT_SHOWN} ({changed}; at least {least_moved(found.tests)} are needed for a test)"
+        return f"{NOT_SHOWN} ({changed}; {needed(found.tests)})"
     return NOT_SHOWN + ("" if found.smallest is None else f" (smallest detectable: {100 * found.smallest:.1f} points)")
+
+
+def needed(tests: int) -> str:
+    """How many records have to change before a difference can be tested; more where several are tested together."""
+    which = f"to test {tests} metrics together" if tests > 1 else "for a test"
+    return f"at least {least_moved(tests)} are needed {which}"
 
 
 # ---- pairing

@@ -120,7 +120,7 @@ class Behaviour:
     request has the same fate in every run.
 
     Faults exclude each other, so their shares add up to at most 1. They strike the first ``faulty_attempts``
-    askings of the same messages (``math.inf``: all of them), so that what is asked again is answered.
+    requests with the same messages (``math.inf``: all of them), so that a retry is answered.
 
     - ``rate_429``: too many requests, with ``retry_after`` seconds in the header (``retry_after_date``: as a date)
     - ``rate_500``: a server error
@@ -132,7 +132,7 @@ class Behaviour:
     - ``rate_malformed``: the answer without its end, though the finish reason is ``stop``
     - ``rate_cut``: the connection is closed in the middle of the reply
 
-    Manners say how a good answer is dressed, and may come together.
+    These wrap a good answer, and may come together.
 
     - ``rate_fenced``: in a fenced code block, prose before and after
     - ``rate_think``: after a ``<think>`` block that holds a different answer
@@ -153,10 +153,10 @@ class Behaviour:
     - ``dead_after``: everything, once so many requests were answered; ``dead_how`` "503", or "refuse": it
       stops listening and drops its connections
 
-    ``prefix_cache`` counts as cached what begins as an earlier request that was answered, from so many tokens on, with
-    the same schema; of Messages only up to the last mark.
+    ``prefix_cache`` is the least number of tokens of a cached prefix: what a prompt shares with the beginning of an
+    answered one with the same schema counts as cached; of Messages only up to the last mark.
 
-    Batches (``/v1/files`` and ``/v1/batches``, and Message Batches) end after ``batch_polls`` looks, with results in
+    Batches (``/v1/files`` and ``/v1/batches``, and Message Batches) end after ``batch_polls`` polls, with results in
     reverse order. ``batch_end``: "completed"; "partial" and "cancelled" have half of the results and say nothing of
     the rest, "expired" names the rest; "failed" and "empty" have none; "lost" is not known any more.
 

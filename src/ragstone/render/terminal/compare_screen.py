@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ragstone.analysis.check import CheckResult, Decision
-from ragstone.analysis.compare import NOT_SHOWN, NUGGETS, VITAL, Compared, Comparison, said
+from ragstone.analysis.compare import NOT_SHOWN, NUGGETS, VITAL, Compared, Comparison, needed, said
 from ragstone.analysis.pairing import Moved
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
@@ -46,7 +46,6 @@ from ragstone.render.terminal.screen import (
 from ragstone.render.terminal.tables import Column, fitting, grid, record_lines, table
 from ragstone.render.text import flat, middle, number, percent, plural
 from ragstone.render.wording import folded
-from ragstone.stats.paired_tests import least_moved
 from ragstone.stats.points import signed
 
 BY_NUGGET: Final = "nuggets, one by one"
@@ -55,7 +54,7 @@ _FOUND: Final = {
     "higher": "Higher in {label}",
     "lower": "Lower in {label}",
     "none": "No difference could be shown",
-    "too_few": "Too few records changed for a test (at least {least} are needed)",
+    "too_few": "Too few records changed for a test ({needed})",
     "same": "The same",
     "nothing": "Nothing to compare",
 }
@@ -175,7 +174,7 @@ def _in_words(found: Comparison, look: Look) -> RenderableType:
             names = ", ".join(folded(one.metric for one in ones))
             if finding == "none":
                 names = "; ".join(f"{one.metric}{said(one, '').removeprefix(NOT_SHOWN)}" for one in ones)
-            words = title.format(label=found.second.label, least=least_moved(max(1, found.tests)))
+            words = title.format(label=found.second.label, needed=needed(max(1, found.tests)))
             lines.append(prose(f"{words}{aside}: {names}.", look))
     return Group(*lines, *(prose(note, look, "quiet") for note in notes(found)))
 
