@@ -333,12 +333,13 @@ class Alignment(ParsedStatement):
         self._found[line] = found
         return found
 
-    def told(self, j: int, line: Line, but: int = -1) -> float:
-        """How much a word counts in a sentence or in those shortly before it, but for one of them."""
+    def told(self, j: int, line: Line, but: Line | None = None) -> float:
+        """How much a word counts in a sentence or in those shortly before it, but for one that no pronoun refers to."""
         grade = self.found(j, line)[1]
         if grade or self.stems[j] not in line.before:
             return grade
-        before = (n for n in range(max(0, line.sentence - 2), line.sentence) if n != but)
+        without = but.sentence if but and but.passage == line.passage and not line.refers else -1
+        before = (n for n in range(max(0, line.sentence - 2), line.sentence) if n != without)
         told = (self.library.texts[line.passage].stems(n) for n in before)
         return float(self.stems[j] in line.above.union(*told))
 

@@ -271,8 +271,7 @@ def _of_another(
     aligned: Alignment, line: Line, other: Line, rest: Sequence[int], before: int, lost: Sequence[int]
 ) -> bool:
     """Whether a sentence says the lost words, behind the same word, of what the statement does not name."""
-    but = -1 if other.refers or other.passage != line.passage else line.sentence
-    if other.heads or all(aligned.told(j, other, but) >= LIKE for j in rest):
+    if other.heads or all(aligned.told(j, other, line) >= LIKE for j in rest):
         return False
     for place in aligned.found(lost[0], other)[0]:
         ahead = [k for k in range(place) if other.clauses[k] == other.clauses[place] and not _empty(aligned, other, k)]

@@ -188,20 +188,16 @@ def _said_elsewhere(
     days": what the first sentence has and the second lacks tells of which of them the statement speaks.
     """
     words = [j for j in aligned.content if j not in without and not aligned.need_not(j)]
-    for rival in sorted(other, key=lambda held: -held[0]):
-        line = rival[1]
+    best = {held[1]: held for held in sorted(other, key=lambda held: held[0])}
+    lines = dict.fromkeys(line for _, line, _ in same)
+    for line, rival in reversed(best.items()):
         theirs = {j: aligned.told(j, line) if line.refers else aligned.found(j, line)[1] for j in words}
         if line.heads or sum(aligned.weight[j] * (grade - WHOLE) for j, grade in theirs.items()) < 0:
             continue
-        gains = [[theirs[j] - aligned.told(j, mine, _but(mine, line)) for j in words] for _, mine, _ in same]
+        gains = [[theirs[j] - aligned.told(j, mine, line) for j in words] for mine in lines]
         if all(max(own, default=0) >= APART and min(own) > -APART for own in gains):
             return rival
     return None
-
-
-def _but(line: Line, other: Line) -> int:
-    """The sentence that tells a line nothing: another one, unless a pronoun refers to it."""
-    return -1 if line.refers or line.passage != other.passage else other.sentence
 
 
 def _operands(aligned: Alignment, one: Quantity, known: list[Quantity], own: Sequence[Quantity]) -> list[Quantity]:
