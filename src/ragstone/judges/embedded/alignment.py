@@ -335,13 +335,17 @@ class Alignment(ParsedStatement):
 
     def told(self, j: int, line: Line, but: Line | None = None) -> float:
         """How much a word counts in a sentence or in those shortly before it, but for one that no pronoun refers to."""
-        grade = self.found(j, line)[1]
-        if grade or self.stems[j] not in line.before:
+        grade, stem = self.found(j, line)[1], self.stems[j]
+        if grade or stem not in line.before:
             return grade
-        without = but.sentence if but and but.passage == line.passage and not line.refers else -1
-        before = (n for n in range(max(0, line.sentence - 2), line.sentence) if n != without)
-        told = (self.library.texts[line.passage].stems(n) for n in before)
-        return float(self.stems[j] in line.above.union(*told))
+        if line.refers or but is None or but.passage != line.passage or stem in line.above:
+            return 1.0
+        text, before = self.library.texts[line.passage], range(max(0, line.sentence - 2), line.sentence)
+        return float(any(stem in text.stems(n) for n in before if n != but.sentence))
+
+    def spoken(self, j: int, line: Line) -> float:
+        """How much a word counts in a sentence, and in those before it only where a pronoun refers to them."""
+        return self.told(j, line) if line.refers else self.found(j, line)[1]
 
     def near(self, i: int) -> list[tuple[int, float]]:
         """The other content words of the statement, each with its weight for a word's place: by rarity and distance.

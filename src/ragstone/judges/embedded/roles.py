@@ -236,7 +236,7 @@ def exchanged(aligned: Alignment) -> Clash | None:
     if not MOST >= len(words) > 2 or any(map(aligned.denies, range(len(aligned.tokens)))):
         return None
     for line in aligned.lines[:3]:
-        lost = [j for j in words if (aligned.told(j, line) if line.refers else aligned.found(j, line)[1]) < LIKE]
+        lost = [j for j in words if aligned.spoken(j, line) < LIKE]
         k = words.index(lost[0]) if lost else 0
         if line.heads or not k or words[k : k + len(lost)] != lost or len(words) - len(lost) < 2:
             continue

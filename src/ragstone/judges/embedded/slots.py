@@ -31,9 +31,7 @@ COVERED: Final = 0.7  # the share of a statement that must be found for a stretc
 ADDED: Final = 10.0  # the least weight of such a stretch, of two words or more; verbs are often reworded and add none
 SPEAKING: Final = 3.5  # weight from which a word says something by itself
 LIKELY: Final = 0.6  # how well, of the best place, another must fit for its value to be named as the nearest
-WHOLE: Final = (
-    0.9  # the share of a statement but its value that the sentence of another value must have to outdo its own
-)
+WHOLE: Final = 0.9  # the share of a statement but its value that another value's sentence must have to outdo its own
 LIMIT: Final = 10  # characters before a number that are quoted with its limit
 _MARKER: Final = re.compile(r"\b\d{1,2}[.)](?:\s+(?=[^\W\d_a-z])|$)")
 """The number of a list item, at the start of a statement or left over in it."""
@@ -191,7 +189,7 @@ def _said_elsewhere(
     best = {held[1]: held for held in sorted(other, key=lambda held: held[0])}
     lines = dict.fromkeys(line for _, line, _ in same)
     for line, rival in reversed(best.items()):
-        theirs = {j: aligned.told(j, line) if line.refers else aligned.found(j, line)[1] for j in words}
+        theirs = {j: aligned.spoken(j, line) for j in words}
         if line.heads or sum(aligned.weight[j] * (grade - WHOLE) for j, grade in theirs.items()) < 0:
             continue
         gains = [[theirs[j] - aligned.told(j, mine, line) for j in words] for mine in lines]
