@@ -85,6 +85,14 @@ def outside_data() -> Callable[[str], Path]:
     return found
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A store for tests that name none and do not stand ``alone``: the one in the checkout is its user's."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("RAGSTONE_STORE", str(tmp_path_factory.mktemp("store") / "ragstone.db"))
+        yield
+
+
 @pytest.fixture
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to stand in, short pauses between tries, and an environment that says nothing."""
