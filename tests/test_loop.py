@@ -1,8 +1,12 @@
-"""The loop that a run has of its own: what it changes for its process, and that all is as before at the end."""
+"""The loop that a run has of its own: what it changes for its process, and that all is as before at the end;
+and that an interrupt does not leave it half closed."""
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import os
+import signal
 import threading
 
 import pytest
@@ -56,3 +60,23 @@ def test_what_the_user_set_is_left_alone() -> None:
         assert gc.get_threshold() == (50_000, 5, 5)
     finally:
         gc.set_threshold(*usual)
+
+
+def test_an_interrupt_while_the_loop_is_closed_waits_for_its_end() -> None:
+    """Else the loop is left half closed, and complains with a traceback when it is collected."""
+    loops = []
+
+    async def interrupt_closing() -> None:
+        loop = asyncio.get_running_loop()
+        close = loop.close
+
+        def interrupted() -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            close()
+
+        loop.close = interrupted  # type: ignore[method-assign]
+        loops.append(loop)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_here(interrupt_closing())
+    assert loops[0].is_closed()

@@ -12,7 +12,7 @@ import asyncio
 import gc
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
@@ -29,18 +29,18 @@ PATIENT: Final = 4
 
 def run_here(work: Coroutine[Any, Any, R]) -> R:
     """Run the coroutine to its end in a loop of its own; KeyboardInterrupt after it was interrupted."""
-    with asyncio.Runner() as runner, _SELDOM:
-        loop = runner.get_loop()
-        task = loop.create_task(work)
-        try:
-            with _interrupts(loop, task.cancel):
-                return loop.run_until_complete(task)
-        except asyncio.CancelledError:
-            raise KeyboardInterrupt from None
-        except KeyboardInterrupt:
-            if task.done() and not task.cancelled():
-                task.exception()  # looked at, so that the loop does not report it as lost
-            raise
+    runner = asyncio.Runner()
+    loop = runner.get_loop()
+    task = loop.create_task(work)
+    try:
+        with _interrupts(loop, task), runner, _SELDOM:
+            return loop.run_until_complete(task)
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    except KeyboardInterrupt:
+        if task.done() and not task.cancelled():
+            task.exception()  # looked at, so that the loop does not report it as lost
+        raise
 
 
 class _Seldom:
@@ -78,16 +78,17 @@ _SELDOM: Final = _Seldom()
 
 
 @contextmanager
-def _interrupts(loop: asyncio.AbstractEventLoop, end: Callable[[], object]) -> Iterator[None]:
-    """Have interrupts call ``end`` in the loop; where somebody else handles them already, leave that as it is.
+def _interrupts(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> Iterator[None]:
+    """Have interrupts cancel the task in its loop; where somebody else handles them already, leave that as it is.
 
-    Interrupts are all signals that raise KeyboardInterrupt: Ctrl-C, and what the command line adds to it.
+    Interrupts are all signals that raise KeyboardInterrupt: Ctrl-C, and what the command line adds to it. One that
+    comes after the task, while its loop is closed, is raised at the end: a loop half closed complains when it goes.
     """
     ours = threading.current_thread() is threading.main_thread()
     known = signal.valid_signals() if ours else ()
     theirs = [number for number in known if signal.getsignal(number) is signal.default_int_handler]
     come = heard = 0
-    begun = False
+    begun = broken = late = False
 
     def begin() -> None:
         nonlocal begun
@@ -96,14 +97,18 @@ def _interrupts(loop: asyncio.AbstractEventLoop, end: Callable[[], object]) -> I
     def hear() -> None:
         nonlocal heard
         heard += 1
-        end()
+        task.cancel()
 
     def interrupted(_number: int, _frame: object) -> None:
-        nonlocal come
+        nonlocal come, broken, late
         come += 1
-        if not begun or (come > 1 and not heard) or come > PATIENT:
+        closing = broken or task.done()
+        if come > PATIENT or (not closing and (not begun or (come > 1 and not heard))):
+            broken = True
             raise KeyboardInterrupt
-        if come <= ORDERLY:
+        if closing:
+            late = True
+        elif come <= ORDERLY:
             loop.call_soon_threadsafe(hear)
 
     loop.call_soon(begin)
@@ -116,6 +121,8 @@ def _interrupts(loop: asyncio.AbstractEventLoop, end: Callable[[], object]) -> I
             gc.collect()
         for number in theirs:
             signal.signal(number, signal.default_int_handler)
+    if late:
+        raise KeyboardInterrupt
 
 
 def wait_for(coroutine: Coroutine[Any, Any, R]) -> R:
