@@ -111,6 +111,24 @@ def test_what_is_asked_for_is_told_from_the_question(question: str, text: str, g
     assert gives in rated(question, text)[0].reason
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "other"),
+    [
+        (
+            "Which day does the library close early?",
+            "On Fridays the library closes at 4 pm.",
+            "The library lends films.",
+        ),
+        ("How long is the warranty?", "The battery has a guarantee of two years.", "The battery is made of lithium."),
+    ],
+)
+def test_a_short_passage_with_what_is_asked_for_is_relevant(question: str, text: str, other: str) -> None:
+    """It has half of the question in one sentence, or in words of the same meaning, and the day or the number."""
+    answering, beside = rated(question, text, other, level="passage")
+    assert answering.label == "2"
+    assert beside.label in {"0", "1"}
+
+
 def test_a_question_without_content_words_leaves_relevance_open() -> None:
     """There is nothing to compare: neither the best label nor the worst."""
     (verdict,) = rated("What is it?", "A kettle.")

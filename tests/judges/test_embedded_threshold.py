@@ -48,7 +48,7 @@ def test_yes_begins_at_the_threshold(task: Task) -> None:
 
 
 def test_a_lower_threshold_accepts_more_and_says_so() -> None:
-    text = "Moscow is the capital of Russia, and its bridges attract visitors."
+    text = "Moscow remains a capital of many bridges."
     own = rated(text, None)
     assert own.probability is not None
     assert own.label == "no"

@@ -60,18 +60,18 @@ GROUPS = {
 
 FLOORS = {
     "first": {
-        "facts": Rates(0.97, 0.80),
-        "order": Rates(0.96, 0.53),
+        "facts": Rates(0.97, 0.79),
+        "order": Rates(0.96, 0.55),
         "paraphrase": Rates(0.0, 0.96),
-        "languages": Rates(0.93, 0.75),
+        "languages": Rates(0.93, 0.79),
     },
     "second": {
-        "facts": Rates(0.95, 0.77),
+        "facts": Rates(0.95, 0.76),
         "order": Rates(0.0, 0.0),
         "paraphrase": Rates(0.0, 0.92),
         "languages": Rates(0.0, 0.0),
     },
-    "short": {"short": Rates(0.94, 0.81)},
+    "short": {"short": Rates(0.94, 0.85)},
 }
 
 
@@ -233,7 +233,7 @@ def test_what_a_newcomer_tries(passage: str, claim: str, expected: str) -> None:
             "Priestley",
         ),
         (
-            "Members get free returns within 60 days. Other customers pay 4 euros for each return.",
+            "Members get free returns within 60 days. Other customers send parcels at their own cost.",
             "Members get free returns.", "All customers get free returns.", "Members",
         ),
         (
@@ -278,6 +278,10 @@ def test_what_is_said_of_one_is_not_accepted_of_another(passage: str, true: str,
         ),
         ("What does the warranty cover?", "The battery.", "The warranty covers the screen.", "not found: battery ("),
         ("Who is the CEO?", "Priya.", "Jonas Weil is the CEO.", "not found: Priya ("),
+        (
+            "How Long Is A Day On Other Planets Than Mars?", "Mercury: 1,408 hours",
+            "On Mercury a day lasts 1,408 hours, and on Venus it lasts 5,832 hours.", "found in passage 1",
+        ),
     ],
 )  # fmt: skip
 def test_answers_to_questions(question: str, answer: str, passage: str, expected: str) -> None:
@@ -328,11 +332,12 @@ def test_answers_to_questions(question: str, answer: str, passage: str, expected
         (
             ["The lid is made of steel.", "The pan is made of copper."],
             "The pan is made of copper.", "The lid is made of copper.",
-            "not found: copper; nearest: passage 1 says steel (",
+            "not found: lid is made; nearest: passage 2 says this of pan (",
         ),
         (
             ["The basic plan includes email support. The premium plan includes phone support."],
-            "The premium plan includes phone support.", "The basic plan includes phone support.", "not found: phone; ",
+            "The premium plan includes phone support.", "The basic plan includes phone support.",
+            "not found: basic plan includes; nearest: passage 1 says this of premium plan (",
         ),
         (
             ["Patients do not need to fast before a standard lipid test.", "Patients need an appointment."],
@@ -341,7 +346,45 @@ def test_answers_to_questions(question: str, answer: str, passage: str, expected
         ),
         (
             ["The east gate opens on Mondays.", "The west gate opens on Fridays."],
-            "The west gate opens on Fridays.", "The east gate opens on Fridays.", "not found: Fridays; ",
+            "The west gate opens on Fridays.", "The east gate opens on Fridays.", "not found: ",
+        ),
+        (
+            ["A parish clerk keeps the register, and a church warden signs it."],
+            "The church warden signs the register.", "The church warden keeps the register.",
+            "not found: church warden keeps; nearest: passage 1 says this of parish clerk",
+        ),
+        (
+            ["The drops are given in the morning."],
+            "The drops are given in the morning.", "The drops are given in the evening.",
+            "not found: The drops are given in the evening; nearest: passage 1 says The drops are given in the morning",
+        ),
+        (
+            ["The archive is on the third floor.", "The first floor has a shop."],
+            "The shop is on the first floor.", "The archive is on the first floor.",
+            "not found: The archive is on the first floor; nearest: passage 1 says The archive is on the third floor",
+        ),
+        (
+            ["Guests need no card for the sauna. Guests must show a card for 2 hours in the gym."],
+            "Guests must show a card for the gym.", "Guests must show a card for the sauna.",
+            "not found: Guests must show a card for the sauna; nearest: passage 1 says Guests need no card",
+        ),
+        (
+            ["The fee covers the locker and the towel."],
+            "The fee covers the locker.", "The fee covers the locker, the towel and a personal trainer.",
+            "not found: personal trainer (",
+        ),
+        (
+            ["Le mus\u00e9e ouvre \u00e0 9 heures et ferme \u00e0 18 heures. Le lundi, il ferme \u00e0 13 heures."],
+            "Le lundi, le mus\u00e9e ferme \u00e0 13 heures.", "Le lundi, le mus\u00e9e ferme \u00e0 18 heures.",
+            "contradicted: says 18 heures; ",
+        ),
+        (
+            ["La capital de Per\u00fa es Lima. La capital de Ecuador es Quito."],
+            "Quito es la capital de Ecuador.", "La capital de Per\u00fa es Quito.", "not found: ",
+        ),
+        (
+            ["Das B\u00fcro ist von 8 bis 17 Uhr ge\u00f6ffnet."],
+            "Das B\u00fcro schlie\u00dft um 17 Uhr.", "Das B\u00fcro schlie\u00dft um 18 Uhr.", "not found: 18 Uhr; ",
         ),
     ],
 )  # fmt: skip
@@ -350,3 +393,166 @@ def test_what_is_said_elsewhere_of_another_thing(passages: list[str], true: str,
     assert judged(true, Library(passages, [true]), lambda _: "").reason.startswith("found")
     found = judged(wrong, Library(passages, [wrong]), lambda place: f"passage {place[0] + 1}")
     assert found.reason.startswith(reason or "contradicted: "), found.reason
+
+
+@pytest.mark.parametrize(
+    ("passage", "true", "wrong"),
+    [
+        (
+            "Never add descaler when the boiler is overheated. Wait until the boiler is cold.",
+            "Do not add descaler when the boiler is overheated.",
+            "Add descaler when the boiler is overheated.",
+        ),
+        (
+            "Without gravel there is nothing to hold the bed of the track together.",
+            "Without gravel, there is nothing to hold the bed of the track together.",
+            "With gravel there is nothing to hold the bed of the track together.",
+        ),
+        (
+            "Then, if you don't need them anymore, you can delete the folders.",
+            "If you no longer need these folders, you can easily delete them.",
+            "If you no longer need these folders, you cannot delete them.",
+        ),
+        (
+            "Failure to file an answer may lead to a fine being entered against you.",
+            ("It is important to file an answer, as failing to do so may result in a fine being entered against you."),
+            "Failure to file an answer may not lead to a fine.",
+        ),
+        (
+            "Copper is the standard, particularly since PVT pipe is not safe for hot water.",
+            "PVT pipe is generally considered safe for cold water.",
+            "PVT pipe is safe for hot water.",
+        ),
+        (
+            "These stalks don't come off as easily as the leaves do, so you may need to use a knife.",
+            "The stalks may not come off easily and may require the use of a knife.",
+            "The stalks come off more easily than the leaves.",
+        ),
+        (
+            "After 15 minutes, if you have not entered your vehicle with the key, the engine will shut off.",
+            (
+                "The engine will run for 15 minutes before shutting off if you have not entered the vehicle with "
+                "the key."
+            ),
+            "The engine will shut off after 25 minutes if you have not entered the vehicle with the key.",
+        ),
+        (
+            "Does not always fully recognize complex traffic, which can result in wrong warnings.",
+            "It does not always recognize complex traffic.",
+            "It always recognizes complex traffic.",
+        ),
+        (
+            "Many litter items are not biodegradable, so they stay for a very long time.",
+            "Many litter items are non-biodegradable.",
+            "Many litter items are biodegradable.",
+        ),
+        (
+            (
+                "If the claim is for 1,500 euros or less, the fee is 30 euros. If the claim is more than 1,500 "
+                "euros but less than 5,000 euros, the fee is 50 euros."
+            ),
+            "The fee is 30 euros if the claim is for 1,500 euros or less.",
+            "The fee is 60 euros if the claim is for 1,500 euros or less.",
+        ),
+        (
+            (
+                "Constructed by the Province of Varn, starting on 13 August 1961, the dam cut off the upper "
+                "valley from the lower valley until engineers opened it in November 1989."
+            ),
+            ("The dam was built in 1961 by the Province of Varn to separate the upper valley from the lower valley."),
+            ("The dam was built in 1971 by the Province of Varn to separate the upper valley from the lower valley."),
+        ),
+        (
+            "Varn folk developed in the late 1960s and early 1970s.",
+            "Varn folk developed in the early 1970's.",
+            "Varn folk developed in the early 1980's.",
+        ),
+        (
+            "To unlock it, enter the PIN. You can set the PIN in the settings.",
+            "To unlock it, enter the PIN you have set.",
+            "To unlock it, enter the default PIN, which is 0000.",
+        ),
+        (
+            "How do I become a member of the Harbour Club? Only a member of the Harbour Club may vote.",
+            "To vote you must be a member of the Harbour Club.",
+            "To vote you need not be a member of the Harbour Club.",
+        ),
+        (
+            "Varland is bordered by Pern in the south and the east, Tolm in the north and the sea in the west.",
+            "Varland is bordered by Tolm to the north and Pern to the south.",
+            "Varland is bordered by Hesk to the north and Pern to the south.",
+        ),
+        (
+            "The theory was proposed by Nina Orr in 1913 and was based on the model proposed earlier by Hadley.",
+            "Nina Orr based her theory on the model proposed earlier by Hadley.",
+            "The theory was proposed in 1913 by Tarn.",
+        ),
+        (
+            "The old bridge was purchased by Robert P. Hollis from the City of Varn.",
+            "The old bridge was purchased from the City of Varn by Robert P. Hollis.",
+            "The old bridge was purchased from the City of Varn by Robert P. Tarn.",
+        ),
+        (
+            "Rahim Stone has been linked with a move to Varn City for 50 million.",
+            "Varn City have been linked with Rahim Stone.",
+            "Varn City have been linked with Rahim Tarn.",
+        ),
+        (
+            "Hadley, a painter, was the husband of Orr.",
+            "Orr was the wife of the painter Hadley.",
+            "Orr was the wife of the sculptor Hadley.",
+        ),
+        (
+            "There were an estimated 12 million fever cases in 2012, including 8.6 million new cases, and 9 deaths.",
+            "There were an estimated 8.6 million new cases of fever in 2012.",
+            "There were an estimated 8.6 million new cases of fever in 2013.",
+        ),
+        (
+            "The team played its home games at Foxby Stadium.",
+            "The team played home games at Foxby Stadium.",
+            "The team played home games at Harwell Stadium.",
+        ),
+        (
+            "The platform 2.5.4 needs two licences.",
+            "Two licences are needed for the platform 2.5.4.",
+            "Two licences are needed for the platform 2.5.5.",
+        ),
+        (
+            "A day on Mars lasts 24.6 hours.",
+            "A day on Mars lasts approximately 24 hours and 36 minutes.",
+            "A day on Mars lasts approximately 24 hours and 12 minutes.",
+        ),
+        (
+            "The vaccines can't give you the illness. Learn more about how the vaccines work on the agency's website.",
+            "You can learn more about how the vaccines work on the agency's website.",
+            "The vaccines can give you the illness.",
+        ),
+        (
+            "A person is disqualified if any of these holds: the person is serving as a trial juror in any court.",
+            "You cannot serve if you are serving as a trial juror in any court.",
+            "You cannot serve if you are under 21.",
+        ),
+        (
+            "A policy with no rules, containing only the default permission for guests, can be used to mask data.",
+            "A policy with no rules can be used to mask data.",
+            "A policy with no rules cannot be used to mask data.",
+        ),
+        (
+            (
+                "Joint sittings are chaired by the Speaker, except for the sitting to count the regional votes. The "
+                "sitting to count the regional votes is held at 1 p.m. in the hall."
+            ),
+            "The sitting to count the regional votes is held in the hall at 1 p.m.",
+            "The Speaker chairs the sitting to count the regional votes.",
+        ),
+        (
+            "How can you renew a card in Varn Park? Fill in the form.",
+            "You can renew a card in Varn Park.",
+            "You cannot renew a card in Varn Park.",
+        ),
+    ],
+)
+def test_what_answers_say_in_other_words_is_not_accused(passage: str, true: str, wrong: str) -> None:
+    """A denial, an opposite or another number counts only where it is said of the same; such answers are common."""
+    assert accepted(true, passage)
+    assert not accepted(wrong, passage)

@@ -155,6 +155,12 @@ def test_a_name_of_code_is_one_token_that_matches_no_part_of_it(name: str) -> No
     assert tokens_of("call `retry` now", "en")[1].kind == NAME
 
 
+def test_an_initial_ends_no_sentence() -> None:
+    """What follows it with a capital is a name."""
+    kinds = {token.stem: token.kind for token in tokens_of("It was bought by Lena P. Brandt.", "en")}
+    assert kinds["brandt"] == NAME
+
+
 def test_of_a_very_long_text_each_word_is_listed_once() -> None:
     """With the place where it stands first."""
     text = "x y " * 50_000 + "z"

@@ -65,8 +65,13 @@ def abstains(text: str, language: str) -> bool:
 
 def abstention(text: str, language: str) -> Abstention | None:
     """The parts of a statement that abstains; None of any other."""
+    return None if len(text) > LONGEST else _abstention(text, language)
+
+
+@lru_cache(maxsize=1024)  # whoever judges a statement asks this, and so does whoever tells if it is trivial
+def _abstention(text: str, language: str) -> Abstention | None:
     low = _full(" ".join(text.lower().replace("\u2019", "'").split()))
-    if len(text) > LONGEST or not any(mark in low for mark in listed_phrases("lacks")):
+    if not any(mark in low for mark in listed_phrases("lacks")):
         return None  # most texts lack what all of the phrases have
     words = _words(text)
     sources, provisos = listed_words("sources"), listed_words("provisos", language, ENGLISH)

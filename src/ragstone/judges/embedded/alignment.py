@@ -6,28 +6,25 @@ stand, within the same clause first. Everything here is pure, and bounded in the
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from heapq import nsmallest
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ragstone.judges.embedded.library import Library
+from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
 from ragstone.judges.embedded.quantities import Quantity, quantities
 from ragstone.judges.embedded.statement import Masks, Statement
 from ragstone.judges.embedded.tables import Cell
-from ragstone.judges.embedded.thesaurus import likes, word_set
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, Token, tokens_of
+from ragstone.judges.embedded.thesaurus import likes, verbal, word_set
+from ragstone.judges.embedded.words import NEGATION, NUMBER, listed_words, pronouns, tokens_of
 
 LINES: Final = 6  # sentences of the evidence that are compared with the statement, word by word
 KEPT: Final = 150_000  # words of sentences of the evidence that are kept for the next statement
 WORDS: Final = 80  # words of a statement whose slots are looked at
 LONG: Final = 300  # words of a sentence of the evidence that are compared
 PLACES: Final = 8  # places of each of them
-SHOWN: Final = 60  # characters of a value that are quoted
-SCOPE: Final = 7  # words behind a negation within which it reaches one
-SHORT: Final = 6  # words of a clause that only adds to the one before: "and on public holidays"
 REFERS: Final = 4  # words of a sentence among which a pronoun stands for what was said before: "On Sundays it ..."
 CLOSE: Final = 10  # words between two that are said together
 
@@ -43,12 +40,10 @@ FITS: Final = 0.18  # how well a place must fit for what stands there to count a
 SAME: Final = 0.42  # the share of a statement that a sentence must have to deny it or to say the opposite
 MOSTLY: Final = 0.6  # ... for a value there to be given as the right one
 NEARLY: Final = 0.8  # ... for two of its clauses to be crossed
+WHOLE: Final = 0.9  # the share of a statement but its value that a sentence must have to outdo the value's own
 TOGETHER: Final = 0.3  # the share of a clause's words that must stand close to a place for it to be about the same
 MARGIN: Final = 0.08  # by how much the place of another value must fit better than that of the statement's own
 APART: Final = 0.4  # by how much nearer a word must stand to one of two places to tell them apart by itself
-
-_BREAKS: Final = re.compile(r"[;,.!?()\u2014]|\s-\s")
-_SUBJECTS: Final = frozenset(("it", "he", "she", "they"))
 
 
 class Clash(NamedTuple):
@@ -63,112 +58,6 @@ class Clash(NamedTuple):
     passage: int = -1
     sentence: int = -1
     same: bool = False
-
-
-class ParsedStatement:
-    """A sentence read once: its words, and by word its clause and whether it is denied; its quantities and names."""
-
-    def __init__(self, tokens: Sequence[Token], text: str) -> None:
-        self.tokens, self.text = tokens, text
-
-    @cached_property
-    def words(self) -> list[str]:
-        """The words as they are written, in small letters."""
-        return [self.text[token.start : token.end].lower() for token in self.tokens]
-
-    def word(self, i: int) -> str:
-        """One of them; empty beyond either end."""
-        return self.words[i] if 0 <= i < len(self.words) else ""
-
-    @cached_property
-    def quantities(self) -> list[Quantity]:
-        """The numbers with their units."""
-        return quantities(self.tokens, self.text)
-
-    @cached_property
-    def clauses(self) -> list[int]:
-        """The number of each word's clause: commas and conjunctions part them."""
-        found: list[int] = []
-        clause = 0
-        breaks = word_set("breaks")
-        end = 0
-        for token, word in zip(self.tokens, self.words, strict=True):
-            between = self.text[end : token.start] if end else " "
-            clause += (between != " " and _BREAKS.search(between) is not None) or (end > 0 and word in breaks)
-            end = token.end
-            found.append(clause)
-        return found
-
-    @cached_property
-    def negated(self) -> list[bool]:
-        """Return for each word whether a negation before it in its clause applies; two negations cancel out.
-
-        "Not" is about the next content word, "no" and "without" about the next two.
-        """
-        found = [False] * len(self.tokens)
-        light = word_set("light")
-        for n in range(len(self.tokens)):
-            if not self.denies(n):
-                continue
-            denial = self.words[n]
-            heads = 2 if denial in {"no", "without"} or not denial.isascii() else 1
-            for i in range(n + 1, min(len(self.tokens), n + 1 + SCOPE)):
-                if self._turns(i):
-                    break
-                word = self.words[i]
-                found[i] = not found[i]
-                heads -= word not in light and (len(word) > 3 or not word.isascii())
-                if not heads:
-                    break
-            if n and denial in {"not", "cannot"} and (n + 1 == len(self.tokens) or self._turns(n + 1)):
-                for i in range(n - 1, -1, -1):  # "but export to Word is not": what is denied was said before
-                    if self._turns(i):
-                        break
-                    found[i] = not found[i]
-        return found
-
-    def denies(self, i: int) -> bool:
-        """Return whether a word is a negation, or such as "fails to"."""
-        return self.tokens[i].kind == NEGATION or (self.words[i] in word_set("failing") and self.word(i + 1) == "to")
-
-    def _turns(self, i: int) -> bool:
-        between = self.text[self.tokens[i - 1].end : self.tokens[i].start] if i else ""
-        return bool(between.strip() and _BREAKS.search(between)) or self.words[i] in word_set("turns")
-
-    @cached_property
-    def names(self) -> list[tuple[int, int]]:
-        """Neighbouring names as one: first and last token."""
-        runs: list[tuple[int, int]] = []
-        for i, token in enumerate(self.tokens):
-            if token.kind != NAME:
-                continue
-            last = runs[-1][1] if runs else i
-            last += last == i - 2 and self.words[i - 1] in word_set("particles")
-            if last == i - 1 and self.text[self.tokens[last].end : token.start] in {" ", "-", " - "}:
-                runs[-1] = (runs[-1][0], i)
-            else:
-                runs.append((i, i))
-        return runs
-
-    def quote(self, first: int, last: int) -> str:
-        """The text from one word to another, on one line and not too long."""
-        return shortened(self.text[self.tokens[first].start : self.tokens[last].end])
-
-    def around(self, i: int) -> str:
-        """Quote a word with its clause, or with as many words around it as are shown."""
-        low = high = i
-        for step in range(1, len(self.tokens)):
-            for k in (i - step, i + step):
-                inside = 0 <= k < len(self.tokens) and self.clauses[k] == self.clauses[i] and k in (low - 1, high + 1)
-                if inside and self.tokens[max(high, k)].end - self.tokens[min(low, k)].start <= SHOWN:
-                    low, high = min(low, k), max(high, k)
-        return self.quote(low, high)
-
-
-def shortened(text: str) -> str:
-    """A text on one line, cut to what is quoted."""
-    flat = " ".join(text.split())
-    return flat if len(flat) <= SHOWN else flat[: SHOWN - 1].rstrip() + "\u2026"
 
 
 class Line(ParsedStatement):
@@ -192,8 +81,8 @@ class Line(ParsedStatement):
         self.above = {token.stem for token in self._lent}
         self.before = self.above.union(*map(text.stems, range(max(0, sentence - 2), sentence)))
         # What a word of the sentences before counts here.
-        self.lends = SPOKEN if self.word(0) in _SUBJECTS else AROUND
-        self.refers = not word_set("pronouns").isdisjoint(self.words[:REFERS])
+        self.lends = SPOKEN if self.word(0) in listed_words("subjects", library.language) else AROUND
+        self.refers = not pronouns(library.language).isdisjoint(self.words[:REFERS])
         self.heads = self._heads(library, text.cells(sentence)) if sentence in text.rows else ()
 
     @cached_property
@@ -213,22 +102,15 @@ class Line(ParsedStatement):
         )
 
     @cached_property
-    def shared(self) -> tuple[frozenset[int], frozenset[int]]:
-        """The clauses that share the words before them, and those that what is said before them is said of, too.
-
-        "A costs 3 euros a day, B 5": the last is a number alone. "Closed on Mondays and on holidays": a preposition
-        follows the conjunction.
-        """
-        lent, joined = set[int](), set[int]()
+    def lent(self) -> frozenset[int]:
+        """The clauses that share the words before them, being a number alone: "A costs 3 euros a day, B 5"."""
+        lent = set[int]()
         for clause in range(1, self.clauses[-1] + 1 if self.clauses else 0):
             inside = [i for i, one in enumerate(self.clauses) if one == clause]
-            spoken = [self.words[i] in word_set("prepositions") for i in inside]
-            numbered = any(self.tokens[i].kind == NUMBER for i in inside)
-            if self.tokens[inside[-1]].kind == NUMBER and not any(spoken):
+            spoken = any(self.words[i] in word_set("prepositions") for i in inside)
+            if self.tokens[inside[-1]].kind == NUMBER and not spoken:
                 lent.add(clause)
-            elif True in spoken[1:2] and len(inside) <= SHORT and not numbered:
-                joined.add(clause)
-        return frozenset(lent), frozenset(joined)
+        return frozenset(lent)
 
     @cached_property
     def quantities(self) -> list[Quantity]:
@@ -288,6 +170,7 @@ class Alignment(ParsedStatement):
         self.lines = [self.line(*place) for place in ranked]
         self.agreed: set[int] = set()
         self._units = {k for one in self.quantities for k in range(one.at + 1, one.last + 1)}
+        self._counted = frozenset(k for one in self.quantities for k in range(one.at, one.last + 1))
         self._likes = [
             {} if token.kind in {NUMBER, NEGATION} else likes(token.stem, self.language) for token in self.tokens
         ]
@@ -386,13 +269,12 @@ class Alignment(ParsedStatement):
         if gap <= LONG:
             return grade / (1 + gap / 20)
         if before < 0:
-            added = line.shared[1].issuperset(range(clause + 1, clause_of[min(places)] + 1))
-            return grade * (EARLIER if added else LATER)
+            return grade * LATER
         first = line.numbers[0] if line.numbers else len(line.tokens)
         own = any(clause_of[number] == clause_of[before] for number in line.numbers)
         between = any(before < number < place for number in line.numbers)
         shared = min(places) <= first or not (between or (own and clause in line.coordinate))
-        shared = shared or clause in line.shared[0]
+        shared = shared or clause in line.lent
         return grade * (EARLIER if shared else LATER)
 
     def fit(self, i: int, line: Line, place: int, without: frozenset[int] = frozenset()) -> float:
@@ -440,17 +322,29 @@ class Alignment(ParsedStatement):
 
     def _nearest(self, i: int, rival: Place, own: Place, without: frozenset[int]) -> bool:
         """Whether the words beside it, or the nearest word that tells the two places apart, stand by the word's own."""
-        _, line, at = own
-        before = line.tokens[at - 1].stem if at else ""
-        behind = [token.stem for token in line.tokens[at + 1 : at + 2]]
+        theirs, ours = (
+            [line.tokens[at - 1].stem if at else "", *(token.stem for token in line.tokens[at + 1 : at + 2])]
+            for _, line, at in (rival, own)
+        )
         beside = [self.stems[i - 1] if i else "", *self.stems[i + 1 : i + 2]]
-        told = not line.heads and not self.weights.keys().isdisjoint(beside)  # every cell of a price has its "$"
-        if told and [before, *behind] == beside:
+        told = not own[1].heads and not self.weights.keys().isdisjoint(beside)  # every cell of a price has its "$"
+        if told and ours == beside != theirs:
             return True
         for j, _ in sorted(self.near(i), key=lambda pair: abs(pair[0] - i)):
             if j not in without and abs(gain := self.held(j, *rival[1:]) - self.held(j, *own[1:])) >= APART:
                 return gain < 0
         return False
+
+    def outdone(self, line: Line, mine: Iterable[Line], without: Collection[int] = ()) -> bool:
+        """Return whether a sentence says all of the statement but some words, and each of others lacks more of it."""
+        units = without or self._counted
+        words = [j for j in self.content if j not in units and not self.need_not(j)]
+        graded = {j: self.spoken(j, line) for j in words if self.words[j] not in word_set("light")}
+        theirs = {j: grade for j, grade in graded.items() if grade or not verbal(self.stems[j])}  # verbs are reworded
+        if line.heads or sum(self.weight[j] * (grade - WHOLE) for j, grade in theirs.items()) < 0:
+            return False
+        gains = [[grade - self.told(j, own, line) for j, grade in theirs.items()] for own in dict.fromkeys(mine)]
+        return all(max(own, default=0) >= WHOLE and min(own) > -APART for own in gains)
 
     def weight_in(self, line: Line) -> float:
         """The weight of the statement's words that a sentence has, alike ones in part."""

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import combinations
 
-from ragstone.judges.embedded.alignment import (
-    FITS,
-    MOSTLY,
-    NEARLY,
-    SCOPE,
-    Alignment,
-    Clash,
-    Line,
-    ParsedStatement,
-    Place,
-)
-from ragstone.judges.embedded.quantities import rivals
+from ragstone.judges.embedded.alignment import FITS, MOSTLY, NEARLY, Alignment, Clash, Line, Place
+from ragstone.judges.embedded.parsed_statement import SCOPE, ParsedStatement
+from ragstone.judges.embedded.quantities import ordinals, rivals
 from ragstone.judges.embedded.thesaurus import LANGUAGE, allies, likes, opposites, slot_lists, word_set
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, listed_stems, stem_of
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, listed_stems, pronouns, stem_of
 
 ALIKE = 0.6  # how nearly a word must mean another one for its negation to count
 DENIED = 0.8  # ... for that of a word of the evidence
+FAMILIAR = 0.5  # the share of the words beside an opposite that a statement must have, too
+AROUND = 6  # words on either side of a place that are around it
+NEXT = 4  # ... that stand next to it
 CARRIES = 0.6  # the share of a statement that a sentence must have for its being asked or doubted to count
+EXCEPTED = 0.7  # ... for what it excepts to count
 SHORT = 40  # words of such a sentence; a longer one says more besides
 _DETERMINERS = frozenset(["the", "a", "an", "its", "his", "her", "their", "our"])
 LONG = 22  # words of a sentence above which its clauses are rarely parallel
@@ -45,18 +40,26 @@ def polarity(aligned: Alignment) -> Clash | None:
     shortest = 2 if aligned.language == LANGUAGE or not aligned.text[:1].isascii() else 3
     for i in aligned.content:
         token = aligned.tokens[i]
-        if token.kind not in {WORD, NAME} or len(token.stem) < shortest:
+        light = aligned.words[i] in pronouns(aligned.language) | word_set("function")
+        if token.kind not in {WORD, NAME} or len(token.stem) < shortest or light:
             continue
+        if any(own[j] != own[i] and aligned.stems[j] == aligned.stems[i] for j in aligned.content):
+            continue  # "cannot serve while serving elsewhere"
+        denied = [own[i] or _denied(aligned, i, line) for line in carriers]
         found: list[tuple[bool, Place]] = []
-        for line in carriers:
+        for line, unlike in zip(carriers, denied, strict=True) if any(denied) else ():
             places, grade = aligned.found(i, line)
             best = aligned.best(i, ((line, p) for p in places))
             if best is None or grade < (ALIKE if own[i] else DENIED):
                 continue
-            mine, theirs = _denials(aligned, i, line), _denials(line, best[2], aligned)
-            denied = own[i] or all(line.negated[p] for p in places)
-            found.append((mine is None or theirs is None or (mine - theirs) % 2 == 0 or not denied, best))
+            near = [p for p in places if aligned.fit(i, line, p) >= 0.6 * best[0]]
+            found.append((not unlike or any(_alike(aligned, i, line, p) for p in near), best))
         agrees, best = max(found, key=lambda one: (one[1][0], one[0]), default=(True, None))
+        if agrees and best is not None:  # "need not fast before A. Fast for 12 hours before B." of "fast before A"
+            agreeing = [place[1] for ok, place in found if ok]
+            whole = (place for ok, place in found if not ok and aligned.outdone(place[1], agreeing))
+            agrees, best = next(((False, place) for place in whole), (True, best))
+            found = found if agrees else []
         if agrees or best is None or best[0] < FITS / 2:
             continue
         if any(ok and place[0] >= 0.6 * best[0] for ok, place in found) or not aligned.speaks_of(i, *best[1:]):
@@ -64,6 +67,35 @@ def polarity(aligned: Alignment) -> Clash | None:
         if not _opposed(aligned, best[1], range(max(0, i - 2), min(len(aligned.tokens), i + 3))):
             return best[1].clash("negation", aligned.around(i), best[1].around(best[2]))
     return None
+
+
+def _denied(aligned: Alignment, i: int, line: Line) -> bool:
+    """Whether a sentence denies a word wherever it has it."""
+    places = aligned.found(i, line)[0]
+    return len(places) > 0 and all(line.negated[p] for p in places)
+
+
+def _alike(aligned: Alignment, i: int, line: Line, place: int) -> bool:
+    """Whether a word and a place of the evidence may be denied alike: in their clauses, or with those beside them."""
+    mine, theirs = _denials(aligned, i, line), _denials(line, place, aligned)
+    if mine is None or theirs is None or (mine - theirs) % 2 == 0:
+        return True
+    return sum(sum(map(side.denies, _joined(side, k))) for side, k in ((aligned, i), (line, place))) % 2 == 0
+
+
+def _joined(side: ParsedStatement, i: int) -> range:
+    """The words around one, up to where "but", "which" or "if", or more than a comma, parts them from it."""
+    low = high = i
+    while low > 0 and i - low < SCOPE and not _parted(side, low):
+        low -= 1
+    while high + 1 < len(side.tokens) and high - i < SCOPE and not _parted(side, high + 1):
+        high += 1
+    return range(low, high + 1)
+
+
+def _parted(side: ParsedStatement, i: int) -> bool:
+    between = side.text[side.tokens[i - 1].end : side.tokens[i].start].strip()
+    return side.turns(i) and (between != "," or side.words[i] in word_set("turns"))
 
 
 def _denials(side: ParsedStatement, i: int, other: ParsedStatement) -> int | None:
@@ -76,7 +108,9 @@ def _denials(side: ParsedStatement, i: int, other: ParsedStatement) -> int | Non
     for k in range(max(0, i - SCOPE), min(len(side.tokens), i + SCOPE)):
         if side.clauses[k] == side.clauses[i]:
             count += side.denies(k)
-            if (side.words[k] in until and count) or (side.words[k] in leaving and not _costs_nothing(side, k)):
+            if (side.words[k] in until and count) or (
+                side.words[k] in leaving and (side.words[k] != "if" or k < i) and not _costs_nothing(side, k)
+            ):
                 return None
     return count
 
@@ -108,7 +142,7 @@ def exception(aligned: Alignment) -> Clash | bool | None:
     """
     if _excepting().search(aligned.text):
         return None
-    for line in aligned.carriers(2):
+    for line in (one for one in aligned.lines[:2] if aligned.carries(one, EXCEPTED)):
         found = _excepting().search(line.text)
         begin = next((p for p, token in enumerate(line.tokens) if found and token.start >= found.end()), None)
         if found is None or begin is None:
@@ -133,9 +167,12 @@ def doubted(aligned: Alignment) -> Clash | None:
     doubts = listed_stems("doubts", aligned.language)
     if asks(aligned.text) or not doubts.isdisjoint(aligned.stems) or not aligned.total:
         return None
+    asking = word_set("asking")  # "How do I renew it?" takes for granted that one can
     best: Line | None = None
     for line in aligned.lines[:4]:
-        asked = asks(line.text) or not doubts.isdisjoint(line.places)
+        asked = (asks(line.text) and asking.isdisjoint(line.words[:4])) or any(
+            _doubting(line, p) for stem in doubts for p in line.places.get(stem, ())
+        )
         questionable = asked and len(line.tokens) <= SHORT
         if best is None:
             if not questionable or not aligned.carries(line, CARRIES):
@@ -146,34 +183,102 @@ def doubted(aligned: Alignment) -> Clash | None:
     return None if best is None else aligned.whole("doubt", best)
 
 
+def _doubting(line: Line, place: int) -> bool:
+    """Whether a word doubts what is said, and is not that of a thing: "can result in wrong warnings"."""
+    behind = [line.words[p] for p in line.inside(place) if place < p < place + 4]
+    return not behind or "that" in behind or stem_of(behind[0], LANGUAGE) in function_stems(LANGUAGE)
+
+
 # ---- opposites, quantities, comparisons
 
 
 def opposite(aligned: Alignment) -> Clash | None:
-    """Find a word in whose place the evidence has its opposite."""
-    language = aligned.language
-    for i, token in enumerate(aligned.tokens):
-        against = opposites(token.stem, language) if token.kind == WORD else frozenset()
-        if not against or not against.isdisjoint(aligned.stems):
-            continue
-        rival = _best_place(aligned, i, against)
+    """Find a word in whose place the evidence has its opposite, or another ordinal before the same word."""
+    for i in range(len(aligned.tokens)):
+        same, other = _ordinals(aligned, i) or _sides_of(aligned, i)
+        rival, own = aligned.best(i, other), aligned.best(i, same)
         if rival is None or rival[0] < FITS:
             continue
-        own = _best_place(aligned, i, {token.stem} | allies(token.stem, language) | likes(token.stem, language).keys())
         line, place = rival[1:]
+        if any(one.start <= line.tokens[place].start < one.end for one in line.quantities if one.dimension == "date"):
+            continue  # its month
         hours = [q.at for q in line.quantities if q.dimension == "clock" and line.clauses[q.at] == line.clauses[place]]
         if len(hours) > 1 and not aligned.agreed.isdisjoint(q.at for q in aligned.quantities if q.dimension == "clock"):
-            continue  # what is open from 10 to 17 closes at 17
-        if aligned.speaks_of(i, line, place) and aligned.prefers(i, rival, own):
+            aligned.agreed.add(i)  # what is open from 10 to 17 closes at 17
+            continue
+        clear = aligned.prefers(i, rival, own) or (same and aligned.outdone(line, [one for one, _ in same], {i}))
+        told = _familiar(aligned, line, place) and aligned.speaks_of(i, line, place)
+        if clear and told and _same_object(aligned, i, line, place):
             return line.clash("opposite", aligned.around(i), line.around(place))
     return None
 
 
-def _best_place(aligned: Alignment, i: int, stems: Iterable[str]) -> Place | None:
-    """Where one of some stems stands, denied as the word is, at the place that corresponds best to the word's."""
+def _beside(aligned: Alignment, line: Line, place: int, most: int) -> Iterator[tuple[float, bool, bool]]:
+    """The words close to a place: their rarity, whether the statement has them, and whether they are in its clause."""
+    for p in range(max(0, place - most), min(len(line.tokens), place + most + 1)):
+        token, weight = line.tokens[p], aligned.library.weight(line.tokens[p].stem)
+        if p == place or token.kind in {NUMBER, NEGATION} or weight < 1 or token.stem in function_stems(LANGUAGE):
+            continue
+        known = token.stem in aligned.weights or token.stem in aligned.asked
+        known = known or any(token.stem in likes(stem, aligned.language) for stem in aligned.weights)
+        yield weight, known, line.clauses[p] == line.clauses[place]
+
+
+def foreign(aligned: Alignment, line: Line, place: int) -> bool:
+    """Whether a place stands among words of its clause that the statement lacks, and beside none that it has."""
+    beside = [known for _, known, inside in _beside(aligned, line, place, NEXT) if inside]
+    return bool(beside) and not any(beside)
+
+
+def _familiar(aligned: Alignment, line: Line, place: int) -> bool:
+    """Whether the statement has half of the words around a place; those of other clauses count only if it has them."""
+    beside = list(_beside(aligned, line, place, AROUND))
+    close = sum(weight for weight, known, _ in beside if known)
+    return close >= FAMILIAR * sum(weight for weight, known, inside in beside if known or inside)
+
+
+def _same_object(aligned: Alignment, i: int, line: Line, place: int) -> bool:
+    """Whether two opposites are said of the same: "15 minutes before it stops" is "it stops after 15 minutes"."""
+    if aligned.words[i] not in word_set("prepositions"):
+        denials, open_words = 0, []
+        for side, at in ((aligned, i), (line, place)):
+            inside = side.inside(at)
+            denials += 0 if "than" in side.words else sum(map(side.denies, inside))  # "no team grew more slowly than"
+            open_words.append({side.words[k] for k in inside if k != at}.intersection(word_set("open")))
+        return denials % 2 == 0 and open_words[0] == open_words[1]
+    behind = {p for p in line.inside(place) if place < p <= place + SCOPE}
+    heads = [j for j in aligned.inside(i) if i < j <= i + SCOPE and j in aligned.weight]
+    return not heads or any(not behind.isdisjoint(aligned.found(j, line)[0]) for j in heads)
+
+
+Sides = tuple[list[tuple[Line, int]], list[tuple[Line, int]]]
+"""The places of the evidence that have what a word means, and those that have the opposite."""
+
+
+def _sides_of(aligned: Alignment, i: int) -> Sides:
+    stem, language, kind = aligned.tokens[i].stem, aligned.language, aligned.tokens[i].kind
+    against = opposites(stem, language) if kind == WORD or (i and kind == NAME) else frozenset()
+    if not against or not against.isdisjoint(aligned.stems):
+        return [], []
+    other = _places(aligned, i, against)
+    return _places(aligned, i, {stem} | allies(stem, language) | likes(stem, language).keys()) if other else [], other
+
+
+def _places(aligned: Alignment, i: int, stems: Iterable[str]) -> list[tuple[Line, int]]:
+    """Where one of some stems stands, denied as the word is."""
     places = [(line, p) for line in aligned.lines[:4] for stem in stems for p in line.places.get(stem, ())]
     places.sort(key=lambda place: (place[0].passage, place[0].sentence, place[1]))
-    return aligned.best(i, ((line, p) for line, p in places if line.negated[p] == aligned.negated[i]))
+    return [(line, p) for line, p in places if line.negated[p] == aligned.negated[i]]
+
+
+def _ordinals(aligned: Alignment, i: int) -> Sides | None:
+    """The ordinals before the same word: "the *third* floor"; None of a word that is none."""
+    order, behind = ordinals(), aligned.stems[i + 1 : i + 2]
+    if aligned.words[i] not in order or not behind:
+        return None
+    spots = [(line, p - 1) for line, p in _places(aligned, i, behind) if line.word(p - 1) in order]
+    same = [(line, p) for line, p in spots if order[line.word(p)] == order[aligned.words[i]]]
+    return same, [spot for spot in spots if spot not in same]
 
 
 @lru_cache(maxsize=16)
@@ -193,7 +298,9 @@ def graded(aligned: Alignment) -> Clash | None:
             continue
         kind, mine = ranks[stem]
         head = next((j for j in aligned.content if i < j <= i + 4 and aligned.stems[j] not in ranks), None)
-        if head is None or (i and aligned.tokens[i - 1].kind == NEGATION):
+        before = [aligned.stems[k] for k in range(max(0, i - 2), i)]
+        weaker = any(ranks.get(word, ("", 0))[0] == kind for word in before)  # "may require"
+        if head is None or weaker or aligned.negated[i] or (i and aligned.tokens[i - 1].kind == NEGATION):
             continue
         best = aligned.best(head, ((line, p) for line in aligned.lines for p in aligned.found(head, line)[0]))
         if best is None or best[0] < FITS or not aligned.carries(best[1], MOSTLY):
@@ -220,9 +327,8 @@ def compared(aligned: Alignment) -> Clash | bool | None:
         theirs = _sides(line)
         if own is None or theirs is None or any(aligned.negated) or any(line.negated):
             continue
-        left, right = own[0] - own[1], own[1] - own[0]
-        before, behind = theirs[0] - theirs[1], theirs[1] - theirs[0]
-        if not (left & behind and right & before) or left & before or right & behind:
+        left, right = own[0] - own[1] - theirs[0], own[1] - own[0] - theirs[1]
+        if not (left & (theirs[1] - theirs[0]) and right & (theirs[0] - theirs[1])):
             continue
         if own[2] == theirs[2]:
             return aligned.whole("comparison", line)
@@ -236,8 +342,7 @@ def _sides(side: ParsedStatement) -> tuple[frozenset[str], frozenset[str], str] 
     by = next((i for i in range(at - 1, max(-1, at - 5), -1) if opposites(side.tokens[i].stem, LANGUAGE)), None)
     if by is None or side.tokens[at + 1].kind == NUMBER:
         return None
-    inside = [i for i, clause in enumerate(side.clauses) if clause == side.clauses[at]]
-    stems = {i: side.tokens[i].stem for i in inside if side.tokens[i].stem not in function_stems(LANGUAGE)}
+    stems = {i: side.tokens[i].stem for i in side.inside(at) if side.tokens[i].stem not in function_stems(LANGUAGE)}
     left = frozenset(stem for i, stem in stems.items() if i < by)
     return left, frozenset(stem for i, stem in stems.items() if i > at), side.tokens[by].stem
 
@@ -257,18 +362,23 @@ def crossed(aligned: Alignment) -> Clash | None:
             (i, places[0])
             for i, token in enumerate(aligned.tokens)
             if len(places := line.places.get(token.stem, [])) == 1
-            and aligned.words[i] not in word_set("limits")
             and (i in aligned.content or token.kind in {NUMBER, NAME})
         ]
         for (one, here), (other, there) in combinations(halves, 2):
             if line.clauses[here] == line.clauses[there] or aligned.clauses[one] != aligned.clauses[other]:
                 continue
-            if _instead(aligned, line, here, line.clauses[there]) is None:
+            if _instead(aligned, line, here, line.clauses[there]) is None or _whole(aligned, line, there):
                 continue
             second = _instead(aligned, line, there, line.clauses[here])
             if second is not None:
                 return line.clash("crossing", aligned.quote(one, other), line.quote(*sorted((second, here))))
     return None
+
+
+def _whole(aligned: Alignment, line: Line, place: int) -> bool:
+    """Whether the statement has all of a place's clause, which then says as much: "including 5 new ones"."""
+    stems = {line.tokens[p].stem for p in line.inside(place) if line.words[p] != "including"}
+    return stems.issubset({*aligned.stems, *function_stems(aligned.language)})
 
 
 def _instead(aligned: Alignment, line: Line, at: int, clause: int) -> int | None:

@@ -16,7 +16,7 @@ from ragstone.judges.embedded.library import Library, Stretch
 from ragstone.judges.embedded.slots import clash
 from ragstone.judges.embedded.statement import Statement, masks_of, windows_of
 from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, word_set
-from ragstone.judges.embedded.words import NAME, NUMBER, listed_stems, stem_of
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, Token, listed_stems, pronouns, stem_of
 
 WORDS_NAMED: Final = 5  # the most words that a reason names
 TELLING: Final = 3.0  # the weight of a word that says something by itself
@@ -85,7 +85,7 @@ def find(
     found = None
     if slots and places:
         aligned = Alignment(claim, statement, masks, library, asked)
-        found = doubted(aligned) if _copied(statement, library.stems(places[0])) else clash(aligned)
+        found = doubted(aligned) if _copied(statement, library.tokens(places[0])) else clash(aligned)
         agreed = sum(
             {1 << statement.number[s] for i in aligned.agreed if (s := aligned.tokens[i].stem) in statement.weights}
         )
@@ -98,16 +98,18 @@ def find(
     return Finding(features, places, missing, shared, len(statement.tokens), statement.share(in_best), found, telling)
 
 
-def _copied(statement: Statement, window: Sequence[str]) -> bool:
-    """Return whether a window has the statement word for word, so that it can only ask or doubt it."""
-    return "\0".join(("", *(token.stem for token in statement.tokens), "")) in "\0".join(("", *window, ""))
+def _copied(statement: Statement, window: Sequence[Token]) -> bool:
+    """Return whether a window has the statement word for word and not denied, so that it can only ask or doubt it."""
+    own, theirs = ("\0".join(("", *(token.stem for token in some), "")) for some in (statement.tokens, window))
+    at = theirs.find(own)
+    return at == 0 or (at > 0 and window[theirs.count("\0", 0, at) - 1].kind != NEGATION)
 
 
 @lru_cache(maxsize=1)
 def _addressing() -> frozenset[str]:
     """Words that a reason need not name: who speaks and who is spoken to, prepositions, "yes"."""
     words = "you your yours we us our ours let during while yes".split()  # noqa: SIM905 - words read better so
-    every = (*words, *word_set("pronouns"), *word_set("prepositions"))
+    every = (*words, *pronouns(LANGUAGE), *word_set("prepositions"))
     return frozenset(stem_of(word, LANGUAGE) for word in every) | listed_stems("selves", LANGUAGE)
 
 

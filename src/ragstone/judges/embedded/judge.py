@@ -43,7 +43,7 @@ from ragstone.questions import (
 from ragstone.signature import text_libraries
 from ragstone.types import TRIVIAL, Passage, Quote, Scale, Span, Unit, Verdict
 
-VERSION: Final = "embedded-11"
+VERSION: Final = "embedded-12"
 GENERAL: Final[Special] = "general"
 """What a sentence rests on that states nothing, or rightly says that something is not there."""
 
@@ -191,6 +191,7 @@ class ComputedJudge:
             probability=None if "vital" in row or scale == ANSWERED else row["chance"],
             evidence=tuple(evidence),
             reason=row["reason"] + changed,
+            by_words=not row.get("strong", True),
         )
 
     def _write(self, question: Write, repeat: int) -> Dialogue:

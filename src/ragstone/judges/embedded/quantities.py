@@ -24,7 +24,8 @@ _JOINED: Final = re.compile(r"[^(]{0,5}")
 CONVERTED: Final = 0.005  # ... in another unit: "5 km (3.1 miles)"
 MEASURED: Final = frozenset(("time", "length", "mass", "volume", "percent"))  # what a number of something else never is
 OPERANDS: Final = 24  # numbers of the evidence that are combined when one is computed
-PRICE: Final = "price"  # the dimension of what is free
+RANK: Final = "rank"  # the dimension of an ordinal
+PRICE: Final = "price"  # ... of what is free
 _NAMED_HOURS: Final = {"noon": 720.0, "midday": 720.0, "midnight": 0.0}
 _CURRENCIES: Final = frozenset("$€£¥")
 _LINKS: Final = frozenset(("to", "or", "and", "bis", "à", "a", "до"))
@@ -32,6 +33,7 @@ _SCALED: Final = re.compile(r"([\d.,]+)[\s\u00a0]+[^\W\d_]+")  # "3 million" is 
 SCALE: Final = 1000  # a number below it shares the million of the one behind it
 _ALSO_WORDS: Final = frozenset(("may", "march", "mar", "mars", "mai"))
 _NO_MORE: Final = re.compile(r"\b(?:not|never|n't|no)\b[^.;]{0,24}\b(?:more|over|above|exceed)")
+_DECADE: Final = re.compile(r"s|\d ?['\u2019]?s\b")  # behind a year: "1970s", "1970's"
 _BLANK: Final = re.compile(r"[\s\u00a0-]*")
 _TEMPERATURES: Final = {"c": "celsius", "f": "fahrenheit", "celsius": "celsius", "fahrenheit": "fahrenheit"}
 
@@ -74,6 +76,13 @@ def _months() -> dict[str, int]:
     return {word: int(number) for word, number in (pair.split("=") for pair in slot_lists()["months"].split())}
 
 
+@lru_cache(maxsize=1)
+def ordinals() -> dict[str, int]:
+    """The rank of "first" and the like, in several languages."""
+    ranks = enumerate(slot_lists()["order"].split("/"))
+    return {word: rank for rank, words in ranks for word in words.split()}
+
+
 @lru_cache(maxsize=2)
 def _limit(name: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{slot_lists()[name]})\W*(?:\w+\W+)?$", re.IGNORECASE)
@@ -96,7 +105,7 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
         last = found[-1] if found else None
         times = one and last and one.dimension == last.dimension == "time" and 0 < one.value < last.value
         if one and last and times and one.at - last.last <= 2 and _JOINED.fullmatch(text, last.end, one.start):
-            found[-1] = last._replace(value=last.value + one.value, last=one.last, end=one.end, unit="")
+            found[-1] = last._replace(value=last.value + one.value, last=one.last, end=one.end, unit="", hedged=False)
         elif one:  # no "15 minutes" of "2 hours 15 minutes"
             found.append(one)
     return found
@@ -159,7 +168,7 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
         return kind, 1.0, kind, at
     for k in range(i + 1, min(i + 3, size)):
         named = low[k] in units or tokens[k].stem in units
-        if named and (k == i + 1 or len(low[k]) > 2) and _near(text, tokens, i, k):
+        if named and (k == i + 1 or len(low[k]) > 2):
             dimension, factor = units.get(low[k]) or units[tokens[k].stem]
             between = low[i + 1] if k == i + 2 else ""
             if dimension == "percent" and k + 1 < size and low[k + 1].startswith("point"):
@@ -169,18 +178,12 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
             return dimension, factor, f"{between} {low[k]}".strip(), k
     written = text[tokens[i].start : end]
     if YEARS[0] <= value <= YEARS[1] and written.removesuffix("s").isdecimal():
-        decade = value % 10 == 0 and "s" in text[end - 1 : end + 1]
+        decade = value % 10 == 0 and _DECADE.match(text, end - 1) is not None
         return "decade" if decade else "year", 1.0, "", i
+    if low[i] in ordinals():
+        return RANK, 1.0, "", i
     counted = after and after[0].isalpha() and after[0] not in word_set("function")
     return "", 1.0, after[0] if counted and _BLANK.fullmatch(text, end, tokens[i + 1].start) else "", i
-
-
-def _near(text: str, tokens: Sequence[Token], i: int, k: int) -> bool:
-    """Return whether nothing but a qualifying word stands between a number and its unit."""
-    if k == i + 1:
-        return _BLANK.fullmatch(text, tokens[i].end, tokens[k].start) is not None
-    between = text[tokens[i].end : tokens[k].start]
-    return tokens[i + 1].kind != NUMBER and not any(c in between for c in ",.;:()")
 
 
 def _month(tokens: Sequence[Token], low: list[str], text: str, i: int) -> tuple[int, int] | None:

@@ -21,6 +21,7 @@ from ragstone.judges.embedded.library import Analysed, Library, analyse
 from ragstone.judges.embedded.model import CONTENT, DIGITS, Level, probability, weigher, weighted
 from ragstone.judges.embedded.stated import restated
 from ragstone.judges.embedded.support import named
+from ragstone.judges.embedded.thesaurus import likes
 from ragstone.judges.embedded.thesaurus import listed as is_common
 from ragstone.judges.embedded.verbs import listed
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, lexicon, listed_stems, packaged, stem_of, tokens_of
@@ -75,6 +76,7 @@ def heaviest(stems: Collection[str], weights: Mapping[str, float], most: int) ->
     return nlargest(most, stems, key=lambda stem: (weights[stem], stem))
 
 
+LIKE: Final = 0.8  # how nearly a word must mean one of the question's to count for it
 BEGIN: Final = 5  # letters with which a word must begin as one of the question's does to count as half of it
 K1: Final = 1.2
 B: Final = 0.75
@@ -82,7 +84,8 @@ USUAL: Final = 120  # words of a text that BM25 takes for neither long nor short
 SHORT: Final = 10  # the words beyond which a text counts as longer
 TOUCHED: Final = 0.3  # the share of the question's weight from which on a sentence counts as one about it
 NEAR: Final = 0.6  # the share of the best sentence's from which on what is asked for is looked for around a sentence
-STRONG: Final = 0.5  # the share of the question's weight that a text must hold to get the best label
+STRONG: Final = 0.5  # the share of the question's weight that a text must hold to get the best label, and ...
+LEAST: Final = 0.5  # ... that a sentence beside what is asked for must hold for a passage to have this probability
 AKIN: Final = 0.08  # the likeness to texts with the question's words from which on one without them may be about it
 KIND: Final = 0.75  # the most probability of a short answer, of which nothing is known but its kind
 REFUSED: Final = 0.3  # what is left of the probability of a text that says that it cannot answer
@@ -137,13 +140,15 @@ class _Question(QuestionWords):
         low = text[:LONGEST].lower()
         self.wanted = next((kind for kind in _wanted() if kind.asked.search(low)), None)
         self._begun = {stem[:BEGIN]: stem for stem in reversed(list(self.weights)) if len(stem) >= BEGIN}
+        alike = ((stem, *one) for stem in self.weights for one in likes(stem, language).items())
+        self._alike = {like: (stem, grade) for stem, like, grade in alike if grade >= LIKE}
 
     def match(self, stem: str) -> tuple[str, float] | None:
-        """The question's word that a word stands for, and how far: 1, or 0.5 where only their beginnings agree."""
+        """The question's word that a word stands for, and how far: 0.5 where only their beginnings agree."""
         if stem in self.weights:
             return stem, 1.0
         begun = self._begun.get(stem[:BEGIN])
-        return None if begun is None else (begun, 0.5)
+        return self._alike.get(stem) if begun is None else (begun, 0.5)
 
     def share(self, held: Mapping[str, float]) -> float:
         """The share of the question's weight that some words have, each by how far it was found."""
@@ -229,6 +234,8 @@ class PassageWords:
         seen, weights = self.features._asdict(), packaged("relevance.json")[self.level]
         odds = weighted(weights, {name: seen[name] for name in weights if name != "bias"})
         chance = probability(round(odds, 6), (1.0, 0.0)) * (REFUSED if self.declines == "wholly" else 1.0)
+        if self.level == "passage" and self.given and self.most >= STRONG:
+            return max(chance, LEAST)
         return min(chance, KIND) if self.short else chance
 
     @property

@@ -14,21 +14,21 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Final
 
-from ragstone.judges.embedded.alignment import SPOKEN, Alignment, Clash, Line, ParsedStatement
+from ragstone.judges.embedded.alignment import SPOKEN, Alignment, Clash, Line
+from ragstone.judges.embedded.parsed_statement import ParsedStatement
 from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, listed, opposites, slot_lists, verbal, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, stem_of
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, listed_words, pronouns, stem_of
 
 SAID: Final = 0.9  # the share of a clause but its holder that a sentence must have to name another holder
 ENOUGH: Final = 5.0  # the least weight of that, of two words or more
-LIKE: Final = 0.6  # how nearly a word must mean the same to be there
-MOST: Final = 14  # words of a statement that is compared with sentences built like it
+ALMOST: Final = 0.8  # the share of what the best clause has of it that another must have to name a holder, too
 RARE: Final = 4.0  # weight of a word from which a name is looked at for being mixed of others
 PLAIN: Final = 12  # words of a statement whose nouns are looked at as agent and patient
 _BY: Final = frozenset(("by", "von", "par", "por", "da"))
 _ARTICLES: Final = frozenset(("the", "a", "an"))
 _OWNED: Final = _ARTICLES | {"its", "his", "her", "their", "our"}
-_IS: Final = frozenset(("is", "was", "are", "were", "be", "been", "being"))
+_IS: Final = frozenset(("is", "was", "are", "were"))
 _PLURALS: Final = frozenset(("children", "people", "men", "women"))
 _EMPTY: Final = ("function", "light", "universal", "breaks", "turns")
 
@@ -57,22 +57,25 @@ class _Roles:
             return (agent, before[0]) if before else None
         first = self.subject(inside)
         i = None if first is None else next((k for k in inside if k > first[1] and not self.empty(k)), None)
-        if first is None or i is None or self.tokens[i].kind in {NUMBER, NEGATION} or self._passive(i):
+        if first is None or i is None or self.tokens[i].kind in {NUMBER, NEGATION}:
             return None
-        return first, i
+        listed_only = self.words[first[1] + 1] in word_set("prepositions") and not any(
+            verbal(self.tokens[k].stem) or self.words[k] in verbs("sure third past") for k in inside if k > first[1]
+        )
+        return None if listed_only else (first, i)  # "bordered by A in the south, B in the north"
 
     def subject(self, inside: Sequence[int]) -> Run | None:
         """What a clause begins with, empty words aside: a name or a word; None behind a preposition or pronoun."""
         for k in inside:
             word = self.words[k]
-            unclear = word in word_set("prepositions") or word in word_set("pronouns")
+            unclear = word in word_set("prepositions") or word in pronouns(self.language)
             if unclear or word.endswith(("'s", "\u2019s")) or self.tokens[k].kind in {NUMBER, NEGATION}:
                 return None
             if not self.empty(k):
                 run, beside = self._name_at(k), self._name_at(k + 1)
                 if run is None and self._capital(k) and beside and beside[0] == k + 1 and k + 1 in inside:
                     return k, beside[1]  # "Mary" of "Mary Lund" begins the sentence
-                return run or (k, k)
+                return run or (k, self._noun_end(k))
         return None
 
     def holders(self, place: int) -> list[Run]:
@@ -85,7 +88,8 @@ class _Roles:
         if beside is not None:
             return [beside]
         begun = any(not self.empty(k) for k in inside if k < place)
-        if self._passive(place) or (begun and self.subject(inside) is None):
+        done = not _BY.isdisjoint(self.words[place : inside[-1]])  # to what it begins with, by somebody else
+        if done or (begun and self.subject(inside) is None):
             return []
         found: list[Run] = []
         for number in range(clause, -1, -1):  # "A, the mayor, opened", "A and B opened"
@@ -98,18 +102,24 @@ class _Roles:
 
     def kind(self, run: Run) -> str:
         """Whether a holder is a name or a common noun; empty where that cannot be seen."""
-        first, word = self.tokens[run[0]], self.words[run[0]]
-        single = run[0] == run[1]
+        first, last, single = self.tokens[run[0]], self.tokens[run[1]], run[0] == run[1]
         if self.language != LANGUAGE:
-            return "name" if self._capital(run[0]) and (not single or first.kind == NAME) else ""
+            copulas = listed_words("copulas", self.language)
+            told = self.side.word(run[0] - 1) in copulas | _BY or (run[0] == 0 and copulas)  # begins with its subject
+            return "name" if self._capital(run[0]) and (not single or first.kind == NAME or told) else ""
         stems, behind = self.stems(run), self.side.word(run[0] - 1) in _BY and first.kind == NAME
         if behind or (
             self._capital(run[0]) and any(not listed(s) and len(s) > 1 and s not in peoples() for s in stems)
         ):
             return "" if single and not behind and self._goes_on(run[1] + 1) else "name"
-        plural = word in _PLURALS or (listed(first.stem) and word.endswith("s"))
-        told = single and (plural or self.side.word(run[0] - 1) in _ARTICLES)
-        return "noun" if told and first.kind != NAME and not (verbal(first.stem) or self._goes_on(run[1] + 1)) else ""
+        word = self.words[run[1]]
+        plural = word in _PLURALS or (listed(last.stem) and word.endswith("s"))
+        told = plural or self.side.word(run[0] - 1) in _ARTICLES
+        return "noun" if told and first.kind != NAME and not (verbal(last.stem) or self._goes_on(run[1] + 1)) else ""
+
+    def telling(self, run: Run) -> str:
+        """The stem that tells a holder from others: a family name, but "security" of "security team"."""
+        return self.tokens[run[self.kind(run) != "noun"]].stem
 
     def rest(self, clause: int, run: Run) -> list[int]:
         """The words of a clause that say something, but for its holder."""
@@ -135,10 +145,16 @@ class _Roles:
         for k in inside[1:-1]:
             if self.words[k] in _BY:
                 return self._name_at(k + 1)
-            run = self._name_at(k + 1) if self.words[k] in {"is", "was"} else None
+            run = self._name_at(k + 1) if self.words[k] in listed_words("copulas", self.language) else None
             if run is not None and run[1] == inside[-1]:
                 return run
         return None
+
+    def _noun_end(self, k: int) -> int:
+        """The last word of a noun of several: "the security *team*"."""
+        while self.language == LANGUAGE and self._goes_on(k + 1):
+            k += 1
+        return k
 
     def _goes_on(self, k: int) -> bool:
         """Whether a noun follows, of which the word before is a part: "Enterprise plan"."""
@@ -149,6 +165,7 @@ class _Roles:
         ):
             return False
         finite = verbal(self.tokens[k].stem) or self.words[k] in verbs("sure third past")
+        finite = finite or self.side.word(k + 1) in _OWNED
         return self.words[k].endswith("ing") or not finite
 
     def _capital(self, k: int) -> bool:
@@ -161,13 +178,6 @@ class _Roles:
             last = next((n for n in range(k, len(self.tokens)) if not self._capital(n)), len(self.tokens)) - 1
             return (k, last) if last >= k else None
         return next((run for run in self.side.names if run[0] == k), None)
-
-    def _passive(self, i: int) -> bool:
-        k = i - 1
-        while self.side.word(k).endswith("ly"):
-            k -= 1
-        past = self.words[i].endswith(("ed", "en")) or self.words[i] in verbs("past")
-        return self.side.word(k) in _IS and (past or verbal(self.tokens[i].stem))
 
 
 def misattributed(aligned: Alignment) -> Clash | None:
@@ -183,7 +193,7 @@ def misattributed(aligned: Alignment) -> Clash | None:
             rest = mine.rest(clause - 1, own) + rest
         rest = [j for j in rest if j in aligned.weight and not aligned.need_not(j)]
         heavy = SAID * sum(aligned.weight[j] for j in rest) >= ENOUGH and len(rest) > 1 and i in rest
-        if heavy and mine.kind(own) and _holds_another(aligned, aligned.stems[own[1]], rest):
+        if heavy and mine.kind(own) and _holds_another(aligned, mine.telling(own), rest):
             found = _another(aligned, mine, own, i, rest)
             if found is not None:
                 return found
@@ -205,7 +215,8 @@ def _carried(aligned: Alignment, line: Line, clause: int, rest: Sequence[int]) -
 
 def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[int]) -> Clash | None:
     """The first sentence with all the rest that says it of another holder; None if one may say it of the same."""
-    stems, stem, kind = mine.stems(own), aligned.stems[own[1]], mine.kind(own)
+    stems, stem, kind = mine.stems(own), mine.telling(own), mine.kind(own)
+    heads = stems - {stem} if kind == "noun" else frozenset()
     near = stems.union(*(likes(one, aligned.language) for one in stems))
     says = aligned.quote(min(own[0], i), max(own[1], i))
     clash: Clash | None = None
@@ -216,68 +227,19 @@ def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[
             continue
         theirs = _Roles(line, aligned.language)
         held = {p: _carried(aligned, line, line.clauses[p], rest) for p in aligned.found(i, line)[0]}
-        for place in (p for p, weight in held.items() if weight >= max(held.values())):
+        most = max(held.values(), default=0.0)
+        alike = (run for p, weight in held.items() if weight >= ALMOST * most for run in theirs.holders(p))
+        if any(not near.isdisjoint(theirs.stems(run) - heads) for run in alike):
+            # "proposed by A ... of one proposed by B"
+            return None
+        for place in (p for p, weight in held.items() if weight >= most):
             runs = theirs.holders(place)
-            other = all(theirs.kind(run) == kind and near.isdisjoint(theirs.stems(run)) for run in runs)
-            beside = any(p < place for p in line.places.get(stem, ())) and -1 in theirs.held(stem)
+            other = all(theirs.kind(run) == kind and near.isdisjoint(theirs.stems(run) - heads) for run in runs)
+            beside = -1 in theirs.held(stem) and (kind == "name" or any(p < place for p in line.places.get(stem, ())))
             if not runs or not other or beside:
                 return None
             clash = clash or line.clash("role", says, f"this of {line.quote(*runs[0])}")
     return clash
-
-
-def exchanged(aligned: Alignment) -> Clash | None:
-    """Find words that the evidence says of something else, in sentences built alike.
-
-    "The lid is made of copper" of "The lid is made of steel. The pan is made of copper": the first sentence has all but
-    "copper", and something else in its place; each that has "copper" is about what the statement does not name.
-    """
-    words = [j for j in aligned.content if not aligned.need_not(j)]
-    if not MOST >= len(words) > 2 or any(map(aligned.denies, range(len(aligned.tokens)))):
-        return None
-    for line in aligned.lines[:3]:
-        lost = [j for j in words if aligned.spoken(j, line) < LIKE]
-        k = words.index(lost[0]) if lost else 0
-        if line.heads or not k or words[k : k + len(lost)] != lost or len(words) - len(lost) < 2:
-            continue
-        instead = _behind(aligned, line, words[k - 1])
-        others = aligned.having(aligned.stems[lost[-1]])
-        rest = [*words[:k], *words[k + len(lost) :]]
-        if instead and others and all(_of_another(aligned, line, other, rest, words[k - 1], lost) for other in others):
-            return line.clash("role", aligned.quote(lost[0], lost[-1]), line.quote(instead, instead))
-    return None
-
-
-def _behind(aligned: Alignment, line: Line, i: int) -> int:
-    """The place of the content word behind a word in a sentence, if the statement has none like it; else 0."""
-    for place in aligned.found(i, line)[0]:
-        for k in range(place + 1, len(line.tokens)):
-            if line.clauses[k] != line.clauses[place]:
-                break
-            if not _empty(aligned, line, k):
-                return k if _strange(aligned, line.tokens[k].stem) else 0
-    return 0
-
-
-def _empty(aligned: Alignment, line: Line, k: int) -> bool:
-    return line.tokens[k].stem in function_stems(aligned.language) or line.words[k] in word_set("prepositions")
-
-
-def _strange(aligned: Alignment, stem: str) -> bool:
-    return stem not in aligned.stems and likes(stem, aligned.language).keys().isdisjoint(aligned.stems)
-
-
-def _of_another(
-    aligned: Alignment, line: Line, other: Line, rest: Sequence[int], before: int, lost: Sequence[int]
-) -> bool:
-    """Whether a sentence says the lost words, behind the same word, of what the statement does not name."""
-    if other.heads or all(aligned.told(j, other, line) >= LIKE for j in rest):
-        return False
-    for place in aligned.found(lost[0], other)[0]:
-        ahead = [k for k in range(place) if other.clauses[k] == other.clauses[place] and not _empty(aligned, other, k)]
-        if ahead and ahead[-1] in aligned.found(before, other)[0]:
-            return any(_strange(aligned, other.tokens[k].stem) for k in ahead)
-    return False
 
 
 def turned(aligned: Alignment) -> Clash | None:
@@ -308,6 +270,8 @@ def _swapped(aligned: Alignment, line: Line, one: Run, other: Run, verb: int) ->
     same, forms = first[0] < second[0], frozenset((aligned.stems[verb],))
     if forms.isdisjoint(line.places):  # "sold A to B" of "B bought A"
         same, forms = not same, opposites(aligned.stems[verb], aligned.language)
+    if "with" in aligned.words[verb + 1 : other[0]]:
+        return None  # "was linked with", "shares a border with"
     places = sorted(p for stem in forms for p in line.places.get(stem, ()) if low < p < high)
     if not places or min(places[0] - low, high - places[0]) > 4:
         return None
@@ -322,7 +286,8 @@ def _swapped(aligned: Alignment, line: Line, one: Run, other: Run, verb: int) ->
 
 def names(aligned: Alignment) -> Clash | None:
     """Find the longest name that no passage has."""
-    found = [clash for run in aligned.names if (clash := _name(aligned, *run)) is not None]
+    own = (run for run in aligned.names if not aligned.asked.issuperset(aligned.stems[run[0] : run[1] + 1]))
+    found = [clash for run in own if (clash := _name(aligned, *run)) is not None]
     return max(found, key=lambda one: len(one.says), default=None)
 
 
@@ -330,9 +295,9 @@ def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
     stems, says = aligned.stems, aligned.quote(first, last)
     strange = [i for i in range(first, last + 1) if not aligned.is_known(stems[i])]
     if any(i > first or _proper(aligned, i) for i in strange):
-        if _is_name(aligned, stems[last]):
-            return None
-        spoken = not word_set("pronouns").isdisjoint(aligned.lines[0].places)
+        if _is_name(aligned, stems[last]) and not (aligned.language == LANGUAGE and listed(stems[last])):
+            return None  # "Maria Lund" of "Lund", but not "Harwell Stadium" of "Foxby Stadium"
+        spoken = not pronouns(aligned.language).isdisjoint(aligned.lines[0].words)
         spoken = spoken and not (last in strange and len(strange) <= last - first)  # "Nicola Ferri" of "Nicola Ferro"
         return None if first <= 1 and spoken else Clash("name", says)  # the best sentence may speak of it by a pronoun
     if strange or aligned.library.weight(stems[last]) < RARE:

@@ -12,32 +12,33 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ragstone.judges.embedded.alignment import APART, FITS, LINES, MOSTLY, Alignment, Clash, Line, shortened
+from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, Alignment, Clash, Line
 from ragstone.judges.embedded.contrasts import (
     compared,
     crossed,
     doubted,
     exception,
+    foreign,
     graded,
     opposite,
     polarity,
 )
+from ragstone.judges.embedded.parsed_statement import shortened
 from ragstone.judges.embedded.quantities import PRICE, Quantity, agree, computed, rivals
-from ragstone.judges.embedded.roles import exchanged, misattributed, names, turned
-from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal
+from ragstone.judges.embedded.roles import misattributed, names, turned
+from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal, word_set
 from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
 
-COVERED: Final = 0.7  # the share of a statement that must be found for a stretch that is not to count as added
-ADDED: Final = 10.0  # the least weight of such a stretch, of two words or more; verbs are often reworded and add none
+COVERED: Final = 0.8  # the share of the rest of a statement that must be found for its last part to count as added
 SPEAKING: Final = 3.5  # weight from which a word says something by itself
 LIKELY: Final = 0.6  # how well, of the best place, another must fit for its value to be named as the nearest
-WHOLE: Final = 0.9  # the share of a statement but its value that another value's sentence must have to outdo its own
+NEAR: Final = 0.8  # ... for a place of its own to speak for it as well as the best one
 LIMIT: Final = 10  # characters before a number that are quoted with its limit
-_MARKER: Final = re.compile(r"\b\d{1,2}[.)](?:\s+(?=[^\W\d_a-z])|$)")
+_MARKER: Final = re.compile(r"\b\d{1,2}(?:[.)](?:\s+(?=[^\W\d_a-z])|$)|\)\s)")
 """The number of a list item, at the start of a statement or left over in it."""
 
 _IN_NAME: Final = re.compile(r"(?:[^\W\d_]-|[*\u00d7^]\s?)\Z")
-_NO_VALUE: Final = re.compile(r"0\d|\w+ (?:passage|context|document|source|text|paragraph)s?\b|\d+(?=[a-z]+\d)")
+_NO_VALUE: Final = re.compile(r"0\d\b|\w+ (?:passage|context|document|source|text|paragraph)s?\b|\d+(?=[a-z]+\d)")
 VALUES: Final = frozenset(("number", "limit"))
 _ENDS: Final = frozenset(("from", "to"))
 _ADDING: Final = re.compile(
@@ -80,7 +81,6 @@ def _clash(aligned: Alignment) -> Clash | None:
         misattributed,
         turned,
         crossed,
-        exchanged,
         _addition,
     ):
         if agreed and check in {polarity, opposite}:
@@ -93,6 +93,9 @@ def _clash(aligned: Alignment) -> Clash | None:
 
 
 def _numbers(aligned: Alignment) -> Clash | None:
+    for i, token in enumerate(aligned.tokens):
+        if token.kind == NUMBER and token.stem.count(".") > 1 and not aligned.is_known(token.stem):
+            return Clash("number", aligned.quote(i, i))  # "version 2.5.4"
     own = [one for one in aligned.quantities if aligned.stems[one.at] not in aligned.asked]
     found = (_number(aligned, one, own) for one in own if not _marks_item(aligned.text, one))
     return next((one for one in found if one is not None), None)
@@ -105,7 +108,7 @@ def _marks_item(text: str, one: Quantity) -> bool:
     if one.dimension or _MARKER.match(text, one.start) is None:
         return False
     last = text[: one.start].rstrip().rpartition(" ")[2].lower()
-    return not last.isalpha() or stem_of(last, LANGUAGE) not in function_stems(LANGUAGE)
+    return text[one.end] == ")" or not last.isalpha() or stem_of(last, LANGUAGE) not in function_stems(LANGUAGE)
 
 
 def _measures_nothing(text: str, one: Quantity) -> bool:
@@ -157,7 +160,7 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
                 rival = 1.0, line, theirs  # the same number with another unit
         return Clash("number", says) if rival is None else _other("number", says, rival)
     aligned.agreed.update(itself)
-    theirs, counted = best[2], one.dimension == "" != one.unit
+    theirs = best[2]
     if theirs.dimension == "clock" != one.dimension:
         return None  # "18 hours" is 18:00, and rivals no length of time
     near = [held for held in same if held[0] >= LIKELY * best[0]]
@@ -166,13 +169,19 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     bounds = {theirs.bound for _, _, theirs in near}
     if turned or (one.bound and bounds == {-one.bound} and not any(best[1].negated)):
         return _other("limit", _limited(one, aligned.text), best)
-    if rival is None or rival[0] < FITS or (counted and one.unit == theirs.unit != rival[2].unit):
-        return None
+    counted = one.dimension == "" != one.unit == theirs.unit
+    if rival is None or rival[0] < FITS or (counted and one.unit != rival[2].unit):
+        return None  # "8 new cases" of "12 fever cases, including 8 new cases"
     elsewhere = _said_elsewhere(aligned, same, other, itself)
     if elsewhere is not None:
         return _other("number", says, elsewhere)
-    instead = counted and one.unit == rival[2].unit != theirs.unit and rival[0] > best[0]
-    if instead or aligned.prefers(i, (*rival[:2], rival[2].at), (*best[:2], theirs.at), itself):
+    if one.dimension == "year" and foreign(aligned, rival[1], rival[2].at):
+        return None  # "built in 1961" of "starting in May 1961, ... until it was opened in 1989"
+    if all(
+        aligned.prefers(i, (*rival[:2], rival[2].at), (*held[:2], held[2].at), itself)
+        for held in same
+        if held[0] >= NEAR * best[0]
+    ):
         return _other("number", says, rival)
     return None
 
@@ -185,17 +194,9 @@ def _said_elsewhere(
     "Returns are accepted within 14 days" of "Returns are accepted within 30 days. Exchanges are accepted within 14
     days": what the first sentence has and the second lacks tells of which of them the statement speaks.
     """
-    words = [j for j in aligned.content if j not in without and not aligned.need_not(j)]
     best = {held[1]: held for held in sorted(other, key=lambda held: held[0])}
-    lines = dict.fromkeys(line for _, line, _ in same)
-    for line, rival in reversed(best.items()):
-        theirs = {j: aligned.spoken(j, line) for j in words}
-        if line.heads or sum(aligned.weight[j] * (grade - WHOLE) for j, grade in theirs.items()) < 0:
-            continue
-        gains = [[theirs[j] - aligned.told(j, mine, line) for j in words] for mine in lines]
-        if all(max(own, default=0) >= APART and min(own) > -APART for own in gains):
-            return rival
-    return None
+    mine = [line for _, line, _ in same]
+    return next((rival for line, rival in reversed(best.items()) if aligned.outdone(line, mine, without)), None)
 
 
 def _operands(aligned: Alignment, one: Quantity, known: list[Quantity], own: Sequence[Quantity]) -> list[Quantity]:
@@ -222,28 +223,15 @@ def _other(kind: str, says: str, found: Held) -> Clash:
 
 
 def _addition(aligned: Alignment) -> Clash | None:
-    """A stretch of the statement that nothing in the passages is like, while the rest of it is there."""
+    """A last part of the statement that nothing in the passages is like, where all the rest of it is there."""
     if aligned.language != LANGUAGE:
         return None
-    covered = total = most = weight = 0.0
-    stretch: list[int] = []
-    best: list[int] = []
-    counted = {k for one in aligned.quantities for k in range(one.at, one.last + 1)}
-    for i in aligned.content:
-        if i in counted:
-            continue
-        stem = aligned.stems[i]
-        own = aligned.weight[i]
-        grade = max((aligned.found(i, line)[1] for line in aligned.lines), default=0.0)
-        grade = grade or 0.5 * aligned.is_known(stem)
-        total += own
-        covered += own * grade
-        if grade:
-            stretch, weight = [], 0.0
-        elif own >= SPEAKING:
-            stretch, weight = [*stretch, i], weight + (0.0 if verbal(stem) else own)
-            if weight > most:
-                most, best = weight, stretch
-    if len(best) < 2 or most < ADDED or covered < COVERED * total:
+    grades = {i: max((aligned.found(i, line)[1] for line in aligned.lines), default=0.0) for i in aligned.content}
+    known = max((i for i, grade in grades.items() if grade or aligned.is_known(aligned.stems[i])), default=-1)
+    added = [i for i in aligned.content if i > known]
+    telling = [i for i in added if aligned.weight[i] >= SPEAKING and not verbal(aligned.stems[i])]
+    rest = {i: grade - COVERED for i, grade in grades.items() if i <= known and not aligned.need_not(i)}
+    if len(added) < 2 or not telling or sum(aligned.weight[i] * grade for i, grade in rest.items()) < 0:
         return None
-    return Clash("addition", aligned.quote(best[0], best[-1]))
+    joined = not word_set("breaks").isdisjoint(aligned.words[known + 1 : telling[0]])
+    return Clash("addition", aligned.quote(added[0], added[-1])) if joined else None

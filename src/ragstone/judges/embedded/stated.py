@@ -256,6 +256,6 @@ def triviality(text: str, language: str) -> str:
             phrase in plain for phrase in listed_phrases("announcements", language, "en")
         )
         return "heading of a list" if announced else ""
-    if end in "?\uff1f" and not named and not told(bare, language):
+    if end in "?\uff1f" and (not named or "you" in plain.split()) and not told(bare, language):  # "Do you mean Rome?"
         return "question"
     return ""

@@ -85,8 +85,9 @@ def _groups(language: str) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
     found: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
     for group in slot_lists()["opposites"]:
         sides = [frozenset(stem_of(word, language) for word in side.split()) for side in group.split("/")]
-        for one, other in (sides, sides[::-1]):
+        every = frozenset().union(*sides)
+        for one in sides:
             for stem in one:
                 against, beside = found.get(stem, (frozenset(), frozenset()))
-                found[stem] = (against | (other - one), beside | one)
+                found[stem] = (against | (every - one), beside | one)
     return {stem: (against - beside, beside) for stem, (against, beside) in found.items()}

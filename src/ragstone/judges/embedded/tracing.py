@@ -241,8 +241,8 @@ def trace(
         rows.append({**one.outcome.row(), "windows": places})
     words = [(w, stem in contexts.index) for stem, w in contexts.asked.items()]
     parts = (
-        ("looked for in the question's words: ", named([word for word, there in words if there])),
-        ("in no sentence: ", named([word for word, there in words if not there])),
+        ("words of the question that the passages have: ", named([word for word, there in words if there])),
+        ("not found: ", named([word for word, there in words if not there])),
     )
     return {
         "relevant": sorted(marks[0]) if contexts.asked else None,

@@ -91,7 +91,7 @@ def _patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 _JOINED: Final = str.maketrans(dict.fromkeys(_JOINERS))
 _AFFIRMS: Final = re.compile(
-    r"not\s+(?:only|just|merely)\b|no\s+(?:doubt\b|(?:fewer|less|more|later|earlier|sooner)\s+than\b)"
+    r"not\s+(?:only|just|merely)\b|no\s+(?:doubt\b|(?:fewer|less|more|later|earlier|sooner|longer|larger|bigger|higher|greater)\s+than\b)"
     r"|(?P<number>no\s?\.\s?\d)",
     re.IGNORECASE,
 )
@@ -139,6 +139,11 @@ def listed_words(kinds: str, *languages: str) -> frozenset[str]:
     """The words of some kinds, named with blanks between, in some languages; in all where none is named."""
     lists = [lexicon()[kind] for kind in kinds.split()]
     return frozenset(word for known in lists for code in languages or known for word in known.get(code, "").split())
+
+
+def pronouns(language: str) -> frozenset[str]:
+    """The words of a language that stand for what was said before."""
+    return listed_words("subjects possessives", language)
 
 
 @lru_cache(maxsize=256)
@@ -440,7 +445,8 @@ def _inside(text: str, last_end: int, start: int) -> bool:
     if last_end == 0:
         return False
     gap = text[last_end:start] if start - last_end < 16 else text[last_end : last_end + 16]
-    return not any(c in _STOPS for c in gap)
+    initial = gap == ". " and text[last_end - 1].isupper() and not text[last_end - 2 : last_end - 1].isalnum()
+    return initial or not any(c in _STOPS for c in gap)  # "Lena P. Brandt"
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,139 @@
+"""Read a sentence once: its words, its clauses, what is denied, its quantities and names, and quotes of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Final
+
+from ragstone.judges.embedded.quantities import Quantity, quantities
+from ragstone.judges.embedded.thesaurus import word_set
+from ragstone.judges.embedded.words import NAME, NEGATION, Token
+
+SHOWN: Final = 60  # characters of a value that are quoted
+SCOPE: Final = 7  # words behind a negation within which it reaches one
+_BREAKS: Final = re.compile(r"[;,.!?()\u2014]|\s-\s")
+_AUXILIARIES: Final = frozenset(("can", "is", "are", "was", "were", "may", "will", "has", "have"))
+_PREFIXED: Final = re.compile(r"-\w")
+
+
+class ParsedStatement:
+    """A sentence read once: its words, and by word its clause and whether it is denied; its quantities and names."""
+
+    def __init__(self, tokens: Sequence[Token], text: str) -> None:
+        self.tokens, self.text = tokens, text
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words as they are written, in small letters."""
+        return [self.text[token.start : token.end].lower() for token in self.tokens]
+
+    def word(self, i: int) -> str:
+        """One of them; empty beyond either end."""
+        return self.words[i] if 0 <= i < len(self.words) else ""
+
+    @cached_property
+    def quantities(self) -> list[Quantity]:
+        """The numbers with their units."""
+        return quantities(self.tokens, self.text)
+
+    @cached_property
+    def clauses(self) -> list[int]:
+        """The number of each word's clause: commas and conjunctions part them."""
+        found: list[int] = []
+        clause = 0
+        breaks = word_set("breaks")
+        for i, word in enumerate(self.words):
+            clause += i > 0 and (word in breaks or self._broken(i))
+            found.append(clause)
+        return found
+
+    def inside(self, i: int) -> list[int]:
+        """The words of a word's clause."""
+        return [k for k, clause in enumerate(self.clauses) if clause == self.clauses[i]]
+
+    @cached_property
+    def negated(self) -> list[bool]:
+        """Return for each word whether a negation before it in its clause applies; two negations cancel out.
+
+        "Not" is about the next content word, "no" and "without" about the next two.
+        """
+        found = [False] * len(self.tokens)
+        light = word_set("light")
+        for n in range(len(self.tokens)):
+            if not self.denies(n):
+                continue
+            denial = self.words[n]
+            heads = 2 if denial in {"no", "without"} or not denial.isascii() else 1
+            for i in range(n + 1, min(len(self.tokens), n + 1 + SCOPE)):
+                if self.turns(i):
+                    break
+                word = self.words[i]
+                if heads == 1 and denial == "no" and word in _AUXILIARIES:
+                    break  # "a policy with no rules can be used"
+                found[i] = not found[i]
+                heads -= word not in light and (len(word) > 3 or not word.isascii())
+                if not heads:
+                    break
+            if n and denial in {"not", "cannot"} and (n + 1 == len(self.tokens) or self.turns(n + 1)):
+                for i in range(n - 1, -1, -1):  # "but export to Word is not": what is denied was said before
+                    if self.turns(i):
+                        break
+                    found[i] = not found[i]
+        return found
+
+    def denies(self, i: int) -> bool:
+        """Return whether a word is a negation, or such as "fails to"."""
+        failing = self.words[i] in word_set("failing") and self.word(i + 1) == "to"
+        prefix = self.words[i] == "non" and _PREFIXED.match(self.text, self.tokens[i].end) is not None
+        return failing or prefix or self.tokens[i].kind == NEGATION
+
+    def turns(self, i: int) -> bool:
+        """Return whether a negation before a word does not reach it: "but", "which" or a mark parts them."""
+        return self.words[i] in word_set("turns") or (i > 0 and self._broken(i))
+
+    def between(self, i: int) -> str:
+        """What stands between a word and the one before; the point of an initial ("Lena P. Brandt") is none."""
+        last, text = self.tokens[i - 1], self.text
+        found = text[last.end : self.tokens[i].start]
+        return " " if found == ". " and last.end - last.start == 1 and text[last.start].isupper() else found
+
+    def _broken(self, i: int) -> bool:
+        between = self.between(i)
+        return between != " " and _BREAKS.search(between) is not None
+
+    @cached_property
+    def names(self) -> list[tuple[int, int]]:
+        """Neighbouring names as one: first and last token."""
+        runs: list[tuple[int, int]] = []
+        for i, token in enumerate(self.tokens):
+            if token.kind != NAME:
+                continue
+            last = runs[-1][1] if runs else i
+            last += last == i - 2 and self.words[i - 1] in word_set("particles")
+            if last == i - 1 and self.between(i) in {" ", "-", " - "}:
+                runs[-1] = (runs[-1][0], i)
+            else:
+                runs.append((i, i))
+        return runs
+
+    def quote(self, first: int, last: int) -> str:
+        """The text from one word to another, on one line and not too long."""
+        return shortened(self.text[self.tokens[first].start : self.tokens[last].end])
+
+    def around(self, i: int) -> str:
+        """Quote a word with its clause, or with as many words around it as are shown."""
+        low = high = i
+        for step in range(1, len(self.tokens)):
+            for k in (i - step, i + step):
+                inside = 0 <= k < len(self.tokens) and self.clauses[k] == self.clauses[i] and k in (low - 1, high + 1)
+                if inside and self.tokens[max(high, k)].end - self.tokens[min(low, k)].start <= SHOWN:
+                    low, high = min(low, k), max(high, k)
+        return self.quote(low, high)
+
+
+def shortened(text: str) -> str:
+    """A text on one line, cut to what is quoted."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= SHOWN else flat[: SHOWN - 1].rstrip() + "\u2026"
