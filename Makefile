@@ -33,7 +33,7 @@ $(VENV)/.dev: $(VENV)/.core locks/dev.txt
 	@touch $@
 
 demo: $(VENV)/.core
-	@$(BIN)/ragstone demo -o out/demo
+	@$(BIN)/ragstone demo
 	@echo "  The command is $(BIN)/ragstone until it is on your PATH (source $(BIN)/activate)."
 
 test: $(VENV)/.dev

@@ -246,7 +246,7 @@ def measured(name: str, folder: Path) -> dict[str, str]:
         "": f"{name} {version}",
         "calls for a record": f"{len(clean['sent']) / 20:g}",
         "prompt tokens for a record": f"{tokens / 20:,.0f}",
-        "forecast of the bill": tool.forecast,
+        "cost forecast": tool.forecast,
         "undisturbed": clean["said"],
         "2 of 20 unreadable": cut["said"],
         "2 of 20 refused with 500": refused["said"],
