@@ -589,6 +589,18 @@ def test_what_a_record_of_a_program_lacks_is_its_status(rows: Any, metrics: Any,
     assert {score.status for score in api.evaluate(rows, metrics).scores} == statuses
 
 
+@pytest.mark.parametrize("metrics", ["grounding", "auto"])
+def test_columns_of_a_program_that_have_to_be_mapped_are_an_error(metrics: str) -> None:
+    """As of a file, where no record has what a metric needs: else a run of nothing would look done."""
+    rows = [{"id": str(n), "bot_says": "Steel.", "docs": ["It is steel."]} for n in range(2)]
+    Path("rows.jsonl").write_bytes(b"\n".join(map(orjson.dumps, rows)))
+    for source in (rows, "rows.jsonl"):
+        with pytest.raises(ConfigError, match=r"no record has .*--field response=bot_says") as caught:
+            api.evaluate(source, metrics)
+        assert caught.value.__notes__ == ['in Python, --field FIELD=COLUMN is fields={"FIELD": "COLUMN"}']
+    assert api.evaluate(rows, metrics, fields={"response": "bot_says", "contexts": ["docs"]}).scores
+
+
 @pytest.mark.parametrize(
     ("given", "statuses"),
     [

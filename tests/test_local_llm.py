@@ -180,4 +180,4 @@ def test_a_whole_run(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert left.value.code == 0
     summary = json.loads(Path("out", "summary.json").read_text(encoding="utf-8"))
     assert summary["metrics"]["groundedness"]["scored"] == 3
-    assert summary["bill"]["dollars"] == 0
+    assert summary["bill"]["paid"]["dollars"] == 0

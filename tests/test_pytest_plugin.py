@@ -108,7 +108,7 @@ def test_the_example_project_names_the_claim_to_check(pytester: pytest.Pytester)
             "2 responses evaluated, judged by embedded",
             "  grounding  mean 75 %  2 of 2 scored",
             "thresholds: 1 met, 1 missed",
-            "calls: 4 by the embedded judge, none sent; cost: free",
+            "calls: 4 by the embedded judge, no API calls; cost: free",
         ]
     )
     assert "\x1b" not in text(result)

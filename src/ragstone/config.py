@@ -147,7 +147,7 @@ class RunSpec:
     default: Step = Step((DEFAULT_JUDGE,))
     steps: Mapping[Task, Step] = field(default_factory=dict, hash=False)
     cascade_error: float = option_named("cascade_error").default
-    fields: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
+    fields: Mapping[str, str | Sequence[str]] = field(default_factory=lambda: NOTHING, hash=False)
     on_error: OnError = "stop"
     store: Path = Path(STORE)
     nuggets: Path | str | None = None

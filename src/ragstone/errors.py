@@ -9,9 +9,9 @@ The tree::
     │   │   └── OutputError   a file cannot be written; ``run`` holds the results
     │   └── TemplateError     a prompt template
     ├── JudgeError            a judge failed
-    │   ├── BackendError      no answer came; ``retryable`` and ``hint`` say what to do
+    │   ├── BackendError      no answer came; ``retryable`` says whether one may later
     │   └── ParseError        an answer cannot be parsed; ``reply`` holds it
-    ├── ServiceError          a server of traces cannot be reached or refuses; ``hint`` says what to do
+    ├── ServiceError          a server of traces cannot be reached or refuses
     ├── WorkerError           a process that shares a run's records ended unexpectedly, again and again
     ├── BatchPending          a batch is on its way; the command line exits with 5
     ├── BudgetReached         a limit on money, calls or tokens; the command line exits with 4
@@ -22,17 +22,21 @@ A message is one line: where, what was found, what to do. No message holds an AP
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 
 class RagstoneError(Exception):
-    """The base of all exceptions of Ragstone."""
+    """The base of all exceptions of Ragstone; ``hint`` is what the user can do, where the message does not say it."""
+
+    def __init__(self, message: str = "", *, hint: str = "") -> None:
+        self.hint = hint
+        super().__init__(message)
 
     def _render_traceback_(self) -> list[str]:
         """The lines that IPython and Jupyter show: the message, the hint and the notes, without a traceback."""
-        hint = getattr(self, "hint", "")
         notes = [f"note: {note}" for note in getattr(self, "__notes__", ())]
-        return [f"{type(self).__name__}: {self}", *([f"hint: {hint}"] if hint else []), *notes]
+        return [f"{type(self).__name__}: {self}", *([f"hint: {self.hint}"] if self.hint else []), *notes]
 
 
 class InputError(RagstoneError):
@@ -43,14 +47,16 @@ class RecordError(InputError):
     """One record cannot be read.
 
     ``where`` is the file with its line or row, ``field`` the field's name (empty for the whole record), ``found`` what
-    is there and ``expected`` what should be. ``option`` is the option that probably reads it.
+    is there and ``expected`` what should be. ``option`` are the words of the option that probably reads it.
     """
 
-    def __init__(self, where: str, found: str, expected: str = "", *, field: str = "", option: str = "") -> None:
+    def __init__(
+        self, where: str, found: str, expected: str = "", *, field: str = "", option: tuple[str, ...] = ()
+    ) -> None:
         self.where = where
         self.field = field
         self.found = found
-        self.expected = expected = f"did you mean {option}?" if option else expected
+        self.expected = expected = f"did you mean {shlex.join(option)}?" if option else expected
         self.option = option
         subject = f"{where}: field '{field}'" if field else where
         super().__init__(f"{subject}: {found}" + (f"; {expected}" if expected else ""))
@@ -79,9 +85,9 @@ class TemplateError(InputError):
 class JudgeError(RagstoneError):
     """A judge failed."""
 
-    def __init__(self, message: str, *, judge: str = "") -> None:
+    def __init__(self, message: str, *, judge: str = "", hint: str = "") -> None:
         self.judge = judge
-        super().__init__(message)
+        super().__init__(message, hint=hint)
 
 
 class BackendError(JudgeError):
@@ -89,7 +95,7 @@ class BackendError(JudgeError):
 
     ``retryable``: the same request may succeed later. ``fatal``: no request of this run will succeed (a
     wrong key, an unknown model), so the run stops. ``retry_after``: seconds the endpoint asked to wait.
-    ``hint``: what the user can do. ``too_long``: the request exceeds the model's context. ``spent``: the tokens that
+    ``too_long``: the request exceeds the model's context. ``spent``: the tokens that
     the endpoint counted (the fields of ``Usage``), if it did. ``lost``: the request was sent and no reply
     came; it may have been charged. ``status``: the HTTP status, 0 if there was none. ``loading``: the server reads
     its model. ``no_capacity``: the cheap tier has no room now. ``allowance``: what is left of the endpoint's limits, as
@@ -116,7 +122,6 @@ class BackendError(JudgeError):
         self.retryable = retryable
         self.fatal = fatal
         self.retry_after = retry_after
-        self.hint = hint
         self.too_long = too_long
         self.spent = spent
         self.lost = lost
@@ -124,7 +129,7 @@ class BackendError(JudgeError):
         self.loading = loading
         self.no_capacity = no_capacity
         self.allowance = allowance
-        super().__init__(message, judge=judge)
+        super().__init__(message, judge=judge, hint=hint)
 
     @property
     def busy(self) -> bool:
@@ -141,39 +146,26 @@ class ParseError(JudgeError):
 
 
 class ServiceError(RagstoneError):
-    """A server of traces cannot be reached, or refuses; ``hint`` is what the user can do."""
-
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        self.hint = hint
-        super().__init__(message)
+    """A server of traces cannot be reached, or refuses."""
 
 
 class WorkerError(RagstoneError):
-    """A worker process ended unexpectedly, again and again; ``hint`` is what the user can do."""
-
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        self.hint = hint
-        super().__init__(message)
+    """A worker process ended unexpectedly, again and again."""
 
 
 class BudgetReached(RagstoneError):  # noqa: N818 - not a fault: the limit worked
     """The next call would exceed a limit on money, calls or tokens.
 
-    ``hint`` is what the user can do, ``run`` the number of the run with the results (0: there are none).
+    ``run`` is the number of the run with the results (0: there are none).
     """
 
     def __init__(self, message: str, *, hint: str = "", run: int = 0) -> None:
-        self.hint = hint
         self.run = run
-        super().__init__(message)
+        super().__init__(message, hint=hint)
 
 
 class BatchPending(RagstoneError):  # noqa: N818 - not a fault: the provider has the calls
     """Calls are in a batch that is not done; ``hint`` says when to come back."""
-
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        self.hint = hint
-        super().__init__(message)
 
 
 class StoreError(RagstoneError):

@@ -152,9 +152,9 @@ def _texts(value: Any) -> list[str]:
     """A value as it is typed; of a mapping and a list each part."""
     if isinstance(value, Mapping):
         return [
-            f"{name}.{inner}={_literal(part)}" if isinstance(held, Mapping) else f"{name}={held}"
+            f"{name}.{inner}={_literal(part)}" if isinstance(held, Mapping) else f"{name}={part}"
             for name, held in value.items()
-            for inner, part in (held.items() if isinstance(held, Mapping) else [("", held)])
+            for inner, part in (held.items() if isinstance(held, Mapping) else [("", one) for one in _texts(held)])
         ]
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [str(getattr(part, "name", part)) for part in value]
@@ -190,15 +190,15 @@ def assignments(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def field_paths(pairs: Sequence[str]) -> dict[str, str]:
+def field_paths(pairs: Sequence[str]) -> dict[str, str | list[str]]:
     """Paths by field from ``FIELD=PATH``."""
-    found = {}
+    found: dict[str, dict[str, None]] = {}
     for pair in pairs:
         name, equals, path = pair.partition("=")
         if not (equals and name.strip() and path.strip()):
             raise ConfigError(f"--field {pair!r}; expected FIELD=PATH, as in question=user.query")
-        found[name.strip()] = path.strip()
-    return found
+        found.setdefault(name.strip(), {})[path.strip()] = None
+    return {name: [*paths] if len(paths) > 1 else next(iter(paths)) for name, paths in found.items()}
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -288,7 +288,7 @@ class RunOptions:
         "--rubric", metavar="FILE", help="Your own criteria: a TOML or JSON file of [rubric.NAME] tables. Repeatable.",
         commands=f"{RUNS} estimate",
     )
-    fields: Mapping[str, str] | None = option(
+    fields: Mapping[str, str | Sequence[str]] | None = option(
         "--field", metavar="FIELD=PATH", help="Map a field to a path, e.g. question=user.query. Repeatable.",
         commands=f"{EVERY} validate", setting="fields", parse=field_paths,
         note='Canonical field to path, e.g. question = "user.query".',
@@ -337,7 +337,7 @@ class RunOptions:
     )
     wait: bool = option("--wait", help="With --batch: wait for the batches.", commands="run", unless=False)
     finish: Literal["live", "flex", "batch"] | None = option(
-        "--finish", help="With --batch: how to send a last wave of under 200 calls [default: live]",
+        "--finish", help="With --batch: how to send the last calls if under 200 [default: live]",
         commands="run estimate",
     )
     tier: Literal["standard", "flex"] | None = option(

@@ -60,7 +60,7 @@ _WORDS: Final = re.compile(r"[^\W\d_]+")
 # Words that are frequent in one language and rare in its neighbours.
 FUNCTION_WORDS: Final = {
     "en": "the of and to is was that for with are this it by from not".split(),
-    "de": "der die und das ist nicht ein eine mit von den auf für dem sich auch werden".split(),
+    "de": "der die und das ist nicht ein eine mit von den auf für dem sich auch werden um im zum bis sind wird".split(),
     "fr": "le la les de des et est une dans pour qui que du pas sur avec sont cette".split(),
     "es": "el la los las de y una es por con del para como más pero fue su".split(),
     "pt": "o os as de um uma não em para com do da dos das é foi mais ao".split(),

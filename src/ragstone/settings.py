@@ -116,6 +116,7 @@ class CheckTable(Table):
     max: dict[str, Share] = Field(default_factory=dict)
     min_coverage: dict[str, Share] = Field(default_factory=dict)
     max_drop: dict[str, Share] = Field(default_factory=dict)
+    max_record_drop: dict[str, Share] = Field(default_factory=dict)
     baseline: str | None = None
     undecided: Literal["pass", "fail"] = "pass"
     corrected: bool = False
@@ -133,7 +134,7 @@ def file_table(options: Any = RunOptions) -> type[Table]:
         "FileTable",
         __base__=Table,
         run=_filled(create_model("RunTable", __base__=Table, **made["run"])),
-        fields=_filled(dict[str, str], dict),
+        fields=_filled(dict[str, str | list[str]], dict),
         judges=_filled(dict[str, JudgeTable], dict),
         steps=_filled(dict[str, list[str] | str], dict),
         engine=_filled(EngineTable),

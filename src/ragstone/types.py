@@ -206,7 +206,8 @@ class Verdict:
     ``label`` None means unjudged, and ``failure`` says why; that is an answer of its own and never a number.
     The label ``trivial`` has no value either, but is a judgement. ``value`` is in [0, 1]; for a panel it is
     the aggregate, ``label`` the label nearest to it, and ``members`` every judge's own verdict.
-    ``probability`` (0-1) is the judge's own, where it has one, that the unit deserves the best label.
+    ``probability`` (0-1) is the judge's own, where it has one, that the unit deserves the best label. ``by_words``: of
+    a passage it saw the question's words, and cannot tell whether the answer is there.
     """
 
     unit: Unit
@@ -219,6 +220,7 @@ class Verdict:
     reason: str = ""
     failure: str = ""
     members: tuple[Verdict, ...] = ()
+    by_words: bool = False
 
     @property
     def unjudged(self) -> bool:

@@ -115,6 +115,8 @@ def test_a_rise_of_a_score_that_is_best_at_0_is_worse(tmp_path: Path) -> None:
     assert "Higher in the second, which is worse: grounding (contradicted)." in shown
     with pytest.raises(ConfigError, match=r"grounding.contradicted: its best value is 0, .* use --max grounding"):
         check(second, max_drop={name: 0.1}, baseline=first)
+    with pytest.raises(ConfigError, match=r"--max-record-drop grounding.contradicted: its best value is 0"):
+        check(second, max_record_drop={name: 0.1}, baseline=first)
 
 
 def test_many_tests_raise_p(tmp_path: Path) -> None:
@@ -270,7 +272,7 @@ def test_metrics_are_named_whole_or_by_their_columns(tmp_path: Path) -> None:
         "trace.adherence",
         "trace.relevance",
     ]
-    with pytest.raises(InputError, match=r"metric 'mine' is not in both runs; those are grounding, trace\.adherence"):
+    with pytest.raises(InputError, match=r"metric 'mine' is not in both runs; there are: grounding, trace\.adherence"):
         compare(first, second, metrics=["mine"])
 
 

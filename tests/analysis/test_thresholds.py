@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from ragstone import check
 from ragstone.analysis.check import CheckResult
+from ragstone.cli.app import app
 from ragstone.errors import ConfigError
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -62,12 +64,60 @@ def test_a_drop_that_could_be_chance_is_undecided() -> None:
         assert few in drop_of([1] * 9, [0] * 4 + [1] * 5, allowed).decisions[0].notes
     assert few not in decision.notes
     assert not check("after", max_drop={"m": 0}, baseline="before", undecided="fail").passed
+    assert [(worst.record, worst.before, worst.value) for worst in decision.worst[:2]] == [("r1", 1, 0), ("r2", 1, 0)]
+    came = CliRunner().invoke(
+        app, ["check", "after/", "--max-drop", "m=0", "--baseline", "before", "--markdown", "c.md"]
+    )
+    assert "1 of 1 threshold undecided (counted as met)." in came.stdout
+    for told in (came.stdout, Path("c.md").read_text(encoding="utf-8")):
+        assert "Largest drops in m (drop of at most 0)" in told
+        assert "r1" in told
     Path("ragstone.toml").write_text('[check]\nundecided = "fail"\n', encoding="utf-8")
     assert not check("after", max_drop={"m": 0}, baseline="before").passed
     assert check("after", max_drop={"m": 0}, baseline="before", undecided="pass").passed
     assert drop_of(*BY_CHANCE, allowed=0.25).outcome == "passed"
     with pytest.raises(ConfigError, match="expected pass or fail"):
         check("after", max_drop={"m": 0}, baseline="before", undecided="maybe")  # type: ignore[arg-type]
+
+
+def test_one_record_that_fell_too_far_fails_whatever_the_mean() -> None:
+    """The largest drop of a record decides, on the screen and in CI; a drop of just the limit passes."""
+    results("before", [1, 1, 0.5, 0.5])
+    results("after", [1, 0.25, 1, 0.4])
+    Path("ragstone.toml").write_text('[check]\nmax_record_drop = { m = 0.1 }\nbaseline = "before"\n', encoding="utf-8")
+    came = CliRunner().invoke(app, ["check", "after/", "--junit", "c.xml", "--markdown", "c.md"])
+    both = CliRunner().invoke(app, ["check", "after/", "--max-drop", "m=0", "--min-coverage", "m=1"])
+    assert "1 of 3 thresholds failed, 1 could not be decided." in both.stdout
+    shown = " ".join(came.stdout.split())
+    said = (
+        "largest drop 75.0 points, 1 of 4 records in both runs over the limit; "
+        "required: no record drops by more than 10 points"
+    )
+    assert (came.exit_code, said in shown) == (1, True)
+    assert "r2 100 % to 25 %" in shown
+    junit, markdown = (Path(name).read_text(encoding="utf-8") for name in ("c.xml", "c.md"))
+    assert ('name="m: largest drop of a record at most 0.1"' in junit, f'message="{said}"' in junit) == (True, True)
+    assert "| **failed** | m | largest drop of a record at most 0.1 | largest drop 75.0 points" in markdown
+    (met,) = check("after", max_record_drop={"m": 0.75}).decisions
+    assert (met.outcome, met.value, met.count) == ("passed", -0.75, 4)
+    assert check("before", max_record_drop={"m": 0}).decisions[0].said == (
+        "largest drop 0.0 points, 0 of 4 records in both runs over the limit; required: no record drops"
+    )
+
+
+@pytest.mark.parametrize(("status", "outcome"), [("judge_failed", "error"), ("empty", "passed")])
+def test_a_record_without_a_value_now_could_have_fallen(status: str, outcome: str) -> None:
+    """Where its judge failed, by all that it had; an answer without claims has no value to lose."""
+    results("before", [1, 0.3])
+    results("after", [1, None])
+    fell = Path("after", "results.jsonl")
+    fell.write_text(fell.read_text(encoding="utf-8").replace('"empty"', f'"{status}"'), encoding="utf-8")
+    allowed = {0.2: outcome, 0.3: "passed"}
+    for limit, expected in allowed.items():
+        (decision,) = check("after", max_record_drop={"m": limit}, baseline="before").decisions
+        assert decision.outcome == expected
+    (decision,) = check("after", max_record_drop={"m": 0.2}, baseline="before").decisions
+    assert ("the drop of a record could be 30.0 points" in " ".join(decision.notes)) == (outcome == "error")
 
 
 def test_a_failed_mean_names_no_record_at_100_percent() -> None:

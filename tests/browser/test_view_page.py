@@ -44,6 +44,7 @@ def live(shown: Shown) -> Iterator[str]:
             entry = summary["metrics"]["groundedness"]
             other = {"mean": number / 100, "signature": entry["signature"] + ("" if number % 2 else "|other")}
             summary["metrics"] = {**summary["metrics"], "groundedness": {**entry, **other}}
+            summary |= {"records": 1} if number == 46 else {}
             store.finish_run(run, "done", summary)
         with listening(store) as server:
             yield server.address
@@ -57,20 +58,20 @@ def page(browser: Chromium) -> Chromium:
     return browser
 
 
-def test_runs_are_listed_with_the_trend_of_one_signature(page: Chromium, live: str) -> None:
-    """The latest first, of whose signature every point of a trend is; a search narrows both."""
+def test_runs_are_listed_with_the_trend_of_one_input_and_signature(page: Chromium, live: str) -> None:
+    """The latest first; every point of a trend has as many records of one input; a search narrows both."""
     page.open(live)
     assert len(page.all(".runs-table tbody tr")) == RUNS
     assert page.all(".runs-table tbody th a")[0] == "nightly 50"
     trend = ".trends .card:nth-child(2)"
     assert page.all(f"{trend} h3") == ["Groundedness"]
     assert page.text(f"{trend} .mean").startswith("50\u00a0% +2.0 points since run 48")
-    assert len(page.all(f"{trend} circle")) == RUNS / 2
-    assert page.text(f"{trend} .coverage") == "25\u00a0runs of one signature; 25 of others not drawn"
+    assert len(page.all(f"{trend} circle")) == RUNS / 2 - 1, "the run of one record is none of them"
+    assert page.text(f"{trend} .coverage") == "24 runs with one input and signature; 26 with others not drawn"
     page.click("#search")
     page.type("nightly #7")
     assert page.all(".runs-table tbody th a") == ["nightly 7"]
-    assert len(page.all(f"{trend} circle")) == 1
+    assert page.all(".trends *") == [], "one run is no trend"
     assert page.troubles() == []
 
 

@@ -53,7 +53,7 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
     assert (came.code, came.err) == (0, "")
     assert came.flat.startswith(
         "Judge is not shown to agree with people: kappa .26 (.00–.67) on 16 claims of 5 records; "
-        "guessing 'yes' is right for 69 %. "
+        "always answering 'yes' would be right in 69 %. "
     )
     for part in (
         "people in rows, judge in columns",
@@ -135,7 +135,7 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["last", "labels.jsonl", "-m", "nothing"], "error: metric 'nothing' is not in run 1; it has "),
+        (["last", "labels.jsonl", "-m", "nothing"], "error: metric 'nothing' is not in run 1; there are: "),
         (["last", "missing.jsonl"], "error: missing.jsonl: no such file"),
         (["99", "labels.jsonl"], "error: no run '99' in "),
         (["last", "labels.jsonl", "--correction", "magic"], "'magic' is not one of 'ppi', 'rogan-gladen'"),

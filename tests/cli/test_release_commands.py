@@ -138,7 +138,11 @@ def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Pa
     ("arguments", "message"),
     [
         (("compare", "main", "nine"), "no run 'nine'"),
-        (("compare", "main", "new", "-m", "grunding"), "metric 'grunding' is not in both runs"),
+        (("compare", "main", "nine/"), "error: no folder 'nine/', and no such run in "),
+        (
+            ("compare", "main", "new", "-m", "grunding"),
+            "metric 'grunding' is not in both runs; did you mean 'grounding'?",
+        ),
         (("compare", "main", "new", "--by", "topics"), "--by topics: no record has it; did you mean 'topic'"),
         (("compare", "main", "."), ". no results.jsonl in it"),
         (("compare", "main", "new", "-o", "-"), "a page needs an output file, e.g. -o compare.html"),
@@ -151,8 +155,18 @@ def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Pa
         (("check", "new", "--min", "a=0", "--min", "a=1"), "--min a is given twice"),
         (
             ("check", "new", "--min", "recall=0.8"),
-            "has no metric 'recall'; it has grounding, groundedness, context_relevance",
+            "has no metric 'recall'; there are: grounding, groundedness, context_relevance",
         ),
+        (
+            ("check", "new", "--max", "contradicted=0"),
+            "no metric 'contradicted'; evaluate with --set grounding.scoring_mode=support_contradict",
+        ),
+        (
+            ("check", "new", "--min", "groundedness.contradicted=0"),
+            "evaluate with --set groundedness.scoring_mode=support_contradict",
+        ),
+        (("check", "new", "--max", "grounding.contradicts=0"), "did you mean 'grounding.contradicted'?"),
+        (("check", "new", "--max", "abstained_wrongly=0"), "'abstained_wrongly'; evaluate with -m abstention"),
         (("check", "new", "--max-drop", "grounding=0.1"), "name it with --baseline"),
         (("check", "new", "--min", "grounding=0.1", "--baseline", "main"), "--baseline is only for drops"),
         (("check", "new", "--min", "grounding=0.1", "--junit", "no/where.xml"), "no/where.xml: cannot be written"),
@@ -234,6 +248,14 @@ def test_a_baseline_that_was_judged_otherwise_is_refused(runs: Path) -> None:
     assert "used other settings (claims: embedded" in came.err
     with pytest.raises(InputError, match="evaluate it again"):
         check("new", max_drop={"grounding": 0.05}, baseline="out", store=runs / "s.db")
+
+
+def test_a_first_run_is_told_what_to_do_without_a_baseline(runs: Path) -> None:
+    came = in_store(runs, "check", "new", "--max-record-drop", "grounding=0.1", "--baseline", "main-out/")
+    assert (came.code, came.err.splitlines()[1:]) == (
+        2,
+        ["hint: no baseline yet? Check this run without drops; it can be the baseline of the next"],
+    )
 
 
 def test_where_nothing_was_scored_it_is_an_error_and_no_failure() -> None:
@@ -513,7 +535,7 @@ def test_a_record_with_two_results_is_refused(runs: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("policy", "code", "tag", "said"), [("pass", 0, "skipped", "passes"), ("fail", 1, "failure", "fails")]
+    ("policy", "code", "tag", "said"), [("pass", 0, "skipped", "met"), ("fail", 1, "failure", "failed")]
 )
 def test_an_undecided_drop_is_seen_in_ci(policy: str, code: int, tag: str, said: str) -> None:
     """On the screen, in JUnit and in Markdown; the exit code follows the policy."""
@@ -533,7 +555,7 @@ def test_an_undecided_drop_is_seen_in_ci(policy: str, code: int, tag: str, said:
     assert (came.code, came.err) == (code, "")
     said_of_it = came.out.partition("undecided  m: drop of at most 0\n")[2].partition("\n\n")[0].splitlines()
     assert all(line.startswith(" " * 13) and " " in line.strip() for line in said_of_it), "wrapped once"
-    assert f"1 of 1 threshold undecided, which {said}." in came.out
+    assert f"1 of 1 threshold undecided (counted as {said})." in came.out
     suite = ET.parse("c.xml").getroot().find("testsuite")
     assert suite is not None
     (case,) = suite.iter("testcase")

@@ -186,6 +186,24 @@ def test_malformed_lines_can_be_skipped() -> None:
     assert "a.jsonl:2" in came.err
 
 
+def test_a_name_that_is_used_twice_is_said_once() -> None:
+    """Which run had it and how to reach that one; the first time there is nothing to say."""
+    write("a.jsonl", row(1))
+    first, second = (ragstone("run", "a.jsonl", "-q", "-m", "grounding", "--name", "main") for _ in range(2))
+    assert (first.err, second.err) == ("", "note: 'main' now means run 2; run 1 had the name: use its number\n")
+
+
+def test_a_run_without_a_key_leaves_no_empty_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither that which it made nor those above it; a folder that was there stays."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    Path("mine").mkdir()
+    write("a.jsonl", row(1))
+    for out in ("new/deep/out", "mine"):
+        came = ragstone("run", "a.jsonl", "-m", "grounding", "-j", "openai:gpt-4o-mini", "-o", out, "--cases")
+        assert (came.code, "no key" in came.err) == (3, True)
+    assert (Path("new").exists(), list(Path("mine").iterdir())) == (False, [])
+
+
 def test_a_wrong_key_ends_the_run_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 3, the provider's message, where the key is looked for; never the key itself."""
     monkeypatch.setenv("MY_KEY", "wrong-key-1234")
@@ -198,6 +216,8 @@ def test_a_wrong_key_ends_the_run_with_a_hint(monkeypatch: pytest.MonkeyPatch) -
     assert "hint: check the key in MY_KEY" in came.err
     assert "wrong-key-1234" not in came.err + came.out
     assert came.out == ""
+    assert came.err.startswith("1 record, grounding, by mine\n"), "there is no run to give a number of"
+    assert ragstone("runs", "--json").json == []
 
 
 def test_a_dead_endpoint_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,6 +241,8 @@ def test_when_nothing_could_be_scored_the_code_is_3(monkeypatch: pytest.MonkeyPa
     assert came.code == 3
     assert "Nothing could be scored in 1 record." in came.out
     assert "judge_failed: " in came.out
+    assert "Cost        nothing: no call was answered" in came.out
+    assert ragstone("runs").out.rstrip().endswith("failed  nothing scored")
     came = ragstone("run", write("a.jsonl", row(1) | {"response": " "}, row(2) | {"contexts": []}), "-m", "grounding")
     assert came.code == 3
     assert came.err.endswith("error: nothing was evaluated: blank response; no contexts\n")
@@ -266,7 +288,7 @@ def test_a_judge_that_wrote_the_responses_is_warned_of() -> None:
 def test_what_the_embedded_judge_answers_is_not_called_sent(fake: str) -> None:
     """It is counted beside what was sent; where nothing was sent at all that is said."""
     came = ragstone("run", write("a.jsonl", row(1)), "-m", "groundedness,answer_relevance", "-q", "--store", "a.db")
-    assert "Calls       2 by the embedded judge, none sent\nCost        free\n" in came.out.replace("\n  ", "\n")
+    assert "Calls       2 by the embedded judge, no API calls\nCost        free\n" in came.out.replace("\n  ", "\n")
     judges = ("-j", fake, "-j", "support=embedded")
     came = ragstone("run", "a.jsonl", "-m", "groundedness,answer_relevance", *judges, "-q", "--store", "b.db")
     assert "Calls       1 sent, 1 by the embedded judge\n" in came.out

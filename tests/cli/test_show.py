@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -233,12 +234,51 @@ def test_validate_says_what_it_recognised() -> None:
 
 def test_validate_names_the_option_that_reads_all_records() -> None:
     """Equal errors are one line, and the next command maps the text in place of skipping the records."""
-    rows = [{"question": "q", "response": "r", "kb": [{"the body": "text", "url": "u"}] * (n > 0)} for n in range(10)]
+    rows = [{"user text": "q", "response": "r", "kb": [{"the question": "text"}] * (n > 0)} for n in range(10)]
     Path("kb.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     came = ragstone("validate", "kb.jsonl", "--field", "contexts=kb", columns=200)
-    assert "did you mean --field contexts=kb[].the body? (9 records like this)" in " ".join(came.out.split())
-    assert "Next        ragstone run kb.jsonl --field 'contexts=kb[].the body'\n" in came.out
-    assert came.out.count("kb[].the body") == 2
+    out = " ".join(came.out.replace("\\\n", "").split())
+    assert "did you mean --field 'contexts=kb[].the question'? (9 records like this)" in out
+    assert out.endswith("Next ragstone run kb.jsonl --field 'contexts=kb[].the question' --field 'question=user text'")
+    assert came.out.count("kb[].the question") == 2
+
+
+def test_all_options_that_are_suggested_can_be_pasted() -> None:
+    """In the next command of validate and in the error of run, quoted for the shell."""
+    write("log.jsonl", {"customer": {"said": "q"}, "agent": {"said": "r"}, "hits": [{"body": "c"}]})
+    fields = "--field question=customer.said --field response=agent.said --field 'contexts=hits[].body'"
+    assert f"Next ragstone run log.jsonl {fields}" in ragstone("validate", "log.jsonl").flat.replace(" \\ ", " ")
+    assert ragstone("run", "log.jsonl").err.endswith(f"relevant ids; did you mean {fields}?\n")
+    assert ragstone(*shlex.split(f"run log.jsonl -q {fields}")).code == 0
+
+
+def test_numbered_columns_and_ids_are_suggested_and_collected() -> None:
+    """By validate and run; the options as they stand are one field, also as a list in the file."""
+    Path("q.csv").write_text("Ticket,question,answer,Doc 1,Doc 2\nT-1,q,It is red.,It is red.,\nT-2,p,r,c,d\n")
+    options = "--field 'contexts=Doc 1' --field 'contexts=Doc 2' --field id=Ticket"
+    assert f"Next ragstone run q.csv {options}" in ragstone("validate", "q.csv").flat.replace(" \\ ", " ")
+    told = ragstone("run", "q.csv", "-m", "grounding", columns=200).err
+    assert "did you mean --field 'contexts=Doc 1' --field 'contexts=Doc 2'?" in told
+    Path("ragstone.toml").write_text('[fields]\nid = "Ticket"\ncontexts = ["Doc 1", "Doc 2"]\n')
+    for arguments in (shlex.split(f"q.csv {options} --config none.toml"), ["q.csv"]):
+        if "none.toml" in arguments:
+            Path("none.toml").write_text("")
+        assert ragstone("run", *arguments, "-q", "-m", "grounding").code == 0
+        assert len(ragstone("show", "last", "T-1", "--json").json["contexts"]) == 1
+        assert len(ragstone("show", "last", "T-2", "--json").json["contexts"]) == 2
+
+
+def test_validate_exits_as_run_does() -> None:
+    """With 2 where no metric can run, and where those that the file names cannot."""
+    write("bare.jsonl", {"note": "a"})
+    write("half.jsonl", {"question": "What?", "response": "Steel."})
+    for file, settings, code in [
+        ("bare.jsonl", "", 2),
+        ("half.jsonl", "", 0),
+        ("half.jsonl", 'metrics="grounding"', 2),
+    ]:
+        Path("ragstone.toml").write_text(f"[run]\n{settings}\n")
+        assert [ragstone(command, file).code for command in ("validate", "run")] == [code, code]
 
 
 def test_validate_says_where_recall_has_or_could_make_nuggets() -> None:
@@ -259,7 +299,7 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
     assert left_out["retrieval_ranking"].startswith("no record has relevant ids; add -m retrieval_ranking")
     for name, why in left_out.items():
         absent = why.startswith("no record has") and "instead" not in why
-        assert f"{name} {'none' if absent else f'all 1 {why}'}" in shown
+        assert f"{name} {'none' if absent else 'all 1'} {why}" in shown
     screen = ragstone("run", "a.jsonl").flat
     assert "; ragstone validate FILE says why" in screen
     assert sum(why in screen for why in left_out.values()) >= 2, "one reason is told, of several metrics"
@@ -273,8 +313,9 @@ def test_what_no_metric_can_use_is_said_with_its_columns() -> None:
     Path("a.csv").write_text("frage,antwort\nq,a\n", encoding="utf-8")
     offered = "the input has 'frage', 'antwort'"
     came = ragstone("validate", "a.csv")
-    assert f"no metric can run; map columns with --field FIELD=COLUMN; {offered}" in came.flat
+    assert came.err == f"error: a.csv: no metric can run; map columns with --field FIELD=COLUMN; {offered}\n"
     assert "Next" not in came.out
+    assert "Available metrics" not in came.out
     mapped = ("--field", "question=frage", "--field", "response=antwort")
     assert f"Next        ragstone run a.csv {' '.join(mapped)}\n" in ragstone("validate", "a.csv", *mapped).out
     came = ragstone("run", "a.csv")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import shutil
+import subprocess
 import types
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -269,6 +271,26 @@ def test_the_guide_is_short() -> None:
     """At most 25,000 words, without the generated reference and the decisions."""
     written = [page for page in DOCS.rglob("*.md") if page.parent.name not in ("reference", "decisions")]
     assert sum(len(page.read_text(encoding="utf-8").split()) for page in written) <= 25_000
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the workflow is for bash")
+@pytest.mark.parametrize(
+    ("listing", "drop"),
+    [("exit 1", ""), ("exit 0", ""), ("echo 7; exit 0", "DROP=--max-drop grounding=0.02 --baseline main-out/\n")],
+    ids=["no workflow yet", "no run yet", "a run"],
+)
+def test_the_workflow_runs_before_there_is_a_baseline(listing: str, drop: str, tmp_path: Path) -> None:
+    """The step that fetches it never fails, and the check measures drops only if there is one."""
+    text = (DOCS / "tasks" / "gate-a-release.md").read_text(encoding="utf-8")
+    step = re.search(r"- run: \|[^\n]*main[^\n]*\n(.*?)\n +env: ", text, re.DOTALL)
+    assert step is not None
+    (tmp_path / "gh").write_text(f'#!/bin/sh\ntest "$2" = download && exit 0\n{listing}\n', encoding="utf-8")
+    (tmp_path / "gh").chmod(0o755)
+    (told := tmp_path / "env").touch()
+    env = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "GITHUB_ENV": str(told)}
+    subprocess.run(["bash", "-e", "-c", step[1]], env=env, check=True)
+    assert told.read_text(encoding="utf-8") == drop
+    assert re.search(r"ragstone check out/ .* \$DROP ", text)
 
 
 def test_every_page_can_be_found() -> None:

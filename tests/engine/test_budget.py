@@ -171,7 +171,7 @@ def test_what_is_done_is_kept_and_the_same_command_goes_on() -> None:
         runs = 0
         while (came := spend(Limits(calls=7), backend, records(20), store=store)).error is not None:
             assert "--max-calls 7 is reached" in str(came.error)
-            assert "to resume" in came.error.hint  # type: ignore[attr-defined]
+            assert "to resume" in came.error.hint
             assert len(came.weighed) == 7 * (runs + 1)
             runs += 1
         assert (runs, backend.calls, len(came.weighed)) == (2, 20, 20)

@@ -67,6 +67,8 @@ def test_what_cannot_be_told_is_no_outcome(answers: Any, status: str, reason: st
         return script(*answers)(question)
 
     scores, _ = columns(AbstentionRates(), record(), answer)
+    if answers[0] == "abstains":  # whether rightly or not: it is no answer
+        assert [scores.pop(column).value for column in COLUMNS[:2]] == [0, 0]
     assert {score.value for score in scores.values()} == {None}
     assert {score.status for score in scores.values()} == {status}
     assert all(score.reason.startswith(reason) for score in scores.values())
@@ -92,6 +94,25 @@ def test_rates_have_intervals_and_questions_are_shared() -> None:
     }  # fmt: skip
     assert told["abstention.answered_supported"]["interval"] == [0.25, 1.0]
     assert {run[name]["cost"]["calls"] for name in "abcd"} == {2 + 1 + 1}
+
+
+@pytest.mark.parametrize(
+    ("passage", "column"),
+    [
+        ("Anna Holm owns the mill.", "abstained_wrongly"),
+        ("Tea is a shrub.", "abstained_rightly"),
+        ("The mill is old. Whoever owns the mill must keep the roof of the mill in repair.", ""),
+    ],
+)
+def test_the_embedded_judge_calls_no_abstention_wrong_for_shared_words_alone(passage: str, column: str) -> None:
+    """A passage with the question's words and without what it asks for may answer or not: which it is has no value."""
+    row = {"id": "r", "question": "Who owns the mill?", "contexts": [passage], "response": "I could not find this."}
+    scores = evaluate([row], "abstention")["r"]["scores"]
+    assert [score["metric"].partition(".")[2] for score in scores if score["value"]] == [column] * bool(column)
+    if not column:
+        assert [score["value"] for score in scores] == [0, 0, None, None]
+        assert [score["status"] for score in scores] == ["scored", "scored", "judge_failed", "judge_failed"]
+        assert scores[2]["reason"].startswith("passage 1 has the question's words, which does not show")
 
 
 @pytest.mark.parametrize(

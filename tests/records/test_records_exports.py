@@ -571,9 +571,10 @@ def test_names_are_matched_in_any_spelling() -> None:
 
 def test_a_near_miss_is_suggested() -> None:
     """The one column that could be a field that no record has; for a question the topics, where an id is a topic's."""
-    topics = "no question; did you mean --topics FILE (questions by topic)?"
+    topics = "no question; did you mean --topics QUESTIONS_FILE?"
     answer = {"answer": [{"text": "r", "citations": []}], "references": []}
     docs = "no contexts; did you mean --field contexts="
+    asked, said_by = "no question; did you mean --field question=", "no response; did you mean --field response="
     for row, said in (
         ({"question": "q", "response": "r", "retrievedDocs": ["c"]}, f"{docs}retrievedDocs?"),
         (
@@ -581,19 +582,31 @@ def test_a_near_miss_is_suggested() -> None:
             "no question; did you mean --field question=customer_query?",
         ),
         ({"question": "q", "response": "r", "retrieval": {"query": "q", "docs": ["c"]}}, f"{docs}retrieval.docs?"),
+        (
+            {"question": "q", "response": "r", "Doc 1": "c", "Doc 2": "", "gold_doc 1": "g"},
+            "no contexts; did you mean --field 'contexts=Doc 1' --field 'contexts=Doc 2'?",
+        ),
+        ({"question": "q", "response": "r", "passage1": "c", "page": "2"}, f"{docs}passage1?"),
         ({"question": "q", "response": "r", "docs_a": ["c"], "docs_b": ["c"]}, ""),
         ({"question": "q", "response": "r", "hits": [{"score": 0.3}]}, ""),  # nothing in them can be read as a passage
         ({"question": "q", "response": "r", "hits": [{"score": 0.3}], "docs": ["c"]}, f"{docs}docs?"),
-        ({"question": "q", "response": "r", "kb_hits": [{"url": "u", "body": "long"}]}, f"{docs}kb_hits[].body?"),
+        (
+            {"question": "q", "response": "r", "kb_hits": [{"url": "u", "body": "long"}]},
+            "no contexts; did you mean --field 'contexts=kb_hits[].body'?",
+        ),
         ({"contexts": ["c"], "metadata": {"run_id": "x", "narrative_id": 7}, **answer}, topics),
         ({"contexts": ["c"], "response": "r", "query_id": "7"}, topics),
         ({"contexts": ["c"], "response": "r"}, ""),
         ({"question": "q", "response": "r", "reference_contexts": ["c"]}, ""),
+        ({"contexts": ["c"], "response": "r", "user": {"name": "n", "id": "u"}, "agent_text": "t"}, ""),
+        ({"contexts": ["c"], "response": "r", "userText": "t", "search_query": "q"}, f"{asked}search_query?"),
+        ({"contexts": ["c"], "response": "r", "customer": {"said": "q", "name": "n"}}, f"{asked}customer.said?"),
+        ({"contexts": ["c"], "question": "q", "bot": {"message": "r", "name": "n"}}, f"{said_by}bot.message?"),
     ):
         with open_records([{"id": "a", **row}]) as source:
             assert survey(source).near_misses == ((said,) if said else ())
     with open_records([{"train": [RECORD], "test": [RECORD]}]) as source:
-        assert survey(source).near_misses == ("no records; did you mean --records train[]?",)
+        assert survey(source).near_misses == ("no records; did you mean --records 'train[]'?",)
 
 
 @pytest.mark.parametrize(

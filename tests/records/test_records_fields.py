@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError, RecordError
+from ragstone.options import field_paths
 from ragstone.records import ALIASES, Fields, open_records, survey
 from ragstone.records.paths import MISSING, find, without
 from ragstone.types import Citation, Nugget, Passage, Record, Span
@@ -136,7 +137,7 @@ def test_a_record_without_id_is_named_by_its_content() -> None:
     other = record_of({"question": "q", "response": "R", "id": " "})
     assert re.fullmatch("[0-9a-f]{12}", first.id)
     assert first.id == second.id != other.id
-    assert first.notes == ("no id: a hash of the content is used",)
+    assert first.notes == ("no id: a hash of the whole record is used, so runs with other responses cannot be paired",)
 
 
 def test_passages_come_in_many_shapes() -> None:
@@ -422,20 +423,58 @@ def test_a_language_is_mapped_like_a_field() -> None:
     ("assignments", "message"),
     [
         (["questions=x"], "--field questions=...: no such field; did you mean 'question'?"),
-        (["question"], "--field question: expected field=path"),
-        (["question="], "expected a path"),
-        (["question=a", "question=b"], "given as 'a' and as 'b'"),
+        (["question"], "--field 'question'; expected FIELD=PATH"),
+        (["question="], "--field 'question='; expected FIELD=PATH"),
+        (["question=a", "question=b"], "--field question: given as 'a' and as 'b'; keep one"),
     ],
 )
 def test_a_mapping_that_makes_no_sense_is_refused(assignments: Any, message: Any) -> None:
     """Before anything is read."""
     with pytest.raises(ConfigError) as caught:
-        Fields.parse(assignments)
+        Fields(field_paths(assignments))
     assert message in str(caught.value)
 
 
 def test_a_mapping_is_parsed_from_the_command_line() -> None:
-    """Space around the parts is not theirs; a path may hold an equals sign."""
-    assert Fields.parse([" question = a.b ", "contexts=x[].y=z"]).paths == {"question": "a.b", "contexts": "x[].y=z"}
+    """Space around the parts is not theirs; a path may hold an equals sign; what is said twice counts once."""
+    paths = [" question = a.b ", "contexts=x[].y=z", "contexts=x[].y=z"]
+    assert field_paths(paths) == {"question": "a.b", "contexts": "x[].y=z"}
     with pytest.raises(ConfigError, match="no such field"):
         open_records([{}], fields={"meta": "x"})
+
+
+def test_contexts_are_collected_from_several_columns() -> None:
+    """In the order given, without blank cells; a column that no record has is an error as for one path."""
+    rows: list[dict[str, Any]] = [
+        {"id": "a", "Doc 1": "x", "Doc 2": " ", "Doc 3": "y"},
+        {"id": "b", "Doc 2": None, "more": {"d": ["v", "w"]}},
+    ]
+    for paths, texts, meta in [
+        (field_paths(["contexts=Doc 1", "contexts=Doc 2", "contexts=Doc 3"]), ["x", "y"], {}),
+        ({"contexts": ["Doc 3", "Doc 1"]}, ["y", "x"], {"Doc 2": " "}),
+    ]:
+        record = record_of(rows[0], fields=paths)
+        assert ([passage.text for passage in record.contexts or ()], record.meta) == (texts, meta)
+    first, second = open_records(rows, fields={"contexts": ["Doc 2", "more.d"]})
+    assert isinstance(first, Record)
+    assert isinstance(second, Record)
+    assert (first.contexts, [passage.text for passage in second.contexts or ()]) == ((), ["v", "w"])
+    assert record_of({"id": "c"}, fields={"contexts": ["Doc 1", "Doc 2"]}).contexts is None
+    assert record_of({"id": "c", "contexts": ["x"]}, fields={"contexts": []}).contexts == (Passage("1", "x", 1),)
+    with pytest.raises(ConfigError, match="--field contexts=Dco 1: no record has it; did you mean 'Doc 1'"):
+        survey(open_records(rows, fields={"contexts": ["Dco 1", "Doc 2"]}))
+
+
+def test_a_column_that_numbers_the_records_is_suggested_as_their_id() -> None:
+    """If there is no id and all its values differ; else nothing is."""
+    cases: list[tuple[list[dict[str, Any]], tuple[str, ...]]] = [
+        ([{"Ticket": "T-1", "ref": "x"}, {"Ticket": "T-2", "ref": "x"}], ("no id; did you mean --field id=Ticket?",)),
+        ([{"ref": "x", "case_no": 1}, {"ref": "x", "case_no": 2}], ("no id; did you mean --field id=case_no?",)),
+        ([{"nr": 1}, {"nr": 1}], ()),
+        ([{"nr": 1}, {"nr": None}], ()),
+        ([{"id": "a", "nr": 1}], ()),
+        ([{"notes": "a"}], ()),
+    ]
+    for rows, said in cases:
+        source = open_records([{"question": "q", "response": "r", "contexts": ["c"], **row} for row in rows])
+        assert survey(source).near_misses == said

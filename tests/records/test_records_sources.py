@@ -428,7 +428,11 @@ def test_the_survey_counts_what_is_there() -> None:
         ("contexts: none, or all blank", 2, "records item 2"),
         ("question: blank", 1, "records item 2"),
         ("response: blank", 1, "records item 2"),
-        ("no id: a hash of the content is used", 1, "records item 4"),
+        (
+            "no id: a hash of the whole record is used, so runs with other responses cannot be paired",
+            1,
+            "records item 4",
+        ),
     ]
     assert found.warnings[0] == "2 records have a duplicate id: 'a' (3 times); the second is renamed 'a#2'"
     assert len(found.warnings) == 6

@@ -153,7 +153,7 @@ def test_a_dry_run_prints_what_would_be_sent(fake: Any) -> None:
     assert sent[0]["judged_by"] == "CODE"
     assert len(fake.asked) == asked
     assert ragstone.push(run, fake.service, metrics="grounding", url=fake.url).sent == 2
-    with pytest.raises(InputError, match=r"no metric 'ground'; there are: grounding"):
+    with pytest.raises(InputError, match=r"no metric 'ground'; did you mean 'grounding'?"):
         ragstone.push(run, fake.service, metrics=["ground"], url=fake.url)
 
 

@@ -34,6 +34,7 @@ from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import scores_of
 from ragstone.errors import InputError
 from ragstone.labels import LabelRow
+from ragstone.metrics import instead_of
 from ragstone.stats.agreement import Matrix
 from ragstone.stats.means import rounded, rounded_in
 from ragstone.types import TRIVIAL, Scale
@@ -235,8 +236,7 @@ def agree(
         raise InputError(f"{', '.join(gold) or 'gold'}: no labels")
     gathered = join(run, rows, by, metrics)
     if metrics is not None and (lacking := [name for name in metrics if name not in gathered.metrics]):
-        there = ", ".join(gathered.names) or "no metric that is installed"
-        raise InputError(f"metric '{lacking[0]}' is not in {called(run)}; it has {there}")
+        raise InputError(f"metric '{lacking[0]}' is not in {called(run)}{instead_of(lacking[0], [*gathered.names])}")
     met = {name: one for name, one in gathered.metrics.items() if one.units or one.wholes}
     if not met:
         raise InputError(_none_joined(run, rows, gathered, metrics))

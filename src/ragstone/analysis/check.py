@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from ragstone import metrics
 from ragstone.analysis.compare import VERSION, Comparison, compare, needed, records_said
+from ragstone.analysis.pairing import Moved
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, ScoreNumbers, scores_of
@@ -29,11 +30,13 @@ from ragstone.stats.points import points, signed
 if TYPE_CHECKING:
     from ragstone.result_types import AgreementDict
 
-Kind = Literal["min", "max", "min_corrected", "min_coverage", "max_drop"]
+Kind = Literal["min", "max", "min_corrected", "min_coverage", "max_drop", "max_record_drop"]
 CheckOutcome = Literal["passed", "failed", "undecided", "error"]
 Undecided = Literal["pass", "fail"]
 """Whether an undecided threshold lets a run pass."""
 
+DROPS: Final = ("max_drop", "max_record_drop")
+"""Kinds that compare with a baseline."""
 WORST: Final = 5
 """Records that are named for a failed threshold."""
 UNITS: Final = 3
@@ -48,7 +51,8 @@ class Threshold:
 
     ``min``: a mean of at least ``limit``; ``max``: of at most that; ``min_corrected``: an attached corrected mean of
     which the 95 % interval's lower end is at least that; ``min_coverage``: at least that share of the records scored;
-    ``max_drop``: no mean that is shown to be more than ``limit`` below the baseline's. ``limit`` is from 0 to 1.
+    ``max_drop``: no mean that is shown to be more than ``limit`` below the baseline's; ``max_record_drop``: no record's
+    value that is more than that below its own there. ``limit`` is from 0 to 1.
     """
 
     kind: Kind
@@ -58,7 +62,7 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Worst:
-    """A record behind a failed threshold: its value, that of the baseline, and the units that lower it.
+    """A record behind a threshold that is not met: its value, that of the baseline, and the units that lower it.
 
     ``reason`` is why, where no unit says it: there is no value, or the score is of the response as a whole.
     """
@@ -151,16 +155,16 @@ def check_run(
     wanted = [replace(one, metric=name) for one in wanted for name in _scores_called(one.metric, known)]
     for threshold in wanted:
         if threshold.metric not in known:
-            there = f"it has {', '.join(known)}" if known else "it has none"
-            meant = f"{said}; " if (said := metrics.called_here(threshold.metric)) else ""
-            raise InputError(f"{_called(run)} has no metric '{threshold.metric}'; {meant}{there}")
-    drops = [threshold.metric for threshold in wanted if threshold.kind == "max_drop"]
-    if reverse := [name for name in drops if metrics.best_at_zero(name)]:
+            absent = metrics.instead_of(threshold.metric, known)
+            raise InputError(f"{_called(run)} has no metric '{threshold.metric}'{absent}")
+    flags = {one.metric: f"--{one.kind.replace('_', '-')}" for one in wanted if one.kind in DROPS}
+    drops = [*flags]
+    if reverse := next(filter(metrics.best_at_zero, drops), ""):
         raise ConfigError(
-            f"--max-drop {reverse[0]}: its best value is 0, so a drop is better; use --max {reverse[0]}=X"
+            f"{flags[reverse]} {reverse}: its best value is 0, so a drop is better; use --max {reverse}=X"
         )
     if drops and baseline is None:
-        raise ConfigError("--max-drop needs a baseline run; name it with --baseline")
+        raise ConfigError(f"{flags[drops[0]]} needs a baseline run; name it with --baseline")
     against = _Against(baseline, _compared(baseline, run, drops, records)) if drops and baseline is not None else None
     covered = {threshold.metric for threshold in wanted if threshold.kind == "min_coverage"}
     agreement = _about(run.agreement, {threshold.metric for threshold in wanted})
@@ -234,7 +238,7 @@ class _Checked(NamedTuple):
             return _error(threshold, f"nothing was scored{_why(scores, total)}")
         if threshold.kind == "min_coverage":
             return self._coverage(threshold, scores, scored)
-        if threshold.kind == "max_drop":
+        if threshold.kind in DROPS:
             decision = self._drop(threshold)
         elif threshold.kind in ("min", "max"):
             decision = self._mean(threshold, scores, scored)
@@ -262,17 +266,13 @@ class _Checked(NamedTuple):
             could = " to ".join(f"{points(value, len(scores))} %" for value in means)
             notes.append(f"counting unjudged units as worst or best, the mean could be {could}")
         between = _interval(low, high, lambda value: points(value, len(scored)))
-        return Decision(
-            threshold,
-            "passed" if met else "failed",
-            interval.mean,
-            low,
-            high,
-            len(scored),
+        found, wanted = (
             f"mean {found}{between} of {records_said(len(scored))}",
             f"at {'most' if most else 'least'} {wanted}",
-            tuple(notes),
-            () if met else self._lowest(threshold, scored),
+        )
+        lowest = () if met else self._lowest(threshold, scored)
+        return Decision(
+            threshold, _outcome(met), interval.mean, low, high, len(scored), found, wanted, tuple(notes), lowest
         )
 
     def _corrected(self, threshold: Threshold, scored: Mapping[str, float]) -> Decision:
@@ -290,19 +290,10 @@ class _Checked(NamedTuple):
         between = f"(95 %: {low.removesuffix(' %')} to {points(most, count)})"
         alone, labelled = one["method"] == "labels", f"{one['labelled']:,} labelled"
         called = f"mean of {labelled} records" if alone else "corrected mean"
-        return Decision(
-            threshold,
-            "passed" if met else "failed",
-            value,
-            least,
-            most,
-            count,
-            f"{called} {points(value, count)} % {between}, raw {points(one['raw'], count)} % of {records_said(count)}"
-            + ("" if alone else f", {labelled} by people"),
-            f"lower end at least {wanted}",
-            (),
-            () if met else self._lowest(threshold, scored),
-        )
+        raw = f"raw {points(one['raw'], count)} % of {records_said(count)}{'' if alone else f', {labelled} by people'}"
+        said, wanted = f"{called} {points(value, count)} % {between}, {raw}", f"lower end at least {wanted}"
+        worst = () if met else self._lowest(threshold, scored)
+        return Decision(threshold, _outcome(met), value, least, most, count, said, wanted, (), worst)
 
     def _lowest(self, threshold: Threshold, scored: Mapping[str, float]) -> tuple[Worst, ...]:
         """The records with the lowest values by the judge, of those below 1; for a most, the highest above 0."""
@@ -318,18 +309,9 @@ class _Checked(NamedTuple):
         met = reaches(share, threshold.limit)
         without = [record for record in self.records if record not in scored][:WORST]
         found, wanted = _apart(share, threshold.limit, total)
-        return Decision(
-            threshold,
-            "passed" if met else "failed",
-            share,
-            None,
-            None,
-            total,
-            f"{len(scored):,} of {records_said(total)} scored, {found}{_why(scores, total)}",
-            f"at least {wanted}",
-            (),
-            () if met else tuple(self._worst(threshold, record, None) for record in without),
-        )
+        found = f"{len(scored):,} of {records_said(total)} scored, {found}{_why(scores, total)}"
+        worst = () if met else tuple(self._worst(threshold, record, None) for record in without)
+        return Decision(threshold, _outcome(met), share, None, None, total, found, f"at least {wanted}", (), worst)
 
     def _drop(self, threshold: Threshold) -> Decision:
         """Failed if the whole 95 % interval of the difference lies below the drop that is allowed.
@@ -341,6 +323,9 @@ class _Checked(NamedTuple):
         pairs = one.paired
         if pairs is None:
             return _error(threshold, f"no record has a value in both {_called(self.run)} and the baseline")
+        fallen = [moved for moved in one.moved if moved.difference < 0]  # the largest first
+        if threshold.kind == "max_record_drop":
+            return self._record_drop(threshold, fallen, pairs.pairs)
         least, limit = least_moved(), threshold.limit
         if (pairs.clusters or pairs.pairs) < least:
             few = f"{records_said(pairs.pairs)} with a value in both; at least {least} are needed to show a drop"
@@ -356,7 +341,6 @@ class _Checked(NamedTuple):
             notes.append(f"a drop of {_points(limit + smallest)} or more would be detected in 4 of 5 cases")
         drop = f"{_points(abs(pairs.difference))} {'below' if pairs.difference < 0 else 'above'} the baseline"
         between = _interval(pairs.low, pairs.high, lambda value: signed(100 * value))
-        fallen = sorted((moved for moved in one.moved if moved.difference < 0), key=lambda moved: moved.difference)
         return Decision(
             threshold,
             "failed" if failed else "undecided" if undecided else "passed",
@@ -368,8 +352,20 @@ class _Checked(NamedTuple):
             f"on {records_said(pairs.pairs)} in both runs",
             f"no drop of more than {_allowed(limit)}" if limit else "no drop",
             tuple(notes),
-            tuple(self._worst(threshold, m.record, m.second, m.first) for m in fallen[:WORST]) if failed else (),
+            self._fallen(threshold, fallen) if failed or undecided else (),
         )
+
+    def _record_drop(self, threshold: Threshold, fallen: Sequence[Moved], count: int) -> Decision:
+        """Failed if any record fell by more than is allowed; chance has no part in it."""
+        over = [moved for moved in fallen if moved.difference < -threshold.limit - HAIR]
+        largest, both = fallen[0].difference if fallen else 0.0, f"{records_said(count)} in both runs"
+        found = f"largest drop {_points(abs(largest))}, {len(over):,} of {both} over the limit"
+        wanted = "no record drops" + (f" by more than {_allowed(threshold.limit)}" if threshold.limit else "")
+        worst = self._fallen(threshold, over)
+        return Decision(threshold, _outcome(not over), largest, None, None, count, found, wanted, (), worst)
+
+    def _fallen(self, threshold: Threshold, fallen: Sequence[Moved]) -> tuple[Worst, ...]:
+        return tuple(self._worst(threshold, one.record, one.second, one.first) for one in fallen[:WORST])
 
     def _without_luck(self, decision: Decision) -> Decision:
         """An error if a threshold is only met because records fell out: not read, or not judged."""
@@ -378,7 +374,7 @@ class _Checked(NamedTuple):
         fallen = [record for record, one in ends.items() if one is None or (one.value is None and one.status == FAILED)]
         if not fallen:
             return decision
-        if threshold.kind != "max_drop":
+        if threshold.kind not in DROPS:
             part, compared = (
                 ("lower end", decision.low) if threshold.kind == "min_corrected" else ("mean", decision.value)
             )
@@ -390,11 +386,14 @@ class _Checked(NamedTuple):
         else:
             assert self.against is not None
             values = {record: one.value for record, one in ends.items() if one is not None} | dict.fromkeys(fallen, 0.0)
-            pairs = _pairs(scores_of(self.against.run), values, threshold.metric)
-            met, could = (
-                not _shown_below(pairs, -threshold.limit),
-                f"the drop could be {_points(abs(pairs.difference))}",
-            )
+            both = _both(scores_of(self.against.run), values, threshold.metric)
+            if threshold.kind == "max_drop":
+                pairs = paired([first for first, _ in both], [second for _, second in both])
+                drop, met = abs(pairs.difference), not _shown_below(pairs, -threshold.limit)
+            else:
+                drop = max(first - second for first, second in both)
+                met = reaches(threshold.limit, drop)
+            could = f"the drop {'of a record ' * (threshold.kind != 'max_drop')}could be {_points(drop)}"
         if met:
             return decision
         out = f"{records_said(len(fallen))} could not be read or judged"
@@ -422,17 +421,22 @@ def _met(threshold: Threshold, value: float) -> bool:
     return reaches(threshold.limit, value) if threshold.kind == "max" else reaches(value, threshold.limit)
 
 
+def _outcome(met: bool) -> CheckOutcome:
+    return "passed" if met else "failed"
+
+
 def _error(threshold: Threshold, said: str) -> Decision:
     return Decision(threshold, "error", None, None, None, 0, said)
 
 
-def _pairs(before: Mapping[str, RecordScores], after: Mapping[str, float | None], metric: str) -> Paired:
-    both = [
+def _both(
+    before: Mapping[str, RecordScores], after: Mapping[str, float | None], metric: str
+) -> list[tuple[float, float]]:
+    return [
         (one.value, value)
         for record, scores in before.items()
         if (one := scores.by_metric.get(metric)) and one.value is not None and (value := after.get(record)) is not None
     ]
-    return paired([first for first, _ in both], [second for _, second in both])
 
 
 def _shown_below(pairs: Paired, limit: float) -> bool:

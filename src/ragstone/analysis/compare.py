@@ -16,7 +16,7 @@ from ragstone.analysis.run import main_scores, part_said
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, each_scores
 from ragstone.errors import InputError
-from ragstone.metrics import best_at_zero, of_score
+from ragstone.metrics import best_at_zero, instead_of, of_score
 from ragstone.records.fields import closest
 from ragstone.stats.means import mean
 from ragstone.stats.paired_tests import LEVEL, Paired, holm, least_moved, paired
@@ -247,7 +247,7 @@ def _names(
         return shared
     for name in wanted:
         if not any(_is(one, name) for one in shared):
-            raise InputError(f"metric '{name}' is not in both runs; those are {', '.join(shared)}")
+            raise InputError(f"metric '{name}' is not in both runs{instead_of(name, shared)}")
     return [one for one in shared if any(_is(one, name) for name in wanted)]
 
 

@@ -140,7 +140,7 @@ class Run:
 
     @property
     def scores(self) -> list[ScoreRow]:
-        """Every score without its verdicts, by metric and position in the input."""
+        """Every score without its verdicts, by metric and position in the input; ``score_rows`` has record ids."""
         return list(self._store.scores(self.id))
 
     def results(self) -> Iterator[Result]:
@@ -308,7 +308,8 @@ def find_run(store: Store, which: str | int = "last") -> Run:
     for row in reversed(runs):
         if str(row.id) == str(which) or row.name == which:
             return Run(store, row)
-    raise InputError(f"no run '{which}' in {store.path}; {_meant(store, runs, str(which))}")
+    absent = f"no folder '{which}', and no such run" if "/" in str(which) else f"no run '{which}'"
+    raise InputError(f"{absent} in {store.path}; {_meant(store, runs, str(which))}")
 
 
 def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeAlias, get_args
 
-from ragstone.analysis.check import CheckResult, Kind, Undecided, check_run, thresholds
+from ragstone.analysis.check import DROPS, CheckResult, Kind, Undecided, check_run, thresholds
 from ragstone.analysis.compare import MOVED, Comparison
 from ragstone.analysis.compare import compare as compare_runs
 from ragstone.analysis.run import Run
@@ -80,6 +80,7 @@ def check(
     max: Mapping[str, float] = NOTHING,  # noqa: A002 - the same
     min_coverage: Mapping[str, float] = NOTHING,
     max_drop: Mapping[str, float] = NOTHING,
+    max_record_drop: Mapping[str, float] = NOTHING,
     baseline: RunChoice | None = None,
     undecided: Undecided | None = None,
     corrected: bool | None = None,
@@ -101,6 +102,7 @@ def check(
         min_coverage: The least share of records with a value, from 0 to 1, e.g. ``{"grounding": 0.95}``.
         max_drop: The largest drop of a mean below the baseline's, from 0 to 1, e.g. ``{"grounding": 0.02}``. It fails
             only if the drop is shown to be larger.
+        max_record_drop: The largest drop of any one record's value below the baseline's, from 0 to 1; 0: none may drop.
         baseline: The run that drops are measured from.
         undecided: The outcome of a drop that is larger than allowed but could be chance: ``pass`` (the default) or
             ``fail``.
@@ -125,23 +127,28 @@ def check(
         "max": {**table.get("max", {}), **max},
         "min_coverage": {**table.get("min_coverage", {}), **min_coverage},
         "max_drop": {**table.get("max_drop", {}), **max_drop},
+        "max_record_drop": {**table.get("max_record_drop", {}), **max_record_drop},
     }
+    drops = any(limits[kind] for kind in DROPS)
     wanted = thresholds(limits)
     policy = undecided or table.get("undecided", "pass")
     if policy not in get_args(Undecided):
         raise ConfigError(f"undecided '{policy}'; expected {' or '.join(get_args(Undecided))}")
     if not wanted:
-        raise ConfigError(
-            "nothing to check; give --min, --max, --min-coverage or --max-drop METRIC=NUMBER, or [check] settings"
-        )
-    if by_people and limits["max_drop"]:
-        raise ConfigError("--corrected with --max-drop: a drop is compared on raw means; check it in a second call")
+        raise ConfigError("nothing to check; give a threshold, as in --min METRIC=NUMBER, or [check] settings")
+    if by_people and drops:
+        raise ConfigError("--corrected with a drop: a drop is compared on raw means; check it in a second call")
     if by_people and not limits[least]:
         raise ConfigError("--corrected is only for means; add --min METRIC=NUMBER")
-    if baseline is not None and not limits["max_drop"]:
+    if baseline is not None and not drops:
         raise ConfigError("--baseline is only for drops; add --max-drop METRIC=NUMBER")
-    before = table.get("baseline") if baseline is None and limits["max_drop"] else baseline
-    with opened(run, store) as one, nullcontext() if before is None else opened(before, store) as other:
+    before = table.get("baseline") if baseline is None and drops else baseline
+    with opened(run, store) as one, ExitStack() as stack:
+        try:
+            other = None if before is None else stack.enter_context(opened(before, store))
+        except InputError as error:
+            error.hint = "no baseline yet? Check this run without drops; it can be the baseline of the next"
+            raise
         return check_run(one, wanted, other, policy)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import platform
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -24,6 +25,7 @@ from ragstone.options import Progress, RunOptions, option_named
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
 from ragstone.records import Source, Survey, offered, open_records, survey
+from ragstone.records.fields import FIELD_OF, folded
 from ragstone.segment import record_language
 from ragstone.signature import TEXT_LIBRARIES, version_of
 from ragstone.types import NOTHING, Record, nouns
@@ -180,9 +182,8 @@ def _plan(
     chosen, left_out = _chosen(spec, found, lambda metric: routes.lacking(metric, answers), loose=source.loose)
     chosen = tuple(metric.expecting(overridden=metric.name in brought.overridden) for metric in chosen)
     if not chosen:
-        hint = "; ".join(found.near_misses) or f"map columns with --field FIELD=COLUMN{offered(found.columns)}"
         recognised = "".join(f"; {line}" for line in found.recognised)
-        raise ConfigError(f"{source.name}: no metric can run: {_reasons(left_out, found)}{recognised}; {hint}")
+        raise ConfigError(f"{source.name}: no metric can run: {_reasons(left_out, found)}{recognised}; {found.advice}")
     for metric in chosen:
         if wanted := metric.unset():
             raise ConfigError(f"{metric.name}: {wanted}")
@@ -203,13 +204,14 @@ def _chosen(
     """Choose the metrics of a run, with reasons for those left out.
 
     Of a program's own records (``loose``) a blank field is there, and where none has what any metric needs every metric
-    is tried: each record's status says what it lacks.
+    is tried, unless several have other columns to map: each record's status says what it lacks.
     """
     if not loose:
         return choose(spec, found.present, unable=unable, columns=found.columns, meant=found.meant)
     there = {name: count + found.blank.get(name, 0) for name, count in found.present.items()}
-    chosen, left_out = choose(spec, there, unable=unable, loose=True)
-    if chosen:
+    loose = found.total < 2 or all(folded(column) in FIELD_OF for column in found.columns)
+    chosen, left_out = choose(spec, there, unable=unable, columns=found.columns, meant=found.meant, loose=loose)
+    if chosen or not loose:
         return chosen, left_out
     return choose(spec, {**there, **dict.fromkeys(found.blank, found.total)}, unable=unable, loose=True)
 
@@ -232,13 +234,13 @@ def choose(
     *,
     unable: Callable[[type[Metric]], str] = lambda _metric: "",
     columns: Sequence[str] = (),
-    meant: Mapping[str, str] = NOTHING,
+    meant: Mapping[str, Sequence[str]] = NOTHING,
     loose: bool = False,
 ) -> tuple[tuple[Metric, ...], dict[str, str]]:
     """Choose the metrics of a run, with reasons for those that ``auto`` leaves out.
 
     ``present`` says on how many records each field is there; ``unable`` why a metric's judges cannot answer it;
-    ``columns`` what a message can offer for a field that is not there, ``meant`` the option that probably brings it.
+    ``columns`` what a message can offer for a field that is not there, ``meant`` the option that brings it, in words.
     What ``auto`` takes does not depend on what a judge costs, so that two judges are compared on the same metrics.
     A metric that was asked for by name and whose fields no record has is a ConfigError, unless they are ``loose``:
     dicts of a program, where nothing is to be mapped and each record's own status says what it lacks.
@@ -272,7 +274,7 @@ def choose(
             unnamed = [field for field in absent if field not in columns]
             hint = f"; name the column with --field {unnamed[0]}=COLUMN{offered(columns)}" if unnamed else ""
             if option := meant.get(unnamed[0]) if unnamed else None:
-                hint = f"; did you mean {option}?"
+                hint = f"; did you mean {shlex.join(option)}?"
             raise ConfigError(f"{name} needs {' and '.join(metric.needs)}; {unfound(absent, columns)}{hint}")
         if not by_name and (lacks := metric.lacks(present)):
             left_out[name] = lacks
@@ -441,8 +443,7 @@ def open_source(
     """Open the source; ``inspect`` checks each record in every reading. A tuple of paths is read as one."""
     more: dict[str, Any] = {
         "fields": spec.fields, "blocks": metrics.blocks(), "on_error": spec.on_error, "inspect": inspect, "bank": bank,
-        "cut": spec.cut, "layout": spec.layout, "topics": _topics_of(spec, source),
-        "qrels": qrels,
+        "cut": spec.cut, "layout": spec.layout, "topics": _topics_of(spec, source), "qrels": qrels,
     }  # fmt: skip
     return open_records(source, **more)
 

@@ -27,7 +27,7 @@ from ragstone.api.progress import drawn
 from ragstone.api.workers import Workers, shared
 from ragstone.config import resolve
 from ragstone.engine import Engine, Lender, Tally, Weighed
-from ragstone.errors import BudgetReached, OutputError, RagstoneError, StoreError
+from ragstone.errors import BudgetReached, InputError, OutputError, RagstoneError, StoreError
 from ragstone.options import Progress, RunOptions
 from ragstone.output.files import Folder
 from ragstone.records import Survey, has, survey
@@ -54,15 +54,27 @@ def evaluate(source: Any, options: RunOptions) -> Run:
     loop runs in this thread. Raises InputError for what the caller can fix, BackendError if a judge cannot be reached:
     completed work is kept.
     """
-    with drawn(options) as shown:
+    with _in_python(options) as shown:
         return run(source, shown)
 
 
 @takes(RunOptions)
 async def aevaluate(source: Any, options: RunOptions) -> Run:
     """Evaluate records as ``evaluate`` does, from a coroutine."""
-    with drawn(options) as shown:
+    with _in_python(options) as shown:
         return await _evaluated(source, shown)
+
+
+@contextlib.contextmanager
+def _in_python(options: RunOptions) -> Iterator[RunOptions]:
+    """The options with progress; an error that suggests ``--field`` says how Python writes it."""
+    with drawn(options) as shown:
+        try:
+            yield shown
+        except InputError as error:
+            if "--field " in str(error):
+                error.add_note('in Python, --field FIELD=COLUMN is fields={"FIELD": "COLUMN"}')
+            raise
 
 
 def score(

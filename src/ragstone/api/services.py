@@ -18,7 +18,7 @@ from ragstone.analysis.saved import AnyRun
 from ragstone.api.comparing import RunChoice, opened
 from ragstone.api.loop import wait_for
 from ragstone.errors import ConfigError, InputError
-from ragstone.metrics import of_score
+from ragstone.metrics import instead_of, of_score
 from ragstone.output.target import whole
 from ragstone.render.explanation import explanation, label_of
 from ragstone.render.wording import why, word
@@ -205,7 +205,7 @@ def _check(run: AnyRun, chosen: Sequence[str] | None) -> None:
     names = next(([one["metric"] for one in result["scores"]] for result in run.results() if "scores" in result), [])
     for name in chosen or ():
         if not any(_is_of(each, name) for each in names):
-            raise InputError(f"{run.name}: no metric '{name}'; there are: {', '.join(names) or 'none'}")
+            raise InputError(f"{run.name}: no metric '{name}'{instead_of(name, names)}")
 
 
 def _is_of(score: str, metric: str) -> bool:

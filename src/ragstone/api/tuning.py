@@ -225,7 +225,7 @@ def tune(
     seed: int = 0,
     nuggets: Path | str | None = None,
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
-    fields: Mapping[str, str] | None = None,
+    fields: Mapping[str, str | Sequence[str]] | None = None,
     structured: Literal["auto", "schema", "off"] | None = None,
     concurrency: int | None = None,
     rpm: int | None = None,

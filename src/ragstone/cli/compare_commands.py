@@ -78,7 +78,7 @@ def check(
     ] = None,
     most: Annotated[
         list[str] | None,
-        opt("--max", metavar="METRIC=X", help="Max mean, e.g. contradicted=0. Repeatable."),
+        opt("--max", metavar="METRIC=X", help="Max mean, for scores that are best at 0. Repeatable."),
     ] = None,
     coverage: Annotated[
         list[str] | None,
@@ -86,9 +86,13 @@ def check(
     ] = None,
     drop: Annotated[
         list[str] | None,
-        opt("--max-drop", metavar="METRIC=X", help="Fail if the drop is shown to exceed X. Repeatable."),
+        opt("--max-drop", metavar="METRIC=X", help="Fail if the mean is shown to drop by more than X. Repeatable."),
     ] = None,
-    baseline: Annotated[str | None, opt("--baseline", metavar="RUN", help="Baseline run for --max-drop.")] = None,
+    record_drop: Annotated[
+        list[str] | None,
+        opt("--max-record-drop", metavar="METRIC=X", help="Max drop of any one record. Repeatable."),
+    ] = None,
+    baseline: Annotated[str | None, opt("--baseline", metavar="RUN", help="Baseline run for drops.")] = None,
     undecided: Annotated[
         Literal["pass", "fail"] | None,
         opt("--undecided", metavar="pass|fail", help="Outcome of a drop that could be chance [default: pass]"),
@@ -122,6 +126,7 @@ def check(
     limits = {
         "min": _limits("--min", least), "max": _limits("--max", most),
         "min_coverage": _limits("--min-coverage", coverage), "max_drop": _limits("--max-drop", drop),
+        "max_record_drop": _limits("--max-record-drop", record_drop),
     }  # fmt: skip
     files = [(path, write) for path, write in ((junit, ci.junit), (markdown, ci.markdown)) if path is not None]
     _refuse_inputs([path for path, _ in files], [which, baseline], config)

@@ -80,6 +80,9 @@ def _show(
     failed: str = "",
     more: Mapping[str, Any] = NOTHING,
 ) -> None:
+    named = finished.store.runs() if options.name else []
+    if before := [run.id for run in named if run.name == options.name and run.id != finished.id]:
+        say("note", f"'{options.name}' now means run {finished.id}; run {before[-1]} had the name: use its number")
     place = replace(place_of(finished, options), failed=failed)
     answer({**finished.summary(), **more}, lambda look: page(finished, look, place), as_json=as_json)
 

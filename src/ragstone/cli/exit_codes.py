@@ -126,9 +126,8 @@ class Commands(TyperGroup):
 def say_error(error: RagstoneError) -> None:
     """Print what happened, then what to do and what was kept, if known."""
     say("note" if isinstance(error, BatchPending) else "error", str(error))
-    hint = getattr(error, "hint", "")
-    if hint:
-        say("hint", hint)
+    if error.hint:
+        say("hint", error.hint)
     for note in getattr(error, "__notes__", ()):
         say("note", note)
 

@@ -53,9 +53,8 @@ class RunDisplay:
             self._live.update(Bar(self._watch()))
         else:
             judged = ", ".join(progress.judges)
-            run = f"run {progress.run}: " if progress.run else ""
             counted = plural(progress.total, "record").replace(NBSP, " ")
-            self._print(f"{run}{counted}, {', '.join(progress.metrics)}, by {judged}")
+            self._print(f"{counted}, {', '.join(progress.metrics)}, by {judged}")
 
     def going_on(self) -> AbstractContextManager[None]:
         """Draw until the block ends: a live bar on a terminal, else a line now and then."""

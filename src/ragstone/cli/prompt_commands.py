@@ -172,7 +172,7 @@ def render(
     )
 )
 def diff(first: First, second: Second = None) -> None:
-    """Compare two prompts, or the last two versions of one, line by line.
+    """Compare two prompts or versions of one, by line.
 
     Exits 1 if they differ; prints nothing and exits 0 if not.
     """

@@ -104,7 +104,7 @@ def merge(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Merge the shards of a run and write the results to their folder.
+    """Merge the shards of a run and write the results.
 
     Sends no call. Exits 2 with the command to run if a shard is missing.
     """
@@ -115,29 +115,31 @@ def merge(
 
 @app.command(
     epilog=examples(
-        "ragstone validate traces.jsonl --field contexts=retrieval.docs[].text",
+        "ragstone validate traces.jsonl --field 'contexts=retrieval.docs[].text'",
     )
 )
 @with_options("validate")
 def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
     """Check a file without calling a judge.
 
-    Exits 2 if a record cannot be read; with --on-error skip, only if none can.
+    Exits 2 where run would: if a record cannot be read (with --on-error skip, if none can), or no metric can run.
     """
     from ragstone import api
-    from ragstone.api.plan import unsuitable
+    from ragstone.api.plan import choose, unsuitable
     from ragstone.cli.output import answer
     from ragstone.config import resolve
+    from ragstone.errors import ConfigError
     from ragstone.metrics import catalogue
     from ragstone.render.terminal.lists import survey_page
 
-    skips = resolve(options).on_error == "skip"
+    spec = resolve(options)
+    skips = spec.on_error == "skip"
     found, able = api.validate(
         file, fields=options.fields, input_format=options.input_format, records_path=options.records_path,
         on_error="skip", config=options.config, topics=options.topics,
     )  # fmt: skip
     following = ""
-    if file != "-" and (found.remedy or any(able.values())):  # a pipe is gone; unread columns have to be mapped first
+    if file != "-" and (found.options or any(able.values())):  # a pipe is gone; unread columns have to be mapped first
         needed = options.on_error == "skip" or (found.set_aside and not skips and not found.remedy)
         remapped = {word.partition("=")[0] for word in found.options}
         kept = {name: path for name, path in (options.fields or {}).items() if name not in remapped}
@@ -146,6 +148,9 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     named = {name: unsuitable(catalogue()[name], found.present) for name in able}
     told = {**asdict(found), "total": found.total, "able": able}
     answer(told, lambda look: survey_page(found, able, named, following, look), as_json=as_json)
+    chosen, _ = choose(spec, found.present, columns=found.columns, meant=found.meant)
+    if not chosen and found.records:
+        raise ConfigError(f"{found.name}: no metric can run; {found.advice}")
     if found.set_aside and (not found.records or not skips):
         raise typer.Exit(USAGE)
 
@@ -156,7 +161,9 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
         "ragstone estimate traces.jsonl -m grounding -j openai:gpt-4o --max-cost 2.50",
     )
 )
-@with_options("estimate")
+@with_options(
+    "estimate", RunOptions, **dict.fromkeys(("max_cost", "max_calls", "max_tokens"), "Limit of the run to print.")
+)
 def estimate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
     """Estimate the calls, tokens, cost and time of a run.
 
@@ -215,7 +222,7 @@ def show_run(
 def compare_methods(
     file: File, options: RunOptions, *, dry_run: DryRun = False, quiet: Quiet = False, as_json: AsJson = False
 ) -> None:
-    """Evaluate with both triads, plain and nuggetized.
+    """Compare sentence-level scores with nugget scores.
 
     The plain triad rates the whole answer and its sentences. The nuggetized triad rates each of its facts, and vital
     facts count twice. A difference over 10 points means that the triads disagree.

@@ -73,7 +73,7 @@ def push(
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send a run's scores to its traces in Phoenix, MLflow or Langfuse.
+    """Send a run's scores to Phoenix, MLflow or Langfuse.
 
     Each score has a label and an explanation of what lowers it. Sending a run again changes nothing; another run's
     scores replace them. Scores without a value are not sent.

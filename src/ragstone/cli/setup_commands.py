@@ -57,7 +57,7 @@ def judges(
 
 @app.command(epilog=examples("ragstone fields", "ragstone validate traces.json --from langfuse"))
 def fields(*, as_json: AsJson = False) -> None:
-    """List the fields of a record, their aliases, and the formats of other tools."""
+    """List record fields, their aliases, and input formats."""
     from ragstone.records import ALIASES, EXPORTS
     from ragstone.render.terminal.lists import input_list
 

@@ -94,7 +94,7 @@ EXTRA: Final = _by_word(
 )
 """Hints for an argument too many, by command."""
 
-THRESHOLDS: Final = {"--min", "--max", "--min-coverage", "--max-drop"}
+THRESHOLDS: Final = {"--min", "--max", "--min-coverage", "--max-drop", "--max-record-drop"}
 PATTERNS: Final = {
     "command": re.compile(r"""No such command (['"])(.*?)\1"""),
     "extra": re.compile(r"unexpected extra arguments?(?:\(s\))? (\()(.*)\)"),

@@ -59,9 +59,9 @@ def tune(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find the judge, prompt and format that agree best with people.
+    """Find the judge and prompt that agree best with people.
 
-    Asks every combination about the labelled units, after an estimate, and ranks them by Cohen's kappa. The winner is
+    Tries every combination on the labelled units, after an estimate, and ranks them by Cohen's kappa. The winner is
     chosen on one half of the records and reported on the other. Replies are cached, so the same command resumes.
     """
     from ragstone.api.tuning import tuner

@@ -21,7 +21,7 @@ from ragstone.metrics.base import Metric
 from ragstone.metrics.words import GROUPS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from importlib.metadata import EntryPoint
 
 
@@ -181,6 +181,23 @@ def called_here(name: str) -> str:
         if written in metric.synonyms or written in elsewhere(metric)
     ]
     return f"the metric here is {' or '.join(found)}" if found else ""
+
+
+def instead_of(name: str, there: Sequence[str]) -> str:
+    """The end of a message on a score that a run lacks: how to get it, what was meant, or else what is there."""
+    given = {of_score(score).name for score in there}
+    ranked = sorted(known().values(), key=lambda metric: metric.rank)
+    having = [metric for metric in ranked if name in (metric.name, *metric.score_names(), *metric.columns)]
+    ours = [metric for metric in having if metric.name in given]
+    ways = [f"--set {metric.name}.{key}={value}" for metric in ours for key, value in metric.columns_with.items()]
+    if len(having) == 1 and not ours:
+        ways = [f"-m {having[0].name}"]
+    if ways:
+        return f"; evaluate with {ways[0]}"
+    possible = [*there, *(score for metric in ranked if metric.name in given for score in metric.score_names())]
+    near = difflib.get_close_matches(name, possible, 1)
+    said = called_here(name) or (f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(there) or 'none'}")
+    return f"; {said}"
 
 
 def find(name: str) -> type[Metric]:

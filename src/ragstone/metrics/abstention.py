@@ -17,13 +17,22 @@ from ragstone.types import NOTHING, Record, Scale, Score, Span, Status, Unit, Ve
 
 COLUMNS: Final = ("answered_supported", "answered_unsupported", "abstained_rightly", "abstained_wrongly")
 
+UNKNOWN: Final = (
+    "has the question's words, which does not show that it answers: add the field answerable, or use a language model"
+)
+"""Why it is not known whether an abstention is wrong, after the passage."""
+
 
 class Placement(NamedTuple):
-    """The column that a response falls into; without one, ``failure`` is why it cannot be told, or ``empty``."""
+    """The column that a response falls into; without one, ``failure`` is why it cannot be told, or ``empty``.
+
+    ``abstains``: though it is not known which, it is in none of those for answers.
+    """
 
     column: str = ""
     failure: str = ""
     empty: str = ""
+    abstains: bool = False
     detail: Mapping[str, Any] = NOTHING
 
 
@@ -107,10 +116,13 @@ class AbstentionRates(Metric):
             by, answerable = "context_relevance", False
             if record.passages:
                 (rated,) = yield from ask(passage_relevance(record))
-                answerable = any(one.raw is not None and one.raw >= self.level for one in rated.verdicts)
+                relevant = [one for one in rated.verdicts if one.raw is not None and one.raw >= self.level]
+                answerable = any(not one.by_words for one in relevant)
                 missed = [one.failure for one in rated.verdicts if one.unjudged]
-                if missed and not answerable:
-                    return Placement(failure=f"{len(missed)} of {len(rated.verdicts)} passages unjudged: {missed[0]}")
+                said = f"{len(missed)} of {len(rated.verdicts)} passages unjudged: {missed[0]}" if missed else ""
+                said = f"passage {relevant[0].unit.parent} {UNKNOWN}" if relevant else said
+                if said and not answerable:
+                    return Placement(failure=said, abstains=True)
         return Placement(COLUMNS[3 if answerable else 2], detail={"answerable": answerable, "answerable_by": by})
 
     def _score(self, record: Record, column: str, placed: Placement, verdict: Verdict) -> Score:
@@ -119,10 +131,10 @@ class AbstentionRates(Metric):
             "asked": 1, "unjudged": int(verdict.unjudged), "verdicts": (verdict,) if lead else (),
             "verdicts_in": "" if lead else self.score_name(COLUMNS[0]), "detail": placed.detail if lead else {},
         }  # fmt: skip
-        if not placed.column:
+        if not placed.column and not (placed.abstains and column in COLUMNS[:2]):
             status: Status = "judge_failed" if placed.failure else "empty"
             return self.without_value(record, status, placed.failure or placed.empty, column=column, **common)
-        reason = placed.column.replace("_", ", ", 1) if lead else ""
+        reason = (placed.column.replace("_", ", ", 1) or placed.failure) if lead else ""
         return self.exact(record, float(column == placed.column), column=column, reason=reason, **common)
 
 

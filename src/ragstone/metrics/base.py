@@ -67,6 +67,8 @@ class Metric:
     """Parameters that do not change the number, or stand in the signature as the judges that they name."""
     columns: ClassVar[tuple[str, ...]] = ()
     """The names of its scores where it has several; they are called ``name.column``, an empty one ``name``."""
+    columns_with: ClassVar[Mapping[str, Any]] = NOTHING
+    """Parameters with which alone it has more than its own score, where not always."""
     lower_is_better: ClassVar[tuple[str, ...]] = ()
     """Columns whose best value is 0: ``on_empty`` ``one`` is 0 there, and a threshold says nothing of them."""
     exclusive: ClassVar[bool] = False
@@ -177,7 +179,8 @@ class Metric:
 
     def gives(self) -> tuple[str, ...]:
         """The columns of the scores that it gives with its parameters."""
-        return self.columns or ("",)
+        all_of_them = all(getattr(self, name) == value for name, value in self.columns_with.items())
+        return self.columns if self.columns and all_of_them else ("",)
 
     def given_names(self) -> tuple[str, ...]:
         """The names of those scores."""

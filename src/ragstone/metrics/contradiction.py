@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from ragstone.metrics.base import Metric
@@ -17,6 +18,7 @@ from ragstone.types import Record, Score
 MODE: Final = SUPPORT_CONTRADICT.name
 COLUMN: Final = "contradicted"
 COLUMNS: Final = ("", COLUMN)
+WITH: Final[Mapping[str, str]] = MappingProxyType({"scoring_mode": MODE})
 TITLES: Final[Mapping[str, str]] = {
     COLUMN: "share that the contexts contradict; the rest that is not supported is missing"
 }

@@ -35,6 +35,7 @@ class Groundedness(Metric):
     elsewhere: ClassVar[Mapping[str, str]] = {"TruLens": "groundedness", "Azure": "groundedness"}
     group = TRUE_TO_PASSAGES
     columns = contradiction.COLUMNS
+    columns_with = contradiction.WITH
     lower_is_better = (contradiction.COLUMN,)
     unit = "sentence"
     rank = 20
@@ -58,10 +59,6 @@ class Groundedness(Metric):
     def scale(self) -> Scale:
         """The scale that the mode means."""
         return SCALES[self.scoring_mode]
-
-    def gives(self) -> tuple[str, ...]:
-        """Also the share contradicted where the scale tells it."""
-        return self.columns if self.scale is SUPPORT_CONTRADICT else ("",)
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Every sentence against all contexts."""

@@ -43,6 +43,7 @@ class Grounding(ClaimMetric):
     group = TRUE_TO_PASSAGES
     modes: ClassVar[Mapping[str, Scale]] = {**MODES, contradiction.MODE: SUPPORT_CONTRADICT}
     columns = contradiction.COLUMNS
+    columns_with = contradiction.WITH
     lower_is_better = (contradiction.COLUMN,)
     rank = 10
     words = one_score(
@@ -54,10 +55,6 @@ class Grounding(ClaimMetric):
         TO_CHECK, "of a response's claims were found in its contexts", "{have} a claim to check", "claim",
         title="share of the response's claims found in the contexts", beside=contradiction.TITLES,
     )  # fmt: skip
-
-    def gives(self) -> tuple[str, ...]:
-        """Also the share contradicted where the scale tells it."""
-        return self.columns if self.scale is SUPPORT_CONTRADICT else ("",)
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Also the share contradicted where the scale tells it."""

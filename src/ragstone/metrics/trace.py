@@ -84,7 +84,7 @@ class TraceMetric(Metric):
         labels={**SUPPORTED, "no": "not fully supported"},
         titles={
             **TITLES,
-            "adherence": "responses of which every sentence is supported",
+            "adherence": "responses with every sentence supported",
             "adherence_share": "sentences of a response that are supported",
         },
         sentences={
@@ -99,7 +99,7 @@ class TraceMetric(Metric):
         labels=TO_CHECK,
         titles={
             **TITLES,
-            "adherence": "responses of which every sentence was found in the contexts",
+            "adherence": "responses with every sentence found in the contexts",
             "adherence_share": "sentences of a response found in the contexts",
         },
         sentences={

@@ -48,6 +48,7 @@ class Folder:
             raise ConfigError(f"{path}: results go to a folder; {said}")
         self.path = path
         self._cases = path / "cases" if cases else None
+        self._made = [one for one in (self._cases, path, *path.parents) if one is not None and not one.exists()]
         try:
             for folder in (path, self._cases):
                 if folder is not None:
@@ -66,7 +67,7 @@ class Folder:
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[Self]:
-        """Reserve the folder for this run; ConfigError if another run has it."""
+        """Reserve the folder for this run, and remove it if it was made here and stays empty; ConfigError if taken."""
         # The folder itself is locked: it is there before the first file and after the last.
         descriptor = None
         with contextlib.suppress(OSError):  # Windows opens no folder, others none that may not be listed
@@ -78,6 +79,9 @@ class Folder:
         finally:
             if descriptor is not None:
                 os.close(descriptor)
+            with contextlib.suppress(OSError):  # the first that is not empty
+                for folder in self._made:
+                    folder.rmdir()
 
     def _alone(self, descriptor: int | None) -> bool:
         try:

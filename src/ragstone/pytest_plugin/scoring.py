@@ -95,8 +95,8 @@ class Scorer:
             with elsewhere:
                 run = evaluate([record], metrics, **options)
         except RagstoneError as error:
-            if hint := getattr(error, "hint", ""):
-                error.add_note(f"hint: {hint}")
+            if error.hint:
+                error.add_note(f"hint: {error.hint}")
             # The place in Ragstone's code is of no use in a test's report.
             raise error.with_traceback(None) from None
         result = next(run.results())

@@ -124,7 +124,7 @@ class Layout:
 
     def rows(self, items: Callable[[], Rows], fields: Fields, tally: Recognised) -> Rows:
         """The input's rows under canonical names; ``tally`` counts what becomes of them."""
-        mapped = frozenset(map(root, fields.paths.values()))
+        mapped = frozenset(root(path) for _, path in fields.each)
         with closing(items()) as raw, closing(self._unwrapped(raw, mapped)) as rows:
             whole, export = self._recognised(rows, described=not OWN.isdisjoint(fields.paths))
             if export is None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records.ids import first_repeated
@@ -79,16 +79,19 @@ OFFERED: Final = 8
 class Fields:
     """The field mapping of a run: canonical name to dotted path, e.g. ``contexts`` to ``retrieval.docs[].text``.
 
-    A mapped field is read from its path alone, never from an alias. ConfigError for a name that no record
-    has, or a blank path.
+    A mapped field is read from its path alone, never from an alias; ``contexts`` may have several paths, of which it
+    has all that is not blank. ConfigError for a name that no record has, or a blank path.
     """
 
-    paths: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
+    paths: Mapping[str, str | Sequence[str]] = field(default_factory=lambda: NOTHING, hash=False)
 
     def __post_init__(self) -> None:
-        for name, path in self.paths.items():
+        for name, path in self.each:
             if name not in (known := (*ALIASES, LANGUAGE)):
                 raise ConfigError(f"--field {name}=...: no such field{closest(name, known)}")
+            if name != "contexts" and path != self.paths[name]:
+                both = " and as ".join(map(repr, self.paths[name]))
+                raise ConfigError(f"--field {name}: given as {both}; keep one")
             if not path.strip():
                 raise ConfigError(f"--field {name}=...: expected a path, e.g. {name}=my_column or {name}=a.b[].text")
             if name != path and {name, path} <= OWN and path not in self.paths:
@@ -96,17 +99,11 @@ class Fields:
                     f"--field {name}={path}: '{path}' is the column of the {path}; name the one that holds the {name}"
                 )
 
-    @classmethod
-    def parse(cls, assignments: Iterable[str]) -> Self:
-        """Parse ``field=path`` texts from the command line; ConfigError for a field given twice."""
-        paths: dict[str, str] = {}
-        for text in assignments:
-            name, equals, path = (part.strip() for part in text.partition("="))
-            if not equals:
-                raise ConfigError(f"--field {text}: expected field=path, e.g. question=my_column")
-            if paths.setdefault(name, path) != path:
-                raise ConfigError(f"--field {name}: given as '{paths[name]}' and as '{path}'; keep one")
-        return cls(paths)
+    @property
+    def each(self) -> tuple[tuple[str, str], ...]:
+        """Every path with its field."""
+        listed = ((name, [paths] if isinstance(paths, str) else paths) for name, paths in self.paths.items())
+        return tuple((name, path) for name, paths in listed for path in paths)
 
 
 def closest(name: str, names: Iterable[str]) -> str:
@@ -132,12 +129,20 @@ WORDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     }
 )  # fmt: skip
 """Words in the name of a column that could be a field."""
-
-
+SPEAKERS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        "question": frozenset(("user", "customer", "client", "caller", "visitor", "human")),
+        "response": frozenset(("assistant", "agent", "bot", "chatbot", "ai", "model", "llm")),
+        "contexts": frozenset(),
+    }
+)
+"""Whose words a field is, where the name of a column says no more: ``customer.said``."""
+SAID: Final = frozenset(("said", "says", "text", "message", "msg", "utterance", "content", "input", "output", "turn"))
+"""Words that make a column with one of `SPEAKERS` what was said, and not a name or an id."""
 GOLDEN: Final = frozenset(("reference", "references", "gold", "golden", "ground", "expected", "ideal", "truth"))
 """Words in the name of a column that is what should have been found or said."""
-QUESTIONS: Final = " (questions by topic)"
-"""The note on the option that names topics."""
+NUMBERING: Final = frozenset(("ticket", "nr", "no", "number", "case", "uuid", "guid", "ref", "key", "id"))
+"""Last words in the name of a column that may number the records."""
 TOPIC_IDS: Final = frozenset(("topicid", "narrativeid", "requestid", "qid", "queryid"))
 """Names, folded, of an id that may be a topic's in a file of questions."""
 
@@ -156,8 +161,8 @@ def places_of(row: Mapping[str, Any]) -> dict[str, str | int | list[Any]]:
     return found
 
 
-def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> str:
-    """The option that probably brings a field: the path whose name says so and that can be read, or the topics.
+def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> tuple[str, ...]:
+    """The words of the option that probably brings a field: the path that can be read and is named so, or the topics.
 
     Empty where none does.
     """
@@ -169,18 +174,34 @@ def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> str:
     }
     named = {path: value for path, value in free.items() if not WORDS[field].isdisjoint(_words(path))}
     lists = [path for path, value in named.items() if isinstance(value, list) and field == "contexts"]
-    texts = [path for path, value in named.items() if isinstance(value, str)]
+    texts = [path for path, value in named.items() if isinstance(value, str)] or [
+        path
+        for path, value in free.items()
+        if isinstance(value, str) and not any(map({*_words(path)}.isdisjoint, (SPEAKERS[field], SAID)))
+    ]
     fitting = [path for path in lists if "[]" not in path and readable(named[path])] if lists else texts
     if lists and not fitting:
         longest = {path.partition("[]")[0]: path for path in sorted(lists, key=lambda path: _length(named[path]))}
         fitting = [path for path in longest.values() if "[]" in path]
-    if len(fitting) == 1:
-        return f"--field {field}={fitting[0]}"
-    return f"--topics FILE{QUESTIONS}" if field == "question" and topics and not fitting else ""
+    numbered = [path for path in free if not lists and isinstance(free[path], str) and _is_numbered(field, path)]
+    if numbered or len(fitting) == 1:
+        return tuple(word for path in numbered or fitting for word in ("--field", f"{field}={path}"))
+    return ("--topics", "QUESTIONS_FILE") if field == "question" and topics and not fitting else ()
 
 
 def _length(texts: object) -> int:
     return sum(len(text) for text in texts if isinstance(text, str)) if isinstance(texts, list) else 0
+
+
+def _is_numbered(field: str, name: str) -> bool:
+    """Return whether a name is a word for the contexts with a number behind: ``Doc 1``, ``passage2``."""
+    kind = name.rstrip("0123456789")
+    return field == "contexts" and kind != name and any({word, f"{word}s"} & WORDS[field] for word in _words(kind)[-1:])
+
+
+def numbers_records(name: str) -> bool:
+    """Return whether a column is named as one that numbers the records: ``Ticket``, ``case_no``."""
+    return not NUMBERING.isdisjoint(_words(name)[-1:])
 
 
 def _words(name: str) -> list[str]:

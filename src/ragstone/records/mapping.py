@@ -52,7 +52,7 @@ CELLS: Final = frozenset(("messages", "conversation", "turns", "history", "spans
 CELL_ENDINGS: Final = ("documents", "messages", "history", "nodes")
 
 SAID_GOLD: Final = f"contexts: '{GOLD}' is gold here, kept as meta.{GOLD_KEPT}; the evidence is '{GOLD_BESIDE[0]}'"
-NO_ID: Final = "no id: a hash of the content is used"
+NO_ID: Final = "no id: a hash of the whole record is used, so runs with other responses cannot be paired"
 KNOWN: Final = frozenset(name for field, aliases in ALIASES.items() for name in (field, *aliases))
 
 TARGETS: Final = "eval"
@@ -70,20 +70,20 @@ class Mapper:
         ``claimed`` are the paths that are read.
         """
         self.fields = fields
-        self._paths = fields.paths
+        self._paths = fields.each
         self._blocks = {name: metric for name, metric in blocks.items() if name not in ALIASES}
-        self._unseen = set(fields.paths)
-        self._missed: set[str] = set()
+        self._unseen = set(fields.each)
+        self._missed: set[tuple[str, str]] = set()
         self._keys: dict[str, None] = {}
         self.places: dict[str, str | int | list[Any]] = {}
         """Texts, numbers and lists by path: of the first row, and of those after it that lacked a mapped path."""
-        self._mapped_fields = frozenset(fields.paths)
-        self._roots = frozenset(map(root, fields.paths.values()))
-        self.claimed = frozenset(fields.paths.values())
+        self._mapped_fields = frozenset(field for field, _ in fields.each)
+        self.claimed = frozenset(path for _, path in fields.each)
+        self._roots = frozenset(map(root, self.claimed))
         self._names = {
             field: tuple(name for name in (field, *aliases) if name not in self.claimed)
             for field, aliases in ALIASES.items()
-            if field not in fields.paths
+            if field not in self._mapped_fields
         }
         self._row_keys: tuple[str, ...] = ()
         self._there: dict[str, tuple[str, ...]] = dict.fromkeys(self._names, ())
@@ -105,7 +105,7 @@ class Mapper:
         answerable = reading.take("answerable", values.truth, lenient=True)
         overrides = self._overrides(reading)
         name = reading.take("id", values.identifier) or ""
-        language = reading.take(LANGUAGE, values.text) if LANGUAGE in self._paths else None
+        language = reading.take(LANGUAGE, values.text) if LANGUAGE in self._mapped_fields else None
         meta = _unfolded(reading.rest()) | ({LANGUAGE: language} if language else {})
         if earlier := turns_before(meta, question or "", response or ""):
             if "history" in meta and meta["history"] != list(earlier):
@@ -176,7 +176,7 @@ class Mapper:
         """The columns of a CSV file whose cells are JSON where they look like it."""
         columns = set(header)
         found = {name for field in LISTS for name in self._names.get(field, ())} | set(self._blocks) | {REFERENCES}
-        for field, path in self._paths.items():
+        for field, path in self._paths:
             if path not in columns:
                 found.add(root(path))
             elif field in LISTS:
@@ -195,7 +195,7 @@ class Mapper:
         A list without entries says nothing about a path into its entries.
         """
         missed = self._unseen & self._missed
-        return tuple(self._miss(field, path) for field, path in self._paths.items() if field in missed)
+        return tuple(self._miss(*pair) for pair in self._paths if pair in missed)
 
     def _miss(self, field: str, path: str) -> str:
         start = root(path)
@@ -205,12 +205,12 @@ class Mapper:
             return f"--field {field}={path}: {said}{closest(path, inner)}"
         return f"--field {field}={path}: no record has it{closest(start, self._keys)}"
 
-    def _mapped(self, row: Row) -> dict[str, tuple[str, Any]]:
-        """Each mapped field with its path and what stands there."""
-        found = {field: (path, find(row, path)) for field, path in self._paths.items()}
+    def _mapped(self, row: Row) -> dict[tuple[str, str], Any]:
+        """What stands at each path of a mapped field."""
+        found = {(field, path): find(row, path) for field, path in self._paths}
         if self._unseen or not self._keys:
-            self._missed |= {field for field, (_, value) in found.items() if value is MISSING}
-            self._unseen -= {field for field, (path, value) in found.items() if _is_seen(path, value)}
+            self._missed |= {pair for pair, value in found.items() if value is MISSING}
+            self._unseen -= {pair for pair, value in found.items() if _is_seen(pair[1], value)}
             if len(self._keys) < MAX_KEYS:
                 self._keys.update(dict.fromkeys(row))
             if len(self.places) < MAX_KEYS:
@@ -263,7 +263,7 @@ class _Reading:
         where: str,
         row: Row,
         names: Mapping[str, tuple[str, ...]],
-        mapped: Mapping[str, tuple[str, Any]],
+        mapped: Mapping[tuple[str, str], Any],
         lifted: Mapping[str, str] = NOTHING,
         spelled: Mapping[str, str] = NOTHING,
     ) -> None:
@@ -284,9 +284,10 @@ class _Reading:
 
     def take(self, field: str, read: Callable[[Any, list[str]], T], *, lenient: bool = False) -> T | None:
         """The field's value, or None where the row has none; ``lenient``: of the wrong type is as absent."""
-        if field in self._mapped:
-            path, value = self._mapped[field]
-            return None if value is MISSING or value is None else self._read(path, value, read)
+        if mapped := {path: value for (name, path), value in self._mapped.items() if name == field}:
+            there = [value for value in mapped.values() if value is not MISSING and value is not None]
+            whole = there[0] if len(mapped) == 1 and there else _collected(there)
+            return self._read(", ".join(mapped), whole, read) if there else None
         blank: str | None = None
         doubt = ""
         for name in self._names[field]:
@@ -345,7 +346,7 @@ class _Reading:
             for name, value in self.row.items()
             if name not in self._consumed and (value is not None or name not in KNOWN)
         }
-        for path, value in self._mapped.values():
+        for (_, path), value in self._mapped.items():
             if value is not MISSING:
                 left = without(left, path)
         return {**({} if left is MISSING else left), **self._gold}
@@ -356,7 +357,7 @@ class _Reading:
         except UnfitError as error:
             place = error.field or self._lifted.get(name, name)
             inner = f"{place}{'.' if '[]' in place else '[].'}{error.text_key}"
-            option = f"--field contexts={inner}" if error.text_key else ""
+            option = ("--field", f"contexts={inner}") if error.text_key else ()
             raise RecordError(self.where, error.found, error.expected, field=place, option=option) from None
 
     def _read_blank(self, field: str, name: str, read: Callable[[Any, list[str]], T]) -> T | None:
@@ -391,6 +392,12 @@ def _unfolded(meta: dict[str, Any]) -> dict[str, Any]:
 
 def _is_seen(path: str, value: Any) -> bool:
     return value is not MISSING and not ("[]" in path and value == [])
+
+
+def _collected(found: Iterable[Any]) -> list[Any]:
+    """The values of several paths as one list, without blank ones."""
+    lists = (value if isinstance(value, list) else [value] for value in found)
+    return [one for values in lists for one in values if not _is_blank(one)]
 
 
 def _is_blank(value: Any) -> bool:

@@ -50,13 +50,13 @@ class SetAside:
     """A record that cannot be read, where ``on_error`` is ``skip``: counted, never judged.
 
     ``id`` is the record's own where it could be read, else its place, and unique among all ids of the
-    source; ``error`` is the message, one line, ``option`` what probably reads the record.
+    source; ``error`` is the message, one line, ``option`` the words of the option that probably reads the record.
     """
 
     id: str
     where: str
     error: str
-    option: str = ""
+    option: tuple[str, ...] = ()
 
 
 Reading = Generator[Record | SetAside, None, None]
@@ -267,7 +267,7 @@ def _unlink(paths: list[Path]) -> None:
 def open_records(
     source: Any,
     *,
-    fields: Mapping[str, str] | Fields = NOTHING,
+    fields: Mapping[str, str | Sequence[str]] | Fields = NOTHING,
     blocks: Mapping[str, str] = NOTHING,
     on_error: OnError = "stop",
     inspect: Inspect | None = None,

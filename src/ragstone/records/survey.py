@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from ragstone.errors import ConfigError
 from ragstone.records.cut import Shard
-from ragstone.records.fields import QUESTIONS, WORDS, near_miss
-from ragstone.records.ids import REPEATED, Names
+from ragstone.records.fields import WORDS, near_miss, numbers_records, offered
+from ragstone.records.ids import REPEATED, Hashes, Names
+from ragstone.records.mapping import NO_ID
 from ragstone.records.source import Inspect, SetAside, Source
 from ragstone.types import Record
 
@@ -65,10 +67,10 @@ class Survey:
     """A line on each export of another tool: what it is, how many traces and records, and what is left out."""
     in_shard: int | None = None
     """Records of the shard, those set aside included; None where all are read."""
-    meant: Mapping[str, str] = field(default_factory=dict)
-    """Main fields that no record has, and the option that probably brings each."""
-    remedy: str = ""
-    """The option that probably reads all records that were set aside."""
+    meant: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Main fields and ids that no record has, and the option that probably brings each, in words."""
+    remedy: tuple[str, ...] = ()
+    """The words of the option that probably reads all records that were set aside."""
 
     @property
     def total(self) -> int:
@@ -78,13 +80,19 @@ class Survey:
     @property
     def options(self) -> list[str]:
         """The words of the options that probably bring what is missing or cannot be read."""
-        named = (option.removesuffix(QUESTIONS) for option in (self.remedy, *self.meant.values()) if option)
-        return [word for option in named for word in option.split(" ", 1)]
+        return [word for option in (self.remedy, *self.meant.values()) for word in option]
+
+    @property
+    def advice(self) -> str:
+        """What to type where no metric can run: all of these options in one question, else how to map columns."""
+        if self.options:
+            return f"did you mean {shlex.join(self.options)}?"
+        return f"map columns with --field FIELD=COLUMN{offered(self.columns)}"
 
     @property
     def near_misses(self) -> tuple[str, ...]:
         """A question for each main field that no record has and an option could bring."""
-        return tuple(f"no {name}; did you mean {option}?" for name, option in self.meant.items())
+        return tuple(f"no {name}; did you mean {shlex.join(option)}?" for name, option in self.meant.items())
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -109,9 +117,10 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
     names = Names()
     records = set_aside = overridden = in_shard = 0
     messages: dict[str, tuple[str, int]] = {}
-    options: set[str] = set()
+    options: set[tuple[str, ...]] = set()
     present, blank = dict.fromkeys(SURVEYED, 0), dict.fromkeys(MAY_BE_BLANK, 0)
     notes = Notes()
+    numbering: dict[str, Hashes] | None = None
     for outcome in source.read(names, inspect):
         in_shard += shard is not None and shard.has(outcome.id)
         if isinstance(outcome, SetAside):
@@ -123,6 +132,7 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
             options.add(outcome.option)
             continue
         records += 1
+        numbering = _numbering(outcome, numbering)
         overridden += bool(outcome.overrides)
         for name in SURVEYED:
             there = has(outcome, name)
@@ -135,18 +145,33 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
                 notes.add(text, outcome.where)
     if misses := source.mapper.misses():
         raise ConfigError("; ".join(misses))
-    remedy = options.pop() if len(options) == 1 else ""
-    given = (*remedy.replace("=", " ").split(), *source.mapper.fields.paths)
+    remedy = options.pop() if len(options) == 1 else ()
+    given = {word.partition("=")[0] for word in remedy} | source.mapper.fields.paths.keys()
     absent = [name for name in WORDS if not present[name] and not blank.get(name) and name not in given]
     places = source.mapper.places
     meant = {name: option for name in absent if (option := near_miss(name, places))}
     if len(absent) == len(WORDS) and places and all(isinstance(value, list) for value in places.values()):
-        meant = {"records": f"--records {next(iter(places))}[]"}
+        meant = {"records": ("--records", f"{next(iter(places))}[]")}
+    elif numbering and len(absent) - len(meant) < 2:  # else a run needs other columns first
+        meant["id"] = ("--field", f"id={next(iter(numbering))}")
     return Survey(
         source.name, records, set_aside, _counted(messages.values(), set_aside), names.renamed, dict(names.repeats),
         present, blank, overridden, notes.ranked(), source.mapper.columns, source.recognised,
         None if shard is None else in_shard, meant, remedy,
     )  # fmt: skip
+
+
+def _numbering(record: Record, found: Mapping[str, Hashes] | None) -> dict[str, Hashes]:
+    """The columns that may number the records, if none has an id: named so, and no value came twice until this one.
+
+    ``found`` are those of the records before, with their values; None before the first record.
+    """
+    if NO_ID not in record.notes:
+        return {}
+    if found is None:
+        found = {name: Hashes() for name in record.meta if numbers_records(name)}
+    values = {name: value for name in found if isinstance(value := record.meta.get(name), str | int)}
+    return {name: found[name] for name, value in values.items() if str(value).strip() and found[name].add(hash(value))}
 
 
 class Notes:

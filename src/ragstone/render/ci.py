@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ragstone.analysis.check import CheckResult, Decision
 from ragstone.render.agreement import agreements
-from ragstone.render.comparison import KINDS, outcome_said, record_said, threshold_said
+from ragstone.render.comparison import KINDS, outcome_said, record_said, threshold_said, worst_said
 from ragstone.render.text import clean, flat
 
 LONGEST: Final = 300
@@ -106,7 +106,7 @@ def _xml(text: str) -> str:
 
 
 def markdown(gate: CheckResult) -> bytes:
-    """A heading, a row for each threshold, and the records behind those that failed."""
+    """A heading, a row for each threshold, and the records behind those that failed or are undecided."""
     where = f"{_plain(gate.name)}, {gate.records:,} records"
     against = f", against {_plain(gate.baseline)}" if gate.baseline else ""
     agreement = [part for line in _agreement(gate) for part in (f"{_plain(line)}.", "")]
@@ -122,7 +122,7 @@ def markdown(gate: CheckResult) -> bytes:
         lines.append(f"| {outcome} | {_plain(threshold.metric)} | {wanted} | {_plain(found)} |")
     for decision in gate.decisions:
         if decision.worst:
-            lines += ["", f"### {_plain(threshold_said(decision))}", ""]
+            lines += ["", f"### {_plain(worst_said(decision))}", ""]
             for worst in decision.worst:
                 lines.append(f"- {_plain(worst.record)}: {_plain(record_said(worst))}")
                 for unit in worst.wanting:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ragstone.analysis.check import CheckResult, Decision, Worst
+from ragstone.analysis.check import DROPS, CheckResult, Decision, Worst
 from ragstone.analysis.compare import VERSION, Compared, Comparison, said
 from ragstone.analysis.pairing import MetricSide
 from ragstone.render.facts import DASH
@@ -21,6 +21,7 @@ KINDS: Final = {
     "min_corrected": "lower end of the corrected mean at least",
     "min_coverage": "share scored at least",
     "max_drop": "drop of at most",
+    "max_record_drop": "largest drop of a record at most",
 }
 """The words for a kind of threshold."""
 IDS: Final = 3
@@ -150,6 +151,12 @@ def threshold_said(decision: Decision) -> str:
     return f"{threshold.metric}: {KINDS[threshold.kind]} {threshold.limit:g}"
 
 
+def worst_said(decision: Decision) -> str:
+    """``Worst records for grounding (mean at least 0.8)``."""
+    title = "Largest drops in" if decision.threshold.kind in DROPS else "Worst records for"
+    return f"{title} {threshold_said(decision).replace(': ', ' (', 1)})"
+
+
 def outcome_said(gate: CheckResult) -> str:
     """``1 of 3 thresholds failed``; errors are told apart from failures."""
     total = len(gate.decisions)
@@ -161,14 +168,10 @@ def outcome_said(gate: CheckResult) -> str:
         return {1: "the threshold is met", 2: "both thresholds are met"}.get(total, f"all {of} are met")
     if failed == total:
         return {1: "the threshold failed", 2: "both thresholds failed"}.get(total, f"all {of} failed")
-    parts = [f"{failed} of {of} failed"] if failed else []
-    parts += (
-        [f"{undecided} of {of} undecided, which {'passes' if gate.undecided == 'pass' else 'fails'}"]
-        if undecided
-        else []
-    )
-    parts += [f"{errors} of {of} could not be decided"] if errors else []
-    return ", ".join(parts)
+    then = "met" if gate.undecided == "pass" else "failed"
+    counted = {"failed": failed, f"undecided (counted as {then})": undecided, "could not be decided": errors}
+    parts = ", ".join(f"{count} {outcome}" for outcome, count in counted.items() if count)
+    return parts.replace(" ", f" of {of} ", 1)
 
 
 def record_said(worst: Worst) -> str:

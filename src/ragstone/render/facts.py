@@ -334,7 +334,7 @@ def answered_now(bill: Mapping[str, Any]) -> int:
 def calls_said(bill: Mapping[str, Any]) -> str:
     """``12 sent, 3 replayed``: the calls of a bill; those that a judge here answered are not among those sent."""
     here = [f"{number(count)} by {_JUDGES.get(who, flat(who))}" for who, count in bill.get("here", {}).items()]
-    parts = [f"{number(bill['sent'])} sent", *here] if bill["sent"] or not here else [*here, "none sent"]
+    parts = [f"{number(bill['sent'])} sent", *here] if bill["sent"] or not here else [*here, "no API calls"]
     unusable = bill.get("unusable", {})
     if count := unusable.get("calls"):
         cost = f" ({dollars(unusable['dollars'])})" if unusable["dollars"] else ""
@@ -366,7 +366,7 @@ def cost_said(bill: Mapping[str, Any]) -> str:
     if not paid["calls"] and not lost:
         if bill.get("unseen"):
             return "nothing: offline"
-        if bill["sent"]:
+        if bill["sent"] or bill["failed"]:
             return "nothing: no call was answered"
         return "nothing: every reply was in the store" if bill["replayed"] else "nothing: no call was needed"
     parts = [dollars(paid["dollars"])] if paid["calls"] else []

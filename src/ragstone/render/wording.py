@@ -231,5 +231,5 @@ def about_embedded(summary: Mapping[str, Any]) -> str:
         return _COMPARES
     return (
         f"{_COMPARES}. On {known.sets} human-labelled data sets it ranks a supported claim above an unsupported one in "
-        f"{100 * known.auroc:.0f} of 100 pairs (shared-word count: {100 * known.floor:.0f})"
+        f"{100 * known.auroc:.0f} of 100 pairs (counting shared words: {100 * known.floor:.0f})"
     )

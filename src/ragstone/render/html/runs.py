@@ -43,6 +43,7 @@ def _row(run: Run) -> dict[str, Any]:
         "name": run.name,
         "started": run.started,
         "status": run.status,
+        "input": run.spec.get("input"),
         "records": summary["records"],
         "judges": judges_of(run.spec),
         "lead": lead(summary),

@@ -49,7 +49,7 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
 
 
 def headline(one: MetricAgreement, people: str = PEOPLE) -> str:
-    """``Judge agrees with people: kappa .71 (.58-.82) on 214 claims of 50 …; guessing 'yes' is right for 78 %.``."""
+    """``Judge agrees with people: kappa .71 (.58-.82) on 214 …; always answering 'yes' would be right in 78 %.``."""
     items = one.leading
     where = f"on {plural(items.matrix.n, one.unit if items is one.items else 'response')}"
     where += f" of {plural(items.records, 'record')}"
@@ -58,7 +58,7 @@ def headline(one: MetricAgreement, people: str = PEOPLE) -> str:
     if items.kappa is None:
         return f"Agreement with {people} is unknown: one label only {where}, so kappa is undefined."
     kappa = kappa_said(items.kappa, items.interval)
-    guess = f"guessing '{items.constant}' is right for {percent(items.matrix.base_rate)}"
+    guess = f"always answering '{items.constant}' would be right in {percent(items.matrix.base_rate)}"
     return f"Judge {agrees(items.interval)} with {people}: kappa {kappa} {where}; {guess}."
 
 

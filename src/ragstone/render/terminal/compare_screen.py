@@ -27,6 +27,7 @@ from ragstone.render.comparison import (
     outcome_said,
     record_said,
     threshold_said,
+    worst_said,
 )
 from ragstone.render.facts import RunFacts, handle
 from ragstone.render.terminal.columns import columns_of
@@ -54,7 +55,7 @@ _FOUND: Final = {
     "higher": "Higher in {label}",
     "lower": "Lower in {label}",
     "none": "No difference could be shown",
-    "too_few": "Too few records changed for a test ({needed})",
+    "too_few": "Too few records changed ({needed})",
     "same": "The same",
     "nothing": "Nothing to compare",
 }
@@ -255,4 +256,4 @@ def _decisions(gate: CheckResult, look: Look) -> RenderableType:
 def _worst(decision: Decision, look: Look) -> RenderableType:
     room = look.width - 4
     blocks = [record_lines(worst.record, record_said(worst), worst.wanting, look, room) for worst in decision.worst]
-    return section(f"Worst records for {threshold_said(decision)}", indented(Group(*blocks)))
+    return section(worst_said(decision), indented(Group(*blocks)))

@@ -16,7 +16,7 @@ from ragstone.analysis.labelling import SECONDS
 from ragstone.analysis.run import Run
 from ragstone.judges.spec import KnownJudge
 from ragstone.metrics.base import Metric
-from ragstone.records import ALIASES, EXPORTS, Survey, offered
+from ragstone.records import ALIASES, EXPORTS, Survey
 from ragstone.render.agreement import kappa_said
 from ragstone.render.facts import DASH, judged_by, lead
 from ragstone.render.terminal.columns import RECALL
@@ -79,7 +79,7 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
         moment(run.started),
         number(summary["records"]),
         middle(flat(judges_said(judged_by(run.spec))), 20, look.ellipsis),
-        run.status,
+        run.status if found or run.status != "done" else "failed",
         f"{mean:>5} {name.removeprefix(f'{RECALL.name}.')}",
         _kappa(run, name, look),
     )
@@ -226,15 +226,11 @@ def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str]
     counts = plural(found.records, "record")
     if found.set_aside:
         counts += f", {number(found.set_aside)} more unreadable"
-    notes = warnings(found, MOST_NOTES)
-    columns = offered(found.columns)
-    if columns and not (any(able.values()) or found.near_misses or found.remedy):
-        notes.insert(0, f"no metric can run; map columns with --field FIELD=COLUMN{flat(columns)}")
     return page(
         heading(found.name, look, counts),
         _shares("Fields", found.present, found.records),
-        _shares("Available metrics", able, found.records, named),
-        _notes("Notes", notes, look),
+        _shares("Available metrics", able, found.records, named) if any(able.values()) else None,
+        _notes("Notes", warnings(found, MOST_NOTES), look),
         _notes("Unreadable records", messages(found), look),
         facts([("Next", to_paste(following, look))]) if following else None,
     )
@@ -245,8 +241,7 @@ def _shares(title: str, counts: Mapping[str, int], total: int, remarks: Mapping[
     rows = []
     for name, count in counts.items():
         words = f"all {whole}" if count == total else f"{number(count):>{len(whole)}} of {whole}" if count else "none"
-        remark = remarks.get(name, "") if count else ""
-        rows.append((Text(name, style="" if count else "quiet"), Text(words, "quiet"), Text(remark, "quiet")))
+        rows.append((Text(name, "" if count else "quiet"), Text(words, "quiet"), Text(remarks.get(name, ""), "quiet")))
     return section(title, indented(grid(rows, "<<~")))
 
 

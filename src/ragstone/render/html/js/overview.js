@@ -365,7 +365,7 @@ function missingBlock(toRecords) {
       ? el(
           'ul',
           { class: 'left-out' },
-          left.map(([name, why]) => el('li', null, `${named(name)} did not run: `, foreign(why))),
+          left.map(([name, why]) => el('li', null, `${named(name)} was left out: `, foreign(why))),
           first.notes.map((/** @type {string} */ note) => el('li', null, foreign(note))),
         )
       : null,

@@ -29,28 +29,32 @@ function addressOf(run) {
 }
 
 /**
- * The means of a metric over the runs that were made as the latest one was, oldest first.
- * @param {any[]} runs the latest first @param {string} metric
+ * The latest runs that can be compared in a metric: of one input, as many records and one signature; oldest first.
+ * @param {any[]} runs the latest first @param {string} metric @returns {{ alike: any[], others: number }}
  */
 function trendOf(runs, metric) {
   const made = runs.filter((run) => run.metrics[metric]);
-  const signature = made[0]?.metrics[metric][4];
-  const alike = made.filter((run) => run.metrics[metric][4] === signature).reverse();
+  /** @type {Map<string, any[]>} */
+  const groups = new Map();
+  for (const run of made) {
+    const key = JSON.stringify([run.input, run.records, run.metrics[metric][4]]);
+    groups.set(key, [run, ...(groups.get(key) || [])]);
+  }
+  const alike = [...groups.values()].find((group) => group.length > 1) || [];
   return { alike, others: made.length - alike.length };
 }
 
-/** @param {any[]} runs @param {string} metric */
+/** The trend of a metric; nothing where no two runs can be compared. @param {any[]} runs @param {string} metric */
 function trendChart(runs, metric) {
   const { alike, others } = trendOf(runs, metric);
+  if (!alike.length) return null;
   const { width, height, edge, scale, top, bottom } = TREND;
   const right = width - scale;
-  const across = (/** @type {number} */ at) =>
-    alike.length < 2 ? right / 2 : edge + (at * (right - 2 * edge)) / (alike.length - 1);
+  const across = (/** @type {number} */ at) => edge + (at * (right - 2 * edge)) / (alike.length - 1);
   const up = (/** @type {number} */ value) => bottom - value * (bottom - top);
   const points = alike.map((run, at) => ({ run, x: across(at), mean: run.metrics[metric][0], entry: run.metrics[metric] }));
   const last = points[points.length - 1];
   const before = points[points.length - 2];
-  const moved = before ? 100 * (last.mean - before.mean) : null;
   return el(
     'article',
     { class: 'card' },
@@ -59,7 +63,7 @@ function trendChart(runs, metric) {
       'p',
       { class: 'mean' },
       percent(last.mean, last.entry[3]),
-      moved === null ? null : el('span', { class: 'interval' }, ` ${signed(moved)} points since run ${before.run.run}`),
+      el('span', { class: 'interval' }, ` ${signed(100 * (last.mean - before.mean))} points since run ${before.run.run}`),
     ),
     draw(
       'svg',
@@ -68,19 +72,17 @@ function trendChart(runs, metric) {
         draw('line', { x1: 0, x2: right, y1: up(value), y2: up(value), class: 'grid' }),
         draw('text', { x: width, y: up(value) + 3 }, String(100 * value)),
       ]),
-      points.length > 1
-        ? draw('polyline', { points: points.map(({ x, mean }) => `${x},${up(mean)}`).join(' '), class: 'way' })
-        : null,
+      draw('polyline', { points: points.map(({ x, mean }) => `${x},${up(mean)}`).join(' '), class: 'way' }),
       points.map(({ x, mean, entry, run }) => [
         entry[1] === null ? null : draw('line', { x1: x, x2: x, y1: up(entry[1]), y2: up(entry[2]), class: 'reach' }),
         draw('circle', { cx: x, cy: up(mean), r: points.length > 20 ? 2.5 : 4 }, draw('title', null, seen(`${run.name}, run ${run.run}: ${percent(mean, entry[3])}`))),
       ]),
     ),
-    el('p', { class: 'ends' }, points.length > 1 ? [el('span', null, `run ${points[0].run.run}`), el('span', null, `run ${last.run.run}`)] : `run ${last.run.run}`),
+    el('p', { class: 'ends' }, el('span', null, `run ${points[0].run.run}`), el('span', null, `run ${last.run.run}`)),
     el(
       'p',
       { class: 'coverage' },
-      `${plural(points.length, 'run')} of one signature${others ? `; ${count(others)} of others not drawn` : ''}`,
+      `${count(points.length)} runs with one input and signature${others ? `; ${count(others)} with others not drawn` : ''}`,
     ),
   );
 }
@@ -101,11 +103,8 @@ const list = el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label
 function drawRuns() {
   const runs = runsLeft(words.value);
   const names = metricsOf(runs, CHARTS);
-  refill(
-    trends,
-    names.length ? el('h2', { id: 'trends' }, 'Trend') : null,
-    el('div', { class: 'cards' }, names.map((/** @type {string} */ name) => trendChart(runs, name))),
-  );
+  const cards = names.map((/** @type {string} */ name) => trendChart(runs, name)).filter(Boolean);
+  refill(trends, cards.length ? [el('h2', { id: 'trends' }, 'Trend'), el('div', { class: 'cards' }, cards)] : null);
   refill(list, runs.length ? runsTable(runs) : el('p', { class: 'empty' }, first.runs.length ? 'No run has these words.' : 'No runs yet; make one with: ragstone run FILE'));
   drawChosen();
 }
@@ -116,7 +115,7 @@ function drawChosen() {
     chosen,
     other
       ? el('a', { class: 'compare-link', href: `${first.root}compare/${one}/${other}/` }, `Compare run ${one} and run ${other} side by side`)
-      : `${first.all > first.runs.length ? `the latest ${count(first.runs.length)} of ` : ''}${plural(first.all, 'run')}, latest first; ${TONES}. Choose two to compare`,
+      : `${first.all > first.runs.length ? `the latest ${count(first.runs.length)} of ` : ''}${plural(first.all, 'run')}${first.all > 1 ? ', latest first. Select two to compare' : ''}; ${TONES}`,
   );
 }
 
