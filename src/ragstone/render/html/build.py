@@ -7,7 +7,8 @@ it can be seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -52,20 +53,20 @@ def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[byte
     """The parts of a run's page, at most ``largest`` bytes of records and calls; ``calls``: with the raw ones."""
     told = RunFacts.of(run)
     counts = RowCounts(told.lead)
-    order = ranked(_lowest(run, told.ranked, counts.rows(run.results())), told.ranked)
+    kept = _Kept(told.ranked)
+    kept.take(run, counts.rows(run.results()))
     first = overview_of(told, counts.groups, counts.readings)
     metrics = [metric["name"] for metric in first["metrics"]]
-    rows = sorted(order, key=lambda row: row.position)
     blocks = [
         Block(f"rows-{number}", to_json(block_of(part, metrics, first["fields"])))
-        for number, part in enumerate(_parts(rows, ROWS))
+        for number, part in enumerate(kept.parts())
     ]
     first["row_blocks"] = len(blocks)
-    room = _Room(largest - sum(map(len, page("run", run.name, first, blocks))) - _MARGIN - 12 * len(rows))
+    room = _Room(largest - sum(map(len, page("run", run.name, first, blocks))) - _MARGIN - 12 * len(kept))
     signatures = run.spec.get("signatures", {})
     cases, texts, raw = (_Packed(name, room) for name in ("cases", "texts", "calls"))
     keys: dict[int, list[bytes]] = {}
-    for position, result in _each(run, order):
+    for position, result in _each(run, kept.ranked()):
         if not cases.add(position, case_of(result, signatures)):
             break
         keys[position] = keys_of(result)
@@ -82,35 +83,54 @@ def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[byte
     return page("run", run.name, first, [*blocks, *cases.blocks, *texts.blocks, *raw.blocks])
 
 
-def _lowest(run: Run, metric: str, rows: Iterable[PageRow]) -> list[PageRow]:
-    """Those of all rows that are in the file: the lowest, then those without a value."""
-    low = {score.position for score in run.store.worst(run.id, metric, MOST_ROWS)}
-    room = MOST_ROWS - len(low)
-    kept = []
-    for row in rows:
-        if row.position not in low:
-            if not room or row.scores.get(metric, (None, 0))[0] is not None:
-                continue
-            room -= 1
-        kept.append(row)
-    return kept
+class _Kept:
+    """The rows of a report's table in the order of the input, packed: as objects, the most would take 200 MB."""
+
+    def __init__(self, metric: str) -> None:
+        self._metric = metric
+        self._ranks: list[tuple[bool, float, int]] = []
+        self._packed: list[bytes] = []
+        self._part: list[PageRow] = []
+
+    def __len__(self) -> int:
+        return len(self._ranks)
+
+    def take(self, run: Run, rows: Iterable[PageRow]) -> None:
+        """Keep those of all rows that are in the file: the lowest, then those without a value."""
+        low = {score.position for score in run.store.worst(run.id, self._metric, MOST_ROWS)}
+        room = MOST_ROWS - len(low)
+        for row in rows:
+            value = row.scores.get(self._metric, (None, 0))[0]
+            if row.position not in low:
+                if not room or value is not None:
+                    continue
+                room -= 1
+            self._ranks.append((value is None, value or 0.0, row.position))
+            self._part.append(row)
+            if len(self._part) == ROWS:
+                self._pack()
+        self._pack()
+
+    def _pack(self) -> None:
+        if self._part:
+            self._packed.append(zlib.compress(to_json(self._part), 1))
+            self._part = []
+
+    def parts(self) -> Iterator[list[PageRow]]:
+        """The rows in blocks."""
+        for packed in self._packed:
+            yield [PageRow(**row) for row in orjson.loads(zlib.decompress(packed))]
+
+    def ranked(self) -> Iterator[int]:
+        """The positions, the lowest first; those without a value behind them, in the order of the input."""
+        return (position for _, _, position in sorted(self._ranks))
 
 
-def ranked(rows: Iterable[PageRow], metric: str) -> list[PageRow]:
-    """The lowest first; those without a value behind them, in the order of the input."""
-
-    def place(row: PageRow) -> tuple[bool, float, int]:
-        value = row.scores.get(metric, (None, 0))[0]
-        return value is None, value or 0.0, row.position
-
-    return sorted(rows, key=place)
-
-
-def _each(run: Run, rows: Iterable[PageRow]) -> Iterator[tuple[int, dict[str, Any]]]:
-    for row in rows:
-        found = run.store.result(run.id, position=row.position)
+def _each(run: Run, positions: Iterable[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for position in positions:
+        found = run.store.result(run.id, position=position)
         if found is not None:
-            yield row.position, orjson.loads(found.document)
+            yield position, orjson.loads(found.document)
 
 
 @dataclass(slots=True)
@@ -153,8 +173,3 @@ class _Packed:
                 self.places.append([position for position, _ in self._part])
             self._part, self._size = [], 0
         return not self._full
-
-
-def _parts(rows: Sequence[PageRow], size: int) -> Iterator[Sequence[PageRow]]:
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
