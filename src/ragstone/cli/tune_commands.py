@@ -143,7 +143,7 @@ def _ask_all(made: Tuner, *, quiet: bool) -> None:
 
     count = len(made.combinations)
     for number, combination in enumerate(made.combinations, 1):
-        where = f"{combination} ({number} of {count})"
+        where = f"{combination}, {number} of {count}"
         drawn = RunDisplay(where, quiet)
 
         def start(progress: Progress, drawn: RunDisplay = drawn, where: str = where) -> None:
