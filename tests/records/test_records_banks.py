@@ -453,8 +453,8 @@ def test_a_run_that_names_topics_gets_its_questions_of_their_file() -> None:
     assert [[note for note in record.notes if "topic" in note and "no nuggets" not in note] for record in records] == [
         [],
         [],
-        ["question: the topics have no such topic"],
-        ["nuggets: the bank asks another question under this topic"],
+        ["question: topic is not in the topics file"],
+        ["nuggets: the bank has another question for this topic"],
     ]
     assert records[0].nuggets == (Nugget("It takes hot water"),)
 
