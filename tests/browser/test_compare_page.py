@@ -75,7 +75,7 @@ def test_it_opens_without_a_network(browser: Chromium, held: Held) -> None:
     assert [address for address in browser.requests() if not address.startswith("data:")] == [held.at()]
     assert browser.troubles() == []
     assert browser.text("h1") == "new & <b>bold</b> against main"
-    assert "21\u00a0records by id \u00b7 1 only in run 1" in browser.text(".runs")
+    assert "21\u00a0records in both, matched by id \u00b7 1 only in run 1" in browser.text(".runs")
     assert "10\u00a0responses differ" in browser.text(".runs")
 
 
@@ -104,7 +104,7 @@ def test_nuggets_stand_one_by_one(page: Chromium, held: Held) -> None:
     assert names == ["nuggets", "vital nuggets"]
     pairs = held.found["nuggets"].paired
     assert pairs is not None
-    assert f"nuggets{pairs.pairs}" in shown_row(page, "Nuggets, one by one: all")
+    assert f"nuggets{pairs.pairs}" in shown_row(page, "Individual nuggets: all")
 
 
 def test_records_that_moved_stand_side_by_side(page: Chromium, held: Held) -> None:
