@@ -81,7 +81,11 @@ def test_it_opens_without_a_network(browser: Chromium, held: Held) -> None:
 
 def test_every_metric_has_the_figures_of_the_comparison(page: Chromium, held: Held) -> None:
     """Difference, interval, p, counts, and the finding in words: those of the comparison, and no others."""
-    assert page.text(".sentence").replace("\u00a0", " ").startswith("20 records with grounding in both: ")
+    assert (
+        page.text(".sentence")
+        .replace("\u00a0", " ")
+        .startswith("grounding is 9.0 points lower in run 2 (95 % interval")
+    )
     for one in held.found.metrics:
         name = {"groundedness": "Groundedness", "grounding": "Grounding", "trace.adherence": "TRACe: adherence"}.get(
             one.metric
@@ -289,7 +293,7 @@ def test_two_judges_of_one_system(browser: Chromium, tmp_path: Path) -> None:
     judge = ScriptedJudge({"support": {"Two years.": "0", "Nine.": None}})
     second = evaluate(records("Two years.", "Nine."), "groundedness", judge, store=tmp_path / "s.db", name="b")
     opened(browser, first, second, tmp_path / "c.html")
-    assert "groundedness: support was embedded" in browser.text(".notice")
+    assert "groundedness: support changed: embedded" in browser.text(".notice")
     assert "The responses are the same in both" in browser.text(".notice")
     assert len(browser.all(".moved-record:first-child .side")) == 1
     cells = browser.all(".moved-record:first-child .changes tbody td")

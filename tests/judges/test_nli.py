@@ -116,7 +116,7 @@ def test_what_a_passage_entails_is_supported_with_its_sentence_as_evidence(judge
 def test_a_contradiction_is_named_with_its_probability(judge: NliJudge) -> None:
     (verdict,) = rated(judge, ("The pot has not a steel lid.",), LID)
     assert verdict.label == "no"
-    assert verdict.reason.startswith("contradicted by passage 1 (support 1.00); highest entailment 0.")
+    assert verdict.reason.startswith("contradicted by passage 1 (probability 1.00); highest entailment 0.")
 
 
 @pytest.mark.parametrize(
