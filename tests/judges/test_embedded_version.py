@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-13", "ce0885ad8a56")
+RULES = ("embedded-13", "121eed7896dd")
 """A version, and the digest of the code that it stands for."""
 
 
