@@ -155,9 +155,7 @@ class Alignment(ParsedStatement):
     def __init__(self, text: str, statement: Statement, masks: Masks, library: Library, asked: Iterable[str]) -> None:
         super().__init__(statement.tokens[:WORDS], text)
         self.library, self.language = library, library.language
-        stems = [token.stem for token in self.tokens]
-        signed = (stem[:1] == "#" and self.word(i - 1) == "minus" for i, stem in enumerate(stems))
-        self.stems = [f"#-{stem[1:]}" if sign else stem for stem, sign in zip(stems, signed, strict=True)]
+        self.stems = stems = [token.stem for token in self.tokens]
         self.weights = statement.weights
         self.asked = frozenset(asked)
         self.content = [i for i, stem in enumerate(stems) if stem in self.weights]

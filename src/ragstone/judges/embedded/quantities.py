@@ -124,7 +124,7 @@ def _quantity(tokens: Sequence[Token], low: list[str], text: str, i: int) -> Qua
     if not math.isfinite(value):
         return None
     if i and low[i - 1] == "minus":
-        value = -value
+        value = -abs(value)
     if i + 2 < len(tokens) and low[i + 1] in _LINKS and value < SCALE:
         value *= _scale(low[i + 2], tokens[i + 2].stem)  # "from 2 to 3 million"
     dimension, factor, unit, last = ("clock", 1.0, "", i) if clock else _unit(tokens, low, text, i, value)

@@ -205,7 +205,8 @@ def differing(clash: Clash, windows: Sequence[Window], chance: float, library: L
     where = f"{name(at)} says {clash.has} (support {chance:.2f})"
     same = f"contradicted: says {clash.says}; {where}"
     reason = same if clash.same else f"not found: {clash.says}; nearest: {where}"
-    return SupportOutcome(chance, [at, *(window for window in windows if window != at)], reason)
+    others = (one for one in windows if one[0] != at[0] or one[2] <= at[1] or one[1] >= at[2])
+    return SupportOutcome(chance, [at, *others], reason)
 
 
 def _missing(parts: Abstention, library: Library, name: Name) -> SupportOutcome | None:
