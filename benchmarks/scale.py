@@ -7,7 +7,7 @@ texts are equal, so that nothing is looked up, and their words are drawn one by 
 than real ones do: ``zstd`` leaves 9 % of the results of RAGBench's traces.
 
 Memory is private memory, sampled five times a second. ``growth`` is the slope of the sum of all processes over the
-records in the second half (the table of ids takes 12 to 24 bytes, in steps; caches of the embedded judge, which are
+records in the second half (the table of ids takes 12 to 18 bytes, in steps; caches of the embedded judge, which are
 bounded, fill for some 10⁴ records of a process); ``end`` is what the summary adds to it at most. Times of commands are
 CPU seconds.
 """
