@@ -614,6 +614,11 @@ def test_what_is_said_elsewhere_of_another_thing(passages: list[str], true: str,
             "There is no lack of water in the region.",
             "The region lacks water.",
         ),
+        (
+            "Doctors treat bacterial infections with antibiotics. Antibiotics are no help against viral infections.",
+            "Antibiotics do not treat viral infections.",
+            "Antibiotics do not treat bacterial infections.",
+        ),
         ("The recipe serves 4 people.", "The recipe serves 4.", "The recipe serves 6."),
         (
             "How can you renew a card in Varn Park? Fill in the form.",
