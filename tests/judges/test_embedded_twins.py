@@ -66,7 +66,7 @@ FLOORS = {
         "languages": Rates(0.93, 0.79),
     },
     "second": {
-        "facts": Rates(0.95, 0.76),
+        "facts": Rates(0.96, 0.76),
         "order": Rates(0.0, 0.0),
         "paraphrase": Rates(0.0, 0.92),
         "languages": Rates(0.0, 0.0),
@@ -613,6 +613,46 @@ def test_what_is_said_elsewhere_of_another_thing(passages: list[str], true: str,
             "The region has plenty of water.",
             "There is no lack of water in the region.",
             "The region lacks water.",
+        ),
+        (
+            "Doctors treat bacterial infections with antibiotics. Antibiotics are no help against viral infections.",
+            "Antibiotics do not treat viral infections.",
+            "Antibiotics do not treat bacterial infections.",
+        ),
+        (
+            "The study was led by Dr. Pavel Novak. Dr. Lena Ortiz reviewed the data.",
+            "Dr. Pavel Novak led the study.",
+            "Dr. Lena Ortiz led the study.",
+        ),
+        (
+            "The river flows into the North Sea.",
+            "The river flows into the North Sea.",
+            "The river flows into the Baltic Sea.",
+        ),
+        (
+            "The tour starts in Oslo and ends in Bergen.",
+            "The tour ends in Bergen.",
+            "The tour starts in Bergen and ends in Oslo.",
+        ),
+        (
+            "The fee is 20 euros per week.",
+            "The fee is 20 euros a week.",
+            "The fee is 20 euros per day.",
+        ),
+        (
+            "Payment is due at the end of each month.",
+            "Payment is due monthly.",
+            "Payment is due at the end of each quarter.",
+        ),
+        (
+            "The bridge is one of the longest in Europe.",
+            "The bridge is among the longest in Europe.",
+            "The bridge is the longest in Europe.",
+        ),
+        (
+            "All files are encrypted with AES-256 before upload.",
+            "The file is encrypted with AES-256.",
+            "The file is encrypted with AES-128.",
         ),
         ("The recipe serves 4 people.", "The recipe serves 4.", "The recipe serves 6."),
         (

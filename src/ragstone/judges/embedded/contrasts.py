@@ -62,9 +62,17 @@ def polarity(aligned: Alignment) -> Clash | None:
             continue
         if any(ok and place[0] >= 0.6 * best[0] for ok, place in found) or not aligned.speaks_of(i, *best[1:]):
             continue
+        if _of_another(aligned, i, best[1]):
+            continue
         if not opposed(aligned, best[1], range(max(0, i - 2), min(len(aligned.tokens), i + 3))):
             return best[1].clash("negation", aligned.around(i), best[1].around(best[2]))
     return None
+
+
+def _of_another(aligned: Alignment, i: int, line: Line) -> bool:
+    """Whether a word goes with one that the sentence lacks and the passages have: "not treat *viral* infections"."""
+    beside = (j for j in aligned.content if i < j <= i + 2 and aligned.clauses[j] == aligned.clauses[i])
+    return any(not aligned.told(j, line) and aligned.library.has(aligned.stems[j]) for j in beside)
 
 
 def _denied(aligned: Alignment, i: int, line: Line) -> bool:

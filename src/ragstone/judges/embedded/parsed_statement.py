@@ -9,7 +9,7 @@ from typing import Final
 
 from ragstone.judges.embedded.quantities import Quantity, quantities
 from ragstone.judges.embedded.thesaurus import word_set
-from ragstone.judges.embedded.words import NAME, NEGATION, Token
+from ragstone.judges.embedded.words import NAME, NEGATION, TITLES, Token
 
 SHOWN: Final = 60  # characters of a value that are quoted
 SCOPE: Final = 7  # words behind a negation within which it reaches one
@@ -95,10 +95,11 @@ class ParsedStatement:
         return self.words[i] in word_set("turns") or (i > 0 and self._broken(i))
 
     def between(self, i: int) -> str:
-        """What stands between a word and the one before; the point of an initial ("Lena P. Brandt") is none."""
+        """What stands between a word and the one before; the point of an initial or a title ("Dr. Lund") is none."""
         last, text = self.tokens[i - 1], self.text
         found = text[last.end : self.tokens[i].start]
-        return " " if found == ". " and last.end - last.start == 1 and text[last.start].isupper() else found
+        initial = last.end - last.start == 1 and text[last.start].isupper()
+        return " " if found == ". " and (initial or self.words[i - 1] in TITLES) else found
 
     def _broken(self, i: int) -> bool:
         between = self.between(i)

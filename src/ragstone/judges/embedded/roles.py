@@ -16,9 +16,19 @@ from typing import Final
 
 from ragstone.judges.embedded.alignment import SPOKEN, Alignment, Clash, Line
 from ragstone.judges.embedded.parsed_statement import ParsedStatement
-from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, listed, opposites, slot_lists, verbal, word_set
+from ragstone.judges.embedded.thesaurus import LANGUAGE, common, likes, listed, opposites, slot_lists, verbal, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, listed_words, pronouns, stem_of
+from ragstone.judges.embedded.words import (
+    NAME,
+    NEGATION,
+    NUMBER,
+    TITLES,
+    WORD,
+    function_stems,
+    listed_words,
+    pronouns,
+    stem_of,
+)
 
 SAID: Final = 0.9  # the share of a clause but its holder that a sentence must have to name another holder
 ENOUGH: Final = 5.0  # the least weight of that, of two words or more
@@ -126,8 +136,8 @@ class _Roles:
         return [k for k in self.clauses[clause] if not run[0] <= k <= run[1] and not self.empty(k)]
 
     def stems(self, run: Run) -> set[str]:
-        """The stems of some neighbouring words."""
-        return {self.tokens[k].stem for k in range(run[0], run[1] + 1)}
+        """The stems of some neighbouring words, but for titles."""
+        return {self.tokens[k].stem for k in range(run[0], run[1] + 1) if self.words[k] not in TITLES}
 
     def held(self, stem: str) -> list[int]:
         """By place of a stem the clause that it is the holder in; -1 where it is none."""
@@ -295,7 +305,7 @@ def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
     stems, says = aligned.stems, aligned.quote(first, last)
     strange = [i for i in range(first, last + 1) if not aligned.is_known(stems[i])]
     if any(i > first or _proper(aligned, i) for i in strange):
-        if _is_name(aligned, stems[last]) and not (aligned.language == LANGUAGE and listed(stems[last])):
+        if _is_name(aligned, stems[last]) and not (aligned.language == LANGUAGE and common(stems[last])):
             return None  # "Maria Lund" of "Lund", but not "Harwell Stadium" of "Foxby Stadium"
         spoken = not pronouns(aligned.language).isdisjoint(aligned.lines[0].words)
         spoken = spoken and not (last in strange and len(strange) <= last - first)  # "Nicola Ferri" of "Nicola Ferro"

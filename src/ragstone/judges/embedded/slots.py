@@ -26,6 +26,7 @@ from ragstone.judges.embedded.contrasts import (
 from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
 from ragstone.judges.embedded.quantities import PRICE, RANK, Quantity, agree, computed, rivals
 from ragstone.judges.embedded.roles import misattributed, names, turned
+from ragstone.judges.embedded.substitutions import replaced
 from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal, word_set
 from ragstone.judges.embedded.verbs import finite
 from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
@@ -39,6 +40,7 @@ _MARKER: Final = re.compile(r"\b\d{1,2}(?:[.)](?:\s+(?=[^\W\d_a-z])|$)|\)\s)")
 """The number of a list item, at the start of a statement or left over in it."""
 
 _IN_NAME: Final = re.compile(r"(?:[^\W\d_]-|[*\u00d7^]\s?)\Z")
+_IN_CODE: Final = re.compile(r"[^\W\d_]-\Z")
 _NO_VALUE: Final = re.compile(r"0\d\b|\w+ (?:passage|context|document|source|text|paragraph)s?\b|\d+(?=[a-z]+\d)")
 VALUES: Final = frozenset(("number", "limit"))
 _ENDS: Final = frozenset(("from", "to"))
@@ -84,6 +86,7 @@ def _clash(aligned: Alignment) -> Clash | None:
         graded,
         misattributed,
         turned,
+        replaced,
         crossed,
         _addition,
     ):
@@ -101,8 +104,22 @@ def _numbers(aligned: Alignment) -> Clash | None:
         if token.kind == NUMBER and token.stem.count(".") > 1 and not aligned.is_known(token.stem):
             return Clash("number", aligned.quote(i, i))  # "version 2.5.4"
     own = [one for one in aligned.quantities if aligned.stems[one.at] not in aligned.asked]
+    for one in own:
+        if (code := _code(aligned, one.at)) is not None:
+            return code
     found = (_number(aligned, one, own) for one in own if not _marks_item(aligned.text, one))
     return next((one for one in found if one is not None), None)
+
+
+def _code(aligned: Alignment, i: int) -> Clash | None:
+    """A number that no passage has behind a name that has another one there: "AES-128" of "AES-256"."""
+    if not i or aligned.is_known(aligned.stems[i]) or not _IN_CODE.search(aligned.text, 0, aligned.tokens[i].start):
+        return None
+    for line in aligned.having(aligned.stems[i - 1]):
+        for p in line.places.get(aligned.stems[i - 1], ()):
+            if p + 1 < len(line.tokens) and line.tokens[p + 1].kind == NUMBER and len(line.between(p + 1)) < 2:
+                return line.clash("number", aligned.quote(i - 1, i), line.quote(p, p + 1))
+    return None
 
 
 def _marks_item(text: str, one: Quantity) -> bool:

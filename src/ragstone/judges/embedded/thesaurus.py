@@ -54,6 +54,16 @@ def listed(stem: str) -> bool:
     return stem in _lines()
 
 
+def common(stem: str) -> bool:
+    """Return whether an English word ends names of several things, as "Stadium" does: it tells none of them."""
+    return listed(stem) or stem in _kinds()
+
+
+@lru_cache(maxsize=1)
+def _kinds() -> frozenset[str]:
+    return frozenset(stem_of(word, LANGUAGE) for word in word_set("kinds"))
+
+
 def verbal(stem: str) -> bool:
     """Return whether an English stem is more often a verb than anything else, by WordNet's counts."""
     return _lines().get(stem, "").startswith("v|")

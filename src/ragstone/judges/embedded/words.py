@@ -37,6 +37,8 @@ from ragstone.segment import FUNCTION_WORDS
 WORD: Final = 0
 NUMBER: Final = 1
 NAME: Final = 2
+TITLES: Final = frozenset(("dr", "mr", "mrs", "ms", "prof"))
+"""What a point may stand behind in front of a name."""
 NEGATION: Final = 3
 
 LONGEST_WORD: Final = 40  # characters of a word that are compared; longer ones are cut
@@ -445,8 +447,10 @@ def _inside(text: str, last_end: int, start: int) -> bool:
     if last_end == 0:
         return False
     gap = text[last_end:start] if start - last_end < 16 else text[last_end : last_end + 16]
-    initial = gap == ". " and text[last_end - 1].isupper() and not text[last_end - 2 : last_end - 1].isalnum()
-    return initial or not any(c in _STOPS for c in gap)  # "Lena P. Brandt"
+    if gap == ". ":  # "Lena P. Brandt", "Dr. Brandt"
+        before = text[max(0, last_end - 6) : last_end].rpartition(" ")[2]
+        return (len(before) == 1 and before.isupper()) or before.lower() in TITLES
+    return not any(c in _STOPS for c in gap)
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,113 @@
+"""Find a name, a period or a rank of a statement in whose place its evidence has another one."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ragstone.judges.embedded.alignment import MOSTLY, NEARLY, Alignment, Clash, Line
+from ragstone.judges.embedded.parsed_statement import ParsedStatement
+from ragstone.judges.embedded.thesaurus import LANGUAGE, common, slot_lists, verbal, word_set
+from ragstone.judges.embedded.verbs import listed as verbs
+from ragstone.judges.embedded.words import NAME, function_stems
+
+REACH = 4  # words before a name among which the word is that it belongs to: "flows into the North Sea"
+_ARTICLES = frozenset(("the", "a", "an"))
+_EACH = frozenset(("per", "each", "every"))
+
+
+def replaced(aligned: Alignment) -> Clash | None:
+    """Find "flows into the Baltic Sea" of "flows into the North Sea", "per day" of "per week" in English.
+
+    Also "the longest" of "one of the longest". The sentence must have most of the rest.
+    """
+    if aligned.language != LANGUAGE:
+        return None
+    for line in aligned.carriers(2):
+        found = _name(aligned, line) or _period(aligned, line) or _rank(aligned, line)
+        if found is not None:
+            return found
+    return None
+
+
+def _name(aligned: Alignment, line: Line) -> Clash | None:
+    for first, last in aligned.names:
+        key, own = _belongs_to(aligned, first), set(aligned.stems[first : last + 1])
+        rest = [j for j in aligned.content if not first <= j <= last]
+        held = sum(aligned.weight[j] * (aligned.found(j, line)[1] - NEARLY) for j in rest)
+        if key is None or held < 0:
+            continue
+        if any(_belongs_to(one, a) == key and own & _stems(one, a, b) for one, a, b in _runs(aligned)):
+            continue
+        for a, b in line.names:
+            theirs = _stems(line, a, b)
+            same = own & theirs
+            if _belongs_to(line, a) != key or (same and not all(map(common, same))) or own <= theirs or theirs <= own:
+                continue
+            elsewhere = [_belongs_to(line, c) for c, d in line.names if own & _stems(line, c, d)]
+            if None not in elsewhere:  # not "starts in Oslo and Bergen"
+                return line.clash("name", aligned.quote(max(0, first - 2), last), line.quote(max(0, a - 2), b))
+    return None
+
+
+def _runs(aligned: Alignment) -> list[tuple[Line, int, int]]:
+    return [(line, a, b) for line in aligned.lines for a, b in line.names]
+
+
+def _stems(side: ParsedStatement, first: int, last: int) -> set[str]:
+    return {side.tokens[k].stem for k in range(first, last + 1)}
+
+
+def _belongs_to(side: ParsedStatement, name: int) -> tuple[str, ...] | None:
+    """The verb that a name belongs to with the prepositions between; None where there is none, or another word."""
+    between: list[str] = []
+    for k in range(name - 1, max(-1, name - 1 - REACH), -1):
+        if side.clauses[k] != side.clauses[name]:
+            return None
+        token, word = side.tokens[k], side.words[k]
+        if word in word_set("prepositions"):
+            between.append(word)
+        elif token.stem not in function_stems(LANGUAGE) and word not in _ARTICLES:
+            doing = verbal(token.stem) or word in verbs("third past")
+            return (token.stem, *between) if between and doing and token.kind != NAME else None
+    return None
+
+
+@lru_cache(maxsize=1)
+def _periods() -> dict[str, str]:
+    """The period by its words: "weekly", "week"."""
+    return {word: group.split("=")[0] for group in slot_lists()["periods"].split() for word in group.split("=")}
+
+
+def _told(side: ParsedStatement) -> dict[str, int]:
+    """The periods of which a sentence says something, with their places: "per day", "daily", "5 euros a day"."""
+    found, periods, counted = {}, _periods(), {one.last for one in side.quantities}
+    for i, word in enumerate(side.words):
+        before = side.word(i - 1)
+        rate = before in _EACH or (before in _ARTICLES and i - 2 in counted) or word.endswith("ly")
+        if word in periods and rate and side.tokens[i].kind != NAME:
+            found[periods[word]] = i
+    return found
+
+
+def _period(aligned: Alignment, line: Line) -> Clash | None:
+    own, theirs = _told(aligned), _told(line)
+    known = set().union(*map(_told, aligned.lines))
+    other = [place for period, place in theirs.items() if period not in own]
+    for period, i in own.items():
+        if len(theirs) == 1 and other and period not in known and aligned.carries(line, MOSTLY):
+            return line.clash("number", aligned.quote(max(0, i - 1), i), line.quote(max(0, other[0] - 1), other[0]))
+    return None
+
+
+def _rank(aligned: Alignment, line: Line) -> Clash | None:
+    for i, word in enumerate(aligned.words):
+        if not word.endswith("est") or aligned.word(i - 1) != "the" or _one_of(aligned, i):
+            continue
+        places = line.places.get(aligned.stems[i], [])
+        if places and all(_one_of(line, p) for p in places):
+            return line.clash("quantity", aligned.quote(i - 1, i), line.quote(max(0, places[0] - 3), places[0]))
+    return None
+
+
+def _one_of(side: ParsedStatement, place: int) -> bool:
+    return not {"one", "some", "among"}.isdisjoint(side.words[max(0, place - 3) : place])
