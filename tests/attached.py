@@ -34,5 +34,5 @@ def agreement(mean: CorrectedDict | None = None) -> AgreementDict:
 SAID = (
     "Judge agrees with people on grounding: kappa .71 (.58\u2013.82) on 214 claims",
     "grounding 78 %, corrected 74 % (66\u201381)",
-    "Judge is not shown to agree with people on context_relevance: kappa .13 (-.18 to .41) on 39 passages",
+    "Judge does not significantly agree with people on context_relevance: kappa .13 (-.18 to .41) on 39 passages",
 )

@@ -53,7 +53,8 @@ STORES = {"store/connection.py", "store/database.py", "store/recovery.py", "stor
 RIDDLES = re.compile(
     r"\b(weigh(s|ed|ing)?|anew|nobody|(hold|holds|held|holding) (\w+ ){0,3}against|(leave|leaves|left) with"
     r"|from which on|goes? on (with|without)|did not join|labels? joins|ordinary length|how far|came before"
-    r"|stands? (above|there|before)|made otherwise|ask for it by name)\b",
+    r"|stands? (above|there|before)|made otherwise|(ask for it|add) by name|could be shown|texts beside|sends no call"
+    r"|passed over)\b|\b(elsewhere|signs): ",
     re.IGNORECASE,
 )
 LONGEST_TEXT = 300

@@ -232,7 +232,7 @@ def test_the_two_triads_stand_side_by_side_in_results_and_summary(tmp_path: Path
     assert block["groundedness"]["plain"] == pytest.approx(1 / 3)
     assert block["groundedness"]["nuggetized"] == 0.5
     assert block["groundedness"]["difference"] == pytest.approx(50 / 3)
-    assert block["groundedness"]["interpretation"].startswith("16.7 points higher nugget by nugget: ")
+    assert block["groundedness"]["interpretation"].startswith("16.7 points higher by nuggets: ")
     assert block["relevance"]["interpretation"] == "similar"
     summary = run.summary()["methods"]
     assert summary["groundedness"]["difference"] == block["groundedness"]["difference"]
@@ -299,7 +299,7 @@ def test_a_bank_brings_the_question_that_a_record_lacks(tmp_path: Path) -> None:
     assert orjson.loads(found[0])["query"] == "What of q1?"
     other = {**bare, "question": "Another year's question?"}
     run = evaluate([other], "nugget_recall", judge(), nuggets=bank, store=tmp_path / "s.db")
-    assert run["q1"]["notes"] == ["nuggets: the bank asks another question under this topic"]
+    assert run["q1"]["notes"] == ["nuggets: the bank has another question for this topic"]
     run.store.close()
 
 
@@ -343,5 +343,5 @@ def test_what_is_odd_in_a_bank_is_said(tmp_path: Path) -> None:
     run = evaluate([topic("q1", "x")], "nugget_recall", judge(), nuggets=bank, store=tmp_path / "s.db")
     notes = " ".join(run.summary()["notes"])
     run.store.close()
-    assert "b.jsonl: nuggets: an importance that is neither vital nor okay, taken as not given" in notes
-    assert "nuggets: one that says the same as an earlier one, left out" in notes
+    assert "b.jsonl: nuggets: importance is neither vital nor okay; ignored" in notes
+    assert "nuggets: duplicate nugget left out" in notes

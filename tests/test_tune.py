@@ -85,7 +85,7 @@ def test_the_best_of_sixty_is_found_and_a_kill_is_paid_once(judged: FakeServer) 
     assert len(found.equals) == len(FORMATS) - 1
     assert found.cheapest is winner
     assert (found.units, found.records, found.halves) == (12, COUNT, (2, 2))
-    assert found.notes == ("2 records of records.jsonl not read: no label",)
+    assert found.notes == ("2 records of records.jsonl skipped: no label",)
 
 
 def test_what_is_paid_is_what_was_estimated_and_nothing_the_second_time(judged: FakeServer) -> None:

@@ -238,26 +238,26 @@ class RunOptions:
     )
     judge: Sequence[str | Judge] | str | Judge | None = option(
         "--judge", "-j", metavar="[STEP=]NAME",
-        help="Judge of all steps or one; [A,B]: a panel, 'A>B': a cascade. Repeatable.",
+        help="Judge for all steps or one; [A,B] is a panel, 'A>B' a cascade. Repeatable.",
         setting="run.judge", default=DEFAULT_JUDGE,
-        note="Judge of every step without one of its own: embedded, openai:gpt-4o-mini, ollama:qwen3, or a table of "
+        note="Judge of every step that has no other judge: embedded, openai:gpt-4o-mini, ollama:qwen3, or a table of "
         "this file (see: ragstone judges). A list may also hold STEP=NAME.",
     )
     _: KW_ONLY
     nuggets: Path | str | None = option(
-        "--nuggets", metavar="FILE", help="Nuggets by topic; they replace the records' own.",
+        "--nuggets", metavar="FILE", help="Nuggets by topic; replaces the records' own.",
         commands="run estimate assign tune", setting="run.nuggets", example="bank.jsonl",
     )
     topics: Path | str | None = option(
-        "--topics", metavar="FILE", help="Questions by topic, for records without their own.",
+        "--topics", metavar="FILE", help="Questions by topic, for records without a question.",
         commands=f"{EVERY} validate", setting="run.topics", example="topics.jsonl",
     )
     qrels: Path | str | None = option(
-        "--qrels", metavar="FILE", help="Relevant passages by topic (TREC qrels); they replace the records' own.",
+        "--qrels", metavar="FILE", help="Relevant passages by topic (TREC qrels); replaces the records' own.",
         commands="run estimate validate", setting="run.qrels", example="qrels.txt",
     )
     aggregate: Literal["mean", "median", "majority", "min", "max"] | None = option(
-        "--panel", metavar="HOW", help="Combine a panel's verdicts: mean, median, majority, min or max",
+        "--panel", metavar="HOW", help="How to combine a panel's verdicts: mean, median, majority, min or max",
         setting="panel.aggregate", default="mean",
     )
     cascade_error: float | None = option(
@@ -271,7 +271,7 @@ class RunOptions:
     pack: Path | str | None = option("--pack", metavar="FILE", help="Definitions and examples to add to every prompt.")
     pack_examples: int | None = option(
         "--pack-examples", metavar="N", least=0,
-        help="Send only the N examples of the pack that are most similar to the question; 0: all.",
+        help="Send only the N pack examples most similar to the question; 0 sends all.",
     )
     format: str | None = option(
         "--format", metavar="FORMAT", help="Format of the labels in replies: json, keyed, yaml, adaptive …",
@@ -299,13 +299,13 @@ class RunOptions:
         note="Format of the input (see: ragstone fields), or records. Without it, the format is detected.",
     )
     records_path: str | None = option(
-        "--records", metavar="PATH[]", help="Path of the list of records in each object, e.g. data.items[]",
+        "--records", metavar="PATH[]", help="Path to the list of records in each object, e.g. data.items[]",
         commands=f"{EVERY} validate", setting="run.records", example="data.items[]",
     )
     on_error: OnError | None = option(
         "--on-error", help="What to do with unreadable records",
         commands=f"{EVERY} validate", setting="run.on_error", default="stop",
-        note="What to do with unreadable records: stop refuses the input, skip sets them aside.",
+        note="What to do with unreadable records: stop rejects the input, skip leaves them out.",
     )
     on_empty: Literal["null", "zero", "one"] | None = option(
         "--on-empty", help="Value when there is nothing to judge",
@@ -317,31 +317,31 @@ class RunOptions:
         least=1,
     )
     max_cost: float | None = option(
-        "--max-cost", metavar="DOLLARS", help="Stop before the run costs more; exits 4.",
+        "--max-cost", metavar="DOLLARS", help="Stop before the run costs more than this; exits 4.",
         setting="run.max_cost", example=2.5, least=0,
         note="Max dollars of one run. It stops before it costs more; the same command resumes.",
     )
     max_calls: int | None = option(
-        "--max-calls", metavar="N", help="Stop before sending more calls; exits 4.",
+        "--max-calls", metavar="N", help="Stop before sending more calls than this; exits 4.",
         setting="run.max_calls", example=10000, least=0,
         note="Max calls of one run to endpoints.",
     )
     max_tokens: int | None = option(
-        "--max-tokens", metavar="N", help="Stop before using more tokens (in + out); exits 4.",
+        "--max-tokens", metavar="N", help="Stop before using more tokens than this (in + out); exits 4.",
         setting="run.max_tokens", example=5000000, least=0,
         note="Max tokens of one run, in and out.",
     )
     batch: bool = option(
-        "--batch", help="Send calls in batches at half the price; the same command collects them.",
+        "--batch", help="Send calls in batches at half the price; run the command again to collect them.",
         commands="run estimate", unless=False,
     )
     wait: bool = option("--wait", help="With --batch: wait for the batches.", commands="run", unless=False)
     finish: Literal["live", "flex", "batch"] | None = option(
-        "--finish", help="With --batch: how to send the last calls if under 200 [default: live]",
+        "--finish", help="With --batch: how to send the last calls if fewer than 200 [default: live]",
         commands="run estimate",
     )
     tier: Literal["standard", "flex"] | None = option(
-        "--tier", help="flex: about half the price, slower replies (OpenAI, Azure, Gemini) [default: standard]",
+        "--tier", help="flex is about half the price and slower (OpenAI, Azure, Gemini) [default: standard]",
         commands=f"{SENDING} estimate",
     )
     limit: int | None = option(
@@ -356,17 +356,17 @@ class RunOptions:
         commands=RUNS,
     )
     workers: int | None = option(
-        "--workers", metavar="N", help="Processes on this machine [default: all cores for a single-threaded judge]",
+        "--workers", metavar="N", help="Number of processes [default: all cores for a single-threaded judge, else 1]",
         commands=f"{RUNS} merge", setting="run.workers", example=4, least=1,
         note="Processes that share the records. Without it: as many as cores for judges that compute in one thread, as "
         "embedded does, and 1 for others.",
     )
     shard: str | None = option(
-        "--shard", metavar="I/N", help="Evaluate shard I (from 1) of N; -o DIR collects them for: ragstone merge DIR",
-        commands="run",
+        "--shard", metavar="I/N", commands="run",
+        help="Evaluate shard I of N (I starts at 1); needs -o DIR. Then run: ragstone merge DIR",
     )
-    engine: Literal["ray"] | None = option("--engine", help="Run shards as tasks of Ray; needs -o.", commands="run")
-    address: str | None = option("--address", metavar="ADDR", help="Ray cluster [default: here]", commands="run")
+    engine: Literal["ray"] | None = option("--engine", help="Run shards as Ray tasks; needs -o.", commands="run")
+    address: str | None = option("--address", metavar="ADDR", help="Ray cluster [default: local]", commands="run")
     rpm: int | None = option(
         "--rpm", metavar="N", help="Max requests per minute per endpoint and key; 0: no limit.",
         commands=SENDING, least=0,
@@ -388,7 +388,7 @@ class RunOptions:
         unless=True,
     )
     name: str | None = option(
-        "--name", metavar="NAME", help="Name of the run, not a number [default: the input's]", commands=f"{RUNS} assign"
+        "--name", metavar="NAME", help="Name of the run; not a number [default: input name]", commands=f"{RUNS} assign"
     )
     generator: str | None = option(
         "--generator", metavar="MODEL", help="Model that wrote the responses; warns if it is also a judge.",
@@ -400,8 +400,8 @@ class RunOptions:
     )
     only_failed: bool | int | str = option(
         "--only-failed", metavar="[RUN]", bare=True, commands=f"{RUNS} assign", unless=False,
-        help="Reuse a run's results and evaluate only what failed in it [default: the input's last run]. Write a name "
-        "after =, e.g. --only-failed=nightly.",
+        help="Reuse a run's results and evaluate only what failed in it [default: the input's last run]. Write a "
+        "run name after =, e.g. --only-failed=nightly.",
         parse=lambda text: text or True,
     )
     refresh: bool = option("--refresh", help="Ask again and replace stored replies.", unless=False)
@@ -409,16 +409,16 @@ class RunOptions:
         "--no-cache", help="Bypass the cache; results are still saved.", commands=READING, unless=False
     )
     offline: bool = option(
-        "--offline", help="Send nothing; use stored replies only. Exits 3 if one is missing.",
+        "--offline", help="Send nothing; use stored replies only. Exits 3 if a reply is missing.",
         commands=SENDING, unless=False,
     )
     store: Path | str | None = option(
-        "--store", metavar="PATH", help="Path of the store", commands=f"{EVERY} merge",
+        "--store", metavar="PATH", help="Path to the store", commands=f"{EVERY} merge",
         setting="run.store", variable="RAGSTONE_STORE", default=STORE,
         note="File of calls and results. The variable RAGSTONE_STORE and the option --store override it.",
     )
     config: Path | str | None = option(
-        "--config", metavar="PATH", help="Configuration file [default: ragstone.toml, if there is one]",
+        "--config", metavar="PATH", help="Configuration file [default: ragstone.toml, if it exists]",
         commands=f"{EVERY} validate", variable="RAGSTONE_CONFIG",
     )
     # fmt: on

@@ -110,9 +110,10 @@ class Citation:
     passages: tuple[str, ...]
 
 
-def nouns(fields: Iterable[str]) -> list[str]:
-    """What records have of each field, in words: ``relevant ids`` of ``relevant``."""
-    return [{"relevant": "relevant ids", "answerable": "answerable flag"}.get(name, name) for name in fields]
+def nouns(fields: Iterable[str], article: str = "") -> list[str]:
+    """What records have of each field, in words: ``relevant ids`` of ``relevant``, ``a reference``."""
+    words = ({"relevant": "relevant ids", "answerable": "answerable flag"}.get(name, name) for name in fields)
+    return [word if word.endswith("s") else f"{article}{word}" for word in words]
 
 
 @dataclass(frozen=True, slots=True)

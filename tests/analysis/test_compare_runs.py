@@ -86,14 +86,14 @@ def test_findings_are_said_in_words(tmp_path: Path) -> None:
     assert told("better", "flat") == ("lower", "12.5 points lower in the second")
     assert told("flat", "few") == (
         "too_few",
-        "no difference could be shown (only 5 records changed; at least 6 are needed for a test)",
+        "no significant difference (only 5 records changed; at least 6 are needed for a test)",
     )
     assert told("flat", "flat") == ("same", "the same in every record")
     finding, words = told("flat", "noisy")
     assert finding == "none"
     # (t(.975) + t(.8)) standard errors of 39 degrees of freedom, of forty differences of a tenth
     error = 0.1 * (40 / 39) ** 0.5 / 40**0.5
-    assert words == f"no difference could be shown (smallest detectable: {100 * (2.0227 + 0.8512) * error:.1f} points)"
+    assert words == f"no significant difference (smallest detectable: {100 * (2.0227 + 0.8512) * error:.1f} points)"
 
 
 def test_a_rise_of_a_score_that_is_best_at_0_is_worse(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_rise_of_a_score_that_is_best_at_0_is_worse(tmp_path: Path) -> None:
         screen(stream).print(compare_page(compare(first, second), before, after, Look(100)))
     shown = stream.getvalue()
     assert "0/0/8" in shown
-    assert "Higher in the second, which is worse: grounding (contradicted)." in shown
+    assert "Higher in the second, which is worse: grounding.contradicted." in shown
     with pytest.raises(ConfigError, match=r"grounding.contradicted: its best value is 0, .* use --max grounding"):
         check(second, max_drop={name: 0.1}, baseline=first)
     with pytest.raises(ConfigError, match=r"--max-record-drop grounding.contradicted: its best value is 0"):
@@ -145,7 +145,7 @@ def test_many_tests_raise_p(tmp_path: Path) -> None:
     assert (one.finding, one.only_alone) == ("too_few", True)
     assert (
         said(one, "b")
-        == "no difference could be shown (only 6 records changed; at least 9 are needed to test 10 metrics together)"
+        == "no significant difference (only 6 records changed; at least 9 are needed to test 10 metrics together)"
     )
     alone = compare(str(tmp_path / "a"), str(tmp_path / "b"), metrics=["m0"])
     assert (alone.tests, alone["m0"].finding) == (1, "higher")
@@ -177,8 +177,8 @@ def test_settings_that_no_signature_holds_are_warned_of(tmp_path: Path) -> None:
     changed = {**about, "judges": {"one": {"max_tokens": 200, "extra": {"seed": 1}}}}
     changed["default"] = {**route, "weights": {"one": 2.0}}
     found = compare(folder(tmp_path / "a", results, **about), folder(tmp_path / "b", results, **changed))
-    assert [warning.split(" was ")[0] for warning in found.warnings] == [
-        "max_tokens of the judge one", "extra of the judge one", "the panel of default",
+    assert [warning.split(" changed: ")[0] for warning in found.warnings] == [
+        "max_tokens of the judge one", "extra of the judge one", "weights of the panel of default",
     ]  # fmt: skip
 
 

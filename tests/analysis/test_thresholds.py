@@ -70,7 +70,7 @@ def test_a_drop_that_could_be_chance_is_undecided() -> None:
     )
     assert "1 of 1 threshold undecided (counted as met)." in came.stdout
     for told in (came.stdout, Path("c.md").read_text(encoding="utf-8")):
-        assert "Largest drops in m (drop of at most 0)" in told
+        assert "Largest drops in m (limit 0)" in told
         assert "r1" in told
     Path("ragstone.toml").write_text('[check]\nundecided = "fail"\n', encoding="utf-8")
     assert not check("after", max_drop={"m": 0}, baseline="before").passed
@@ -96,8 +96,11 @@ def test_one_record_that_fell_too_far_fails_whatever_the_mean() -> None:
     assert (came.exit_code, said in shown) == (1, True)
     assert "r2 100 % to 25 %" in shown
     junit, markdown = (Path(name).read_text(encoding="utf-8") for name in ("c.xml", "c.md"))
-    assert ('name="m: largest drop of a record at most 0.1"' in junit, f'message="{said}"' in junit) == (True, True)
-    assert "| **failed** | m | largest drop of a record at most 0.1 | largest drop 75.0 points" in markdown
+    assert ('name="m must not drop by more than 0.1 in any record"' in junit, f'message="{said}"' in junit) == (
+        True,
+        True,
+    )
+    assert "| **failed** | m | must not drop by more than 0.1 in any record | largest drop 75.0 points" in markdown
     (met,) = check("after", max_record_drop={"m": 0.75}).decisions
     assert (met.outcome, met.value, met.count) == ("passed", -0.75, 4)
     assert check("before", max_record_drop={"m": 0}).decisions[0].said == (

@@ -75,13 +75,17 @@ def test_it_opens_without_a_network(browser: Chromium, held: Held) -> None:
     assert [address for address in browser.requests() if not address.startswith("data:")] == [held.at()]
     assert browser.troubles() == []
     assert browser.text("h1") == "new & <b>bold</b> against main"
-    assert "21\u00a0records by id \u00b7 1 only in run 1" in browser.text(".runs")
+    assert "21\u00a0records in both, matched by id \u00b7 1 only in run 1" in browser.text(".runs")
     assert "10\u00a0responses differ" in browser.text(".runs")
 
 
 def test_every_metric_has_the_figures_of_the_comparison(page: Chromium, held: Held) -> None:
     """Difference, interval, p, counts, and the finding in words: those of the comparison, and no others."""
-    assert page.text(".sentence").replace("\u00a0", " ").startswith("20 records with grounding in both: ")
+    assert (
+        page.text(".sentence")
+        .replace("\u00a0", " ")
+        .startswith("grounding is 9.0 points lower in run 2 (95 % interval")
+    )
     for one in held.found.metrics:
         name = {"groundedness": "Groundedness", "grounding": "Grounding", "trace.adherence": "TRACe: adherence"}.get(
             one.metric
@@ -104,7 +108,7 @@ def test_nuggets_stand_one_by_one(page: Chromium, held: Held) -> None:
     assert names == ["nuggets", "vital nuggets"]
     pairs = held.found["nuggets"].paired
     assert pairs is not None
-    assert f"nuggets{pairs.pairs}" in shown_row(page, "Nuggets, one by one: all")
+    assert f"nuggets{pairs.pairs}" in shown_row(page, "Individual nuggets: all")
 
 
 def test_records_that_moved_stand_side_by_side(page: Chromium, held: Held) -> None:
@@ -289,7 +293,7 @@ def test_two_judges_of_one_system(browser: Chromium, tmp_path: Path) -> None:
     judge = ScriptedJudge({"support": {"Two years.": "0", "Nine.": None}})
     second = evaluate(records("Two years.", "Nine."), "groundedness", judge, store=tmp_path / "s.db", name="b")
     opened(browser, first, second, tmp_path / "c.html")
-    assert "groundedness: support was embedded" in browser.text(".notice")
+    assert "groundedness: support changed: embedded" in browser.text(".notice")
     assert "The responses are the same in both" in browser.text(".notice")
     assert len(browser.all(".moved-record:first-child .side")) == 1
     cells = browser.all(".moved-record:first-child .changes tbody td")

@@ -124,7 +124,7 @@ def test_groups_stand_worst_first_and_filter(page: Chromium, shown: Shown) -> No
     names = page.all(".rows .name bdi")
     kinds = {result["position"]: result["meta"]["topic"] for result in shown.run.results()}
     assert sorted(names) == sorted(set(kinds.values()))
-    assert page.text("#hurts") == ("Where it hurts" if page.all(".rows .below") else "Groups and metrics")
+    assert page.text("#hurts") == ("Lowest groups and metrics" if page.all(".rows .below") else "Groups and metrics")
     means = [float(text.split("\u00a0")[0]) for text in page.all(".rows li a > .number:not(.size)")]
     assert means == sorted(means)
     page.click(".rows li a")
@@ -284,7 +284,7 @@ def test_vital_nuggets_come_first(page: Chromium, shown: Shown) -> None:
     for tab in (f"record={mixed}&tab=nuggets", "record=1&tab=bank"):
         page.open(shown.at(tab))
         found = page.all(".units tbody .importance")
-        assert found == sorted(found, key=["vital", "okay", "not known"].index)
+        assert found == sorted(found, key=["vital", "okay", "unknown"].index)
         assert "vital" in found
 
 

@@ -56,7 +56,7 @@ def test_judged_in_part(browser: Chromium, tmp_path: Path) -> None:
                    ScriptedJudge({"support": half}), store=tmp_path / "s.db")  # fmt: skip
     page = opened(browser, run, tmp_path)
     coverage = page.text(".coverage").replace("\u00a0", " ")
-    assert coverage.startswith("2 of 2 scored · 1 judged in part · could be 75–100 %")
+    assert coverage.startswith("2 of 2 scored · 1 partly judged · could be 75–100 %")
     page.click(".lines tbody tr:last-child")
     page.until("document.querySelector('.left .mark.unjudged, #step-k')")
     run.store.close()
@@ -68,9 +68,9 @@ def test_a_record_that_could_not_be_read(browser: Chromium, tmp_path: Path) -> N
     source.write_text('{"id": "a", "question": "q", "response": "It is.", "contexts": ["It is."]}\n[]\n', "utf-8")
     run = evaluate(source, "groundedness", on_error="skip", store=tmp_path / "s.db")
     page = opened(browser, run, tmp_path)
-    assert "could not be read" in page.text(".missing")
+    assert "unreadable" in page.text(".missing")
     page.open(f"{(tmp_path / 'report.html').as_uri()}#record=2")
-    assert "This record could not be read" in page.text("main")
+    assert "Unreadable record" in page.text("main")
     run.store.close()
 
 
@@ -186,7 +186,7 @@ def test_what_does_not_fit_is_said(browser: Chromium, shown: Shown, tmp_path: Pa
         path.write_bytes(b"".join(report(shown.run, largest=len(b"".join(report(shown.run, calls=False))) - 20_000)))
     browser.open(f"{path.as_uri()}#record=1&tab=calls")
     if calls:
-        assert "Not all records fit into this file" in browser.text("main")
+        assert "This file has room for the lowest records only" in browser.text("main")
         assert f"ragstone view {shown.run.id} --store {shown.run.store.path}." in browser.text("main")
     else:
         browser.click(".calls summary")

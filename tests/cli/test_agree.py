@@ -52,7 +52,7 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
     came = ragstone("agree", "last", labels("ana", "ben"), "--store", store, columns=width)
     assert (came.code, came.err) == (0, "")
     assert came.flat.startswith(
-        "Judge is not shown to agree with people: kappa .26 (.00–.67) on 16 claims of 5 records; "
+        "Judge does not significantly agree with people: kappa .26 (.00–.67) on 16 claims of 5 records; "
         "always answering 'yes' would be right in 69 %. "
     )
     for part in (

@@ -36,11 +36,11 @@ def test_the_screens_of_a_cascade(columns: int) -> None:
         assert screen.code == 0, screen.err
     assert "support: embedded > house" in came.flat
     assert "Cascade support: embedded answered " in came.flat
-    assert "accepted error rate 20 %: embedded is confident of a yes from 0." in came.flat
+    assert "accepted error rate 20 %: embedded decides yes from 0." in came.flat
     assert "alone would have needed, by the cost of its calls" in came.flat
     assert "Judged support: embedded answered " in shown.flat
     assert "by embedded: " in shown.flat or "by house/m" in shown.flat
-    assert "Alone house/m asked all of support: " in dry.flat
+    assert "Alone house/m for all of support: " in dry.flat
     assert "--cascade-error 0.2" in dry.flat
 
 
@@ -50,7 +50,7 @@ def test_a_last_judge_that_answers_nothing_is_no_success() -> None:
         configure(server.url)
         came = ragstone("run", str(TRACES), "-m", "groundedness", *CASCADE, "-q", "-o", "out")
     assert came.code == 3
-    doubt = "But house/m judged none of the support units passed on to it: this covers only the easy units."
+    doubt = "house/m judged none of the support units passed to it: the mean covers only the easy units."
     assert doubt in came.flat
     assert doubt in Path("out/report.html").read_text("utf-8")
     assert "the mean covers only the easy units" in came.flat
@@ -71,7 +71,7 @@ def test_a_last_judge_that_answers_in_part_is_told_with_the_mean() -> None:
     assert 0 < told["unjudged"] < left
     summary = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))["cascade"]["support"]
     assert told.items() <= summary.items()
-    said = f"But house/m left {told['unjudged']} of {left} units of support passed on to it unjudged"
+    said = f"house/m left {told['unjudged']} of the {left} units of support passed to it unjudged"
     assert f"{said}: the mean favours the easy units." in came.flat
 
 
@@ -90,9 +90,9 @@ def test_what_came_of_it_is_told_in_words() -> None:
     }
     assert answered(told).replace("\u00a0", " ") == "embedded answered 6 of 10 units (60 %), house/m 3, 1 unjudged"
     said = sureness(told).replace("\u00a0", " ")
-    assert said == "accepted error rate 5 %: embedded is confident of a yes from 0.9 on, of a no never"
+    assert said == "accepted error rate 5 %: embedded decides yes from 0.9, no never"
     assert sureness({**told, "error": 1e-9}).replace("\u00a0", " ").startswith("accepted error rate under 0.01 %: ")
-    assert sureness({**told, "bands": [{"below": None, "above": None}]}).endswith("embedded is confident of nothing")
+    assert sureness({**told, "bands": [{"below": None, "above": None}]}).endswith("embedded decides nothing")
     assert (
         saved(told).replace("\u00a0", " ").startswith("3 of 5 calls and $1.50 of $2.00 that house/m alone would have")
     )

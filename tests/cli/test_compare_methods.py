@@ -126,7 +126,7 @@ def test_the_same_block_is_shown_with_the_run_and_the_record(weighed_kettle: Non
     record = ragstone("show", "kettle", "r1", "--store", "s.db")
     for came in (shown, record):
         assert re.search(r"^  groundedness +100 % +67 % +-33\.3", came.out, re.MULTILINE)
-        assert "groundedness: 33.3 points lower nugget by nugget" in came.flat
+        assert "groundedness: 33.3 points lower by nuggets" in came.flat
 
 
 def test_where_nothing_can_be_compared_the_code_is_3() -> None:
@@ -135,7 +135,7 @@ def test_where_nothing_can_be_compared_the_code_is_3() -> None:
         came = ragstone("compare-methods", write("a.jsonl", row(1)), "-q", "-j", f"vllm:m@{server.url}")
     assert came.code == 3
     assert "Nothing could be compared." in came.out
-    assert "nugget by nugget" not in came.out
+    assert "by nuggets" not in came.out
 
 
 def test_a_file_that_cannot_be_compared_is_one_line() -> None:
@@ -171,7 +171,7 @@ def test_nuggets_of_the_bank_have_the_words_that_hold_them(weighed_kettle: None)
     assert re.search(rf"✓  vital  {FACTS[0]}$", section, re.MULTILINE)
     assert re.search(rf"~  okay   {FACTS[1]}$", section, re.MULTILINE)
     assert re.search(rf"\?  \?      {FACTS[2]}\n +unjudged: the reply was cut short$", section, re.MULTILINE)
-    assert "response, 0–19 “The kettle is steel”" in section
+    assert "response, characters 0–19 “The kettle is steel”" in section
     assert "not found in the response “words nowhere”" in section
     assert "passage" not in section
     assert "✓ 1 in the response   ~ 1 partly in the response   ? 1 unjudged" in section

@@ -46,7 +46,7 @@ def test_an_estimate_says_what_it_stands_on() -> None:
     assert "It would take 4 calls and cost $0.00" in came.flat
     assert "$0.15 in, $0.6 out, $0.05 cached per million tokens (ragstone.toml)" in came.flat
     assert "house/m: estimated" in came.flat
-    assert "replies to support by house/m: " in came.flat
+    assert "reply length, support: " in came.flat
     ((first, flag, most, *words),) = pasted(came.out)
     assert (first, flag) == ("run", "--max-cost")
     assert words == ["a.jsonl", "-m", "groundedness", "-j", "house"]
@@ -84,7 +84,7 @@ def test_an_unknown_price_is_said_to_be_unknown() -> None:
     came = ragstone("estimate", records(2), "-m", "groundedness", "-j", "openai:unheard-of", "--max-cost", "1")
     assert came.flat.count("rice unknown") == 1
     assert "Price unknown: openai/unheard-of. It would take" in came.flat
-    assert "cannot be kept in dollars" in came.flat
+    assert "cannot be checked in dollars" in came.flat
     assert "free" not in came.flat
     run = ragstone("run", "a.jsonl", "-m", "groundedness", "-j", "openai:unheard-of", "--max-cost", "1")
     assert run.code == 2

@@ -110,6 +110,7 @@ def test_every_command_has_help_with_an_example() -> None:
         assert f"ragstone {name}" in came.out.partition("Example")[2], name
         assert "--json" in came.out or name in ("prompts show", "prompts diff"), name  # these print a text as it is
         assert came.widest <= 80
+        assert "With -o:" not in came.out or "--out" in came.out, name
     for group in ("", "nuggets", "prompts", "cache"):
         came = ragstone(*group.split(), "--help")
         assert came.widest <= 80

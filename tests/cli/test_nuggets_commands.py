@@ -358,7 +358,7 @@ def test_banks_are_lines_and_what_is_missing_is_told(topics: str, fake: str) -> 
     vital = sum(nugget["importance"] == "vital" for bank in banks for nugget in bank["nuggets"])
     assert f"{count} nuggets for 2 topics: {vital} vital, {count - vital} okay." in came.flat
     assert "1 no bank: no contexts" in came.flat
-    assert "1 a repeated topic" in came.flat
+    assert "1 repeated topics" in came.flat
     assert "Next        ragstone nuggets assign ANSWERS --nuggets bank.jsonl" in came.out
     assert set(read_bank("bank.jsonl").nuggets) == {"r1", "r2"}
     assert not list(Path().glob("*.partial"))

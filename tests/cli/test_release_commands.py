@@ -59,7 +59,7 @@ def test_two_runs_stand_side_by_side(runs: Path) -> None:
     assert came.code == 0
     assert "main  run 1 · 30 records" in came.out
     assert "1 record only in run 1: r0." in came.out
-    assert "no difference could be shown" not in came.flat
+    assert "no significant difference" not in came.flat
     for found in told["metrics"]:
         line = next(line for line in came.out.splitlines() if re.match(rf"  {found['metric']} +\d", line))
         first, second, points = re.match(r" +\w+ +([\d.]+) % +([\d.]+) % +(\S+)", line).groups()  # type: ignore[union-attr]
@@ -111,7 +111,7 @@ def test_metrics_and_groups_can_be_chosen(runs: Path) -> None:
     """Fewer tests raise p less; records that belong together are one."""
     alone = in_store(runs, "compare", "main", "new", "-m", "grounding", "--by", "meta.meta_topic", "--moved", "2")
     assert "p: paired sign-flip test." in alone.flat
-    assert "Resampled and sign-flipped by meta.meta_topic: 10 groups." in alone.flat
+    assert "Intervals and tests by meta.meta_topic: 10 groups." in alone.flat
     assert "Only 10 groups" in alone.flat
     assert alone.out.count("so it seems") == 2
     both = in_store(runs, "compare", "main", "new", "-m", "grounding,groundedness")
@@ -122,7 +122,7 @@ def test_metrics_and_groups_can_be_chosen(runs: Path) -> None:
 def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Path) -> None:
     """A run against itself is the same; numbers made in two ways are said to be."""
     same = in_store(runs, "compare", "main", "main")
-    assert "The same: grounding, groundedness, context_relevance." in same.flat
+    assert "Unchanged: grounding, groundedness, context_relevance." in same.flat
     write("a.jsonl", *(row(n) for n in range(8)))
     for number, mode in enumerate(("binary_yes_no", "scale_1_5")):
         came = ragstone(
@@ -130,7 +130,7 @@ def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Pa
         )
         assert came.code == 0
     found = ragstone("compare", "n0", "n1").flat
-    assert "grounding: scoring_mode was the default and is scale_1_5." in found
+    assert "grounding: scoring_mode changed: the default, now scale_1_5." in found
     assert "The responses are the same in both" in found
 
 
@@ -462,10 +462,10 @@ def test_all_screens_count_the_same_records(tmp_path: Path) -> None:
     assert (entry["scored"], entry["total"]) == (4, 6)
     assert "4 of 6" in ragstone("show", "last", "--store", str(tmp_path / "s.db")).out
     checked = ragstone("check", "last", "--store", str(tmp_path / "s.db"), "--min-coverage", "grounding=0.99")
-    assert "4 of 6 records scored, 67 % (2 set aside)" in checked.flat
+    assert "4 of 6 records scored, 67 % (2 unreadable)" in checked.flat
     assert "bad0" in checked.out
     (decision,) = check("last", store=tmp_path / "s.db", min={"grounding": 0.0}).decisions
-    assert decision.notes == ("2 of 6 records without a value (2 set aside)",)
+    assert decision.notes == ("2 of 6 records have no value (2 unreadable)",)
 
 
 def half_down(question: Question[Any]) -> Rated | Traced | Written:
@@ -553,7 +553,7 @@ def test_an_undecided_drop_is_seen_in_ci(policy: str, code: int, tag: str, said:
         "--junit", "c.xml", "--markdown", "c.md", columns=58,
     )  # fmt: skip
     assert (came.code, came.err) == (code, "")
-    said_of_it = came.out.partition("undecided  m: drop of at most 0\n")[2].partition("\n\n")[0].splitlines()
+    said_of_it = came.out.partition("undecided  m must not drop by more than 0\n")[2].partition("\n\n")[0].splitlines()
     assert all(line.startswith(" " * 13) and " " in line.strip() for line in said_of_it), "wrapped once"
     assert f"1 of 1 threshold undecided (counted as {said})." in came.out
     suite = ET.parse("c.xml").getroot().find("testsuite")
@@ -562,4 +562,4 @@ def test_an_undecided_drop_is_seen_in_ci(policy: str, code: int, tag: str, said:
     assert [child.tag for child in case] == [tag]
     assert case[0].get("message", "").startswith("undecided: 22.2 points below the baseline")
     assert suite.get("skipped" if tag == "skipped" else "failures") == "1"
-    assert "| **undecided** | m | drop of at most 0 |" in Path("c.md").read_text(encoding="utf-8")
+    assert "| **undecided** | m | must not drop by more than 0 |" in Path("c.md").read_text(encoding="utf-8")

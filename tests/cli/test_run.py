@@ -182,7 +182,7 @@ def test_malformed_lines_can_be_skipped() -> None:
     assert ragstone("run", "a.jsonl", "-q").code == 2
     came = ragstone("run", "a.jsonl", "--on-error", "skip")
     assert came.code == 0
-    assert "set_aside: could not be read" in came.out
+    assert "1  unreadable" in came.out
     assert "a.jsonl:2" in came.err
 
 
@@ -216,7 +216,9 @@ def test_a_wrong_key_ends_the_run_with_a_hint(monkeypatch: pytest.MonkeyPatch) -
     assert "hint: check the key in MY_KEY" in came.err
     assert "wrong-key-1234" not in came.err + came.out
     assert came.out == ""
-    assert came.err.startswith("1 record, grounding, by mine\n"), "there is no run to give a number of"
+    assert came.err.startswith("Evaluating 1 record with 1 metric (judge: mine)\n"), (
+        "there is no run to give a number of"
+    )
     assert ragstone("runs", "--json").json == []
 
 

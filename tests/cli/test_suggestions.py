@@ -46,7 +46,7 @@ pytestmark = pytest.mark.usefixtures("home")
             "see: ragstone run -h",
         ),
         ("run a.jsonl --on-error ignore", "invalid value for '--on-error': 'ignore'", "see: ragstone run -h"),
-        ("compare 2", "missing argument 'RUN'", "name two runs, as in: ragstone compare 2 last"),
+        ("compare 2", "missing argument 'SECOND'", "name two runs, as in: ragstone compare 2 last"),
         ("judges openai:gpt-4o", "unexpected argument", "ragstone judges --check openai:gpt-4o"),
         ("export 3 csv", "unexpected argument 'csv'", "--format FORM"),
         ("check last --min grounding 0.8", "unexpected argument '0.8'", "--min METRIC=NUMBER"),

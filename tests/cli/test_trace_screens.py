@@ -85,17 +85,17 @@ def test_each_sentence_stands_with_what_it_rests_on() -> None:
     """Its sign, the keys and words of the contexts' sentences with their passage, special keys in words."""
     traced(WORKED)
     out = shown("lid")
-    assert "Response  sentences by trace\n" in out
+    assert "Response  (verdicts: trace per sentence)\n" in out
     assert "    ✓ The lid is steel.\n      doc_0_s0, passage 1 “The lid is steel.”\n" in out
     assert "    ✗ It boils fast.\n    ✓ Steel is a metal.\n      a well-known fact\n" in out
-    assert "    signs: ✓ supported   ✗ not fully supported\n" in out
+    assert "    Legend: ✓ supported   ✗ not fully supported\n" in out
 
 
 @pytest.mark.parametrize("special", SPECIAL)
 def test_special_keys_are_said_in_words(special: str) -> None:
     """And their keys are not shown."""
     words = {
-        "supported_without_sentence": "supported without a sentence",
+        "supported_without_sentence": "supported, no sentence named",
         "general": "a general statement",
         "well_known_fact": "a well-known fact",
         "numerical_reasoning": "follows from numbers",
@@ -110,7 +110,8 @@ def test_the_unsupported_say_why_and_what_bears_out_a_part() -> None:
     """A supported sentence gives its reason only in full."""
     traced(lambda q: said(q, ["yes", "no", "yes"], [["doc_0_s0"], ["doc_1_s0", "general"], ["doc_0_s0"]]))
     out = shown("lid")
-    below = "      in part: a general statement\n      doc_1_s0, passage 2 “The kettle boils.”\n      why resp_s1\n"
+    below = "      partial evidence: a general statement\n"
+    below += "      doc_1_s0, passage 2 “The kettle boils.”\n      why resp_s1\n"
     assert f"    ✗ It boils fast.\n{below}" in out
     assert ("why resp_s0" in out, "why resp_s0" in shown("lid", "--full")) == (False, True)
 
@@ -143,10 +144,9 @@ def test_how_it_was_labelled_is_one_quiet_line() -> None:
     odd = {"relevant": None, "utilized": None, "dropped": dropped, "parts": 3, "failure": "no usable list 'relevant'"}
     traced(lambda q: said(q, ["yes", "yes", "no"], [["doc_0_s0"]] * 3, overall=True, **odd))
     out = flat(shown("lid"))
-    line = "asked in 3 pieces · 7 unknown sentence keys dropped: doc_9_s0, doc_9_s1, doc_9_s2, doc_9_s3, doc_9_s4"
-    line += (
-        " and 2 more · the judge did not label which are relevant or used · the judge labelled the whole as supported"
-    )
+    line = "asked in 3 parts · 7 unknown sentence keys dropped: doc_9_s0, doc_9_s1, doc_9_s2, doc_9_s3, doc_9_s4"
+    line += " and 2 more · the judge did not label which are relevant or used"
+    line += " · the judge labelled the whole response as supported"
     assert line in out
     assert out.count("no usable list 'relevant'") == 1
     assert "Relevant but unused" not in out
@@ -176,14 +176,14 @@ def test_the_rest_is_counted_by_passage() -> None:
     traced(WORKED, "trace", lid(contexts=[*CONTEXTS, "Unrelated. Words."]))
     contexts = shown("lid").partition("  Contexts\n")[2]
     assert contexts.splitlines()[:9] == [
-        "    1  2 sentences: 1 relevant and used, 1 relevant but unused",
+        "    1  trace: 1 relevant and used, 1 relevant but unused (of 2 sentences)",
         "       ■□",
         "       The lid is steel. It weighs ninety grams.",
-        "    2  2 sentences: 1 relevant but unused, 1 used but not relevant",
+        "    2  trace: 1 relevant but unused, 1 used but not relevant (of 2 sentences)",
         "       □▲",
         "       The kettle boils. Its cord is short.",
         "    3  blank",
-        "    4  2 sentences: none relevant or used",
+        "    4  trace: none relevant or used (of 2 sentences)",
         "       Unrelated. Words.",
     ]
     assert "■ relevant and used" in contexts
@@ -198,7 +198,7 @@ def test_in_full_every_sentence_of_the_contexts_has_its_key_and_two_marks() -> N
         ("doc_1_s0", "R ·", "The kettle boils."), ("doc_1_s1", "· U", "Its cord is short."),
     ):  # fmt: skip
         assert f"       {key}  {marks}  {text}\n" in contexts
-    assert "    R relevant   U used\n" in contexts
+    assert "    Legend: R relevant   U used\n" in contexts
 
 
 def test_words_that_a_division_of_ones_own_leaves_out_are_shown_in_full() -> None:
@@ -219,7 +219,7 @@ def test_long_blocks_are_cut_short_but_in_full() -> None:
     out = shown("lid")
     assert "Relevant but unused  29 of 30 relevant sentences" in out
     assert out.count("    □ doc_0_s") == 5
-    assert "and 24 more, with --full" in out
+    assert "24 more: use --full" in out
     assert shown("lid", "--full").count("    □ doc_0_s") == 29
 
 
@@ -240,7 +240,7 @@ def test_beside_groundedness_the_response_is_told_once() -> None:
     """One sign in the margin; below it the trace with its own, and no words of a quote again."""
     traced(WORKED, ["groundedness", "trace"])
     out = shown("lid")
-    assert "Response  sentences by groundedness, sentences by trace\n" in out
+    assert "Response  (verdicts: groundedness and trace per sentence)\n" in out
     assert out.count("✓ Steel is a metal.") == 1
     assert "    ✓ The lid is steel.\n      ✓ trace: doc_0_s0, passage 1 “The lid is steel.”\n" in out
     assert "    ✓ It boils fast.\n      ✗ trace: not fully supported\n" in out
@@ -252,7 +252,7 @@ def test_a_quote_of_groundedness_is_not_quoted_again_by_the_trace() -> None:
     response = "Purple elephants are in the lid."
     traced({**WORKED, "support": {"resp_s0": ["doc_0_s0"]}}, ["groundedness", "trace"], lid(response=response))
     out = shown("lid")
-    assert "      passage 1, 0–40 “The lid is steel. It weighs ninety grams”\n" in out
+    assert "      passage 1, characters 0–40 “The lid is steel. It weighs ninety grams”\n" in out
     assert "      ✓ trace: doc_0_s0, as above\n" in out
 
 
@@ -277,7 +277,7 @@ def test_claims_stand_below_the_trace_of_their_sentence() -> None:
     """The sign in the margin is that of the trace, where groundedness was not asked."""
     traced({**WORKED, "support": {"resp_s0": ["doc_0_s0"]}}, ["grounding", "trace"], lid(response="The lid is 986 g."))
     out = shown("lid")
-    assert "Response  sentences by trace, claims by grounding\n" in out
+    assert "Response  (verdicts: trace per sentence, grounding per claim)\n" in out
     assert "    ✓ The lid is 986 g.\n      doc_0_s0, passage 1 “The lid is steel.”\n      the contexts say" in out
 
 
@@ -304,12 +304,12 @@ def test_the_legend_follows_the_parameters() -> None:
     """The normaliser and what sentences are counted by."""
     traced(WORKED)
     for out in (shown("lid"), shown()):
-        assert "relevant sentences by 20, " in flat(out)
-        assert "share: of all sentences" in flat(out)
+        assert "relevance = relevant / 20; " in flat(out)
+        assert "share: divided by all sentences" in flat(out)
     traced(WORKED, parameters={"trace": {"normaliser": 7, "length": "characters"}})
     for out in (shown("lid"), shown()):
-        assert "relevant sentences by 7, " in flat(out)
-        assert "share: of the characters of all sentences" in flat(out)
+        assert "relevance = relevant / 7; " in flat(out)
+        assert "share: in characters, divided by those of all sentences" in flat(out)
 
 
 def test_what_could_be_is_said_of_the_rows_it_is_so_of() -> None:
@@ -388,7 +388,7 @@ def test_a_run_has_the_eight_columns_in_five_rows() -> None:
 def test_a_whole_that_is_judged_alone_is_told_without_sentences() -> None:
     """People may say only of the whole response whether it is supported; then no share can be the worst."""
     traced(lambda q: said(q, [None] * 3, [[]] * 3, overall=False))
-    assert "the judge labelled the whole as not supported" in flat(shown("lid"))
+    assert "the judge labelled the whole response as not supported" in flat(shown("lid"))
     out = shown()
     assert "0 % of the responses have every sentence supported: 1 response. 1 of 1 response has a" in flat(out)
     assert "  Lowest trace.adherence\n    0 %  lid  not supported, as a whole\n\n" in out

@@ -41,7 +41,7 @@ def test_a_run_that_stopped_names_the_file_that_it_left(fake: str) -> None:
     came = ragstone("run", "a.jsonl", *options, "--no-cache", "-o", "used")
     assert came.code == 4
     assert "Files       used: results.jsonl.partial, summary.json, run.json, report.html\n" in came.out
-    assert "              results.jsonl there is of an earlier run\n" in came.out
+    assert "              results.jsonl in this folder is from an earlier run\n" in came.out
 
 
 def test_a_run_that_is_done_names_no_earlier_one() -> None:

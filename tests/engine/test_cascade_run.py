@@ -492,10 +492,10 @@ def test_an_estimate_of_what_is_not_known_holds_the_run(house: dict[str, Any]) -
         weigh(house, judges, records=records)
         assert not told.exact
         assert told.total.calls.low <= server.count <= told.total.calls.high
-        assert "units of support left to house/m" in told.assumed
+        assert "units of support passed to house/m" in told.assumed
         more = [record(f"s{n}", "Surely", "Perhaps") for n in range(30)]
         learned = ragstone.estimate(more, ["groundedness"], judges, **options)
-    assert "learned from 30 results" in learned.assumed["units of support left to house/m"]
+    assert "learned from 30 results" in learned.assumed["units of support passed to house/m"]
 
 
 def test_budgets_hold(house: dict[str, Any]) -> None:

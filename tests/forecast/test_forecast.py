@@ -161,7 +161,7 @@ def test_a_model_that_reasons_may_cost_more(tmp_path: Path) -> None:
     )
     more = thinking.total.output_tokens.high - plain.total.output_tokens.high
     assert (round(more, -2), thinking.total.output_tokens.expected) == (3100, plain.total.output_tokens.expected)
-    assert ["at most 1,024 of them reasoning" in "".join(one.assumed.values()) for one in (plain, thinking)] == [
+    assert ["of which up to 1,024 reasoning" in "".join(one.assumed.values()) for one in (plain, thinking)] == [
         False,
         True,
     ]

@@ -68,7 +68,7 @@ def test_answers_of_the_examples_are_relevant_and_a_refusal_is_not() -> None:
     assert labels.pop("licence-network") == "0"
     assert set(labels.values()) == {"2", "3"}
     assert response("fell-race").label == "1"
-    assert response("licence-network").reason.startswith("does not answer: says it cannot; shares with the question:")
+    assert response("licence-network").reason.startswith("declines to answer; question words found:")
 
 
 # ---- what the best label takes
@@ -84,9 +84,9 @@ def test_answers_of_the_examples_are_relevant_and_a_refusal_is_not() -> None:
             "2",
             "in part",
         ),
-        ("I cannot answer that from the documents.", "0", "says it cannot"),
-        ("The documents do not say when the landlord must return the deposit.", "1", "says it cannot"),
-        ("Cats sleep all day.", "0", "lacks: landlord, return, deposit"),
+        ("I cannot answer that from the documents.", "0", "declines to answer"),
+        ("The documents do not say when the landlord must return the deposit.", "1", "declines to answer"),
+        ("Cats sleep all day.", "0", "question words missing: landlord, return, deposit"),
         ("Within 30 days.", "2", "short answer; gives a number"),
     ],
 )

@@ -215,7 +215,7 @@ def test_what_the_rules_decide_stays_at_any_threshold(model: Path, threshold: fl
     assert [verdict.label for verdict in found] == ["no", "no", "no", "yes"]
     assert not any("threshold" in verdict.reason for verdict in found)
     for verdict in found:
-        assert f"(probability {verdict.probability:.2f}" in verdict.reason
+        assert f"(support {verdict.probability:.2f}" in verdict.reason
 
 
 @pytest.mark.parametrize("threshold", [0.09, 0.96])

@@ -164,11 +164,11 @@ def test_what_is_odd_in_a_bank_is_noted() -> None:
     assert bank.nuggets == {"1": (Nugget("a"),), "2": (Nugget("a"),), "3": ()}
     assert bank.questions == {"1": "why?", "2": "why?", "3": "late"}
     assert [(note.text.partition(",")[0], note.count, note.example) for note in bank.notes] == [
-        ("nuggets: an importance that is neither vital nor okay", 2, "records item 1"),
-        ("nuggets: one that says the same as an earlier one", 1, "records item 1"),
+        ("nuggets: importance is neither vital nor okay; ignored", 2, "records item 1"),
+        ("nuggets: duplicate nugget left out", 1, "records item 1"),
         ("question: differs from the first record of its topic", 1, "records item 2"),
         ("nuggets: an empty list", 1, "records item 4"),
-        ("nuggets: a record without any", 1, "records item 6"),
+        ("nuggets: a record without nuggets", 1, "records item 6"),
     ]
     assert str(bank.notes[3]) == "nuggets: an empty list (1 record, first records item 4)"
 
@@ -453,8 +453,8 @@ def test_a_run_that_names_topics_gets_its_questions_of_their_file() -> None:
     assert [[note for note in record.notes if "topic" in note and "no nuggets" not in note] for record in records] == [
         [],
         [],
-        ["question: the topics have no such topic"],
-        ["nuggets: the bank asks another question under this topic"],
+        ["question: topic is not in the topics file"],
+        ["nuggets: the bank has another question for this topic"],
     ]
     assert records[0].nuggets == (Nugget("It takes hot water"),)
 

@@ -24,7 +24,7 @@ BLACK = ("tea-2", "Black tea takes boiling water.")
 FIRST, SECOND = ("1", GREEN[1]), ("2", BLACK[1])
 MODEL = "small-model-1"
 HELLO = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello, what is it?"}]
-SPANS = "OpenInference spans: 3 traces, 1 record; 1 failed before an answer; 1 without a retriever span: set aside"
+SPANS = "OpenInference spans: 3 traces, 1 record; 1 failed before an answer; 1 without a retriever span: skipped"
 
 
 def records_of(name: str, **options: Any) -> tuple[list[Record], tuple[str, ...]]:
@@ -83,12 +83,12 @@ def holders_of(value: Any) -> list[Any]:
             MODEL,
         ),
         ("langfuse-traces.json", "Langfuse observations: 1 trace, 1 record", (GREEN, BLACK), (0.91, 0.44), MODEL),
-        ("promptfoo.json", "promptfoo results: 1 record; 1 without an output: set aside", (FIRST, SECOND), (), MODEL),
+        ("promptfoo.json", "promptfoo results: 1 record; 1 without an output: skipped", (FIRST, SECOND), (), MODEL),
         ("chat-messages.jsonl", "Conversations: 1 record", (GREEN, BLACK), (0.91, 0.44), MODEL),
         ("chat-requests.jsonl", "Conversations: 1 record", (GREEN, BLACK), (0.91, 0.44), MODEL),
         (
             "openai-evals.jsonl",
-            "Conversations: 1 record; 1 of another shape: set aside",
+            "Conversations: 1 record; 1 of another shape: skipped",
             (GREEN, BLACK),
             (),
             None,
@@ -219,7 +219,7 @@ def test_what_is_retrieved_after_the_answer_is_no_evidence() -> None:
     """Where a model gave that answer; a model that rewrote the question before gave another."""
     record = only(ROOT, A, LLM, LATER)
     assert told(record) == [("q", "r", "A")]
-    assert record.notes == ("contexts: a retriever span after the answer, left out",)
+    assert record.notes == ("contexts: a retriever span after the answer is left out",)
     rewriting = span("llm", "LLM", "root", at=1, output_value="q, rewritten")
     assert told(only(ROOT, rewriting, LATER)) == [("q", "r", "Z")]
 
@@ -232,7 +232,7 @@ def test_two_questions_in_one_trace_are_two_records() -> None:
         assert source.recognised == ("OpenInference spans: 1 trace, 2 records",)
     assert told(*records) == [("q", "r", "A"), ("q2", "r2", "Z")]
     assert [record.meta["origin"]["span"] for record in records] == ["root", "second"]
-    assert "trace: several root spans with retrievers, a record each" in records[0].notes
+    assert "trace: several root spans with retrievers; each becomes a record" in records[0].notes
     intent = span("intent", "CHAIN", input_value="which topic?", output_value="tea")
     assert told(only(intent, ROOT, A, LLM)) == [("q", "r", "A")]
     alone = span("a", "RETRIEVER", input_value="q", output_value="A")
@@ -242,7 +242,7 @@ def test_two_questions_in_one_trace_are_two_records() -> None:
 def test_spans_that_failed_gave_nothing_or_came_twice() -> None:
     """A failed retriever is noted; a reranker that keeps nothing leaves nothing; a span that is sent again is one."""
     failed = span("b", "RETRIEVER", "root", at=2) | {"status": {"status_code": "ERROR"}}
-    assert only(ROOT, A, failed).notes == ("trace: a span that failed is in it",)
+    assert only(ROOT, A, failed).notes == ("trace: contains a failed span",)
     nothing = span("k", "RERANKER", "root", at=2)
     nothing["attributes"]["reranker.output_documents"] = []
     assert only(ROOT, A, nothing).contexts == ()
@@ -266,10 +266,10 @@ def test_documents_are_found_in_what_stores_return(said: dict[str, Any]) -> None
 def test_an_output_that_is_an_error_is_no_answer() -> None:
     """And one that is other JSON is said to be."""
     root = span("root", "CHAIN", input_value="q", output_value='{"error": "timeout"}')
-    assert joined(root, A)[1].endswith("1 failed before an answer: set aside")
+    assert joined(root, A)[1].endswith("1 failed before an answer: skipped")
     pieces = '[{"answer": "At "}, {"answer": "70"}]'
     record = only(span("root", "CHAIN", input_value="q", output_value=pieces), A)
-    assert (record.response, record.notes) == (pieces, ("response: JSON, read as it is",))
+    assert (record.response, record.notes) == (pieces, ("response: JSON is read as text",))
 
 
 def test_one_text_of_a_retriever_is_a_passage() -> None:
@@ -313,7 +313,7 @@ def test_a_trace_that_makes_no_record_is_counted(spans: list[dict[str, Any]], re
     contexts, told = joined(*spans)
     assert not contexts
     assert reason in told
-    assert told.endswith("set aside")
+    assert told.endswith("skipped")
 
 
 def test_without_any_retriever_traces_are_records_without_contexts() -> None:
@@ -450,7 +450,7 @@ def test_a_conversation_is_its_last_whole_exchange(messages: list[Any], read: An
         line = source.recognised[0]
     assert told(last) == [("q9", "r9", "")]
     assert told(*first) == ([] if isinstance(read, str) else [read])
-    assert line.endswith("2 records" if first else f"1 record; 1 {read}: set aside")
+    assert line.endswith("2 records" if first else f"1 record; 1 {read}: skipped")
     unread = "conversation: later user turns have no answer; the last exchange before them is read"
     assert (unread in [note for record in first for note in record.notes]) == (messages[-1].get("content") == "q2")
 
@@ -469,7 +469,7 @@ def test_documents_of_haystack_are_what_the_model_saw(components: dict[str, str]
     made = {name: {"documents": [{"id": t, "content": t} for t in texts]} for name, texts in components.items()}
     record = only({**made, "llm": {"replies": ["r", "other"]}, "query": "q"})
     assert told(record) == [("q", "r", contexts)]
-    assert "response: the first of several replies" in record.notes
+    assert "response: several replies; the first is used" in record.notes
 
 
 def test_what_deepeval_joined_is_split_and_said() -> None:
@@ -483,7 +483,7 @@ def test_contexts_that_are_a_list_in_a_text_are_a_list(written: Any) -> None:
     for passages in (["It's A", 'B "b"'], [{"id": "1", "text": "A"}], []):
         record = only({**RECORD, "contexts": written(passages)})
         assert (len(record.contexts or ()), len(record.notes)) == (len(passages), 1)
-        assert "contexts: a list written as a text, read as a list" in record.notes
+        assert "contexts: a list given as a string was read as a list" in record.notes
     for text in ("[1] A passage", "[sic] 'A'", "[1, 2]"):
         assert told(only({**RECORD, "contexts": text})) == [("q", "r", text)]
 
@@ -552,7 +552,7 @@ def test_a_row_of_another_shape_is_read_or_counted() -> None:
     result = {"id": "x", "query": "q", "result": "r", "source_documents": []}
     with open_records([result, RECORD, {"total": 2}]) as source:
         assert [record.id for record in source] == ["x", "a"]
-        assert source.recognised == ("LangChain results: 2 records; 1 of another shape: set aside",)
+        assert source.recognised == ("LangChain results: 2 records; 1 of another shape: skipped",)
 
 
 def test_names_are_matched_in_any_spelling() -> None:
@@ -617,8 +617,8 @@ def test_a_near_miss_is_suggested() -> None:
             ['{"text": "Tea is a shrub."}'],
             "contexts: a passage that is JSON; name its text with --field contexts=PATH[]",
         ),
-        ("Tea.\n\nMint.", "contexts: one text that looks like several passages joined; a list keeps them apart"),
-        (["Tea.\n---\nMint."], "contexts: one text that looks like several passages joined; a list keeps them apart"),
+        ("Tea.\n\nMint.", "contexts: one text that looks like several joined passages; give a list"),
+        (["Tea.\n---\nMint."], "contexts: one text that looks like several joined passages; give a list"),
         (["Tea < mint.\n\nIt is [1].", "[1] Mint."], None),
     ],
 )

@@ -114,7 +114,7 @@ def test_an_alias_of_another_type_is_something_else() -> None:
     record = record_of(row)
     assert (record.reference, record.question, record.response, record.contexts) == (None, None, None, None)
     assert record.meta == {key: value for key, value in row.items() if key != "id"}
-    assert "reference: 'label' is not usable for it (a number), kept as meta" in record.notes
+    assert "reference: 'label' is not usable (a number), kept as meta" in record.notes
     assert len(record.notes) == 4
     assert record_of({"id": "a", "label": "support"}).reference == "support"
 
@@ -177,7 +177,7 @@ def test_sentences_of_a_passage_are_its_own_or_the_record_is_refused() -> None:
             record_of({"id": "a", "contexts": ["x", {"text": text, "sentences": own}]})
     for other in (7, [["0a", "It rusts."]], [], None):
         record = record_of({"id": "a", "contexts": [{"text": text, "sentences": other}]})
-        said = ("contexts: 'sentences' that are not a list of texts, not used",)
+        said = ("contexts: 'sentences' is not a list of texts; ignored",)
         assert record.notes == (said if other else ())
 
 
@@ -186,7 +186,7 @@ def test_ids_of_passages_are_unique_and_given_ones_stay() -> None:
     contexts = [{"text": "x"}, {"id": "1", "text": "y"}, {"id": "d", "text": "z"}, {"id": "d", "text": "z"}]
     record = record_of({"id": "a", "contexts": contexts})
     assert [passage.id for passage in record.contexts or ()] == ["1#2", "1", "d", "d#2"]
-    assert record.notes == ("contexts: two passages with one id; the later got '#2'",)
+    assert record.notes == ("contexts: two passages share an id; '#2' was added to the second",)
 
 
 @given(st.lists(st.sampled_from(["", "1", "2", "1#2", "a", "a#2"]), max_size=8))
@@ -204,7 +204,7 @@ def test_nuggets_keep_what_they_bring() -> None:
         {"id": "a", "nuggets": ["x", {"text": "y", "importance": "vital", "assignment": "support", "z": 1}, " "]}
     )
     assert record.nuggets == (Nugget("x"), Nugget("y", "vital", "support"))
-    assert record.notes == ("nuggets: a blank one, left out",)
+    assert record.notes == ("nuggets: blank nugget left out",)
 
 
 @pytest.mark.parametrize(

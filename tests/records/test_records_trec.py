@@ -98,7 +98,7 @@ def test_assignments_are_read() -> None:
         Nugget("a", "vital", "support"), Nugget("b", "okay", "partial_support"), Nugget("c", "okay"),
     )  # fmt: skip
     assert record.meta == {"run_id": "r", "response_length": 1}
-    assert record.notes == ("nuggets: an assignment that is not a degree of support, taken as not given",)
+    assert record.notes == ("nuggets: assignment is not a degree of support; ignored",)
 
 
 SENTENCES = [{"text": "One.", "citations": ["d2"]}, {"text": "Two.", "citations": {"d1": 0.9, "d2": 0.1}}]
@@ -258,8 +258,8 @@ def test_an_autojudge_bank_is_read() -> None:
     )  # fmt: skip
     assert record.meta == {"full_query": {"background": "b"}, "format_version": "v3"}
     assert set(record.notes) == {
-        "nuggets: an importance that is neither vital nor okay, taken as not given",
-        "nuggets: an aggregator_type NOT, which has no form here; the nugget is read like any other",
+        "nuggets: importance is neither vital nor okay; ignored",
+        "nuggets: aggregator_type NOT is not supported; the nugget is read like any other",
     }
 
 
@@ -361,7 +361,7 @@ def test_hostile_texts_are_nuggets_like_others() -> None:
     assert record.nuggets == (Nugget(long), Nugget("a\0b"))  # signs alone state nothing
     assert record.notes == (
         "nuggets: one of more than 100 words; a nugget is one fact",
-        "nuggets: a blank one, left out",
+        "nuggets: blank nugget left out",
     )
     deep: dict[str, Any] = {"claim": "0"}
     for number in range(1, 45):
@@ -399,8 +399,8 @@ def test_labels_of_nuggets_are_folded(key: str, spellings: Any) -> None:
 def test_another_label_is_not_given(written: Any) -> None:
     """It is counted once a record, not guessed, and does not hide what the nugget else brings."""
     for key, kept, note in [
-        ("importance", {"assignment": "support"}, "an importance that is neither vital nor okay, taken as not given"),
-        ("assignment", {"importance": "vital"}, "an assignment that is not a degree of support, taken as not given"),
+        ("importance", {"assignment": "support"}, "importance is neither vital nor okay; ignored"),
+        ("assignment", {"importance": "vital"}, "assignment is not a degree of support; ignored"),
     ]:
         nuggets = [{"text": text, key: written, **kept} for text in "xy"]
         found = survey(open_records([{"id": "a", "nuggets": nuggets}, {"id": "b", "nuggets": nuggets}]))
@@ -425,8 +425,8 @@ def test_a_nugget_stands_once() -> None:
     )
     assert record.nuggets == (Nugget("Tea is  hot", "vital", "support"), Nugget("Milk is cold", "vital", "not_support"))
     assert record.notes == (
-        "nuggets: one that says the same as an earlier one, left out",
-        "nuggets: one that is vital here and okay there, taken as vital",
+        "nuggets: duplicate nugget left out",
+        "nuggets: duplicate nugget is vital and okay; read as vital",
     )
     nuggets = [{"text": "x", "assignment": "support"}, "y", {"text": "X.", "assignment": "not_support"}]
     assert refusal({"id": "a", "nuggets": nuggets}).endswith(

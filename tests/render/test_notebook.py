@@ -150,8 +150,8 @@ def test_the_response_is_marked_where_it_is_not_supported(weigh: Any) -> None:
 
 def test_a_record_that_could_not_be_read_says_so() -> None:
     result = Result({"id": "r", "position": 1, "set_aside": "line 1: <no> JSON", "scores": []}, 3)
-    assert "Could not be read line 1: <no> JSON" in read(result_page(result)).text
-    assert repr(result) == "<Result 'r', run 3: could not be read>"
+    assert "Unreadable line 1: <no> JSON" in read(result_page(result)).text
+    assert repr(result) == "<Result 'r', run 3: unreadable>"
 
 
 def test_hostile_texts_are_shown_and_do_nothing(weigh: Any) -> None:

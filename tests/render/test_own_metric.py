@@ -93,7 +93,7 @@ def test_runs_are_compared_by_it(run: Run, tmp_path: Path) -> None:
     found = compare(run, second)
     shown = drawn(compare_page(found, run, second, Look(100)))
     second.store.close()
-    assert f"2 records with {NAME} in both" in shown
+    assert f"{NAME}: no significant difference" in shown
     assert f"Largest changes in {NAME}" in shown
     assert "33 % to 100 %" in shown
 
@@ -154,7 +154,9 @@ def test_eleven_lines_show_everywhere(form: str, tmp_path: Path, pytester: pytes
         assert not gate.passed
         (failed,) = ET.fromstring(junit(gate)).iter("testcase")
         assert failed.get("classname") == f"ragstone.{SHORT}"
-        assert f"1 record with {SHORT} in both" in drawn(compare_page(compare(run, other), run, other, Look(100)))
+        assert f"{SHORT} is the same in every record (1 record in both)" in drawn(
+            compare_page(compare(run, other), run, other, Look(100))
+        )
         body = f"""
             def test_it(assert_scores):
                 contexts = ["It holds 2 litres."]

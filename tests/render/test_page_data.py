@@ -235,10 +235,10 @@ def test_the_sentence_doubts_a_mean_of_the_easy_part() -> None:
         for doubted in [doubts({"support": one}, {**metric, "high": high})]
     ]
     assert told[0].endswith(
-        ". But house/m judged none of the support units passed on to it: this covers only the easy units."
+        ". house/m judged none of the support units passed to it: the mean covers only the easy units."
     )
     assert "But" not in told[1]
-    left = ". But house/m left 2 of 3 units of support passed on to it unjudged: "
+    left = ". house/m left 2 of the 3 units of support passed to it unjudged: "
     assert told[2].replace("\u00a0", " ").endswith(f"{left}the mean favours the easy units.")
 
 

@@ -30,9 +30,7 @@ from ragstone.types import ORIGIN, Record
 FAKES = {"phoenix": FakePhoenix, "mlflow": FakeMLflow, "langfuse": FakeLangfuse}
 REAL = {"real Phoenix": RealPhoenix, "real MLflow": RealMLflow}
 COUNT = 7
-EXPLAINED = (
-    '1 of 2 claims to check: "It was invented on Mars." (not found: Mars (probability 0.11; nearest: passage 1))'
-)
+EXPLAINED = '1 of 2 claims to check: "It was invented on Mars." (not found: Mars (support 0.11; nearest: passage 1))'
 
 
 @pytest.fixture(autouse=True)
@@ -294,7 +292,7 @@ def test_spans_of_mlflow_in_files_and_of_running_traces(monkeypatch: pytest.Monk
         tool.running = {0, 2, 3}
         assert ragstone.pull("mlflow", project=PROJECT, url=tool.url, out="none.jsonl").without_spans == 3
     found, _ = validate("t.jsonl", on_error="skip")
-    assert found.recognised == ("MLflow traces: 4 traces, 3 records; 1 without a retriever span: set aside",)
+    assert found.recognised == ("MLflow traces: 4 traces, 3 records; 1 without a retriever span: skipped",)
 
 
 def test_silence_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -247,7 +247,9 @@ class _Checked(NamedTuple):
         if decision.outcome in ("passed", "undecided") and threshold.metric not in self.covered:
             decision = self._without_luck(decision)
         if len(scored) < total:
-            note = f"{total - len(scored):,} of {records_said(total)} without a value{_why(scores, total)}"
+            lacking = total - len(scored)
+            have = "has" if lacking == 1 else "have"
+            note = f"{lacking:,} of {records_said(total)} {have} no value{_why(scores, total)}"
             return replace(decision, notes=(*decision.notes, note))
         return decision
 
@@ -462,7 +464,7 @@ def _attaching(run: AnyRun) -> str:
 def _why(scores: Mapping[str, ScoreNumbers], total: int) -> str:
     """Why records have no value, by status; those without the metric were set aside as they were read."""
     counts = Counter(one.status for one in scores.values() if one.value is None)
-    counts["set aside"] += total - len(scores)
+    counts["unreadable"] += total - len(scores)
     why = ", ".join(f"{count:,} {status}" for status, count in counts.most_common() if count)
     return f" ({why})" if why else ""
 

@@ -27,7 +27,7 @@ differ for so many tests; ``nothing``: no pair has both values."""
 
 MOVED: Final = 5
 """Records that are listed of each metric unless more are asked for."""
-NOT_SHOWN: Final = "no difference could be shown"
+NOT_SHOWN: Final = "no significant difference"
 NUGGETS: Final = "nuggets"
 VITAL: Final = "vital nuggets"
 VERSION: Final = "v"
@@ -344,9 +344,10 @@ def _settings_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> Ite
     for name in ours:
         for setting in ("max_tokens", "extra"):
             if name in theirs and ours[name].get(setting) != theirs[name].get(setting):
-                yield f"{setting} of the judge {name} was {ours[name].get(setting)} and is {theirs[name].get(setting)}"
+                before, now = ours[name].get(setting), theirs[name].get(setting)
+                yield f"{setting} of the judge {name} changed: {before}, now {now}"
     weights = [{"default": spec.get("default"), **(spec.get("steps") or {})} for spec in (first, second)]
     for step, route in weights[0].items():
         other = weights[1].get(step)
         if route and other and route["judges"] == other["judges"] and route.get("weights") != other.get("weights"):
-            yield f"the panel of {step} was weighted {route.get('weights')} and is {other.get('weights')}"
+            yield f"weights of the panel of {step} changed: {route.get('weights')}, now {other.get('weights')}"

@@ -47,7 +47,7 @@ class Result(dict[str, Any]):
 
     def __repr__(self) -> str:
         if "set_aside" in self:
-            return f"<Result {self['id']!r}, run {self.run}: could not be read>"
+            return f"<Result {self['id']!r}, run {self.run}: unreadable>"
         scores = (
             f"{score['metric']} " + (score["status"] if score["value"] is None else f"{score['value']:.3f}")
             for score in self["scores"]

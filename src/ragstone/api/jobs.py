@@ -119,7 +119,7 @@ def _changed(spec: Mapping[str, Any], plan: Plan) -> str:
         return f"its metrics were {', '.join(before)}"
     for name, signature in now.items():
         if before[name] != signature:
-            return f"{name} was {before[name]} and is {signature}"
+            return f"{name} was {before[name]}, now {signature}"
     if (extent := spec.get("extent", {})) != plan.source.extent:
         return f"it read {'a part: ' if extent else ''}{part_said(extent) or 'all of the input'}"
     times = spec.get("engine", {}).get("repeat") or 1

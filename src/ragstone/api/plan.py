@@ -305,11 +305,11 @@ def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
     if lacks := metric.lacks(present):
         return lacks
     if metric.calls > AUTO_CALLS:
-        return f"about {metric.calls} calls per record; add by name with -m"
-    most = max(present.values())
+        return f"about {metric.calls} calls per record; add -m {metric.name}"
     for field in metric.needs:
-        if field not in ("question", "response", "contexts") and 2 * present[field] < most:
-            return f"only {present[field]} of {most} records have {nouns([field])[0]}; add by name with -m"
+        if field not in ("question", "response", "contexts") and 2 * present[field] < (most := max(present.values())):
+            have = "has" if present[field] == 1 else "have"
+            return f"only {present[field]} of {most} records {have} {nouns([field], 'a ')[0]}; add -m {metric.name}"
     return ""
 
 

@@ -219,7 +219,7 @@ def _scores(
     about = {"run": str(run.id), "run_name": Path(run.name).name}
     for result in run.results():
         if "scores" not in result:
-            left_out["could not be read"] += 1
+            left_out["unreadable"] += 1
             continue
         scores = [one for one in result["scores"] if chosen is None or any(_is_of(one["metric"], n) for n in chosen)]
         origin = (result.get("meta") or {}).get(ORIGIN)

@@ -331,7 +331,7 @@ def tuner(
     if not records:
         raise InputError(f"{name}: no labelled record is in it; the labels are of records like '{rows[0].record}'")
     if skipped:
-        notes.append(f"{skipped:,} record{'' if skipped == 1 else 's'} of {name} not read: no label")
+        notes.append(f"{skipped:,} record{'' if skipped == 1 else 's'} of {name} skipped: no label")
     parameters = {**(options.parameters or {})}
     parameters[chosen.name] = {**chosen.always_asking, **parameters.get(chosen.name, {})}
     made = Tuner(

@@ -33,7 +33,7 @@ def agree(
     *,
     others: Annotated[
         list[str] | None,
-        opt("--with", metavar="RUN", help="Run of another system or a repeat, by the same judge. Repeatable."),
+        opt("--with", metavar="RUN", help="Another run by the same judge: another system or a repeat. Repeatable."),
     ] = None,
     metrics: Annotated[
         list[str] | None,
@@ -45,25 +45,25 @@ def agree(
         opt(
             "--correction",
             metavar="ppi|rogan-gladen",
-            help="How to correct means for the judge's errors [default: ppi]",
+            help="Method that corrects means for judge errors [default: ppi]",
         ),
     ] = "ppi",
     disagreements: Annotated[
         int,
-        opt("--disagreements", metavar="N", help="Disagreements to show [default: 5]", least=0),
+        opt("--disagreements", metavar="N", help="Number of disagreements to show [default: 5]", least=0),
     ] = 5,
     attach: Annotated[
-        bool, opt("--attach", help="Store the agreement with the run; show, report and check print it.")
+        bool, opt("--attach", help="Store the agreement with the run; show, report and check then print it.")
     ] = False,
-    out: Annotated[str | None, opt("--out", "-o", metavar="FILE|DIR/", help="Also write one HTML file.")] = None,
+    out: Annotated[str | None, opt("--out", "-o", metavar="FILE|DIR/", help="Also write an HTML report.")] = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare a run's judge with gold labels.
 
-    Prints for each metric Cohen's kappa with its interval, the confusion matrix, and the mean corrected for the judge's
-    errors. Lists the largest disagreements and the unused labels. With several systems (--with, or run_id in the
-    records), compares how the judge and people rank them; with repeats, shows how much they vary. Calls no judge.
+    For each metric, prints Cohen's kappa with its interval, the confusion matrix, and the mean corrected for judge
+    errors. Lists the largest disagreements and the unused labels. For several systems (--with, or run_id in the
+    records), compares the ranking by the judge with that by people. For repeats, prints the spread. Calls no judge.
     """
     from ragstone.analysis.run_files import AGREEMENT
     from ragstone.render.terminal.agreement_screen import agreement_page

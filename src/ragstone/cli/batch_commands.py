@@ -22,12 +22,13 @@ batch = typer.Typer(
     ),
 )
 
-BatchFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="Batch file, one JSON object per line.")]
+Requests: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="Output file: one JSON request per line.")]
+Results: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="Results file: one JSON result per line.")]
 
 
 @batch.command(name="list", epilog=examples("ragstone batch list"))
 def list_batches(*, store: StorePath = None, as_json: AsJson = False) -> None:
-    """List the batches of unfinished runs, as recorded in the store."""
+    """List the batches of unfinished runs from the store."""
     from ragstone import api
     from ragstone.cli.output import answer
     from ragstone.render.terminal.lists import batch_table
@@ -48,7 +49,7 @@ def cancel(*, store: StorePath = None, as_json: AsJson = False) -> None:
 
 
 @batch.command(epilog=examples("ragstone batch export calls.jsonl"))
-def export(file: BatchFile, *, store: StorePath = None, as_json: AsJson = False) -> None:
+def export(file: Requests, *, store: StorePath = None, as_json: AsJson = False) -> None:
     """Export pending calls, for a provider without a batch API."""
     from ragstone import api
 
@@ -56,8 +57,8 @@ def export(file: BatchFile, *, store: StorePath = None, as_json: AsJson = False)
 
 
 @batch.command(name="import", epilog=examples("ragstone batch import results.jsonl"))
-def import_results(file: BatchFile, *, store: StorePath = None, as_json: AsJson = False) -> None:
-    """Store the results of exported calls; run --batch then continues."""
+def import_results(file: Results, *, store: StorePath = None, as_json: AsJson = False) -> None:
+    """Store the results of exported calls, for run --batch to collect."""
     from ragstone import api
 
     _say(api.import_batches(file, store), "result", f"read from {file}", as_json=as_json)

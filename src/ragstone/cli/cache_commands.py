@@ -34,7 +34,7 @@ Yes: TypeAlias = Annotated[bool, opt("--yes", "-y", help="Delete without confirm
 def info(*, store: StorePath = None, as_json: AsJson = False) -> None:
     """Count the stored calls.
 
-    Shows number, size and age by judge, step and version, and how many no run uses.
+    Shows their number, size and age by judge, step and version, and how many no run uses.
     """
     from ragstone.render.terminal.lists import cache_page
 
@@ -68,8 +68,8 @@ def prune(
 ) -> None:
     """Delete stored calls, or results of old runs.
 
-    Deletes the calls that match all of --older-than, --unused and --judge. Deleted calls are paid for again when they
-    are needed. Asks for confirmation.
+    Deletes the calls that match all given filters: --older-than, --unused and --judge. A deleted call is paid for again
+    if a run needs it. Asks for confirmation.
     """
     wanted = api.Prune(older_than=older_than, unused=unused, judge=judge, keep_runs=keep_runs)
     _delete(wanted, store, config, dry_run=dry_run, yes=yes, as_json=as_json)
@@ -91,8 +91,7 @@ def clear(
 ) -> None:
     """Delete all stored calls.
 
-    Keeps results, unless --runs is given. Deleted calls are paid for again when they are needed. Asks for
-    confirmation.
+    Keeps results, unless --runs is given. A deleted call is paid for again if a run needs it. Asks for confirmation.
     """
     _delete(api.Prune(everything=True, runs=runs), store, None, dry_run=dry_run, yes=yes, as_json=as_json)
 

@@ -15,7 +15,7 @@ from ragstone.cli.output import answer, html_file
 from ragstone.cli.run_commands import app
 from ragstone.errors import ConfigError
 
-RUN = "A run's number or name, last, or its -o folder."
+RUN = "Run number, run name, 'last', or -o folder."
 
 
 @app.command(
@@ -27,26 +27,28 @@ RUN = "A run's number or name, last, or its -o folder."
     )
 )
 def compare(
-    first: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
-    second: Annotated[str, typer.Argument(metavar="RUN", help="Run to compare with the first.")],
+    first: Annotated[
+        str, typer.Argument(metavar="FIRST", help="First run, the baseline: number, name, 'last', or -o folder.")
+    ],
+    second: Annotated[str, typer.Argument(metavar="SECOND", help="Second run, compared with the baseline.")],
     *,
     metrics: Annotated[
         list[str] | None,
-        opt("--metrics", "-m", metavar="NAMES", help="Compare only these; fewer tests have more power."),
+        opt("--metrics", "-m", metavar="NAMES", help="Compare only these metrics; fewer tests have more power."),
     ] = None,
     by: GroupBy = None,
     moved: Annotated[
         int,
-        opt("--moved", metavar="N", help="Most changed records to show [default: 5]", least=0),
+        opt("--moved", metavar="N", help="Number of most-changed records to show [default: 5]", least=0),
     ] = 5,
-    out: Annotated[str | None, opt("--out", "-o", metavar="FILE|DIR/", help="Also write one HTML file.")] = None,
+    out: Annotated[str | None, opt("--out", "-o", metavar="FILE|DIR/", help="Also write an HTML report.")] = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare two runs, record by record.
 
-    Prints for each metric the difference (second minus first) on the records in both, its interval and a p value. If
-    no difference is shown, also the smallest detectable one. Calls no judge.
+    For each metric, prints the difference (second minus first) on the records in both runs, its interval and p value.
+    If it is not significant, also prints the smallest detectable difference. Calls no judge.
     """
     from ragstone.analysis.run_files import COMPARISON
     from ragstone.render.terminal.compare_screen import compare_page
@@ -86,22 +88,26 @@ def check(
     ] = None,
     drop: Annotated[
         list[str] | None,
-        opt("--max-drop", metavar="METRIC=X", help="Fail if the mean is shown to drop by more than X. Repeatable."),
+        opt(
+            "--max-drop", metavar="METRIC=X", help="Fail if the mean dropped by more than X, beyond chance. Repeatable."
+        ),
     ] = None,
     record_drop: Annotated[
         list[str] | None,
-        opt("--max-record-drop", metavar="METRIC=X", help="Max drop of any one record. Repeatable."),
+        opt("--max-record-drop", metavar="METRIC=X", help="Max drop of any single record. Repeatable."),
     ] = None,
-    baseline: Annotated[str | None, opt("--baseline", metavar="RUN", help="Baseline run for drops.")] = None,
+    baseline: Annotated[
+        str | None, opt("--baseline", metavar="RUN", help="Baseline run, for --max-drop and --max-record-drop.")
+    ] = None,
     undecided: Annotated[
         Literal["pass", "fail"] | None,
-        opt("--undecided", metavar="pass|fail", help="Outcome of a drop that could be chance [default: pass]"),
+        opt("--undecided", metavar="pass|fail", help="Outcome if a drop could be chance [default: pass]"),
     ] = None,
     corrected: Annotated[
         bool | None,
         opt(
             "--corrected/--raw",
-            help="Compare --min with the lower end of the mean corrected by people's labels (agree --attach).",
+            help="Apply --min to the lower end of the corrected mean's interval (agree --attach).",
         ),
     ] = None,
     junit: Annotated[
@@ -116,8 +122,8 @@ def check(
 ) -> None:
     """Check a run against thresholds, for CI.
 
-    Exits 0 if every threshold is met, 1 if one failed, 2 for an unknown metric or run, 3 if nothing was scored: an
-    error is never a failure. Thresholds can also be set under [check] in the configuration.
+    Exits 0 if every threshold is met, 1 if one failed, 2 for an unknown metric or run, 3 if nothing was scored. An
+    error never counts as a failed threshold. Thresholds can also be set under [check] in the configuration.
     """
     from ragstone.output.target import whole
     from ragstone.render import ci

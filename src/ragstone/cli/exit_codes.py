@@ -57,8 +57,8 @@ def _misused(error: Exception, ctx: Any) -> Exception:
 
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Evaluate": ("demo", "run", "validate", "estimate", "merge", "batch"),
-    "Look at results": ("show", "view", "report", "runs", "export"),
-    "Compare and gate": ("compare", "check", "compare-methods"),
+    "View results": ("show", "view", "report", "runs", "export"),
+    "Compare and check": ("compare", "check", "compare-methods"),
     "Labels and judges": ("label", "agree", "tune", "formats", "judges"),
     "Nuggets and prompts": ("nuggets", "prompts"),
     "Other tools": ("pull", "push"),

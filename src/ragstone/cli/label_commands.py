@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from ragstone import api
+from ragstone.cli.compare_commands import RUN
 from ragstone.cli.options import HELP, AsJson, OutFile, StorePath, examples, opt
 from ragstone.cli.output import answer, html_file
 
@@ -51,19 +52,17 @@ label = typer.Typer(
     ),
 )
 def label_page(
-    which: Annotated[
-        str, typer.Argument(metavar="RUN", help="A run's number or name, last, or its -o folder.")
-    ] = "last",
+    which: Annotated[str, typer.Argument(metavar="RUN", help=RUN)] = "last",
     *,
     out: Annotated[
         str | None,
         opt("--out", "-o", metavar="FILE|DIR/", help="Output file [default: label.html]"),
     ] = None,
-    n: Annotated[int, opt("-n", metavar="N", help="Records to draw [default: 50]", least=1)] = 50,
+    n: Annotated[int, opt("-n", metavar="N", help="Number of records to draw [default: 50]", least=1)] = 50,
     seed: Annotated[int, opt("--seed", metavar="S", help="Random seed of the draw [default: 0]")] = 0,
     metric: Annotated[
         str | None,
-        opt("--metric", "-m", metavar="NAME", help="Label the units of this metric [default: the leading one]"),
+        opt("--metric", "-m", metavar="NAME", help="Label the units of this metric [default: the leading metric]"),
     ] = None,
     annotator: Annotated[
         str,
@@ -75,16 +74,16 @@ def label_page(
     ] = None,
     worst: Annotated[
         bool,
-        opt("--worst", help="Draw records on which judges disagree most. Not for means or intervals."),
+        opt("--worst", help="Draw the records on which judges disagree most; not valid for means or intervals."),
     ] = False,
-    against: Annotated[str | None, opt("--against", metavar="RUN", help="Another judge's run, for --worst.")] = None,
+    against: Annotated[str | None, opt("--against", metavar="RUN", help="For --worst: a run by another judge.")] = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a page on which a person labels a sample of units.
+    """Write a page for labelling a sample of units by hand.
 
-    One HTML file that needs no network. It shows the texts and what each label means, but no verdicts.
-    Whole records are drawn at random, so that agreement and corrected means hold for the run.
+    The page is one HTML file and needs no network. It shows the texts and the meaning of each label, but no verdicts.
+    Whole records are drawn at random, so agreement and corrected means are valid for the run.
     """
     from ragstone.api.labelling import agree_command
     from ragstone.render.terminal.lists import label_page_written
@@ -125,7 +124,7 @@ def label_import(
     ],
     *,
     out: OutFile = None,
-    task: Annotated[str, opt("--task", metavar="STEP", help="Step of labels that name none, e.g. support.")] = "",
+    task: Annotated[str, opt("--task", metavar="STEP", help="Step of labels without one, e.g. support.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Convert labels from another tool to JSON lines, one per label.

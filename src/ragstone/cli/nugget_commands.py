@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ragstone.render.terminal.banks import Assigned
 
 nuggets = typer.Typer(
-    help="Create nuggets, assign them, score runs by them.",
+    help="Create nuggets, assign them, and score systems.",
     rich_markup_mode=None,
     no_args_is_help=True,
     context_settings=HELP,
@@ -55,7 +55,7 @@ Runs: TypeAlias = Annotated[list[str], typer.Argument(metavar="FILE", help="Reco
 )
 @with_options(
     "create",
-    judge="Judge of all steps or one; importance=[A,B]: a panel. Repeatable.",
+    judge="Judge for all steps or one; importance=[A,B] is a panel. Repeatable.",
     no_cache="Bypass the cache.",
 )
 def create(
@@ -74,15 +74,15 @@ def create(
     ] = "nuggets",
     window: Annotated[int | None, opt("--window", metavar="N", help="Passages per call [default: 10]", least=1)] = None,
     most: Annotated[
-        int | None, opt("--max", metavar="N", help="Max nuggets while writing a bank [default: 30]", least=1)
+        int | None, opt("--max", metavar="N", help="Max nuggets to collect per bank [default: 30]", least=1)
     ] = None,
     keep: Annotated[
         int | None,
-        opt("--keep", metavar="N", help="Nuggets to keep, vital first; 0 is all [default: 20]", least=0),
+        opt("--keep", metavar="N", help="Nuggets to keep per bank, vital first; 0 keeps all [default: 20]", least=0),
     ] = None,
     min_judgment: Annotated[
         float | None,
-        opt("--min-judgment", metavar="X", help="Skip passages with a lower judgment [default: 2]"),
+        opt("--min-judgment", metavar="X", help="Skip passages judged below X [default: 2]"),
     ] = None,
     options: RunOptions,
     dry_run: DryRun = False,
@@ -92,8 +92,8 @@ def create(
     """Create a bank of nuggets for each topic.
 
     Nuggets are the facts that a good answer contains, taken from the contexts of a topic's first record. Writes one
-    line per bank, as soon as it is done. Replies are cached, so the same command resumes where it stopped. Exits 3 if
-    no bank could be created.
+    line per bank, as soon as the bank is done. Replies are cached, so the same command resumes where it stopped.
+    Exits 3 if no bank could be created.
     """
     from ragstone import api
     from ragstone.cli.evaluating import estimate, show_bill
@@ -171,7 +171,9 @@ def assign(
     out: OutFile = None,
     grades: Annotated[
         int | None,
-        typer.Option("--grades", metavar="3|2", min=2, max=3, help="3 with partial support, 2 without [default: 3]"),
+        typer.Option(
+            "--grades", metavar="3|2", min=2, max=3, help="3 grades include partial support, 2 do not [default: 3]"
+        ),
     ] = None,
     evidence: Annotated[
         bool, opt("--evidence/--no-evidence", help="Ask for quotes that contain a nugget.", shown=True)
@@ -183,7 +185,7 @@ def assign(
 ) -> None:
     """Assign nuggets to responses.
 
-    Finds which nuggets of its topic each response contains. Writes one line per response, as soon as it is done.
+    Finds which nuggets of its topic each response contains. Writes one line per response, as each is done.
     The run is saved in the store, for show and export. Exits 3 if nothing could be assigned.
     """
     from ragstone import api
@@ -262,17 +264,22 @@ def score(
     ] = None,
     on_missing: Annotated[
         Literal["error", "warn", "skip", "zero"],
-        opt("--on-missing", metavar="HOW", help="If a run lacks a topic: error, warn, skip or zero.", shown=True),
+        opt(
+            "--on-missing",
+            metavar="HOW",
+            help="What to do if a run lacks a topic: error, warn, skip or zero.",
+            shown=True,
+        ),
     ] = "warn",
     against: Annotated[
-        str | None, opt("--against", metavar="FILE", help="Compare ranks with this leaderboard.")
+        str | None, opt("--against", metavar="FILE", help="Compare the ranking with this leaderboard.")
     ] = None,
     against_form: Annotated[
         Literal["auto", "trec_eval", "tot", "ir_measures", "jsonl"],
         opt(
             "--against-format",
             metavar="FORM",
-            help="Its format: auto, trec_eval, tot, ir_measures or jsonl.",
+            help="Format of --against: auto, trec_eval, tot, ir_measures or jsonl.",
             shown=True,
         ),
     ] = "auto",
@@ -285,7 +292,7 @@ def score(
     """Score systems by their assigned nuggets.
 
     Prints a table of systems with six measures. Calls no judge. Means cover the topics that a run answered. With
-    --on-missing skip, a topic that one run lacks is left out of all runs; with zero, it counts as 0. With --format and
+    --on-missing skip, a topic that any run lacks is excluded for all runs; with zero, it counts as 0. With --format but
     no -o, rows go to standard output.
     """
     from ragstone import api

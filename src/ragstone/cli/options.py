@@ -49,7 +49,7 @@ File: TypeAlias = Annotated[
     str,
     typer.Argument(metavar="FILE", help="Records: .jsonl, .json, .csv or .parquet, also .gz or .zst; - is stdin."),
 ]
-Which: TypeAlias = Annotated[str, typer.Argument(metavar="RUN", help="A run's number or name, or last.")]
+Which: TypeAlias = Annotated[str, typer.Argument(metavar="RUN", help="Run number, run name, or 'last'.")]
 OutFile: TypeAlias = Annotated[
     str | None, typer.Option("--out", "-o", metavar="FILE", help="Output file [default: standard output]")
 ]
@@ -57,7 +57,7 @@ GroupBy: TypeAlias = Annotated[
     str | None, typer.Option("--by", metavar="FIELD", help="Group records by topic, question or a field of meta.")
 ]
 DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Print an estimate without calling a judge.")]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and notes; results are printed.")]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and notes; still print results.")]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 StorePath: TypeAlias = Annotated[Path | None, _declaration(option_named("store"))]
 Configuration: TypeAlias = Annotated[Path | None, _declaration(option_named("config"))]

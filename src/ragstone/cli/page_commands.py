@@ -30,7 +30,7 @@ def demo(
 ) -> None:
     """Evaluate example traces of two systems and compare them.
 
-    Takes seconds, with the embedded judge: no key, no network, no cost. Writes a report and a comparison as HTML files.
+    Takes seconds with the embedded judge: no key, no network, no cost. Writes a report and a comparison as HTML files.
     """
     from ragstone.analysis.run_files import COMPARISON, REPORT
     from ragstone.render.terminal.compare_screen import demo_page
@@ -71,8 +71,8 @@ def report(
 ) -> None:
     """Write a run as one HTML file.
 
-    Opens in any browser, without network or other files. Content beyond 50 MB is left out, with a note; view shows
-    all of it.
+    Opens in any browser, without network or other files. Leaves out content beyond 50 MB and says so; ragstone view
+    shows all of it.
     """
     from ragstone.analysis.run_files import REPORT
     from ragstone.output.target import refuse_inputs
@@ -90,7 +90,7 @@ def report(
 @app.command(epilog=examples("ragstone view", "ragstone view 3 --port 8080 --no-open"))
 def view(
     which: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="A run's number or name, or last [default: the list of runs]")
+        str | None, typer.Argument(metavar="RUN", help="Run number, run name, or 'last' [default: the list of runs]")
     ] = None,
     *,
     port: Annotated[
@@ -101,7 +101,7 @@ def view(
             min=0,
             max=65535,
             show_default=False,
-            help="Port to listen on [default: 0, any free one]",
+            help="Port to listen on [default: any free port]",
         ),
     ] = 0,
     browser: Browser = None,
@@ -110,7 +110,7 @@ def view(
 ) -> None:
     """Show runs of any size in the browser.
 
-    Serves pages on this machine only, until Ctrl-C: the list of runs with trends, each run, two runs side by side.
+    Serves pages on this machine only, until Ctrl-C: a list of runs with trends, each run, and two runs side by side.
     Saves labels in files beside the store.
     """
     from ragstone.analysis.run import find_run

@@ -52,9 +52,9 @@ class RunDisplay:
         if self._live is not None:
             self._live.update(Bar(self._watch()))
         else:
-            judged = ", ".join(progress.judges)
-            counted = plural(progress.total, "record").replace(NBSP, " ")
-            self._print(f"{counted}, {', '.join(progress.metrics)}, by {judged}")
+            judges = f"judge{'s' if len(progress.judges) > 1 else ''}: {', '.join(progress.judges)}"
+            counted, scored = plural(progress.total, "record"), plural(len(progress.metrics), "metric")
+            self._print(f"Evaluating {counted} with {scored} ({judges})".replace(NBSP, " "))
 
     def going_on(self) -> AbstractContextManager[None]:
         """Draw until the block ends: a live bar on a terminal, else a line now and then."""
@@ -72,10 +72,10 @@ class RunDisplay:
         done = (
             f"{count:,} of {progress.total:,} records are {f'saved as run {progress.run}' if progress.run else 'done'}"
         )
-        replies = "all replies are stored: run the same command to continue"
+        replies = "all replies are stored; run the same command to continue"
         if self.forgets:
             replies = "no reply is stored (--no-cache)"
-            replies += f"; add --only-failed {progress.run} to reuse them" if progress.run and count else ""
+            replies += f"; add --only-failed {progress.run} to reuse these results" if progress.run and count else ""
         where = f"; the lines so far are in {kept}" if kept else ""
         say("note", f"interrupted: {done if count else 'no record is done'}; {replies}{where}")
 

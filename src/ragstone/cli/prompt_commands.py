@@ -33,7 +33,7 @@ DIFFERENT: Final = 1
 """The exit code of ``diff`` if the prompts differ, as of other programs of that name."""
 
 Prompt: TypeAlias = Annotated[
-    str, typer.Argument(metavar="STEP|FILE", help="A step, e.g. support; STEP=STYLE; or your own file.")
+    str, typer.Argument(metavar="STEP|FILE", help="Step (e.g. support), STEP=STYLE, or your own prompt file.")
 ]
 Style: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="STYLE", help="Style, e.g. short_cot or short_cot.ru [default: default]")
@@ -43,7 +43,9 @@ PackFile: TypeAlias = Annotated[
 ]
 First: TypeAlias = Annotated[
     str,
-    typer.Argument(metavar="A", help="STEP=STYLE, with a language (STYLE.ru) or version (STYLE.v1); or a file."),
+    typer.Argument(
+        metavar="A", help="STEP=STYLE, with an optional language (STYLE.ru) or version (STYLE.v1), or a file."
+    ),
 ]
 Second: TypeAlias = Annotated[
     str | None, typer.Argument(metavar="B", help="Prompt to compare with A [default: A's newest version]")
@@ -52,7 +54,7 @@ Second: TypeAlias = Annotated[
 
 @prompts.command(name="list", epilog=examples("ragstone prompts list"))
 def list_prompts(*, as_json: AsJson = False) -> None:
-    """List the styles of each step and their use."""
+    """List the prompt styles of each step."""
     from ragstone.prompts import catalogue, changed
     from ragstone.render.terminal.prompts import prompt_list
 
@@ -71,7 +73,7 @@ def list_prompts(*, as_json: AsJson = False) -> None:
 def show(prompt: Prompt, style: Style = None, *, pack: PackFile = None) -> None:
     """Print the text of a prompt.
 
-    Prints the file, with a pack (--pack) where it is inserted; redirect it to start your own prompt.
+    With --pack, shows where the pack is inserted. Redirect the output to a file to start your own prompt.
     """
     from rich.text import Text
 
@@ -91,7 +93,8 @@ def show(prompt: Prompt, style: Style = None, *, pack: PackFile = None) -> None:
     _print(Text(clean(found.text).rstrip("\n")))
     if found.entry is not None and found.entry.task in TASKS:
         say(
-            "hint", f"ragstone prompts show {found.entry.task} {found.entry.name} > mine.md starts a prompt of your own"
+            "hint",
+            f"ragstone prompts show {found.entry.task} {found.entry.name} > mine.md copies it as a start for your own",
         )
 
 
@@ -113,7 +116,7 @@ def render(
     ] = None,
     pack: PackFile = None,
     units: Annotated[
-        int | None, opt("--units", metavar="N", help="Units to ask about [default: up to 3]", least=1)
+        int | None, opt("--units", metavar="N", help="Number of units to ask about [default: up to 3]", least=1)
     ] = None,
     scale: Annotated[
         str | None, opt("--scale", metavar="SCALE", help="Rating scale [default: the step's first]")
@@ -172,9 +175,9 @@ def render(
     )
 )
 def diff(first: First, second: Second = None) -> None:
-    """Compare two prompts or versions of one, by line.
+    """Compare two prompts, or two versions of one, line by line.
 
-    Exits 1 if they differ; prints nothing and exits 0 if not.
+    Exits 1 if they differ; otherwise prints nothing and exits 0.
     """
     import difflib
 
@@ -211,8 +214,8 @@ def check(
 ) -> None:
     """Check your own prompts, or the packaged ones.
 
-    A prompt passes if it renders for every question of its step, delimits every text of a record, explains all labels
-    and asks for them in each of its formats. Exits 2 if one fails.
+    A prompt passes if it renders for every question of its step, delimits all record texts, and explains and requests
+    all labels in each format. Exits 2 if a prompt fails.
     """
     from ragstone.prompts import entries
     from ragstone.prompts.catalogue import check_file, check_packaged

@@ -80,7 +80,7 @@ def ragstone(
 def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJson = False) -> None:
     """Evaluate records and print the scores.
 
-    By default, runs every metric whose fields the records have, with the embedded judge: no key, no network, no cost.
+    By default, runs the metrics that fit the records' fields, with the embedded judge: no key, no network, no cost.
     Replies are cached, so the same command resumes where it stopped.
     """
     from ragstone.cli import evaluating
@@ -93,11 +93,15 @@ def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJso
         "ragstone merge results/",
     )
 )
-@with_options("merge")
+@with_options(
+    "merge",
+    zstd="Write results.jsonl.zst, about a sixth as large.",
+    report="Also write report.html [default: yes]",
+)
 def merge(
-    place: Annotated[str, typer.Argument(metavar="DIR", help="The folder of run --shard -o DIR.")],
+    place: Annotated[str, typer.Argument(metavar="DIR", help="Folder given to run --shard as -o DIR.")],
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="The input, if its name has changed since the shards ran.")
+        str | None, typer.Argument(metavar="FILE", help="Input file, if it was renamed after the shards ran.")
     ] = None,
     *,
     options: RunOptions,
@@ -106,7 +110,7 @@ def merge(
 ) -> None:
     """Merge the shards of a run and write the results.
 
-    Sends no call. Exits 2 with the command to run if a shard is missing.
+    Calls no judge. If a shard is missing, prints the command that runs it and exits 2.
     """
     from ragstone.cli import evaluating
 
@@ -122,7 +126,7 @@ def merge(
 def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
     """Check a file without calling a judge.
 
-    Exits 2 where run would: if a record cannot be read (with --on-error skip, if none can), or no metric can run.
+    Exits 2 if a record is unreadable (with --on-error skip, only if all are), or if no metric can run.
     """
     from ragstone import api
     from ragstone.api.plan import choose, unsuitable
@@ -162,12 +166,14 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     )
 )
 @with_options(
-    "estimate", RunOptions, **dict.fromkeys(("max_cost", "max_calls", "max_tokens"), "Limit of the run to print.")
+    "estimate",
+    RunOptions,
+    **dict.fromkeys(("max_cost", "max_calls", "max_tokens"), "Compare the estimate with this limit."),
 )
 def estimate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
     """Estimate the calls, tokens, cost and time of a run.
 
-    Renders every prompt and calls no judge: no key, no network. Stored replies are free. Counts that depend on
+    Renders every prompt but calls no judge: no key, no network. Stored replies are free. Counts that depend on
     replies are assumed, or taken from earlier runs in the store.
     """
     from ragstone import api
@@ -186,9 +192,7 @@ def estimate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
 )
 def show_run(
     which: Which = "last",
-    record: Annotated[
-        str | None, typer.Argument(metavar="RECORD", help="A record's id, or its position, e.g. '#12'.")
-    ] = None,
+    record: Annotated[str | None, typer.Argument(metavar="RECORD", help="Record id, or position, e.g. '#12'.")] = None,
     *,
     full: Annotated[bool, opt("--full", help="Print contexts, reasons and quotes in full.")] = False,
     store: StorePath = None,
@@ -224,8 +228,8 @@ def compare_methods(
 ) -> None:
     """Compare sentence-level scores with nugget scores.
 
-    The plain triad rates the whole answer and its sentences. The nuggetized triad rates each of its facts, and vital
-    facts count twice. A difference over 10 points means that the triads disagree.
+    The plain triad rates the whole answer and its sentences. The nuggetized triad rates each fact of the answer, with
+    vital facts counted twice. A difference over 10 points means that the triads disagree.
     """
     from ragstone import api
     from ragstone.cli import evaluating
@@ -242,7 +246,7 @@ def compare_methods(
     )
 )
 def runs(*, store: StorePath = None, as_json: AsJson = False) -> None:
-    """List the runs in the store, latest last."""
+    """List the runs in the store, newest last."""
     from ragstone import api
     from ragstone.analysis.run import Run
     from ragstone.cli.output import answer
@@ -290,8 +294,8 @@ def formats(
 ) -> None:
     """Show how the replies of a run were parsed.
 
-    Counts, by judge, step, style and format, the replies parsed in full (and by which parser), problems and the cost of
-    asking again; prints samples of unparsed replies. Calls no judge.
+    For each judge, step, style and format, counts the fully parsed replies, the parsers, the problems and the cost of
+    repair calls. Prints samples of unparsed replies. Calls no judge.
     """
     from ragstone import api
     from ragstone.analysis.reply_formats import how_read

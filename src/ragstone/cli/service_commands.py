@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ServiceName: TypeAlias = Annotated[str, typer.Argument(metavar="SERVICE", help="phoenix, mlflow or langfuse.")]
 Address: TypeAlias = Annotated[
     str | None,
-    opt("--url", metavar="URL", help="Address of the server [default: the tool's variable, else its default address]"),
+    opt("--url", metavar="URL", help="Server address [default: the tool's environment variable, else its default]"),
 ]
 
 
@@ -37,17 +37,19 @@ def pull(
     project: Annotated[str, opt("--project", metavar="NAME", help="Project; in MLflow, the experiment.")] = "",
     since: Annotated[
         str | None,
-        opt("--since", metavar="TIME", help="Only traces since then: 12h, 1d, 2w, or an ISO date or time."),
+        opt("--since", metavar="TIME", help="Only traces since this time: 12h, 1d, 2w, or an ISO date or time."),
     ] = None,
-    limit: Annotated[int | None, opt("--limit", metavar="N", help="Max traces, newest first.", least=1)] = None,
+    limit: Annotated[
+        int | None, opt("--limit", metavar="N", help="Max number of traces, newest first.", least=1)
+    ] = None,
     url: Address = None,
     out: OutFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Download traces from Phoenix, MLflow or Langfuse.
 
-    Writes them as the tool exports them, one JSON object per line, which run reads without options. Keys are read
-    from the variables of the tool's own client.
+    Writes the tool's export format, one JSON object per line; ragstone run reads it without options. Keys are read from
+    the environment variables of the tool's own client.
     """
     from ragstone.render.text import plural
 
@@ -75,8 +77,8 @@ def push(
 ) -> None:
     """Send a run's scores to Phoenix, MLflow or Langfuse.
 
-    Each score has a label and an explanation of what lowers it. Sending a run again changes nothing; another run's
-    scores replace them. Scores without a value are not sent.
+    Each score has a label and an explanation of what lowers it. Sending the same run again changes nothing; another
+    run's scores replace the earlier ones. Scores without a value are not sent.
     """
     from ragstone.render.text import flat, plural
 

@@ -41,7 +41,7 @@ def judges(
 ) -> None:
     """List the judges, or check that one answers.
 
-    --check asks once and stores nothing. Exits 3 if there is no answer.
+    --check sends one question and stores nothing. Exits 3 if the judge does not answer.
     """
     from dataclasses import asdict
 
@@ -55,7 +55,7 @@ def judges(
         answer(asdict(one), lambda look: judge_checked(one.judge, one.seconds, one.said, look), as_json=as_json)
 
 
-@app.command(epilog=examples("ragstone fields", "ragstone validate traces.json --from langfuse"))
+@app.command(epilog=examples("ragstone fields"))
 def fields(*, as_json: AsJson = False) -> None:
     """List record fields, their aliases, and input formats."""
     from ragstone.records import ALIASES, EXPORTS

@@ -25,7 +25,7 @@ def _by_word(*rows: tuple[str, str]) -> Mapping[str, str]:
 COMMANDS: Final = _by_word(
     ("evaluate eval score judge start analyze analyse", "run FILE"),
     ("gate assert threshold thresholds test", "check RUN --min METRIC=NUMBER"),
-    ("diff versus vs ab", "compare RUN RUN"),
+    ("diff versus vs ab", "compare FIRST SECOND"),
     ("optimize optimise calibrate select", "tune LABELS FILE"),
     ("list ls history log", "runs"),
     ("result results summary inspect open get print last", "show RUN"),
@@ -75,9 +75,9 @@ OTHER_WAYS: Final = _by_word(
     ("--retries --max-retries --tries --deadline", "that is set under [engine] in ragstone.toml"),
     ("--resume --continue", "run the same command again: it resumes where it stopped"),
     ("--threshold --thresholds --fail-under", "to check a run: ragstone check RUN --min METRIC=NUMBER"),
-    ("--csv --excel --xlsx", "a run as a table: ragstone export RUN -o scores.csv"),
-    ("--html --web", "a run as a page: ragstone report RUN"),
-    ("--verbose --debug -v -vv", "all of one record: ragstone show RUN RECORD --full"),
+    ("--csv --excel --xlsx", "to write a run as a table: ragstone export RUN -o scores.csv"),
+    ("--html --web", "to write a run as a page: ragstone report RUN"),
+    ("--verbose --debug -v -vv", "to show all of one record: ragstone show RUN RECORD --full"),
     ("--dry-run", "to estimate the cost: ragstone estimate FILE"),
 )
 """Options of other tools that no option of the command replaces, and what does it here."""

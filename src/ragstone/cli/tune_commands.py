@@ -33,10 +33,10 @@ Names = list[str] | None
 @with_options(
     "tune",
     judge="Judge to compare, or STEP=NAME for another step. Repeatable.",
-    prompts="Further prompt to compare: STEP=FILE or STEP=STYLE. Repeatable.",
-    max_cost="Stop before all combinations together cost more; exits 4.",
-    max_calls="Stop before sending more calls in all; exits 4.",
-    max_tokens="Stop before using more tokens in all (in + out); exits 4.",
+    prompts="Another prompt to compare: STEP=FILE or STEP=STYLE. Repeatable.",
+    max_cost="Stop before all combinations together cost more than this; exits 4.",
+    max_calls="Stop before sending more calls than this in all; exits 4.",
+    max_tokens="Stop before using more tokens than this in all (in + out); exits 4.",
 )
 def tune(
     labels: Annotated[str, typer.Argument(metavar="LABELS", help="Labels file, as exported by the label page.")],
@@ -61,7 +61,7 @@ def tune(
 ) -> None:
     """Find the judge and prompt that agree best with people.
 
-    Tries every combination on the labelled units, after an estimate, and ranks them by Cohen's kappa. The winner is
+    Prints an estimate, tries every combination on the labelled units, and ranks them by Cohen's kappa. The winner is
     chosen on one half of the records and reported on the other. Replies are cached, so the same command resumes.
     """
     from ragstone.api.tuning import tuner
@@ -143,7 +143,7 @@ def _ask_all(made: Tuner, *, quiet: bool) -> None:
 
     count = len(made.combinations)
     for number, combination in enumerate(made.combinations, 1):
-        where = f"{combination} ({number} of {count})"
+        where = f"{combination}, {number} of {count}"
         drawn = RunDisplay(where, quiet)
 
         def start(progress: Progress, drawn: RunDisplay = drawn, where: str = where) -> None:

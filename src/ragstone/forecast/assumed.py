@@ -119,8 +119,8 @@ class Assumptions:
         if at not in self._written:
             rate, length = self._history.written(judge, task, kind) or WRITTEN[kind]
             self._written[at] = rate, length
-            text = "passages" if kind == "bank" else "response"
-            said = f"{rate.value:.2g} per 100 characters of {text} ({rate.low:.2g} to {rate.high:.2g})"
+            text = "passage" if kind == "bank" else "response"
+            said = f"{rate.value:.2g} per 100 {text} characters ({rate.low:.2g} to {rate.high:.2g})"
             units = {"claim": "claims", "nugget": "nuggets", "bank": "nuggets of a bank"}[kind]
             self.told[f"{units} by {judge.id.partition('@')[0]}"] = f"{said}, {source(rate.samples, 'result')}"
         return self._written[at]
@@ -182,7 +182,7 @@ class Assumptions:
         share = found or Spread(LEFT[1], LEFT[0], LEFT[2])
         last = route.judges[-1].id.partition("@")[0]
         low, mean, high = (f"{100 * end:.0f} %" for end in (share.low, share.value, share.high))
-        self.told[f"units of {task} left to {last}"] = f"{mean} ({low} to {high}), {source(share.samples, 'result')}"
+        self.told[f"units of {task} passed to {last}"] = f"{mean} ({low} to {high}), {source(share.samples, 'result')}"
         return share.low, share.value, share.high
 
     def repairs(self, judge: Judge, task: Task) -> Spread:

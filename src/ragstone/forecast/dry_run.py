@@ -381,10 +381,11 @@ class Forecaster:
                 continue
             (down, up), expected = written.causes["lengths"], written.worlds[1]
             low, mean, high = (round(tokens / calls) for tokens in (expected - down, expected, expected + up))
-            what = f"{mean:,} tokens ({low:,} to {high:,}), {source(samples, 'call')}"
-            if not samples:
-                what += f", at most {room:,} of them reasoning" if (room := thought(judge)) else ", without reasoning"
-            told[f"replies to {task} by {judge.partition('@')[0]}"] = what
+            room = 0 if samples else thought(judge)
+            ends = f"{low:,} to {high:,}{f', of which up to {room:,} reasoning' if room else ''}"
+            told[f"reply length, {task} by {judge.partition('@')[0]}"] = (
+                f"{mean:,} tokens ({ends}), {source(samples, 'call')}"
+            )
         return told
 
     def _count(self, metric: str, task: Task, asked: _Asked, world: World) -> None:

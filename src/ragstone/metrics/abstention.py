@@ -97,7 +97,7 @@ class AbstentionRates(Metric):
         """Whether enough of the claims are supported, by the questions of grounding."""
         (claims,) = yield from write_claims(record, 400, 0)
         if not claims.units:
-            none = "it answers and makes no claims"
+            none = "the response answers but makes no claims"
             return Placement(failure=claims.failure and f"no claims: {claims.failure}", empty=none)
         share = 0.0
         if record.passages:

@@ -71,8 +71,8 @@ def interpretation(aspect: str, difference: float | None, interval: Sequence[flo
     if difference is None:
         return "cannot be compared: one of the two has no value"
     direction = "higher" if difference > 0 else "lower"
-    gap = f"{abs(difference):.1f} points {direction} nugget by nugget" if abs(difference) > GAP else ""
+    gap = f"{abs(difference):.1f} points {direction} by nuggets" if abs(difference) > GAP else ""
     if interval is not None and interval[0] <= 0 <= interval[1] and interval[0] < interval[1]:
-        what = f"{gap}, but" if gap else "no difference shown:"
-        return f"{what} the interval includes 0, so this sample cannot tell"
+        what = f"{gap}, but" if gap else "no significant difference:"
+        return f"{what} the interval includes 0"
     return f"{gap}: {_MEANING[aspect, difference > 0]}" if gap else "similar"

@@ -183,8 +183,8 @@ def _number(detail: object) -> float | None:
 class NuggetMetric(Metric):
     """A metric that rates the nuggets of a response and weighs them by importance.
 
-    The value is sum(w * s) / sum(w). ``weights``: those of a vital and an okay nugget; one whose importance stayed
-    unjudged weighs 1 and is marked. ``max_nuggets``: maximum number of nuggets.
+    The value is sum(w * s) / sum(w). ``weights``: weights of a vital and an okay nugget; a nugget of unknown
+    importance has weight 1 and is marked. ``max_nuggets``: maximum number of nuggets.
     """
 
     max_nuggets: int = 30
@@ -238,8 +238,8 @@ def _is_weight(value: object) -> bool:
 class BankMetric(Metric):
     """A metric that can create a bank from a record's contexts.
 
-    ``window``: passages per call. ``max_nuggets``: max nuggets while creating. ``keep``: nuggets to keep, vital first
-    (0: all). ``min_judgment``: skip passages with a lower ``judgment``; those without one stay.
+    ``window``: passages per call. ``max_nuggets``: nuggets to collect per bank. ``keep``: nuggets to keep, vital first
+    (0: all). ``min_judgment``: skip passages with a lower ``judgment``; passages without one are kept.
     """
 
     window: int = 10

@@ -36,8 +36,8 @@ def encoder(model: str) -> SentenceEncoder:
 class RefAlign(Metric):
     """Share of sentences with a partner in the other text, one to one, and the similarity of both texts.
 
-    ``model``: a folder, or ``ORG/MODEL[@REVISION]`` on the Hugging Face hub, as ONNX. ``threshold``: cosine similarity
-    from which two sentences can be partners; a column passes from the same value on.
+    ``model``: a folder, or ``ORG/MODEL[@REVISION]`` on the Hugging Face hub, as ONNX. ``threshold``: least
+    cosine similarity of matched sentences, and least value of a column that is PASSED.
     """
 
     name = "refalign"
@@ -83,7 +83,7 @@ class RefAlign(Metric):
     @classmethod
     def lacks(cls, present: Mapping[str, int]) -> str:
         """A suite never loads a model that nobody named."""
-        return super(RefAlign, cls).lacks(present) or "needs a local model; add by name with -m"
+        return super(RefAlign, cls).lacks(present) or f"needs a local model; add -m {cls.name}"
 
     def made_with(self) -> Mapping[str, str]:
         """The model with its commit and hash, and what runs it."""

@@ -45,9 +45,9 @@ class ResponseGroundedness(Metric):
     """Grade the whole response against all contexts as 0, 1 or 2; the value is the grade / 2.
 
     ``shortcuts``: score 1.0 without a call if the response equals a context, or if the joined contexts contain it.
-    ``min_words``: minimum number of words for the latter. ``judges``: the judges of a panel; failed ones are left out
-    and named. ``aggregate``: how to combine a panel's verdicts: mean, median, min, max or majority.
-    ``two_prompts``: ask with two prompts and take the mean. ``temperature``: for judges that have one, from 0 to 2.
+    ``min_words``: minimum words of a response found in the joined contexts. ``judges``: the judges of a panel; failed
+    ones are left out and named. ``aggregate``: how to combine a panel's verdicts: mean, median, min, max or majority.
+    ``two_prompts``: ask with two prompts and take the mean. ``temperature``: from 0 to 2, for judges that take one.
     Source: NVIDIA's response groundedness.
     """
 

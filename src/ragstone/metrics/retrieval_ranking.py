@@ -48,7 +48,7 @@ def _gain(grades: Sequence[int]) -> float:
 class RetrievalRanking(Metric):
     """Five measures of a ranking, the order of the record's contexts.
 
-    ``k``: places that nDCG, precision and recall count. ``level``: the lowest grade of the record that is
+    ``k``: number of places that nDCG, precision and recall count. ``level``: the lowest grade of the record that is
     relevant. ``ask``: whether to use the grades of a judge, 0-3, where a record has no relevant ids.
     ``judged_level``: the lowest grade of a judge that is relevant. ``on_empty``: the value of nDCG, recall and average
     precision if no passage is relevant; trec_eval's is "zero".

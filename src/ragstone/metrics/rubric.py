@@ -22,8 +22,8 @@ from ragstone.types import Record, Score, Status, Unit
 class RubricMetric(Metric):
     """The value of the label that a judge gave for each criterion; each criterion has a score.
 
-    ``criteria``: the criteria, as in the configuration; those of a record replace the run's of the same name, and the
-    mean of its others is the score ``rubric.own``.
+    ``criteria``: the criteria, as in the configuration; a record's criteria replace the run's of the same name, and the
+    mean of its other criteria is the score ``rubric.own``.
     Source: G-Eval, arXiv 2303.16634.
     """
 

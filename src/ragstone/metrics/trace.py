@@ -121,13 +121,13 @@ class TraceMetric(Metric):
             "average": ("average",),
         },
         ("normalised", "share"),
-        "normalised: relevant sentences by {normaliser}, used ones by the relevant ones, and adherence is 1 only "
-        "if every sentence is supported; share: {length}",
+        "normalised: relevance = relevant / {normaliser}; utilization = used / relevant; adherence = 1 only if every "
+        "sentence is supported. share: {length}",
         {
             "length": {
-                "sentences": "of all sentences",
-                "characters": "of the characters of all sentences",
-                "tokens": "of the words of all sentences",
+                "sentences": "divided by all sentences",
+                "characters": "in characters, divided by those of all sentences",
+                "tokens": "in words, divided by those of all sentences",
             }
         },
     )

@@ -25,7 +25,7 @@ KEYS: Final = MARKS | {QUESTIONS}
 STATEMENTS: Final = ("question", "claim", *NUGGET_TEXTS)
 """The keys under which a nugget says what it is."""
 
-NEGATED: Final = "nuggets: an aggregator_type NOT, which has no form here; the nugget is read like any other"
+NEGATED: Final = "nuggets: aggregator_type NOT is not supported; the nugget is read like any other"
 
 
 class Parts(NamedTuple):

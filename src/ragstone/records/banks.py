@@ -29,9 +29,9 @@ from ragstone.segment import folded
 from ragstone.types import Nugget, Record
 
 NOT_IN_BANK: Final = "nuggets: the bank has no nuggets for this topic"
-OTHER_QUESTION: Final = "nuggets: the bank asks another question under this topic"
+OTHER_QUESTION: Final = "nuggets: the bank has another question for this topic"
 EMPTY: Final = "nuggets: an empty list"
-NONE_HERE: Final = "nuggets: a record without any, passed over"
+NONE_HERE: Final = "nuggets: a record without nuggets, skipped"
 REWORDED: Final = "question: differs from the first record of its topic, which is used"
 
 OF_NUGGETS: Final = frozenset(

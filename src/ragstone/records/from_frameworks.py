@@ -18,7 +18,7 @@ NODES: Final = "source_nodes"
 """The documents of a LlamaIndex response."""
 
 GENERATED: Final = ("data", "query", "documents")
-FIRST_REPLY: Final = "response: the first of several replies"
+FIRST_REPLY: Final = "response: several replies; the first is used"
 SETTINGS: Final = "init_parameters"
 """What a Haystack answer holds, and where ``to_dict`` of some versions puts it."""
 

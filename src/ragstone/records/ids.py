@@ -11,7 +11,7 @@ from typing import Final
 
 EXAMPLES: Final = 10
 
-REPEATED: Final = "id: not the first of this id; a number was added"
+REPEATED: Final = "id: duplicate id; a number was added"
 
 
 def first_repeated(names: Iterable[str]) -> str | None:

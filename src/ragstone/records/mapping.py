@@ -303,7 +303,7 @@ class _Reading:
                 if name == field and not lenient:
                     raise
                 spelled = self._spelled.get(name, name)
-                doubt = doubt or f"{field}: '{spelled}' is not usable for it ({kind(value)}), kept as meta"
+                doubt = doubt or f"{field}: '{spelled}' is not usable ({kind(value)}), kept as meta"
                 continue
             self.consume(name)
             self._say_others(field, name, read)

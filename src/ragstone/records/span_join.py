@@ -46,10 +46,10 @@ NO_TEXT: Final = "with documents that have no text"
 NO_ANSWER: Final = "without an answer"
 OTHER: Final = "of another shape"
 FAILED: Final = "failed before an answer"
-MERGED: Final = "contexts: a passage that two retriever spans found, kept once"
-LATE: Final = "contexts: a retriever span after the answer, left out"
-AS_JSON: Final = "response: JSON, read as it is"
-SEVERAL: Final = "trace: several root spans with retrievers, a record each"
+MERGED: Final = "contexts: a passage found by two retriever spans is kept once"
+LATE: Final = "contexts: a retriever span after the answer is left out"
+AS_JSON: Final = "response: JSON is read as text"
+SEVERAL: Final = "trace: several root spans with retrievers; each becomes a record"
 
 
 class TraceSpan(NamedTuple):
@@ -86,7 +86,7 @@ class Recognised:
             f"{count:,} {reason}"
             for reason, count in sorted(self.left_out.items(), key=lambda entry: (-entry[1], entry[0]))
         )
-        return f"{self.title}: {found}{_count(self.records, 'record')}{f'; {reasons}: set aside' if reasons else ''}"
+        return f"{self.title}: {found}{_count(self.records, 'record')}{f'; {reasons}: skipped' if reasons else ''}"
 
 
 def _count(count: int, noun: str) -> str:
@@ -210,7 +210,7 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
     model = llm.model if llm and llm.model else next((span.model for span in reversed(spans) if span.model), "")
     row |= {"generator": model} if model else {}
     if root.failed or any(span.failed for span in spans if span.kind in (RETRIEVER, RERANKER)):
-        notes.append("trace: a span that failed is in it")
+        notes.append("trace: contains a failed span")
     return {**row, NOTES: notes} if notes else row
 
 

@@ -22,8 +22,8 @@ from ragstone.records.source import open_records
 from ragstone.types import Record
 
 REQUEST: Final = ("title", "problem_statement", "background")
-UNKNOWN: Final = "question: the topics have no such topic"
-NOT_JUDGED: Final = "relevant: the qrels have no such topic"
+UNKNOWN: Final = "question: topic is not in the topics file"
+NOT_JUDGED: Final = "relevant: topic is not in the qrels"
 EXPECTED: Final = "expected TOPIC ITERATION ID GRADE, as in: 1 0 doc7 2"
 
 

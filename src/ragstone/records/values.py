@@ -54,15 +54,15 @@ LONGEST_NUGGET: Final = 100
 """Words above which a text is hardly one fact."""
 
 
-BLANK_NUGGET: Final = "nuggets: a blank one, left out"
-SAME_NUGGET: Final = "nuggets: one that says the same as an earlier one, left out"
-BOTH: Final = "nuggets: one that is vital here and okay there, taken as vital"
+BLANK_NUGGET: Final = "nuggets: blank nugget left out"
+SAME_NUGGET: Final = "nuggets: duplicate nugget left out"
+BOTH: Final = "nuggets: duplicate nugget is vital and okay; read as vital"
 LONG_NUGGET: Final = f"nuggets: one of more than {LONGEST_NUGGET} words; a nugget is one fact"
-NO_IMPORTANCE: Final = "nuggets: an importance that is neither vital nor okay, taken as not given"
-NO_ASSIGNMENT: Final = "nuggets: an assignment that is not a degree of support, taken as not given"
-NO_DIVISION: Final = "contexts: 'sentences' that are not a list of texts, not used"
+NO_IMPORTANCE: Final = "nuggets: importance is neither vital nor okay; ignored"
+NO_ASSIGNMENT: Final = "nuggets: assignment is not a degree of support; ignored"
+NO_DIVISION: Final = "contexts: 'sentences' is not a list of texts; ignored"
 DIVIDED: Final = "give its own sentences in their order, or leave 'sentences' out"
-WRITTEN: Final = "contexts: a list written as a text, read as a list"
+WRITTEN: Final = "contexts: a list given as a string was read as a list"
 ELSEWHERE: Final = "use a field mapping to read another column"
 
 
@@ -148,7 +148,7 @@ def _say_form(bodies: Sequence[str], notes: list[str]) -> None:
     if any(isinstance(opened(body), dict | list) for body in bodies if body[:1] in ("{", "[")):
         notes.append("contexts: a passage that is JSON; name its text with --field contexts=PATH[]")
     if len(bodies) == 1 and len(JOINED.split(bodies[0])) > 1:
-        notes.append("contexts: one text that looks like several passages joined; a list keeps them apart")
+        notes.append("contexts: one text that looks like several joined passages; give a list")
 
 
 def _passage(item: Any, number: int) -> tuple[str, str, dict[str, Any]]:
@@ -248,7 +248,7 @@ def _unique(names: list[str], notes: list[str]) -> list[str]:
     for at in by_own_id_first:
         result[at] = given.unique(names[at] or str(at + 1))
         if names[at] and result[at] != names[at]:
-            notes.append("contexts: two passages with one id; the later got '#2'")
+            notes.append("contexts: two passages share an id; '#2' was added to the second")
     return result
 
 

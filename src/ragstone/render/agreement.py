@@ -118,7 +118,7 @@ def _said(found: MetricAgreementDict, unit: str, people: str, on: str) -> str:
 
 def agrees(interval: Sequence[float] | None) -> str:
     """The verb for a kappa with this interval: agreement is shown where it is above 0."""
-    return "agrees" if interval and interval[0] > 0 else "is not shown to agree"
+    return "agrees" if interval and interval[0] > 0 else "does not significantly agree"
 
 
 def kappa_said(kappa: float | None, interval: Sequence[float] | None) -> str:

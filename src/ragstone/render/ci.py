@@ -116,7 +116,7 @@ def markdown(gate: CheckResult) -> bytes:
     ]  # fmt: skip
     for decision in gate.decisions:
         threshold = decision.threshold
-        wanted = f"{KINDS[threshold.kind]} {threshold.limit:g}"
+        wanted = KINDS[threshold.kind].format(f"{threshold.limit:g}").lstrip(": ")
         found = "; ".join([decision.found, *decision.notes])
         outcome = f"**{decision.outcome}**" if decision.outcome != "passed" else decision.outcome
         lines.append(f"| {outcome} | {_plain(threshold.metric)} | {wanted} | {_plain(found)} |")

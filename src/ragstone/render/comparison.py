@@ -16,14 +16,14 @@ from ragstone.render.wording import folded, lead_order
 from ragstone.stats.points import signed
 
 KINDS: Final = {
-    "min": "mean at least",
-    "max": "mean at most",
-    "min_corrected": "lower end of the corrected mean at least",
-    "min_coverage": "share scored at least",
-    "max_drop": "drop of at most",
-    "max_record_drop": "largest drop of a record at most",
+    "min": ": mean at least {}",
+    "max": ": mean at most {}",
+    "min_corrected": ": lower end of the corrected mean at least {}",
+    "min_coverage": ": share scored at least {}",
+    "max_drop": " must not drop by more than {}",
+    "max_record_drop": " must not drop by more than {} in any record",
 }
-"""The words for a kind of threshold."""
+"""The words for a kind of threshold, after the name of its metric."""
 IDS: Final = 3
 """Ids that are named of records that only one run has."""
 GROUPS: Final = 20
@@ -43,11 +43,13 @@ def headline(found: Comparison, leading: Compared | None) -> str:
     if leading is None or leading.paired is None:
         return "No metric has a value for the same record in both runs."
     pairs = leading.paired
-    words = f"{plural(pairs.pairs, 'record')} with {leading.metric} in both: {said(leading, found.second.label)}"
+    counted = f"{plural(pairs.pairs, 'record')} in both"
     if pairs.low is not None and pairs.high is not None:
-        words += f"; the 95{NBSP}% interval is {signed(100 * pairs.low)} to {signed(100 * pairs.high)}"
+        counted = f"95{NBSP}% interval {signed(100 * pairs.low)} to {signed(100 * pairs.high)}, {counted}"
+    verb = " is" if leading.finding in ("higher", "lower", "same") else ":"
+    words = f"{leading.metric}{verb} {said(leading, found.second.label)} ({counted})".replace(") (", "; ")
     if pairs.wins or pairs.losses:
-        words += f". {number(pairs.wins)} went up, {number(pairs.losses)} down, {number(pairs.ties)} stayed"
+        words += f". {number(pairs.wins)} higher, {number(pairs.ties)} unchanged, {number(pairs.losses)} lower"
     return f"{words}."
 
 
@@ -56,8 +58,8 @@ def notes(found: Comparison) -> list[str]:
     told = []
     if alone := [one.metric for one in found.metrics if one.only_alone]:
         told.append(
-            f"Unadjusted p is below .05 for {', '.join(folded(alone))}, but adjusted p is not. To test one metric "
-            "alone, name it with -m before you look at the results."
+            f"Significant only before adjustment (p < 0.05): {', '.join(folded(alone))}. To test one metric alone, "
+            "name it with -m before you look at the results."
         )
     if found.tests > 1:
         told.append(f"p: paired sign-flip test, Holm-adjusted for {number(found.tests)} metrics.")
@@ -65,7 +67,7 @@ def notes(found: Comparison) -> list[str]:
     elif found.tests:
         told.append("p: paired sign-flip test.")
     if found.by is not None:
-        told.append(f"Resampled and sign-flipped by {flat(found.by)}: {number(found.groups or 0)} groups.")
+        told.append(f"Intervals and tests by {flat(found.by)}: {number(found.groups or 0)} groups.")
     return told
 
 
@@ -78,7 +80,7 @@ def in_the_way(found: Comparison, dash: str = DASH) -> list[str]:
             parts.setdefault((differing.part, differing.first, differing.second), []).append(one.metric)
     for (part, ours, theirs), names in parts.items():
         what = "Ragstone's version" if part == VERSION else f"{', '.join(folded(names))}: {flat(part)}"
-        lines.append(f"{what} was {flat(ours) or 'the default'} and is {flat(theirs) or 'the default'}.")
+        lines.append(f"{what} changed: {flat(ours) or 'the default'}, now {flat(theirs) or 'the default'}.")
     if any(not one.same_ruler for one in found.metrics):
         lines.append("Part of the difference may come from these settings, not from the system.")
     sides = [(one, ((found.first, one.first), (found.second, one.second))) for one in found.metrics]
@@ -131,15 +133,20 @@ def _lacking(one: Compared, found: Comparison) -> str:
     if one.first.statuses == one.second.statuses and one.first.statuses:
         why = flat(", ".join(one.first.statuses))
         lacking = number(one.first.records - one.first.scored)
-        return f"{lacking} of {number(found.shared)} without a value in both runs ({why})"
+        return f"{lacking} of {_have_no(found.shared, lacking)} value in both runs ({why})"
     told = []
     for where, half in halves:
         if half.records > half.scored:
             why = flat(", ".join(f"{number(count)} {status}" for status, count in half.statuses.items()))
             told.append(
-                f"{number(half.records - half.scored)} of {number(half.records)} without a value {where} ({why})"
+                f"{(lacking := number(half.records - half.scored))} of {_have_no(half.records, lacking)} value {where} "
+                f"({why})"
             )
     return "; ".join(told)
+
+
+def _have_no(records: int, lacking: str) -> str:
+    return f"{plural(records, 'record')} {'has' if lacking == '1' else 'have'} no"
 
 
 # ---- a run against thresholds
@@ -148,13 +155,14 @@ def _lacking(one: Compared, found: Comparison) -> str:
 def threshold_said(decision: Decision) -> str:
     """``grounding: mean at least 0.8``."""
     threshold = decision.threshold
-    return f"{threshold.metric}: {KINDS[threshold.kind]} {threshold.limit:g}"
+    return f"{threshold.metric}{KINDS[threshold.kind].format(f'{threshold.limit:g}')}"
 
 
 def worst_said(decision: Decision) -> str:
     """``Worst records for grounding (mean at least 0.8)``."""
-    title = "Largest drops in" if decision.threshold.kind in DROPS else "Worst records for"
-    return f"{title} {threshold_said(decision).replace(': ', ' (', 1)})"
+    if decision.threshold.kind in DROPS:
+        return f"Largest drops in {decision.threshold.metric} (limit {decision.threshold.limit:g})"
+    return f"Worst records for {threshold_said(decision).replace(': ', ' (', 1)})"
 
 
 def outcome_said(gate: CheckResult) -> str:

@@ -146,7 +146,8 @@ class RunFacts:
         judges = judges_of(run.spec)
         reasons: dict[str, list[str]] = {}
         for name, why in summary.get("left_out", {}).items():
-            reasons.setdefault(flat(why), []).append(name)
+            # "add -m NAME" names each metric: with that word alike, one line tells of several.
+            reasons.setdefault(flat(why).replace(f"add -m {name}", "add -m NAME"), []).append(name)
         return cls(
             run=run,
             summary=summary,
@@ -165,7 +166,10 @@ class RunFacts:
             quotes=_quotes_said(run, summary),
             estimated=estimated(summary["estimate"]) if summary.get("estimate") else "",
             time=duration(summary["seconds"]) if "seconds" in summary else "",
-            left_out=[(", ".join(names), why) for why, names in reasons.items()],
+            left_out=[
+                (", ".join(names), why if len(names) > 1 else why.replace("-m NAME", f"-m {names[0]}"))
+                for why, names in reasons.items()
+            ],
         )
 
     @property
@@ -224,7 +228,7 @@ def _missing(summary: Mapping[str, Any]) -> list[Cause]:
         key = (cause["count"], cause["status"], flat(cause["reason"]))
         groups.setdefault(key, []).append(cause["metric"])
     if summary["set_aside"]:
-        groups[summary["set_aside"], "set_aside", "could not be read"] = ["all metrics"]
+        groups[summary["set_aside"], "unreadable", ""] = ["all metrics"]
     everything = len(summary["metrics"])
     return [
         Cause(*key, ("all metrics",) if len(names) == everything and everything > 1 else tuple(folded(names)))
@@ -390,10 +394,10 @@ def estimated(held: Mapping[str, Any]) -> str:
     """The estimate that was made of a run, beside its bill."""
     money, off = held["dollars"], held["error"]["dollars"]
     if money is not None and money["expected"]:
-        said = f"{dollars(money['expected'])} ({dollars(money['low'])}{NBSP}{DASH}{NBSP}{dollars(money['high'])})"
+        said = f"{dollars(money['expected'])} ({dollars(money['low'])} to {dollars(money['high'])})"
     else:
         calls, off = {end: round(count) for end, count in held["calls"].items()}, held["error"]["calls"]
-        ends = f"{number(calls['low'])}{NBSP}{DASH}{NBSP}{number(calls['high'])}"
+        ends = f"{number(calls['low'])} to {number(calls['high'])}"
         said = f"{plural(calls['expected'], 'call')} ({ends})"
     if off is None:
         return said
@@ -419,11 +423,11 @@ def sureness(found: Mapping[str, Any]) -> str:
     """The error rate that was wanted, and where each judge but the last is sure for it."""
     parts = []
     for judge, band in zip(found["judges"], found["bands"], strict=False):
-        yes = "never" if band["above"] is None else f"from {band['above']:g} on"
+        yes = "never" if band["above"] is None else f"from {band['above']:g}"
         no = "never" if band["below"] is None else f"up to {band['below']:g}"
         nothing = band["above"] is None and band["below"] is None
-        where = "of nothing" if nothing else f"of a yes {yes}, of a no {no}"
-        parts.append(f"{called(judge)} is confident {where}")
+        where = "nothing" if nothing else f"yes {yes}, no {no}"
+        parts.append(f"{called(judge)} decides {where}")
     return f"accepted error rate {rate(found['error'])}: {'; '.join(parts)}"
 
 
@@ -448,12 +452,12 @@ def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> 
     Too little means that the ``metric``'s range in the summary is visible at its precision.
     """
     said = [
-        f"But {called(last)} judged none of the {step} units passed on to it: this covers only the easy units."
+        f"{called(last)} judged none of the {step} units passed to it: the mean covers only the easy units."
         for step, last in silent(told).items()
     ]
     left = partial(told) if differs(metric) else {}
     return said + [
-        f"But {called(last)} left {number(lost)} of {plural(whole, 'unit')} of {step} passed on to it unjudged: "
+        f"{called(last)} left {number(lost)} of the {plural(whole, 'unit')} of {step} passed to it unjudged: "
         "the mean favours the easy units."
         for step, (last, lost, whole) in left.items()
     ]

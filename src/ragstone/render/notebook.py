@@ -84,7 +84,7 @@ def run_page(run: Run) -> str:
 def result_page(result: Result) -> str:
     """One record: the question, the response with what falls short marked, why, the scores, the passages."""
     if "set_aside" in result:
-        return _page([_title(result["id"], f"run {result.run}"), _section("Could not be read", result["set_aside"])])
+        return _page([_title(result["id"], f"run {result.run}"), _section("Unreadable", result["set_aside"])])
     parts = [
         _title(result["id"], f"record {result['position']} \u00b7 run {result.run}"),
         *([_section(EARLIER, _prose(str(history)))] if (history := history_of(result["meta"])) else []),

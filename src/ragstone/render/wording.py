@@ -120,7 +120,7 @@ def drawn_at(names: Iterable[str]) -> dict[str, str]:
 
 
 def folded(names: Iterable[str]) -> list[str]:
-    """Names of scores for a sentence: all columns of a metric as the metric, some of them behind its name."""
+    """Names of scores for a sentence: a metric for all of its columns, a single score, or columns behind its name."""
     found: dict[str, list[str]] = {}
     for name in names:
         metric, _, column = name.partition(".")
@@ -128,6 +128,8 @@ def folded(names: Iterable[str]) -> list[str]:
     return [
         metric
         if columns == [""] or len(columns) == len(of_score(metric).columns)
+        else f"{metric}.{columns[0]}"
+        if len(columns) == 1
         else f"{metric} ({', '.join(columns)})"
         for metric, columns in found.items()
     ]
@@ -202,6 +204,12 @@ def where(quote: Mapping[str, Any], ranks: Mapping[str, int], contexts: str, *, 
     if quote["start"] is None:
         return f"not found in the {other or contexts}"
     return other or f"passage {ranks.get(name, name)}"
+
+
+def source_of(where: str) -> str:
+    """The place of a record in its input: ``traces.jsonl:3``, ``record 3 of traces.json``."""
+    file, _, item = where.rpartition(" item ")
+    return f"record {item} of {'the input' if file == 'records' else file}" if file else where
 
 
 # ---- a run

@@ -48,8 +48,11 @@ GENERAL: Final[Special] = "general"
 """What a sentence rests on that states nothing, or rightly says that something is not there."""
 
 CONTRADICTED: Final = "contradicted"
-DECLINED: Final = "does not answer"
-"""How reasons begin where the evidence states a fact differently, and where a text says that it cannot answer."""
+DECLINED: Final = ("declines to answer", "does not answer")
+"""How reasons begin where the evidence states a fact differently, and where a text says that it cannot answer.
+
+The second form of the latter is in replies that were stored before it had the first.
+"""
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 

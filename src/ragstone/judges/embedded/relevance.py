@@ -92,8 +92,8 @@ REFUSED: Final = 0.3  # what is left of the probability of a text that says that
 
 _DECLINES: Final = {
     "": "",
-    "wholly": "does not answer: says it cannot",
-    "partly": "answers in part: says that something cannot be answered",
+    "wholly": "declines to answer",
+    "partly": "answers in part; says that something cannot be answered",
 }
 
 
@@ -249,8 +249,8 @@ class PassageWords:
         elif not words:
             parts = ["the question has no content words"]
         else:
-            parts = [f"shares with the question: {words}" if self.held else f"lacks: {words}"]
-        parts.extend(["texts beside it share words with the question"] * (not self.held and self.features.together > 0))
+            parts = [f"question words found: {words}" if self.held else f"question words missing: {words}"]
+        parts.extend(["adjacent texts contain some"] * (not self.held and self.features.together > 0))
         if wanted and self.given is not None and not self.declines:
             parts.append(f"gives {wanted.called}" if self.given else "gives no " + wanted.called.removeprefix("a "))
         return "; ".join(filter(None, (_DECLINES[self.declines], *parts)))

@@ -98,7 +98,7 @@ def response(text: str, language: str, read: Callable[[str], SupportOutcome], ye
     best = sorted((one for one in rated if one[0] > 0), key=lambda one: -one[0])
     windows = dict.fromkeys(tuple(window) for _, found, _ in best for window in found.windows[:1])
     return SupportOutcome(
-        chance, list(windows)[:QUOTES], f"{count}, mean {chance:.2f}; lowest: {short} ({worst.reason})"
+        chance, list(windows)[:QUOTES], f"mean support {chance:.2f} over {count}; lowest: {short} ({worst.reason})"
     )
 
 
@@ -112,7 +112,7 @@ def assigned(text: str, library: Library, question: str) -> SupportOutcome:
     missing = f"; missing: {', '.join(named(finding.missing))}" if finding.missing and chance < full else ""
     said = "found" if chance >= full else "partly found" if chance >= partial else "not found"
     windows = _windows(finding, library) if chance >= partial else []
-    return SupportOutcome(chance, windows, f"{said} in the response (probability {chance:.2f}){missing}")
+    return SupportOutcome(chance, windows, f"{said} in the response (support {chance:.2f}){missing}")
 
 
 def supported(text: str, library: Library, name: Name, *, trivial: bool = False, question: str = "") -> SupportOutcome:
@@ -178,11 +178,11 @@ def _found(finding: Finding, library: Library, name: Name) -> SupportOutcome:
     elif chance >= model().support.yes:
         places = " and ".join(dict.fromkeys(map(name, windows)))
         rest = f", except: {', '.join(named(finding.telling))}" if finding.telling else ""
-        reason = f"found in {places}{rest} (probability {chance:.2f})"
+        reason = f"found in {places}{rest} (support {chance:.2f})"
     elif missing:
-        reason = f"not found: {missing} (probability {chance:.2f}; nearest: {name(windows[0])})"
+        reason = f"not found: {missing} (support {chance:.2f}; nearest: {name(windows[0])})"
     else:
-        reason = f"same words, different statement, in {name(windows[0])} (probability {chance:.2f})"
+        reason = f"same words, different statement, in {name(windows[0])} (support {chance:.2f})"
     return SupportOutcome(chance, windows, reason, found=found)
 
 
@@ -190,10 +190,10 @@ def differing(clash: Clash, windows: Sequence[Window], chance: float, library: L
     """Return the outcome of a statement with a fact that the evidence states differently, or that no passage has."""
     if not clash.has:
         return SupportOutcome(
-            chance, windows, f"not found: {clash.says} (probability {chance:.2f}; nearest: {name(windows[0])})"
+            chance, windows, f"not found: {clash.says} (support {chance:.2f}; nearest: {name(windows[0])})"
         )
     at = library.window(Stretch(clash.passage, clash.sentence, clash.sentence))
-    where = f"{name(at)} says {clash.has} (probability {chance:.2f})"
+    where = f"{name(at)} says {clash.has} (support {chance:.2f})"
     same = f"contradicted: says {clash.says}; {where}"
     reason = same if clash.same else f"not found: {clash.says}; nearest: {where}"
     return SupportOutcome(chance, [at, *(window for window in windows if window != at)], reason)
@@ -225,10 +225,10 @@ def _missing(parts: Abstention, library: Library, name: Name) -> SupportOutcome 
     windows = _windows(finding, library)
     held = None if rest is None else rest.found
     if chance >= yes:
-        reason = f"says it is missing, and the contexts do not have it (probability {chance:.2f})"
+        reason = f"says it is missing, and the contexts do not have it (support {chance:.2f})"
         return SupportOutcome(chance, held or (), reason, found=held)
     place = f"{name(windows[0])} has" if windows else "the contexts have"
-    reason = f"says it is missing, but {place}: {', '.join(named(finding.shared))} (probability {chance:.2f})"
+    reason = f"says it is missing, but {place}: {', '.join(named(finding.shared))} (support {chance:.2f})"
     return SupportOutcome(chance, windows, reason, found=held)
 
 

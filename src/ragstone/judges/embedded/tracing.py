@@ -241,7 +241,7 @@ def trace(
         rows.append({**one.outcome.row(), "windows": places})
     words = [(w, stem in contexts.index) for stem, w in contexts.asked.items()]
     parts = (
-        ("words of the question that the passages have: ", named([word for word, there in words if there])),
+        ("question words found in the passages: ", named([word for word, there in words if there])),
         ("not found: ", named([word for word, there in words if not there])),
     )
     return {

@@ -214,5 +214,5 @@ def _by_rule(found: SupportOutcome, *, accepted: bool) -> SupportOutcome:
     return replace(
         found,
         chance=chance,
-        reason=found.reason.replace(f"(probability {found.chance:.2f}", f"(probability {chance:.2f}"),
+        reason=found.reason.replace(f"(support {found.chance:.2f}", f"(support {chance:.2f}"),
     )

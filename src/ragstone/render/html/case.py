@@ -13,7 +13,7 @@ import orjson
 
 from ragstone.judges.base import reply_from_json
 from ragstone.questions import history_of
-from ragstone.render.wording import band_text, words_of
+from ragstone.render.wording import band_text, source_of, words_of
 from ragstone.store.database import Store
 
 LONGEST_META: Final = 400
@@ -32,7 +32,8 @@ def case_of(result: Mapping[str, Any], signatures: Mapping[str, str]) -> dict[st
         return dict(result)
     prefix = f"{result['id']}/"
     return {
-        **{key: result[key] for key in ("id", "position", "where", "question", "response", "reference", "contexts")},
+        **{key: result[key] for key in ("id", "position", "question", "response", "reference", "contexts")},
+        "where": source_of(result["where"]),
         **({"history": str(history)} if (history := history_of(result["meta"])) else {}),
         **_unless(result, topic=result["id"], notes=[]),
         "scores": [_score(result, score, signatures, prefix) for score in result["scores"]],

@@ -44,7 +44,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "compare": "the same figures are in the terminal, with: ragstone compare",
     "agree": "the same figures are in the terminal, with: ragstone agree",
     "runs": "the same list is in the terminal, with: ragstone runs",
-    "label": "labels made elsewhere are read with: ragstone label import FILE",
+    "label": "to import labels from another tool: ragstone label import FILE",
 }
 """The other place to read each kind of page without its script, followed by the run and its store."""
 

@@ -215,7 +215,7 @@ class _Answer(BaseHTTPRequestHandler):
             self._send(HTTPStatus.CONFLICT, "text/plain; charset=utf-8", f"{error}\n".encode("utf-8", "replace"))
             return
         if found is None:
-            self._send(HTTPStatus.NOT_FOUND, "text/plain", b"there is nothing here\n")
+            self._send(HTTPStatus.NOT_FOUND, "text/plain", b"not found\n")
         else:
             self._send(HTTPStatus.OK, *found)
 

@@ -53,8 +53,8 @@ def _without(told: Mapping[str, Any]) -> RenderableType | None:
         (told[name], words)
         for name, words in (
             ("partial", "incomplete: the judge did not answer for some of the passages"),
-            ("repeated", "a repeated topic: its bank is made from its first record"),
-            ("set_aside", "could not be read"),
+            ("repeated", "repeated topics: the bank is made from the first record"),
+            ("set_aside", "unreadable"),
         )
         if told[name]
     ]

@@ -22,7 +22,7 @@ from ragstone.render.terminal.screen import Look, Page, facts, heading, indented
 from ragstone.render.terminal.sentence_map import SentenceMap, TracedSentence
 from ragstone.render.terminal.tables import grid, marked
 from ragstone.render.text import between, clean, dollars, flat, middle, number, percent, plural, shorten, tokens
-from ragstone.render.wording import ORDER, band_text, drawn_at, kind_of, word, words_of
+from ragstone.render.wording import ORDER, band_text, drawn_at, kind_of, labels_of, source_of, word, words_of
 
 SHOWN: Final = 800
 """Characters of earlier turns that are shown unless all is."""
@@ -63,7 +63,7 @@ def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: b
     title = heading(result["id"], look, f"record {number(result['position'])} of {number(total)}", f"run {run}")
     if "set_aside" in result:
         reason = Text(clean(result["set_aside"]), overflow="fold")
-        return page(title, section("Could not be read", indented(reason)))
+        return page(title, section("Unreadable", indented(reason)))
     drawing = _Drawing(result, look, full)
     return page(
         title,
@@ -193,12 +193,12 @@ class _Drawing:
             yield marked([(self.look.mark(resting.kind), Group(*blocks))], margin=1)
 
     def _asked(self) -> str:
-        asked = {
-            f"sentences by {self.names.get('sentences')}": self._verdicts("sentences"),
-            f"sentences by {self.names.get('map', '').partition('.')[0]}": self.map,
-            f"claims by {self.names.get('claims')}": self._verdicts("claims"),
-        }
-        return ", ".join(words for words, found in asked.items() if found)
+        own = self.names.get("sentences", "") if self._verdicts("sentences") else ""
+        traced = self.names.get("map", "").partition(".")[0] if self.map else ""
+        sentences = " and ".join(filter(None, (own, traced)))
+        claims = self.names.get("claims", "") if self._verdicts("claims") else ""
+        parts = [*([f"{sentences} per sentence"] if sentences else []), *([f"{claims} per claim"] if claims else [])]
+        return f"(verdicts: {', '.join(parts)})" if parts else ""
 
     # ---- claims that are beside the question
 
@@ -249,17 +249,17 @@ class _Drawing:
             facts.append(score["outcome"].lower())
         detail = score["detail"]
         if "accepted" in detail:
-            facts.append(f"{detail['accepted']} of {plural(len(detail['claims']), 'claim')} accepted")
+            facts.append(_accepted(score))
         facts += [
             f"{detail[name]} {words}"
             for name, words in (
-                ("duplicates", "written twice"),
+                ("duplicates", "duplicate claims left out"),
                 ("left_out", f"left out by {' and '.join(of_score(score['metric']).limits) or 'a limit'}"),
             )
             if detail.get(name)
         ]
         if detail.get("shortcut"):
-            facts.append(f"shortcut: {detail['shortcut']}, no call was made")
+            facts.append(f"shortcut: {detail['shortcut']}; no call was made")
         if detail.get("band") and words_of(score["metric"], score["signature"]).banded:
             facts.append(flat(band_text(self.result, detail["band"])))
         if detail.get("agreement") is not None:
@@ -314,7 +314,7 @@ class _Drawing:
             body = self._body(context, quoted.get(context["id"], []))
             rows.append((Text(str(context["rank"]), style="quiet"), Group(*head, *body)))
         opened, closed = self.look.brackets
-        note = f"{opened}evidence{closed}" if quoted else ""
+        note = f"({opened} {closed} marks evidence)" if quoted else ""
         below = [self.map.legend(), self.map.reason("relevance")] if self.map else []
         blocks = (indented(block) for block in (grid(rows, ">~"), *below) if block is not None)
         return section("Contexts", *blocks, note=note)
@@ -325,9 +325,9 @@ class _Drawing:
             parts.append(middle(flat(context["id"]), self.look.width // 2, self.look.ellipsis))
         if grade is not None:
             value = f" ({percent(grade['value'])})" if kind_of(grade) == "partly" else ""
-            parts.append(f"{word(self.names['passages'], grade)}{value}")
+            parts.append(f"{self.names['passages']}: {word(self.names['passages'], grade)}{value}")
         if self.map and context["text"].strip():
-            parts.append(self.map.counts(context["id"]))
+            parts.append(f"{self.names['map'].partition('.')[0]}: {self.map.counts(context['id'])}")
         return [self.grounds.aside(f" {self.look.dot} ".join(parts))] if parts else []
 
     def _body(self, context: Mapping[str, Any], spans: Sequence[tuple[int, int]]) -> Iterable[RenderableType]:
@@ -353,7 +353,7 @@ class _Drawing:
     def footer(self) -> RenderableType:
         """Show the source of the record, its notes and meta, and the cost."""
         result = self.result
-        rows = [("From", result["where"])]
+        rows = [("Source", source_of(result["where"]))]
         rows += [("Note", note) for note in result["notes"]]
         meta = {key: value for key, value in result["meta"].items() if isinstance(value, str | int | float)}
         if meta:
@@ -375,6 +375,14 @@ class _Drawing:
     def _verdicts(self, place: str) -> Sequence[Mapping[str, Any]]:
         score = self.by_metric.get(self.names.get(place, ""))
         return score["verdicts"] if score else ()
+
+
+def _accepted(score: Mapping[str, Any]) -> str:
+    """How many claims reach the threshold, in the judge's word where all of them fully do."""
+    accepted, verdicts = score["detail"]["accepted"], score["verdicts"]
+    plainly = accepted == sum(kind_of(verdict) == "yes" for verdict in verdicts)
+    what = labels_of(score["metric"], verdicts)["yes"] if plainly else "at or above the threshold"
+    return f"{accepted} of {plural(len(score['detail']['claims']), 'claim')} {what}"
 
 
 def _folded(text: str) -> str:

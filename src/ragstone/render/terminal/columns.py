@@ -188,7 +188,7 @@ def methods_block(methods: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
     for (aspect, found), interval in zip(methods.items(), intervals, strict=True):
         between = f" (95 %: {interval})" if interval and all(column.title != "95 %" for column in columns) else ""
         said.append(prose(f"{aspect}: {flat(found['interpretation'])}{between}", look))
-    return section("Plain, and nugget by nugget", table(columns), *said)
+    return section("Plain and nuggetized triad", table(columns), *said)
 
 
 def _fitting(

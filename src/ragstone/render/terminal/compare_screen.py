@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -15,8 +16,8 @@ from ragstone.analysis.compare import NOT_SHOWN, NUGGETS, VITAL, Compared, Compa
 from ragstone.analysis.pairing import Moved
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
-from ragstone.analysis.verdicts import wanting
-from ragstone.metrics import best_at_zero
+from ragstone.analysis.verdicts import Wanting, wanting
+from ragstone.metrics import best_at_zero, column_of
 from ragstone.render.agreement import agreements
 from ragstone.render.comparison import (
     headline,
@@ -44,19 +45,19 @@ from ragstone.render.terminal.screen import (
     section,
     to_paste,
 )
-from ragstone.render.terminal.tables import Column, fitting, grid, record_lines, table
+from ragstone.render.terminal.tables import Column, fitting, grid, record_lines, table, units_legend
 from ragstone.render.text import flat, middle, number, percent, plural
-from ragstone.render.wording import folded
+from ragstone.render.wording import folded, words_of
 from ragstone.stats.points import signed
 
-BY_NUGGET: Final = "nuggets, one by one"
+BY_NUGGET: Final = "individual nuggets"
 _SHORT: Final = {NUGGETS: "all", VITAL: "vital"}
 _FOUND: Final = {
     "higher": "Higher in {label}",
     "lower": "Lower in {label}",
-    "none": "No difference could be shown",
+    "none": "No significant difference",
     "too_few": "Too few records changed ({needed})",
-    "same": "The same",
+    "same": "Unchanged",
     "nothing": "Nothing to compare",
 }
 _OUTCOMES: Final = {"passed": "quiet", "failed": "wrong", "undecided": "partly", "error": "head"}
@@ -131,10 +132,11 @@ def _table(found: Comparison, look: Look) -> RenderableType:
 
 
 def _rows(found: Comparison) -> list[tuple[str, Compared | None]]:
-    """The label of each row and its metric; columns of one metric are under its name, a row without numbers."""
+    """The label of each row and its metric; several columns of one metric are under its name, a row without numbers."""
     rows: list[tuple[str, Compared | None]] = []
+    several = Counter(one.metric.partition(".")[0] for one in found.metrics)
     for one in found.metrics:
-        columns = columns_of(one.metric)
+        columns = columns_of(one.metric) if several[one.metric.partition(".")[0]] > 1 else None
         head = columns.name if columns else BY_NUGGET if one.unit == "nugget" else ""
         if head and (head, None) not in rows:
             rows.append((head, None))
@@ -190,18 +192,35 @@ def _lines(title: str, lines: Sequence[str], look: Look) -> RenderableType | Non
 def _moved(one: Compared, runs: tuple[AnyRun, AnyRun], look: Look) -> RenderableType | None:
     points = [f"{100 * moved.difference:+.0f}" for moved in one.moved]
     room = look.width - 4 - max(map(len, points), default=0) - 2
-    rows = [
-        (shown, _record(one.metric, moved, runs, look, room)) for moved, shown in zip(one.moved, points, strict=True)
-    ]
-    return section(f"Largest changes in {one.metric}", indented(grid(rows, "><")), note="in points") if rows else None
+    rows: list[tuple[str, RenderableType]] = []
+    signs: list[tuple[str, str]] = []
+    for moved, shown in zip(one.moved, points, strict=True):
+        worse, units = _worse(one.metric, moved, runs)
+        values = f"{percent(moved.first)} to {percent(moved.second)}"
+        rows.append((shown, record_lines(moved.record, values, units, look, room)))
+        signs += _signs(one.metric, worse, units)
+    return _records(f"Largest changes in {one.metric} (points)", grid(rows, "><"), signs, look) if rows else None
 
 
-def _record(metric: str, moved: Moved, runs: tuple[AnyRun, AnyRun], look: Look, room: int) -> RenderableType:
-    """The record, its two values, and what became wrong with it in the run in which it has the worse one."""
+def _worse(metric: str, moved: Moved, runs: tuple[AnyRun, AnyRun]) -> tuple[Any, Sequence[Wanting]]:
+    """The record of the run in which its value is worse, and the units that are only wrong there."""
     ours, theirs = (run.find(moved.record) for run in runs)
     worse, better = (theirs, ours) if (moved.difference < 0) != best_at_zero(metric) else (ours, theirs)
-    units = wanting(worse, metric, better) if worse is not None else ()
-    return record_lines(moved.record, f"{percent(moved.first)} to {percent(moved.second)}", units, look, room)
+    return worse, wanting(worse, metric, better) if worse is not None else ()
+
+
+def _signs(metric: str, result: Mapping[str, Any] | None, units: Sequence[Wanting]) -> list[tuple[str, str]]:
+    """The sign of the unit that is shown of a record, with the word of the record's judge."""
+    score = next((score for score in (result or {}).get("scores", ()) if score["metric"] == metric), None)
+    if score is None or not units:
+        return []
+    kind = "no" if units[0].value <= 0 else "partly"
+    words = words_of(metric, score["signature"]).labels
+    return [(kind, words.get(column_of(metric), words[kind]) if best_at_zero(metric) else words[kind])]
+
+
+def _records(title: str, drawn: RenderableType, signs: Sequence[tuple[str, str]], look: Look) -> RenderableType:
+    return section(title, indented(drawn), *([indented(units_legend(signs, look))] if signs else []))
 
 
 def _following(leading: Compared | None, second: AnyRun, place: Place, look: Look) -> RenderableType | None:
@@ -224,7 +243,7 @@ def check_page(gate: CheckResult, run: AnyRun, look: Look, options: Sequence[str
     return page(
         title,
         _decisions(gate, look),
-        *(_worst(decision, look) for decision in gate.decisions if decision.worst),
+        *(_worst(decision, run, look) for decision in gate.decisions if decision.worst),
         prose(f"{said[:1].upper()}{said[1:]}.", look),
         Group(*told)
         if (told := [prose(line, look) for one in agreements(gate.agreement) for line in one.lines])
@@ -253,7 +272,10 @@ def _decisions(gate: CheckResult, look: Look) -> RenderableType:
     return grid(rows, "<~", first=wide)
 
 
-def _worst(decision: Decision, look: Look) -> RenderableType:
-    room = look.width - 4
+def _worst(decision: Decision, run: AnyRun, look: Look) -> RenderableType:
+    room, metric = look.width - 4, decision.threshold.metric
     blocks = [record_lines(worst.record, record_said(worst), worst.wanting, look, room) for worst in decision.worst]
-    return section(worst_said(decision), indented(Group(*blocks)))
+    signs = [
+        sign for one in decision.worst if one.wanting for sign in _signs(metric, run.find(one.record), one.wanting)
+    ]
+    return _records(worst_said(decision), Group(*blocks), signs, look)

@@ -14,7 +14,7 @@ from ragstone.forecast.summary import Estimate, price_said
 from ragstone.render.facts import called
 from ragstone.render.terminal.screen import Look, Page, facts, heading, page, prose, to_paste, told_rows
 from ragstone.render.terminal.tables import Column, fitting, table
-from ragstone.render.text import NBSP, dollars, duration, flat, number, plural, tokens
+from ragstone.render.text import dollars, duration, flat, number, plural, tokens
 
 UNKNOWN: Final = "?"
 """A cost whose price is unknown; a column of nothing else is left out."""
@@ -27,33 +27,34 @@ def estimate_page(estimate: Estimate, following: str, look: Look) -> Page:
     part = part_said(estimate.extent)
     return page(
         heading(estimate.name, look, plural(estimate.records, "record"), *([part] if part else [])),
-        prose(sentence(estimate, look), look),
+        prose(sentence(estimate), look),
         _table(estimate, look) if any(not row.free for row in estimate.rows) else None,
         _facts(estimate, following, look),
     )
 
 
-def sentence(estimate: Estimate, look: Look) -> str:
+def sentence(estimate: Estimate) -> str:
     """Calls, money and time in one sentence, with the ends between which they will be."""
     total = estimate.total
     stored = f"; {plural(total.stored, 'call')} more {'is' if total.stored == 1 else 'are'} in the store"
     if not total.calls.high:
         asked = any(row.free for row in estimate.rows)
-        why = "it is judged on this machine" if asked and not total.stored else "every reply is in the store"
-        return f"Free: {why}. Takes about {duration(estimate.seconds.expected)}."
+        why = "the judge runs on this machine" if asked and not total.stored else "every reply is in the store"
+        took = f"about {duration(estimate.seconds.expected)}" if estimate.seconds.expected >= 1 else "under 1 s"
+        return f"Free: {why}. Takes {took}."
     about = "" if estimate.exact else "about "
     took = duration(estimate.seconds.expected)
     ends = f"{duration(estimate.seconds.low)} to {duration(estimate.seconds.high)}"
     said = f"It would take {about}{plural(round(total.calls.expected), 'call')}"
     if not estimate.exact:
-        said += f" ({_ends(total.calls, lambda value: number(round(value)), look)})"
+        said += f" ({_ends(total.calls, lambda value: number(round(value)))})"
     money, unknown = "", [price for price in estimate.prices if price.price is None]
     if total.dollars is None:
         meant = [f" (did you mean '{price.nearest}'?)" if price.nearest else "" for price in unknown]
         named = ", ".join(called(price.judge) + near for price, near in zip(unknown, meant, strict=True))
         said = f"Price unknown: {named}. {said}"
     elif total.dollars.expected:
-        money = f" and cost {dollars(total.dollars.expected)} ({_ends(total.dollars, dollars, look)})"
+        money = f" and cost {dollars(total.dollars.expected)} ({_ends(total.dollars, dollars)})"
     else:
         money = " and cost nothing"
     if estimate.waves:  # the last one has the repairs, if there are any
@@ -63,8 +64,8 @@ def sentence(estimate: Estimate, look: Look) -> str:
     return f"{said}{money}, {spent}" + (stored if total.stored else "") + "."
 
 
-def _ends(found: Range, written: Any, look: Look) -> str:
-    return f"{written(found.low)}{NBSP}{look.dash}{NBSP}{written(found.high)}"
+def _ends(found: Range, written: Any) -> str:
+    return f"{written(found.low)} to {written(found.high)}"
 
 
 # ---- by metric and step
@@ -106,31 +107,38 @@ def _cells(found: Sum) -> tuple[str, ...]:
 
 def _facts(estimate: Estimate, following: str, look: Look) -> Table:
     alone = [
-        f"{called(one.judge)} asked all of {step}: {plural(one.calls, 'call')}, {dollars(one.dollars)}"
+        f"{called(one.judge)} for all of {step}: {plural(one.calls, 'call')}, {dollars(one.dollars)}"
         for step, one in estimate.alone.items()
     ]
     asks = any(not row.free for row in estimate.rows)
     told = {
-        "Basis": [f"{flat(what)}: {how}" for what, how in estimate.assumed.items()] if asks else [],
+        "Basis": [f"{_basis(what, estimate)}: {how}" for what, how in estimate.assumed.items()] if asks else [],
         "Alone": alone,
         "Tokens": [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in estimate.counted.items()],
         "Price": [flat(price_said(replace(price, nearest=""))) for price in estimate.prices],
         "Budget": _budget(estimate),
         "Left out": [f"{name}: {flat(why)}" for name, why in estimate.left_out.items()],
-        "Set aside": [f"{plural(estimate.set_aside, 'record')} that cannot be read"] if estimate.set_aside else [],
+        "Unreadable": [plural(estimate.set_aside, "record")] if estimate.set_aside else [],
     }
     rows = [row for label, lines in told.items() for row in told_rows(label, lines, look, "quiet")]
     return facts([*rows, ("Next", to_paste(following, look))])
 
 
+def _basis(what: str, estimate: Estimate) -> str:
+    """What was assumed, with its judge only where there are several."""
+    judges = {called(row.judge) for row in estimate.rows if not row.free}
+    return flat(what.removesuffix(f" by {judges.pop()}") if len(judges) == 1 else what)
+
+
 def _budget(estimate: Estimate) -> list[str]:
     if not estimate.limits:
-        return []
+        suggested = next_budget(estimate) is not None
+        return ["the suggested --max-cost is the high end plus 10 % and one call"] if suggested else []
     if estimate.limits.cost is not None and estimate.total.dollars is None:
-        return ["cannot be kept in dollars: a price is unknown"]
+        return ["cannot be checked in dollars: a price is unknown"]
     words = {
-        None: "may be reached: it is between the low and the high end",
-        True: "is enough, even at the high end",
+        None: "may be reached: the limit is between the low and the high end",
+        True: "enough, even at the high end",
         False: "will be reached before the run is done",
     }
     return [words[estimate.fits()]]

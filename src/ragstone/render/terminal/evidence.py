@@ -56,7 +56,7 @@ class Grounds:
         for quote in quotes if self.full else quotes[:QUOTES]:
             yield self._quote(quote, of_response=of_response)
         if len(quotes) > QUOTES and not self.full:
-            yield self.aside(f"and {len(quotes) - QUOTES} more, with --full")
+            yield self.aside(f"{len(quotes) - QUOTES} more: use --full")
 
     def aside(self, words: str) -> Text:
         """Quiet words."""
@@ -71,7 +71,7 @@ class Grounds:
         style = "wrong" if kind == "no" else "partly" if kind == "partly" else ""
         return Text(clean(text).strip(), overflow="fold", style=style)
 
-    def legend(self, signs: Iterable[tuple[str, str]], title: str = "signs: ") -> Text:
+    def legend(self, signs: Iterable[tuple[str, str]], title: str = "Legend: ") -> Text:
         """Explain the signs: each kind of verdict with its words, the best first."""
         ranked = sorted(set(signs), key=lambda sign: (_BEST_FIRST.index(sign[0]), sign))
         return Text(title, "quiet").append_text(legend((self.look.mark(kind), words) for kind, words in ranked))
@@ -103,7 +103,7 @@ class Grounds:
         place = where(quote, self.ranks, "context", of_response=of_response)
         if quote["start"] is None:
             return Text.assemble((f"{place} ", "partly"), self.look.quoted(words), overflow="fold")
-        at = f"{place}, {quote['start']}{self.look.dash}{quote['end']}"
+        at = f"{place}, characters {quote['start']}{self.look.dash}{quote['end']}"
         return self.quoted(at, words, "" if quote["verbatim"] else "nearly: ")  # the text's own words, not the judge's
 
     def _members(self, members: Sequence[Mapping[str, Any]]) -> Table:

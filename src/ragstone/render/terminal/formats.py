@@ -69,7 +69,7 @@ def _headline(groups: Sequence[Mapping[str, Any]]) -> str:
     calls, whole, left = (sum(group[key] for group in groups) for key in ("calls", "whole", "unjudged"))
     again = sum(group["repairs"]["calls"] for group in groups)
     if not calls:
-        return f"{plural(again, 'call')} mended others."
+        return f"Only repair calls: {number(again)}."
     said = f"{percent(whole / calls, calls)} of {plural(calls, 'call')} were parsed in full at the first attempt"
     if again:
         said += f", {plural(again, 'was', 'were')} asked again"
@@ -180,7 +180,7 @@ def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
         else:
             yield (
                 f"{flat(judge)}: {plural(calls, 'call')} with no record of how the replies were parsed: made by an "
-                "earlier version, or the judge writes none. Repeat the run to read them again from the store."
+                "earlier version, or by a judge that writes none. Repeat the run to parse the stored replies again."
             )
     if told["failed"]:
         yield f"{plural(told['failed'], 'call')} failed without a reply; run the same command to send them again."

@@ -107,7 +107,7 @@ def metric_list(look: Look) -> Page:
         section(group, *(indented(_listed(metric, look)) for metric in members))
         for group, members in catalogue.groups().items()
     ]
-    suites = {name: ", ".join(members) for name, members in catalogue.suites().items()}
+    suites = {name: ", ".join(map(_in_suite, members)) for name, members in catalogue.suites().items()}
     suites = {
         "auto": "every metric whose fields the records have, with at most 2 calls per record of typical length",
         **suites,
@@ -119,11 +119,19 @@ def metric_list(look: Look) -> Page:
     )
 
 
+def _in_suite(name: str) -> str:
+    """A metric of a suite, with what it takes to run where the suite alone does not choose it."""
+    metric = catalogue.find(name)
+    if metric().unset():
+        return f"{name} (if configured)"
+    return f"{name} (only if named: -m {name})" if metric.lacks(dict.fromkeys(ALIASES, 1)) else name
+
+
 def _listed(metric: type[Metric], look: Look) -> RenderableType:
-    calls = f"{plural(metric.calls, 'call')} a record" if metric.calls else "no judge"
+    calls = f"{plural(metric.calls, 'call')} per record" if metric.calls else "calls no judge"
     needs = f" {look.dot} ".join([*([f"needs {', '.join(metric.needs)}"] if metric.needs else []), calls])
     other = catalogue.elsewhere_said(metric)
-    lines = [metric.title, *([f"Elsewhere: {other}"] if other else [])]
+    lines = [metric.title, *([f"In other tools: {other}"] if other else [])]
     below = (prose(line, look, style, indent=4) for line, style in zip(lines, ("", "quiet"), strict=False))
     return Group(Text.assemble((metric.name, "head"), "  ", (needs, "quiet")), *map(indented, below))
 
@@ -132,13 +140,13 @@ def metric_page(metric: type[Metric], look: Look) -> Page:
     """All of one metric."""
     rows = {
         "Needs": ", ".join(metric.needs),
-        "Wants": f"{', '.join(metric.wants)}, to be selected by a suite or auto" if metric.wants else "",
-        "Asks": ", ".join(metric.asks),
+        "Wants": f"{', '.join(metric.wants)} (auto and suites require them)" if metric.wants else "",
+        "Steps": ", ".join(metric.asks),
         "Calls": f"about {metric.calls} per record of typical length, with a language model",
         "Suites": ", ".join((*metric.suites, "all")),
         "Scores": ", ".join(metric.score_names()) if metric.columns else "",
         "Also": f"{', '.join(metric.blocks)} is also accepted in a record's own parameters" if metric.blocks else "",
-        "Elsewhere": catalogue.elsewhere_said(metric),
+        "In other tools": catalogue.elsewhere_said(metric),
         "Source": metric.source,
     }
     explained = catalogue.explained(metric)
@@ -149,7 +157,7 @@ def metric_page(metric: type[Metric], look: Look) -> Page:
     return page(
         Text.assemble((metric.name, "head"), "  ", (metric.title, "quiet"), overflow="fold"),
         prose(about(metric), look),
-        facts([row for row in rows.items() if row[1]], 7),
+        facts(told := [row for row in rows.items() if row[1]], max(len(label) for label, _ in told)),
         section("Parameters", indented(grid(parameters, "<~~"))),
         to_paste(f"ragstone run FILE --metrics {metric.name} --set {metric.name}.threshold=0.8", look, 0),
     )
@@ -288,11 +296,11 @@ def label_page_written(told: Mapping[str, Any], wanted: int, unit: str, look: Lo
         ("", size(told["bytes"])),
         ("Records", f"{kept} scored records, {how}{by} (seed {draw['seed']}){few}"),
         ("Units", f"{plural(told['units'], unit)} of {told['metric'].partition('.')[0]}"),
-        ("Time", f"about {plural(minutes, 'minute')}, at {SECONDS} s a unit"),
+        ("Time", f"about {plural(minutes, 'minute')}, at {SECONDS} s per unit"),
     ]
     if draw["mode"] == "worst":
-        lines.append(("Note", "not a random sample: its labels are not used for intervals or corrected means"))
-    lines.append(("Next", "open the page in a browser, label, export; then"))
+        lines.append(("Note", "not a random sample, so its labels are not used for intervals or corrected means"))
+    lines.append(("Next", "open the page in a browser, label, export, then run"))
     return page(facts([*lines, ("", to_paste(told["next"], look))]))
 
 

@@ -94,7 +94,7 @@ def _widest(run: Run, gaps: list[Gap], look: Look) -> RenderableType | None:
             told = f"{gap.aspect} {percent(gap.plain)}, by nuggets {percent(gap.nuggetized)}"
             lines = [*beside(flat(result["id"]), told, look, room), *_worst_nugget(gap, result, look, room)]
             rows.append((signed(gap.difference), Group(*lines)))
-    return section("Largest differences", indented(grid(rows, "><")), note="in points") if rows else None
+    return section("Largest differences", indented(grid(rows, "><")), note="points") if rows else None
 
 
 def _worst_nugget(gap: Gap, result: Mapping[str, Any], look: Look, room: int) -> list[Text]:

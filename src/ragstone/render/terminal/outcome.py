@@ -196,8 +196,8 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str], look: Lo
     if summary.get("bill"):
         rows += bill_rows(summary["bill"], look)
     if summary.get("taken_over"):
-        words = f"{plural(summary['taken_over'], 'result')} of run {run.spec['only_failed']}, as they were"
-        rows += told_rows("Taken over", [words], look)
+        words = f"{plural(summary['taken_over'], 'result')} of run {run.spec['only_failed']}"
+        rows += told_rows("Reused", [words], look)
     rows += told_rows("Estimated", [told.estimated] if told.estimated else [], look, "quiet")
     rows += told_rows("Time", [told.time] if told.time else [], look)
     rows += told_rows("Left out", _left_out(told.left_out), look, "quiet")
@@ -207,7 +207,7 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str], look: Lo
         rows.append(("File", Text(flat(place.lines), overflow="fold")))
     rows.append(("Store", Text(f"{flat(run.store.path)}, run {run.id}", overflow="fold")))
     if run.status != "done":
-        rows += told_rows("Resume", ["run the same command; stored replies are not paid for again"], look)
+        rows += told_rows("Resume", ["run the same command; stored replies are free"], look)
     rows += labelled("Next", [to_paste(command, look) for command in following])
     return facts(rows)
 
@@ -239,7 +239,7 @@ def _left_out(reasons: Sequence[tuple[str, str]]) -> list[str]:
         return told
     most = max(range(len(reasons)), key=lambda place: reasons[place][0].count(","))
     names = sorted(name for place, (joined, _) in enumerate(reasons) if place != most for name in joined.split(", "))
-    return [told[most], f"{', '.join(names)}; ragstone validate FILE says why"]
+    return [told[most], f"{', '.join(names)}: see ragstone validate FILE"]
 
 
 def _files(run: Run, place: Place, look: Look) -> list[Row]:
@@ -260,5 +260,7 @@ def _files(run: Run, place: Place, look: Look) -> list[Row]:
     if names:
         rows.append(("Files", Text(f"{flat(place.folder)}: {', '.join(names)}", overflow="fold")))
     if not whole and (older := next((name for name in results if (folder / name).is_file()), "")):
-        rows.append(("" if rows else "Files", prose(f"{older} there is of an earlier run", look, "quiet", LEFT)))
+        rows.append(
+            ("" if rows else "Files", prose(f"{older} in this folder is from an earlier run", look, "quiet", LEFT))
+        )
     return rows

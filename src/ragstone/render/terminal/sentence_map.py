@@ -7,7 +7,7 @@ each; in full, every sentence of the contexts is there with its key and its mark
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from ragstone.render.text import flat, number, plural, shorten
 from ragstone.render.wording import is_map, kind_of, word
 
 SPECIALS: Final[Mapping[Special, str]] = {
-    "supported_without_sentence": "supported without a sentence",
+    "supported_without_sentence": "supported, no sentence named",
     "general": "a general statement",
     "well_known_fact": "a well-known fact",
     "numerical_reasoning": "follows from numbers",
@@ -36,7 +36,7 @@ SIGNS: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "neither": ("·", ".", "quiet", "neither"),
     "relevant": ("r", "r", "", "relevant"),
     "used": ("u", "u", "", "used"),
-    "unknown": ("?", "?", "quiet", "not said"),
+    "unknown": ("?", "?", "quiet", "not labelled"),
 }
 """What a context sentence is to the response: its sign, the sign in ASCII, its style, the words."""
 
@@ -148,7 +148,7 @@ class SentenceMap:
     def _rests_on(
         self, resting: TracedSentence, first: str, shown: Sequence[Mapping[str, Any]], most: int
     ) -> Iterator[RenderableType]:
-        first += "" if resting.kind == "yes" else "in part: "
+        first += "" if resting.kind == "yes" else "partial evidence: "
         if resting.special:
             words = ", ".join(SPECIALS.get(special, special) for special in resting.special)
             yield self.grounds.aside(f"{first}{words}")
@@ -187,7 +187,7 @@ class SentenceMap:
         """Note caveats of the labelling in one quiet line."""
         said, look = [], self.grounds.look
         if self.detail.get("parts", 1) > 1:
-            said.append(f"asked in {number(self.detail['parts'])} pieces")
+            said.append(f"asked in {number(self.detail['parts'])} parts")
         if dropped := self.detail.get("dropped", ()):
             names = ", ".join(shorten(flat(key), 40, look.ellipsis) or "blank" for key in dropped[:NAMED])
             more = f" and {number(len(dropped) - NAMED)} more" if len(dropped) > NAMED else ""
@@ -195,7 +195,7 @@ class SentenceMap:
         if silent := [words for words in ("relevant", "used") if not self._known(words)]:
             said.append(f"the judge did not label which are {' or '.join(silent)}")
         if (overall := self.detail.get("overall")) is not None and overall != self._every():
-            said.append(f"the judge labelled the whole as {'supported' if overall else 'not supported'}")
+            said.append(f"the judge labelled the whole response as {'supported' if overall else 'not supported'}")
         return prose(f" {look.dot} ".join(said), look, "quiet", indent=2) if said else None
 
     def _known(self, what: str) -> bool:
@@ -234,7 +234,7 @@ class SentenceMap:
             text = shorten(flat(self.text(place)), 2 * (look.width - 10) - len(where) - 1, look.ellipsis)
             rows.append((sign(place.kind, look), self.grounds.quoted(where, text)))
         if len(places) > most:
-            rows.append((Text(), self.grounds.aside(f"and {number(len(places) - most)} more, with --full")))
+            rows.append((Text(), self.grounds.aside(f"{number(len(places) - most)} more: use --full")))
         return marked(rows)
 
     def counts(self, passage: str) -> str:
@@ -245,7 +245,8 @@ class SentenceMap:
                  if kinds[kind] and kind not in ("neither", "unknown")]  # fmt: skip
         if not parts and kinds["neither"]:
             parts = ["none relevant or used"]
-        return ": ".join([plural(len(places), "sentence"), *([", ".join(parts)] if parts else [])])
+        counted = plural(len(places), "sentence")
+        return f"{', '.join(parts)} (of {counted})" if parts else counted
 
     def strip(self, passage: str) -> Text | None:
         """A sign for each sentence of a passage; None where it would tell nothing."""
@@ -258,10 +259,10 @@ class SentenceMap:
         """Explain the signs of the sentences, or in full the two letters; None if there are none."""
         kinds = {place.kind for place in self.places}
         if self.grounds.full:
-            return legend([(Text("R"), "relevant"), (Text("U"), "used")])
+            return _titled([(Text("R"), "relevant"), (Text("U"), "used")])
         if kinds <= {"neither", "unknown"}:
             return None
-        return legend((sign(kind, self.grounds.look), words) for kind, (*_, words) in SIGNS.items() if kind in kinds)
+        return _titled((sign(kind, self.grounds.look), words) for kind, (*_, words) in SIGNS.items() if kind in kinds)
 
     def sentences(self, passage: str, evidence: Sequence[tuple[int, int]]) -> RenderableType:
         """All of a passage, each sentence with its key and its two marks; evidence of others is marked in it."""
@@ -284,7 +285,11 @@ class SentenceMap:
     def reason(self, what: str) -> RenderableType | None:
         """Why the judge labels the ``relevance`` of the contexts, or the ``support`` of the response, as it does."""
         said = self.detail.get(f"{what}_reason")
-        return self.grounds.aside(f"on {what}: {self.grounds.shown(said, 2)}") if said else None
+        return self.grounds.aside(f"{what.capitalize()}: {self.grounds.shown(said, 2)}") if said else None
+
+
+def _titled(signs: Iterable[tuple[Text, str]]) -> Text:
+    return Text("Legend: ", "quiet").append_text(legend(signs))
 
 
 def sign(kind: str, look: Look) -> Text:

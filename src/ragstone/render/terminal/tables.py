@@ -117,6 +117,15 @@ def record_lines(record: str, told: str, units: Sequence[Wanting], look: Look, r
     return Group(*lines)
 
 
+def units_legend(signs: Iterable[tuple[str, str]], look: Look) -> Text:
+    """Explain the signs of units, each a kind with its words."""
+    drawn = Text("Legend:", style="quiet")
+    for kind, words in dict.fromkeys(signs):
+        drawn.append(" ").append_text(look.mark(kind)).append(f" {words} ")
+    drawn.rstrip()
+    return drawn
+
+
 def beside(name: str, told: str, look: Look, room: int) -> list[Text]:
     """A record's id with a few words on the same line, or below it where too little of the id would be left."""
     left = room - len(told) - GAP

@@ -75,7 +75,7 @@ def _noise(found: Tuning, look: Look) -> Iterator[str]:
     """Whether the winner is shown to be better, and which of those that may be as good is the cheapest."""
     others, equal = len(found.tried) - 1, len(found.equals)
     if not equal:
-        yield f"It is shown to be better than {'the other' if others == 1 else f'all {others} others'}."
+        yield f"Significantly better than {'the other' if others == 1 else f'all {others} others'}."
         return
     rest = (
         "the other"
@@ -84,7 +84,7 @@ def _noise(found: Tuning, look: Look) -> Iterator[str]:
         if equal < others
         else f"any of {others} others"
     )
-    yield f"Not shown to differ from {rest}: the differences are within noise."
+    yield f"Not significantly different from {rest}."
     cheap = found.cheapest
     if cheap is not found.winner and (cheap.cost or 0) < (found.winner.cost or 0):
         yield (
@@ -110,7 +110,7 @@ def _table(found: Tuning, look: Look) -> RenderableType:
         column("kappa", [figure(one.kappa) for one in tried]),
         column("95 %", [_span(one.interval, look) for one in tried]),
         Column("", ["" if one is found.winner else "=" if one.equal else "<" for one in tried]),
-        column("read", [percent(one.read) for one in tried], 3),
+        column("parsed", [percent(one.read) for one in tried], 3),
         column("per 1,000", ["unknown" if one.cost is None else dollars(one.cost) for one in tried]),
         column("run", [str(one.run) for one in tried], 1),
     ], look.width - 2, look))  # fmt: skip
@@ -120,13 +120,13 @@ def _legend(found: Tuning) -> Iterator[str]:
     if (more := len(found.tried) - SHOWN) > 0:
         yield f"{plural(more, 'further combination')}: add --json."
     if len(found.tried) == 1:
-        yield "A unit that was not read counts as a disagreement."
+        yield "A unit without a parsed verdict counts as a disagreement."
         return
     yield (
         f"The winner was chosen on {plural(found.halves[0], 'record')}; kappa is on the other "
-        f"{number(found.halves[1])}. A unit that was not read counts as a disagreement."
+        f"{number(found.halves[1])}. A unit without a parsed verdict counts as a disagreement."
     )
-    yield "= not shown to differ from the first; < shown to be worse (not adjusted for many comparisons)."
+    yield "= not significantly different from the first; < significantly worse (not adjusted for multiple comparisons)."
 
 
 def _threshold(fit: FittedThreshold, look: Look) -> RenderableType:
@@ -139,7 +139,11 @@ def _threshold(fit: FittedThreshold, look: Look) -> RenderableType:
             for kappa, interval in ((fit.kappa_before, fit.interval_before), (fit.kappa_after, fit.interval_after))
         ]
         verdict = (
-            "a shown gain" if fit.shown and fit.better else "a gain within noise" if fit.better else "no gain: keep it"
+            "a significant gain"
+            if fit.shown and fit.better
+            else "a gain within noise"
+            if fit.better
+            else "no gain: keep it"
         )
         said = f"{fit.before:g} to {fit.after:g}: kappa {ends[0]} to {ends[1]} {held}; {verdict}."
     return section(f"Threshold of {flat(fit.judge)}", indented(prose(said, look, indent=2)))
@@ -168,19 +172,19 @@ def _rows(found: Tuning, command: Sequence[str], look: Look) -> Iterator[tuple[s
     yield "Calls", f"{number(bill['calls'])} sent, {number(bill['tokens'])} tokens"
     told = dollars(bill["dollars"]) if bill["calls"] else "none"
     if estimate is not None and estimate["calls"]["high"]:
-        told += f" (estimated: {_money(estimate, look)})"
+        told += f" (estimated: {_money(estimate)})"
     yield "Cost", told
     for note in found.notes:
         yield "Note", prose(note, look, indent=LEFT)
     yield "Next", to_paste(shlex.join(command), look)
 
 
-def _money(estimate: Mapping[str, Any], look: Look) -> str:
+def _money(estimate: Mapping[str, Any]) -> str:
     money = estimate["dollars"]
     if money is None:
         return "price unknown"
     low, high = dollars(money["low"]), dollars(money["high"])
-    return dollars(money["expected"]) if low == high else f"{low} {look.dash} {high}"
+    return dollars(money["expected"]) if low == high else f"{low} to {high}"
 
 
 def estimate_lines(
@@ -200,5 +204,5 @@ def estimate_lines(
     count = plural(len(combinations), "combination")
     calls = plural(round(total["calls"]["expected"]), "call")
     more = f" The {SHOWN} that cost most:" if len(dear) > SHOWN else ""
-    said = f"{count} would take about {calls} and cost {_money(total, look)}.{more}"
+    said = f"{count} would take about {calls} and cost {_money(total)}.{more}"
     return page(prose(said, look), drawn if len(combinations) > 1 else None)

@@ -9,7 +9,7 @@ function agreementView() {
   const [leading, ...others] = first.agreement.blocks;
   const about = [
     first.run ? `run ${first.run}` : '',
-    `${count(first.joined)} of ${plural(first.rows, 'label')} joined`,
+    `${count(first.joined)} of ${plural(first.rows, 'label')} matched`,
   ];
   return el(
     'main',

@@ -19,7 +19,7 @@ function caseView(found, trouble) {
       el(
         'div',
         { class: 'empty' },
-        el('h2', null, 'This record could not be read'),
+        el('h2', null, 'Unreadable record'),
         el('p', { class: 'prose' }, foreign(found.set_aside)),
       ),
     ]);
@@ -132,7 +132,7 @@ function notHere() {
   return el(
     'p',
     { class: 'empty' },
-    'Not all records fit into this file, and this is one of the better ones that were left out. The store has it: ',
+    'This file has room for the lowest records only, and this one is left out. To see it: ',
     el('code', null, command(`ragstone view ${first.run}`, first.store)),
     '.',
   );
@@ -182,7 +182,7 @@ function layerChoice(record, layer) {
   const said = (/** @type {Layer} */ one) => `${one.of} by ${spoken(one.metric)}`;
   if (record.layers.length === 1) return el('span', { class: 'soft' }, said(layer));
   return choice(
-    'Underlined',
+    'Underline',
     record.layers.map((one) => [one.metric, said(one)]),
     layer.metric,
     (metric) => slide({ layer: metric }),

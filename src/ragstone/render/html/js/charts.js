@@ -52,7 +52,7 @@ function binsOf(metric) {
 /** @param {any} metric */
 function stripInWords(metric) {
   const low = binsOf(metric).slice(0, 10).reduce((/** @type {number} */ sum, /** @type {number} */ size) => sum + size, 0);
-  return `Distribution: ${plural(low, 'record')} below 50 %, ${plural(metric.scored - low, 'record')} from there on`;
+  return `Distribution: ${plural(low, 'record')} below 50 %, ${plural(metric.scored - low, 'record')} at 50 % or more`;
 }
 
 /**

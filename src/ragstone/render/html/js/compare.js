@@ -50,7 +50,7 @@ function pairedInWords() {
   const texts = differ
     ? `${plural(differ, 'response')} ${differ === 1 ? 'differs' : 'differ'}`
     : 'the responses are the same';
-  return [`${plural(first.shared, 'record')} by id`, ...alone, texts].join(' \u00b7 ');
+  return [`${plural(first.shared, 'record')} in both, matched by id`, ...alone, texts].join(' \u00b7 ');
 }
 
 /** @param {string} title @param {string} id @param {string[]} lines @param {string} kind */

@@ -90,10 +90,12 @@ function threeWays(one) {
   ];
 }
 
-/** The block of a metric: columns of one metric stand together, and so do nuggets. @param {any} one */
+/** The block of a metric: several columns of one metric stand together, and so do nuggets. @param {any} one */
 function blockOf(one) {
-  if (one.unit === 'nugget') return 'Nuggets, one by one';
-  return one.metric.includes('.') ? named(one.metric.split('.')[0]) : '';
+  if (one.unit === 'nugget') return 'Individual nuggets';
+  const name = metricOf(one.metric);
+  const columns = first.metrics.filter((/** @type {any} */ other) => metricOf(other.metric) === name);
+  return columns.length > 1 ? named(name) : '';
 }
 
 /** @param {any} one @param {string} block */
@@ -126,7 +128,7 @@ function differenceRow(one, block, reach) {
     { scope: 'row', role: 'rowheader', class: block ? 'inner' : null },
     block ? unseen(`${block}: `) : null,
     first.moved[one.metric]
-      ? el('a', { href: `#moved=${one.metric}`, title: 'The records that moved most' }, rowName(one, block))
+      ? el('a', { href: `#moved=${one.metric}`, title: 'Records with the largest changes' }, rowName(one, block))
       : rowName(one, block),
   );
   if (!one.paired)

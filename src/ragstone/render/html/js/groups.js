@@ -58,9 +58,9 @@ function groupsBody(all, open) {
       { class: 'note' },
       'Means with 95 % intervals; the line is the overall mean.',
       shown.some((group) => group.below)
-        ? ` Marked: ${FEWEST} records or more, and the whole interval lies below it.`
+        ? ` Marked groups have ${FEWEST} records or more and an interval entirely below it.`
         : null,
-      alone ? ` ${plural(alone, 'record')} alone in ${alone === 1 ? 'its' : 'their'} group, or without a value, left out.` : '',
+      alone ? ` Left out: ${plural(alone, 'record')} alone in ${alone === 1 ? 'its' : 'their'} group or without a value.` : '',
     ),
     groups.length > shown.length
       ? el('button', { class: 'quiet', on: { click: open } }, `Show all ${count(groups.length)} groups`)

@@ -40,7 +40,7 @@ function whereItHurts() {
   return el(
     'section',
     { class: groups.length ? 'hurts' : 'hurts screen', 'aria-labelledby': 'hurts' },
-    el('h2', { id: 'hurts' }, groups.some((group) => group.below) ? 'Where it hurts' : 'Groups and metrics'),
+    el('h2', { id: 'hurts' }, groups.some((group) => group.below) ? 'Lowest groups and metrics' : 'Groups and metrics'),
     el('div', { class: 'pair' }, first.fields.length ? [groupsView(), scatterView()] : [scatterView(), groupsView()]),
   );
 }

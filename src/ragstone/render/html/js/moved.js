@@ -38,7 +38,7 @@ function movedSection() {
         el('kbd', null, 'j'),
         ' and ',
         el('kbd', null, 'k'),
-        ' go from record to record',
+        ' step through the records',
       ),
     ),
     movedBox,
@@ -188,7 +188,7 @@ function changesTable(one, metric) {
     one.same ? `${plural(one.same, 'verdict')} the same in both` : '',
     ...first.sides.map((/** @type {any} */ side, /** @type {number} */ place) =>
       one.full[place]
-        ? `${plural(one.full[place], 'unit')} in the ${sourceOf(metric)} of ${side.label} alone, at full value`
+        ? `${plural(one.full[place], 'unit')} in the ${sourceOf(metric)} of ${side.label} only, with full score`
         : '',
     ),
   ].filter(Boolean);
@@ -196,7 +196,7 @@ function changesTable(one, metric) {
     const why = rest.length
       ? `No verdict changed. ${rest.join(' \u00b7 ')}.`
       : measureOf(metric).task === 'trace'
-        ? 'This score is counted over the sentences of the contexts.'
+        ? 'This score is computed from the context sentences.'
         : 'There are no verdicts behind this score.';
     return el('p', { class: 'note' }, `${why} `, showCommand(one));
   }
@@ -279,7 +279,7 @@ function showCommand(one) {
       el('a', { href: `${first.root}run/${side.run}/#record=${one.positions[place]}` }, foreign(side.label)),
     ]);
   return side.run
-    ? ['all of it: ', el('code', null, command(`ragstone show ${side.run} '#${one.positions[1]}'`, side.store))]
+    ? ['full record: ', el('code', null, command(`ragstone show ${side.run} '#${one.positions[1]}'`, side.store))]
     : null;
 }
 

@@ -91,7 +91,7 @@ function notice() {
     { class: 'notice' },
     el('strong', null, why),
     ` The figures cover the ${plural(first.records, 'record')} with a result. `,
-    'Run the same command to resume; stored replies are not paid for again.',
+    'Run the same command to resume; stored replies are free.',
   );
 }
 
@@ -135,12 +135,12 @@ function card(metric, toRecords) {
 
 /** What is said of so many records. @type {Record<string, string>} */
 const WITHOUT = {
-  partial: 'judged in part',
+  partial: 'partly judged',
   empty: 'with nothing to judge',
-  missing_field: 'lacking a field',
+  missing_field: 'missing a field',
   judge_failed: 'where the judge failed',
   disabled: 'switched off',
-  set_aside: 'that could not be read',
+  set_aside: 'unreadable',
 };
 
 /**
@@ -180,7 +180,7 @@ function nothingScored() {
     el(
       'p',
       null,
-      'The reasons are below. Most often the judge could not be reached, or the records lack what the metrics need: ',
+      'The reasons are below. Most often the judge could not be reached, or the records lack required fields: ',
       el('code', null, 'ragstone validate FILE'),
       ' lists the metrics that could run.',
     ),
@@ -323,7 +323,7 @@ function methodsBlock() {
   return el(
     'section',
     { class: 'every', 'aria-labelledby': 'methods' },
-    el('h2', { id: 'methods' }, 'Plain, and nugget by nugget'),
+    el('h2', { id: 'methods' }, 'Plain and nuggetized triad'),
     methodsTable(methods),
   );
 }

@@ -165,7 +165,7 @@ function rangeForm() {
       el('span', null, DASH),
       high,
       el('span', null, '%'),
-      el('button', { on: { click: keep } }, 'Keep'),
+      el('button', { on: { click: keep } }, 'Apply'),
     ),
   );
 }
@@ -201,7 +201,7 @@ function chips() {
           { href: address({ ...without, page: 1 }) },
           words,
           el('span', { 'aria-hidden': 'true' }, ' \u00d7'),
-          unseen(', take this filter away'),
+          unseen(', remove this filter'),
         ),
       ),
     ),

@@ -22,8 +22,8 @@ function scatterView() {
     el(
       'div',
       { class: 'choices' },
-      metricChoice('Across', now.x, (x) => slide({ x, ranges: {} })),
-      metricChoice('Up', now.y, (y) => slide({ y, ranges: {} })),
+      metricChoice('X axis', now.x, (x) => slide({ x, ranges: {} })),
+      metricChoice('Y axis', now.y, (y) => slide({ y, ranges: {} })),
     ),
     plot(note),
     note,

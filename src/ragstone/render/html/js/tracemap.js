@@ -4,13 +4,13 @@
 const STATES = {
   both: 'relevant and used',
   unused: 'relevant but unused',
-  beside: 'used, not relevant',
+  beside: 'used but not relevant',
   neither: 'neither',
-  unknown: 'not said',
+  unknown: 'not labelled',
 };
 /** @type {Record<string, string>} */
 const SPECIALS = {
-  supported_without_sentence: 'supported without a sentence',
+  supported_without_sentence: 'supported, no sentence named',
   general: 'a general statement',
   well_known_fact: 'a well-known fact',
   numerical_reasoning: 'follows from numbers',
@@ -186,8 +186,8 @@ function restingWords() {
     el(
       'span',
       { class: 'soft' },
-      'Point at a square, or go through them with the arrow keys: ',
-      'its sentence is shown here, with lines to what it rests on.',
+      'Point at a square or use the arrow keys: ',
+      'its sentence appears here, with lines to its evidence.',
     ),
   ];
 }

@@ -52,7 +52,7 @@ function unitRow(record, entries, metrics, weighed, lights) {
       ? el(
           'td',
           { class: unit.importance === 'vital' ? 'importance vital' : 'importance' },
-          unit.importance || 'not known',
+          unit.importance || 'unknown',
         )
       : null,
     metrics.map((metric) => {
@@ -163,7 +163,7 @@ function quoteLine(record, quote) {
 
 /** The plain triad beside the nuggetized one, of a record or of a run. @param {Record<string, any>} methods */
 function methodsTable(methods) {
-  const titles = ['Plain', 'Nugget by nugget', 'Points'];
+  const titles = ['Plain', 'By nuggets', 'Points'];
   const rows = Object.entries(methods).map(([aspect, found]) =>
     el(
       'tr',
@@ -195,7 +195,7 @@ function scoresTable(record, lights) {
     tableHead(
       el('th', { scope: 'col' }, 'Metric'),
       el('th', { scope: 'col', class: 'number' }, 'Value'),
-      el('th', { scope: 'col' }, 'Stands on'),
+      el('th', { scope: 'col' }, 'Based on'),
       el('th', { scope: 'col' }, 'Why'),
     ),
     el(
@@ -252,8 +252,8 @@ function standing(score) {
     facts.push(`could be ${between(score.low, score.high)}${NBSP}% counting unjudged units`);
   if (score.outcome) facts.push(score.outcome.toLowerCase());
   if (detail.left_out) facts.push(`${detail.left_out} left out by a limit`);
-  if (detail.duplicates) facts.push(`${detail.duplicates} written twice`);
-  if (detail.shortcut) facts.push(`shortcut: ${detail.shortcut}, no call was made`);
+  if (detail.duplicates) facts.push(`${detail.duplicates} duplicate claims left out`);
+  if (detail.shortcut) facts.push(`shortcut: ${detail.shortcut}; no call was made`);
   if (detail.band) facts.push(detail.band);
   if (typeof detail.agreement === 'number') facts.push(`judges agree on ${percent(detail.agreement)}`);
   if (score.repeats) facts.push(`asked ${score.repeats.values.length} times: ${times.join(', ')}`);

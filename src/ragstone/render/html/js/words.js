@@ -23,12 +23,12 @@ const VERDICTS = {
 /** @type {Record<string, string>} */
 const STATUS = {
   scored: 'scored',
-  partial: 'judged in part',
+  partial: 'partly judged',
   empty: 'nothing to judge',
   missing_field: 'a field is missing',
   judge_failed: 'the judge failed',
   disabled: 'switched off',
-  set_aside: 'could not be read',
+  set_aside: 'unreadable',
 };
 
 /**
