@@ -64,7 +64,7 @@ def points_between(plain: float | None, nuggetized: float | None) -> float | Non
 
 
 def interpretation(aspect: str, difference: float | None, interval: Sequence[float] | None = None) -> str:
-    """Explain a difference in points: over ten either way is a gap, else the two are similar.
+    """Explain a difference in points: over ten either way is a gap, else the two are similar or differ by less.
 
     Where its interval includes 0, and is more than that one point, it says that the sample cannot tell.
     """
@@ -75,4 +75,6 @@ def interpretation(aspect: str, difference: float | None, interval: Sequence[flo
     if interval is not None and interval[0] <= 0 <= interval[1] and interval[0] < interval[1]:
         what = f"{gap}, but" if gap else "no significant difference:"
         return f"{what} the interval includes 0"
-    return f"{gap}: {_MEANING[aspect, difference > 0]}" if gap else "similar"
+    if gap:
+        return f"{gap}: {_MEANING[aspect, difference > 0]}"
+    return f"{direction}, by at most {GAP:g} points" if interval and difference else "similar"
