@@ -18,6 +18,8 @@ PAIRS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     }
 )
 """The plain and the nuggetized metric by aspect."""
+METHODS: Final = ("context_relevance", *(name for pair in PAIRS.values() for name in pair))
+"""The metrics of both triads."""
 
 GAP: Final = 10.0
 """Points from which a difference is said to be one."""
@@ -30,6 +32,13 @@ _MEANING: Final[Mapping[tuple[str, bool], str]] = MappingProxyType(
         ("relevance", False): "the whole answer is relevant, but many of its facts are not",
     }
 )
+
+
+def command_of(spec: Mapping[str, Any]) -> str:
+    """The command that made a run, by its specification; empty for an evaluation with metrics of the user's choice."""
+    if spec.get("parameters", {}).get("nugget_recall", {}).get("create") is False:
+        return "nuggets assign"
+    return "compare-methods" if tuple(spec.get("metrics", ())) == METHODS else ""
 
 
 def compare_methods(values: Mapping[str, float | None]) -> dict[str, dict[str, Any]]:
