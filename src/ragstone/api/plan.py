@@ -297,7 +297,8 @@ def unfound(fields: Sequence[str], columns: Sequence[str]) -> str:
     blank = [field for field in fields if field in columns]
     absent = [field for field in fields if field not in columns]
     said = [f"{' and '.join(blank)} {'is' if len(blank) == 1 else 'are'} blank in every record"] if blank else []
-    return ", and ".join([*said, *([f"no record has {' or '.join(nouns(absent))}"] if absent else [])])
+    names = " or ".join(filter(None, (", ".join(nouns(absent)[:-1]), *nouns(absent)[-1:])))
+    return ", and ".join([*said, *([f"no record has {names}"] if absent else [])])
 
 
 def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:

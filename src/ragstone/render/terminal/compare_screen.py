@@ -91,7 +91,10 @@ def demo_page(found: Comparison, runs: Sequence[Run], written: Sequence[str], lo
     ]
     rows = labelled("Files", [Text(flat(path), overflow="fold") for path in written])
     rows += labelled("Next", [to_paste(command.strip(), look) for command in following])
-    return Group(page(grid(told, "<~")), compare_page(found, runs[0], runs[1], look, follow=False), page(facts(rows)))
+    why = prose(f"Expect higher support for {runs[1].name}: copied sentences are in the passages.", look, "quiet")
+    return Group(
+        page(grid(told, "<~"), why), compare_page(found, runs[0], runs[1], look, follow=False), page(facts(rows))
+    )
 
 
 def _titles(found: Comparison, look: Look) -> RenderableType:
@@ -124,7 +127,10 @@ def _table(found: Comparison, look: Look) -> RenderableType:
         replace(column("better/same/worse", ways_said, 1), short="+/=/-"),
     ]
     styles = ["" if one is None else _STYLES.get(one.finding, "quiet") for _, one in rows]
-    return table(fitting(columns, look.width - 2, look), styles)
+    kept = fitting(columns, look.width - 2, look)
+    hidden = ", ".join(str(one.title) for one in columns if one.drop and one.drop not in {other.drop for other in kept})
+    note = [prose(f"Not shown at this width: {hidden}.", look, "quiet")] if hidden else []
+    return Group(table(kept, styles), *note)
 
 
 def _rows(found: Comparison) -> list[tuple[str, Compared | None]]:
