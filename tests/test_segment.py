@@ -78,6 +78,7 @@ def test_a_long_text_of_anything_is_split(unit: Any) -> None:
         ("これは本です。はい。", ["これは本です。", "はい。"]),
         ("", []),
         (" \n\t ", []),
+        ("It takes 6 h. It moves 75 l. J. Smith left.", ["It takes 6 h.", "It moves 75 l.", "J. Smith left."]),
     ],
 )  # fmt: skip
 def test_known_texts_are_split_as_people_do(text: Any, expected: Any) -> None:

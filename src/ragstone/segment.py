@@ -105,7 +105,9 @@ _CITATIONS: Final = re.compile(
 _CJK_END: Final = re.compile("[\u3002\uff01\uff1f\uff61]+[\u300d\u300f\u201d\u2019\uff09\u3011)\"']*")
 _STOP: Final = re.compile(r"[^\w\s,;:()\[\]{}\"'/\\@#$%&*+=<>\u3001\u3002\u300c\u300d\uff01\uff1f\uff0c-]")
 _CJK: Final = re.compile("[\u3041-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
-_FORCED: Final = re.compile(r"(?:(?<=[^\W\d_]{3}[.!?])[)\]]|\bт\.\s?[дп]\.)\s+(?=[^\W\d_])")
+_FORCED: Final = re.compile(r"(?:(?<=[^\W\d_]{3}[.!?])[)\]]|\bт\.\s?[дп]\.|(?<=\d )[dghlms]\.)\s+(?=[^\W\d_])")
+_FORCING: Final = (")", "]", "т.", " d.", " g.", " h.", " l.", " m.", " s.")
+"""What a text has that ``_FORCED`` is looked for in: brackets behind an end, abbreviations, and units of one letter."""
 _LAST_WORD: Final = re.compile(r"(?:^|[\s(\[\"'\u00ab\u201c])((?:[^\W_]{1,8}\.){1,4})$")
 
 # Abbreviations that end a piece without ending the sentence when what follows starts small or is a number.
@@ -379,7 +381,7 @@ def _cuts(flat: str, language: str) -> list[int]:
     """The ends of sentences in ascending order, before corrections."""
     cuts = {found.end() for found in _CJK_END.finditer(flat)} if not flat.isascii() else set()
     # The search is as slow as all the rest, and few texts have what it looks for.
-    for found in _FORCED.finditer(flat) if any(mark in flat for mark in (")", "]", "т.")) else ():
+    for found in _FORCED.finditer(flat) if any(mark in flat for mark in _FORCING) else ():
         if flat[found.end()].isupper():
             cuts.add(found.end())
     edges = sorted({0, len(flat), *cuts})

@@ -60,7 +60,7 @@ GROUPS = {
 
 FLOORS = {
     "first": {
-        "facts": Rates(0.97, 0.79),
+        "facts": Rates(0.97, 0.81),
         "order": Rates(0.96, 0.55),
         "paraphrase": Rates(0.0, 0.96),
         "languages": Rates(0.93, 0.79),
@@ -185,7 +185,7 @@ def test_what_is_true_is_not_called_contradicted(claim: str, passages: list[str]
 
 def test_only_another_value_contradicts() -> None:
     """A negated sentence nearby is often about something else; the nearest one is named all the same."""
-    passages = ["The tower shop sells maps. The tower shop is not open on Sundays."]
+    passages = ["The tower shop sells maps. In winter the tower shop and the lift are not open on Sundays or holidays."]
     for claim, expected in (
         ("The tower shop is open on Sundays.", "not found: "),
         ("The tower shop sold 40 maps.", "not found: 40"),
@@ -204,8 +204,12 @@ def test_only_another_value_contradicts() -> None:
 @pytest.mark.parametrize(
     ("passage", "claim", "expected"),
     [
-        ("The bus is not free for pupils.", "The bus is free for pupils.", "not found: "),
-        ("Entry is free.", "Entry is not free.", "not found: "),
+        ("The bus is not free for pupils.", "The bus is free for pupils.", "contradicted: says The bus is"),
+        (
+            "Entry is free.",
+            "Entry is not free.",
+            "contradicted: says Entry is not free; passage 1 says Entry is free (",
+        ),
         ("The soup is free of nuts.", "The soup contains no nuts.", "found in"),
         ("El museo no abre los lunes.", "El museo abre los lunes.", "not found: "),
         ("The team covered 674 miles in 5\u00bd days (127.5 hours).", "The team took 127.5 hours.", "found in"),
@@ -278,6 +282,13 @@ def test_what_is_said_of_one_is_not_accepted_of_another(passage: str, true: str,
         ),
         ("What does the warranty cover?", "The battery.", "The warranty covers the screen.", "not found: battery ("),
         ("Who is the CEO?", "Priya.", "Jonas Weil is the CEO.", "not found: Priya ("),
+        ("How do I remove limescale?", "Descaling.", "Descaling. Fill the kettle with acid.", "found in passage 1 ("),
+        ("Weight?", "It is 40 cm wide.", "The lamp is 40 cm wide and made of steel.", "found in passage 1 ("),
+        ("", "Use 120-grit paper.", "Seacoat 7 needs no primer. Use fine paper.", "not found: 120 ("),
+        (
+            "", "The visit starts within two months.", "Apply the second coat. The visit starts within 20 days.",
+            "contradicted: says two months; passage 1 says 20 days",
+        ),
         (
             "How Long Is A Day On Other Planets Than Mars?", "Mercury: 1,408 hours",
             "On Mercury a day lasts 1,408 hours, and on Venus it lasts 5,832 hours.", "found in passage 1",
@@ -288,6 +299,22 @@ def test_answers_to_questions(question: str, answer: str, passage: str, expected
     """Both ends of a range are stated, and reasons name words of the answer, not of the question."""
     found = judged(answer, Library([passage], [answer]), lambda _: "passage 1", question=question)
     assert found.reason.startswith(expected), found.reason
+
+
+@pytest.mark.parametrize(
+    ("record", "claim", "has", "lacks"),
+    [
+        ("heat-pump-cold", 0, "for operation: -25", "The hours that it has run"),
+        ("heat-pump-cold", 1, "Outdoor -20: output 5.1 kW", "Lowest outdoor temperature"),
+        ("leaflet-dose", 1, "six hours", "if needed"),
+    ],
+)
+def test_evidence_is_what_the_reason_speaks_of(run: Any, record: str, claim: int, has: str, lacks: str) -> None:
+    """No sentence is quoted for one word, and none around the one that differs."""
+    verdicts = scores(run, record)["grounding"]["verdicts"]
+    quoted = " ".join(one["text"] for one in verdicts[claim]["evidence"])
+    assert has in quoted
+    assert lacks not in quoted
 
 
 @pytest.mark.parametrize(
@@ -342,7 +369,7 @@ def test_answers_to_questions(question: str, answer: str, passage: str, expected
         (
             ["Patients do not need to fast before a standard lipid test.", "Patients need an appointment."],
             "Patients do not need to fast before a lipid test.", "Patients need to fast before a standard lipid test.",
-            "not found: Patients need to fast before a standard lipid test; nearest: passage 1 says Patients do not",
+            "contradicted: says Patients need to fast before a standard lipid test; passage 1 says Patients do not",
         ),
         (
             ["The east gate opens on Mondays.", "The west gate opens on Fridays."],
@@ -545,6 +572,49 @@ def test_what_is_said_elsewhere_of_another_thing(passages: list[str], true: str,
             "The sitting to count the regional votes is held in the hall at 1 p.m.",
             "The Speaker chairs the sitting to count the regional votes.",
         ),
+        (
+            "The kayak is sold in three sizes. It needs no licence.",
+            "The kayak needs no licence.",
+            "The kayak needs a licence.",
+        ),
+        (
+            "You may return the lamp within 30 days, provided that the bulb has not been used.",
+            "You may return the lamp within 30 days if the bulb has not been used.",
+            "You may return the lamp within 30 days even if the bulb has been used.",
+        ),
+        (
+            "You can cancel without a fee unless you have checked in.",
+            "You can cancel without a fee.",
+            "You can cancel without a fee even if you have checked in.",
+        ),
+        (
+            "Members may borrow books if they have paid the fee.",
+            "Members may borrow books.",
+            "Members may borrow books without paying the fee.",
+        ),
+        (
+            "Members may borrow books if they have paid the fee.",
+            "Members who have paid the fee may borrow books.",
+            "Only members may borrow books.",
+        ),
+        (
+            "Orders over 100 euros ship free within the EU.",
+            "All orders over 100 euros ship free within the EU.",
+            "All orders ship free within the EU.",
+        ),
+        (
+            "The bridge was closed because of a strike.",
+            "The bridge was closed due to a strike.",
+            "The bridge was closed because of a flood.",
+        ),
+        ("The trial lasts 90 days.", "The trial lasts three months.", "The trial lasts four months."),
+        ("The price went from 40 to 55 euros.", "The price rose by 15 euros.", "The price rose by 25 euros."),
+        (
+            "The region has plenty of water.",
+            "There is no lack of water in the region.",
+            "The region lacks water.",
+        ),
+        ("The recipe serves 4 people.", "The recipe serves 4.", "The recipe serves 6."),
         (
             "How can you renew a card in Varn Park? Fill in the form.",
             "You can renew a card in Varn Park.",

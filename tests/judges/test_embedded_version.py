@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-12", "14755bc3c832")
+RULES = ("embedded-13", "b43d3c7f0cd1")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -18,7 +18,7 @@ from ragstone.judges.embedded.quantities import Quantity, quantities
 from ragstone.judges.embedded.statement import Masks, Statement
 from ragstone.judges.embedded.tables import Cell
 from ragstone.judges.embedded.thesaurus import likes, verbal, word_set
-from ragstone.judges.embedded.words import NEGATION, NUMBER, listed_words, pronouns, tokens_of
+from ragstone.judges.embedded.words import NEGATION, NUMBER, function_stems, listed_words, pronouns, tokens_of
 
 LINES: Final = 6  # sentences of the evidence that are compared with the statement, word by word
 KEPT: Final = 150_000  # words of sentences of the evidence that are kept for the next statement
@@ -26,7 +26,7 @@ WORDS: Final = 80  # words of a statement whose slots are looked at
 LONG: Final = 300  # words of a sentence of the evidence that are compared
 PLACES: Final = 8  # places of each of them
 REFERS: Final = 4  # words of a sentence among which a pronoun stands for what was said before: "On Sundays it ..."
-CLOSE: Final = 10  # words between two that are said together
+CLOSE: Final = 13  # words between two that are said together
 
 AROUND: Final = 0.4  # what a word counts that stands in the sentence before
 SPOKEN: Final = 0.7  # ... where a pronoun begins the sentence
@@ -155,9 +155,7 @@ class Alignment(ParsedStatement):
     def __init__(self, text: str, statement: Statement, masks: Masks, library: Library, asked: Iterable[str]) -> None:
         super().__init__(statement.tokens[:WORDS], text)
         self.library, self.language = library, library.language
-        stems = [token.stem for token in self.tokens]
-        signed = (stem[:1] == "#" and self.word(i - 1) == "minus" for i, stem in enumerate(stems))
-        self.stems = [f"#-{stem[1:]}" if sign else stem for stem, sign in zip(stems, signed, strict=True)]
+        self.stems = stems = [token.stem for token in self.tokens]
         self.weights = statement.weights
         self.asked = frozenset(asked)
         self.content = [i for i, stem in enumerate(stems) if stem in self.weights]
@@ -350,13 +348,25 @@ class Alignment(ParsedStatement):
         """The weight of the statement's words that a sentence has, alike ones in part."""
         known = self._carried.get(line)
         if known is None:
-            held = (self.weight[j] * self.found(j, line)[1] for j in self.content)
-            known = self._carried[line] = sum(held)
+            held = sum(self.weight[j] * self.found(j, line)[1] for j in self.content)
+            if line.lends == SPOKEN:
+                lent = (j for j in self.content if self.stems[j] in line.before and not self.found(j, line)[1])
+                held += SPOKEN * sum(self.weight[j] for j in lent)
+            known = self._carried[line] = held
         return known
 
     def carries(self, line: Line, share: float = SAME) -> bool:
         """Whether a sentence has so much of the statement that it is about the same, so that it can contradict it."""
         return self.weight_in(line) >= share * self.total
+
+    def matches(self, line: Line) -> bool:
+        """Whether a sentence has nearly all of the statement's words and nearly no others."""
+        light = function_stems(self.language)
+        others = {t.stem for t in line.tokens if t.kind != NEGATION} - self.weights.keys() - light
+        beyond = sum(
+            self.library.weight(stem) for stem in others if not likes(stem, self.language).keys() & self.weights
+        )
+        return self.carries(line, WHOLE) and beyond <= (1 - WHOLE) * self.total
 
     def carriers(self, most: int) -> list[Line]:
         """Return the best sentences that are about the same."""
@@ -370,11 +380,9 @@ class Alignment(ParsedStatement):
                 weight = self.weight[j]
                 places, grade = self.found(j, line)
                 total += weight
-                close += weight * grade * any(abs(p - place) <= CLOSE for p in places)
-        carried = self.weight_in(line)
-        if line.lends == SPOKEN:
-            carried += SPOKEN * sum(self.weight[j] for j in self.content if self.stems[j] in line.before)
-        return close >= TOGETHER * total and carried >= SAME * self.total
+                lent = line.lends == SPOKEN and self.stems[j] in line.before
+                close += weight * (grade * any(abs(p - place) <= CLOSE for p in places) or SPOKEN * lent)
+        return close >= TOGETHER * total and self.carries(line)
 
     def whole(self, kind: str, line: Line) -> Clash:
         """A clash of all of the statement with all of a sentence."""

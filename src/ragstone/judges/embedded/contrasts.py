@@ -1,8 +1,7 @@
-"""Find what a statement asserts and its evidence denies, excepts, doubts, or says of the opposite, and the reverse."""
+"""Find what a statement asserts and its evidence denies, doubts, or says of the opposite, and the reverse."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import combinations
@@ -19,7 +18,6 @@ FAMILIAR = 0.5  # the share of the words beside an opposite that a statement mus
 AROUND = 6  # words on either side of a place that are around it
 NEXT = 4  # ... that stand next to it
 CARRIES = 0.6  # the share of a statement that a sentence must have for its being asked or doubted to count
-EXCEPTED = 0.7  # ... for what it excepts to count
 SHORT = 40  # words of such a sentence; a longer one says more besides
 _DETERMINERS = frozenset(["the", "a", "an", "its", "his", "her", "their", "our"])
 LONG = 22  # words of a sentence above which its clauses are rarely parallel
@@ -64,7 +62,7 @@ def polarity(aligned: Alignment) -> Clash | None:
             continue
         if any(ok and place[0] >= 0.6 * best[0] for ok, place in found) or not aligned.speaks_of(i, *best[1:]):
             continue
-        if not _opposed(aligned, best[1], range(max(0, i - 2), min(len(aligned.tokens), i + 3))):
+        if not opposed(aligned, best[1], range(max(0, i - 2), min(len(aligned.tokens), i + 3))):
             return best[1].clash("negation", aligned.around(i), best[1].around(best[2]))
     return None
 
@@ -121,45 +119,13 @@ def _costs_nothing(side: ParsedStatement, i: int) -> bool:
     return side.words[i] == "free" and before != "-" and side.word(i + 1) not in {"of", "from"}
 
 
-def _opposed(aligned: Alignment, line: Line, places: Iterable[int]) -> bool:
+def opposed(aligned: Alignment, line: Line, places: Iterable[int]) -> bool:
     """Whether a sentence has the opposite of a word that it lacks: "closed" where the statement has "not open"."""
     return any(
         not line.places.keys().isdisjoint(opposites(aligned.stems[i], aligned.language))
         for i in places
         if aligned.stems[i] not in line.places
     )
-
-
-@lru_cache(maxsize=1)
-def _excepting() -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{slot_lists()['exceptions']})\b(?: for\b)?", re.IGNORECASE)
-
-
-def exception(aligned: Alignment) -> Clash | bool | None:
-    """Find a statement of what the evidence excepts, or of all where the evidence excepts some.
-
-    True where the statement denies what is excepted, as it should: its negation is no clash then.
-    """
-    if _excepting().search(aligned.text):
-        return None
-    for line in (one for one in aligned.lines[:2] if aligned.carries(one, EXCEPTED)):
-        found = _excepting().search(line.text)
-        begin = next((p for p, token in enumerate(line.tokens) if found and token.start >= found.end()), None)
-        if found is None or begin is None:
-            continue
-        spots = range(begin, min(len(line.tokens), begin + SCOPE))
-        spots = range(begin, next((p for p in spots if line.clauses[p] != line.clauses[begin]), spots.stop))
-        inside = [
-            j for j in aligned.content if (places := aligned.found(j, line)[0]) and all(p in spots for p in places)
-        ]
-        every = [j for j, word in enumerate(aligned.words) if word in word_set("universal")]
-        denied = any(map(aligned.denies, range(len(aligned.tokens))))
-        if inside and (denied or _opposed(aligned, line, range(len(aligned.tokens)))):
-            return True
-        if inside or every:
-            has = line.quote(max(0, begin - 1 - found[0].count(" ")), spots[-1])
-            return line.clash("exception", aligned.around((inside or every)[0]), has)
-    return None
 
 
 def doubted(aligned: Alignment) -> Clash | None:

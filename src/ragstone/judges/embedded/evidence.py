@@ -19,6 +19,7 @@ from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, word_set
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, Token, listed_stems, pronouns, stem_of
 
 WORDS_NAMED: Final = 5  # the most words that a reason names
+LITTLE: Final = 0.1  # the share of a statement that a window must add to be quoted
 TELLING: Final = 3.0  # the weight of a word that says something by itself
 
 
@@ -81,7 +82,11 @@ def find(
         surfaces.setdefault(token.stem, claim[token.start : token.end])
     shared = tuple(surfaces[s] for i, s in enumerate(statement.stems) if in_best >> i & 1)
     # Words of grammar alone are in every text: to find them is to find nothing.
-    places = () if statement.functional else tuple(place for place, mask in windows if mask)
+    least = statement.share(in_best) + LITTLE
+    kept = [
+        place for n, (place, mask) in enumerate(windows) if mask and (not n or statement.share(mask | in_best) >= least)
+    ]
+    places = () if statement.functional else tuple(kept)
     found = None
     if slots and places:
         aligned = Alignment(claim, statement, masks, library, asked)

@@ -86,6 +86,7 @@ class ParsedStatement:
     def denies(self, i: int) -> bool:
         """Return whether a word is a negation, or such as "fails to"."""
         failing = self.words[i] in word_set("failing") and self.word(i + 1) == "to"
+        failing = failing or self.words[i] in word_set("lacking")
         prefix = self.words[i] == "non" and _PREFIXED.match(self.text, self.tokens[i].end) is not None
         return failing or prefix or self.tokens[i].kind == NEGATION
 
@@ -130,7 +131,8 @@ class ParsedStatement:
                 inside = 0 <= k < len(self.tokens) and self.clauses[k] == self.clauses[i] and k in (low - 1, high + 1)
                 if inside and self.tokens[max(high, k)].end - self.tokens[min(low, k)].start <= SHOWN:
                     low, high = min(low, k), max(high, k)
-        return self.quote(low, high)
+        cut = high + 1 < len(self.tokens) and self.clauses[high + 1] == self.clauses[i]
+        return self.quote(low, high) + "\u2026" * cut
 
 
 def shortened(text: str) -> str:

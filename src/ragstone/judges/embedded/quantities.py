@@ -22,6 +22,8 @@ HEDGED: Final = 0.05  # how far, as a share, a number may be off that is said to
 _JOINED: Final = re.compile(r"[^(]{0,5}")
 """Between two parts of one length of time: "2 hours 15 minutes", but not "5 days (120 hours)"."""
 CONVERTED: Final = 0.005  # ... in another unit: "5 km (3.1 miles)"
+MONTH: Final = 2_629_800.0  # seconds
+MONTHS: Final = 0.02  # ... of months: "60 days"
 MEASURED: Final = frozenset(("time", "length", "mass", "volume", "percent"))  # what a number of something else never is
 OPERANDS: Final = 24  # numbers of the evidence that are combined when one is computed
 RANK: Final = "rank"  # the dimension of an ordinal
@@ -122,7 +124,7 @@ def _quantity(tokens: Sequence[Token], low: list[str], text: str, i: int) -> Qua
     if not math.isfinite(value):
         return None
     if i and low[i - 1] == "minus":
-        value = -value
+        value = -abs(value)
     if i + 2 < len(tokens) and low[i + 1] in _LINKS and value < SCALE:
         value *= _scale(low[i + 2], tokens[i + 2].stem)  # "from 2 to 3 million"
     dimension, factor, unit, last = ("clock", 1.0, "", i) if clock else _unit(tokens, low, text, i, value)
@@ -242,7 +244,8 @@ def agree(claim: Quantity, other: Quantity) -> bool:
             return False  # "5 kg" and "5 apples"
     mine, theirs = (claim.value, other.value) if a and b else (claim.written, other.written)
     converted = a and b and claim.unit != other.unit
-    rough = HEDGED if claim.hedged else CONVERTED if converted else 1e-9
+    months = converted and MONTH in (claim.value / (claim.written or 1), other.value / (other.written or 1))
+    rough = HEDGED if claim.hedged else MONTHS if months else CONVERTED if converted else 1e-9
     return math.isclose(mine, theirs, rel_tol=rough)
 
 

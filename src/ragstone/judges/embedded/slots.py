@@ -13,20 +13,21 @@ from collections.abc import Sequence
 from typing import Final
 
 from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, Alignment, Clash, Line
+from ragstone.judges.embedded.conditions import condition, exception
 from ragstone.judges.embedded.contrasts import (
     compared,
     crossed,
     doubted,
-    exception,
     foreign,
     graded,
     opposite,
     polarity,
 )
-from ragstone.judges.embedded.parsed_statement import shortened
-from ragstone.judges.embedded.quantities import PRICE, Quantity, agree, computed, rivals
+from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
+from ragstone.judges.embedded.quantities import PRICE, RANK, Quantity, agree, computed, rivals
 from ragstone.judges.embedded.roles import misattributed, names, turned
 from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal, word_set
+from ragstone.judges.embedded.verbs import finite
 from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
 
 COVERED: Final = 0.8  # the share of the rest of a statement that must be found for its last part to count as added
@@ -46,6 +47,7 @@ _ADDING: Final = re.compile(
     r"|(?:rise|rose|fell|fall|drop\w*|grew|gap|margin) (?:of|by))\b",
     re.IGNORECASE,
 )
+_BY: Final = re.compile(r"\bby (?:\w+ ){0,2}$")
 
 
 def clash(aligned: Alignment) -> Clash | None:
@@ -60,7 +62,8 @@ def clash(aligned: Alignment) -> Clash | None:
     line = aligned.line(found.passage, found.sentence)
     other = {one.at for one in aligned.quantities if not aligned.found(one.at, line)[0]}
     wanted = aligned.total - sum(aligned.weight.get(i, 0.0) for i in other)
-    return found._replace(same=found.kind in VALUES and aligned.weight_in(line) >= MOSTLY * wanted)
+    same = found.kind in VALUES and aligned.weight_in(line) >= MOSTLY * wanted
+    return found._replace(same=same or (found.kind == "negation" and aligned.matches(line)))
 
 
 def _clash(aligned: Alignment) -> Clash | None:
@@ -74,6 +77,7 @@ def _clash(aligned: Alignment) -> Clash | None:
     for check in (
         doubted,
         exception,
+        condition,
         compared,
         polarity,
         opposite,
@@ -102,16 +106,24 @@ def _numbers(aligned: Alignment) -> Clash | None:
 
 
 def _marks_item(text: str, one: Quantity) -> bool:
-    """Whether a number is that of a list item ("Open the list 2.", not "is 2."), or measures nothing."""
-    if _measures_nothing(text, one):
+    """Whether a number is that of a list item ("Open the list 2.", not "is over 2."), or measures nothing."""
+    if _named(text, one):
         return True
     if one.dimension or _MARKER.match(text, one.start) is None:
         return False
-    last = text[: one.start].rstrip().rpartition(" ")[2].lower()
-    return text[one.end] == ")" or not last.isalpha() or stem_of(last, LANGUAGE) not in function_stems(LANGUAGE)
+    before = text[: one.start].split()
+    last = before[-1].lower() if before else ""
+    value = one.bound or stem_of(last, LANGUAGE) in function_stems(LANGUAGE) or finite(before)
+    return text[one.end] == ")" or not (last.isalpha() and value)
 
 
-def _measures_nothing(text: str, one: Quantity) -> bool:
+def _of_name(side: ParsedStatement, one: Quantity) -> bool:
+    """Whether a number is part of a name ("Windows 11"), or measures nothing else."""
+    behind = one.at > 0 and not one.dimension and side.tokens[one.at - 1].kind == NAME and side.between(one.at) == " "
+    return behind or _named(side.text, one)
+
+
+def _named(text: str, one: Quantity) -> bool:
     """Whether a number is part of a name ("Tetraspanin-3") or of a date ("05"), a factor ("* 100"), or of a passage."""
     return bool(_IN_NAME.search(text, max(0, one.start - 2), one.start) or _NO_VALUE.match(text, one.start))
 
@@ -122,7 +134,7 @@ Held = tuple[float, Line, Quantity]
 
 def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash | None:
     i = one.at
-    spelled = aligned.tokens[i].kind != NUMBER
+    spelled, named = aligned.tokens[i].kind != NUMBER, _of_name(aligned, one)
     last = max(i, one.last)
     dated = one.dimension == "date" and last + 1 < len(aligned.tokens)  # with the year behind it
     itself = frozenset(range(min(i, one.last), last + 1 + dated))
@@ -137,7 +149,7 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
             every.append((line, theirs))
             if agree(one, theirs):
                 same.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
-            elif theirs.at not in known and rivals(one, theirs) and not _measures_nothing(line.text, theirs):
+            elif theirs.at not in known and rivals(one, theirs) and (named or not _of_name(line, theirs)):
                 other.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
     best, rival = (max(found, key=lambda pair: pair[0], default=None) for found in (same, other))
     says = shortened(aligned.text[one.start : one.end])
@@ -146,17 +158,17 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
         if free or aligned.words[i] in {"twice", "thrice"}:
             return None
         operands = _operands(aligned, one, [theirs for _, theirs in every], own)
-        if computed(one, operands, adding=bool(_ADDING.search(aligned.text))):
+        if computed(one, operands, adding=bool(_ADDING.search(aligned.text) or _BY.search(aligned.text[: one.start]))):
             aligned.agreed.update(itself)
             return None
-        if i and not one.dimension and aligned.tokens[i - 1].kind == NAME:
+        if named:
             return Clash("number", aligned.quote(i - 1, i))  # "Rule 19"
         if rival is not None:  # of those that fit well the value that is closest
             least = LIKELY * rival[0]
             fitting = (found for found in other if found[0] >= least)
             rival = min(fitting, key=lambda found: _ratio(found[2].value, one.value))
         for line, theirs in every if one.dimension else ():
-            if theirs.written == one.written and theirs.dimension:
+            if theirs.written == one.written and theirs.dimension not in ("", RANK):
                 rival = 1.0, line, theirs  # the same number with another unit
         return Clash("number", says) if rival is None else _other("number", says, rival)
     aligned.agreed.update(itself)

@@ -28,12 +28,12 @@ class Statement:
 
     def __init__(self, text: str, library: Library, ignored: frozenset[str] = frozenset()) -> None:
         weight = library.weight
-        self.tokens = [
-            token._replace(kind=NAME)
-            if token.kind == WORD and text[token.start].isupper() and weight(token.stem) >= NAMED
-            else token
-            for token in tokens_of(text, library.language)
-        ]
+        self.tokens = [*tokens_of(text, library.language)]
+        for i, token in enumerate(self.tokens):
+            if token.kind == WORD and text[token.start].isupper() and weight(token.stem) >= NAMED:
+                self.tokens[i] = token._replace(kind=NAME)
+            elif token.stem[:1] == "#" and i and self.tokens[i - 1].stem == "minus":
+                self.tokens[i] = token._replace(stem=f"#-{token.stem[1:]}")
         seen: dict[str, float] = {}
         for token in self.tokens:
             if token.stem not in seen:

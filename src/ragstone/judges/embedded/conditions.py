@@ -1,0 +1,108 @@
+"""Find what a statement says of all, or in any case, and its evidence only of some, or on a condition."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from ragstone.judges.embedded.alignment import MOSTLY, NEARLY, Alignment, Clash, Line
+from ragstone.judges.embedded.contrasts import opposed
+from ragstone.judges.embedded.parsed_statement import SCOPE
+from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, word_set
+
+EXCEPTED = 0.7  # the share of a statement that a sentence must have for what it excepts to count
+BEHIND = 4  # words behind a noun within which a limit is its own: "orders over 100 euros"
+_ANYWAY = re.compile(r"\b(?:even (?:if|without)|regardless of|whether or not|without)\b", re.IGNORECASE)
+_WHATEVER = re.compile(r"\b(?:even if|regardless of|whether or not)\b", re.IGNORECASE)
+_CAUSE = re.compile(r"\b(?:because(?: of)?|due to|owing to)\b", re.IGNORECASE)
+_CONDITION = re.compile(r"\b(?:if|provided|unless|as long as|on condition)\b", re.IGNORECASE)
+
+
+@lru_cache(maxsize=1)
+def _excepting() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{slot_lists()['exceptions']})\b(?: for\b)?", re.IGNORECASE)
+
+
+def exception(aligned: Alignment) -> Clash | bool | None:
+    """Find a statement of what the evidence excepts, or of all where the evidence excepts some.
+
+    True where the statement denies what is excepted, as it should: its negation is no clash then.
+    """
+    if _excepting().search(aligned.text):
+        return None
+    for line in (one for one in aligned.lines[:2] if aligned.carries(one, EXCEPTED)):
+        found = _excepting().search(line.text)
+        begin = next((p for p, token in enumerate(line.tokens) if found and token.start >= found.end()), None)
+        if found is None or begin is None:
+            continue
+        spots = range(begin, min(len(line.tokens), begin + SCOPE))
+        spots = range(begin, next((p for p in spots if line.clauses[p] != line.clauses[begin]), spots.stop))
+        inside = [
+            j for j in aligned.content if (places := aligned.found(j, line)[0]) and all(p in spots for p in places)
+        ]
+        every = [j for j, word in enumerate(aligned.words) if word in word_set("universal")]
+        denied = any(map(aligned.denies, range(len(aligned.tokens))))
+        if inside and (denied or opposed(aligned, line, range(len(aligned.tokens)))):
+            return True
+        if inside or every:
+            has = line.quote(max(0, begin - 1 - found[0].count(" ")), spots[-1])
+            return line.clash("exception", aligned.around((inside or every)[0]), has)
+    return None
+
+
+def condition(aligned: Alignment) -> Clash | None:
+    """Find what holds in any case, for all, or for some only, where the evidence makes a condition of it."""
+    if aligned.language != LANGUAGE:
+        return None
+    for line in aligned.carriers(2):
+        found = _in_any_case(aligned, line) or _of_all(aligned, line) or _of_these_only(aligned, line)
+        found = found or _for_another_reason(aligned, line)
+        if found is not None:
+            return found
+    return None
+
+
+def _in_any_case(aligned: Alignment, line: Line) -> Clash | None:
+    """Find "even if the seal is broken" of "if the seal is not broken", or "without a ticket" of "if they have one"."""
+    on, there = _CONDITION.search(line.text), line.text.lower()
+    anyway = next((one for one in _ANYWAY.finditer(aligned.text) if one[0].lower() not in there), None)
+    if anyway is None or on is None or _WHATEVER.search(line.text):
+        return None
+    inside = [j for j in aligned.content if aligned.tokens[j].start >= anyway.end()][:SCOPE]
+    spots = [p for p, token in enumerate(line.tokens) if token.start >= on.end()][: 2 * SCOPE]
+    held = sum(aligned.weight[j] for j in inside if not set(spots).isdisjoint(aligned.found(j, line)[0]))
+    if not inside or held < MOSTLY * sum(aligned.weight[j] for j in inside):
+        return None
+    return line.clash("condition", aligned.around(inside[0]), line.around(spots[0]))
+
+
+def _of_all(aligned: Alignment, line: Line) -> Clash | None:
+    """Find "all orders" of "orders over 100 euros"."""
+    for i, word in enumerate(aligned.words[:-1]):
+        if word not in word_set("universal") or aligned.negated[i]:
+            continue
+        for place in aligned.found(i + 1, line)[0]:
+            limit = next((q for q in line.quantities if q.bound and 0 < q.at - place <= BEHIND), None)
+            if limit is not None and line.tokens[limit.at].stem not in aligned.stems:
+                return line.clash("condition", aligned.quote(i, i + 1), line.quote(place, limit.last))
+    return None
+
+
+def _of_these_only(aligned: Alignment, line: Line) -> Clash | None:
+    """Find "only members may" of "members may"."""
+    known = word_set("restricting").isdisjoint(line.words) and not any(map(line.denies, range(len(line.tokens))))
+    if aligned.word(0) == "only" and known and aligned.carries(line, NEARLY):
+        return Clash("quantity", aligned.around(0), line.around(0), line.passage, line.sentence)
+    return None
+
+
+def _for_another_reason(aligned: Alignment, line: Line) -> Clash | None:
+    """Find "because of a flood", of which no passage speaks, of "because of a strike"."""
+    cause, other = _CAUSE.search(aligned.text), _CAUSE.search(line.text)
+    if cause is None or other is None:
+        return None
+    inside = [j for j in aligned.content if aligned.tokens[j].start >= cause.end()]
+    first = next((p for p, token in enumerate(line.tokens) if token.start >= other.end()), None)
+    if not inside or first is None or any(aligned.told(j, line) or aligned.is_known(aligned.stems[j]) for j in inside):
+        return None
+    return line.clash("cause", aligned.around(inside[0]), line.around(first))
