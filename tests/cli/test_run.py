@@ -112,7 +112,7 @@ def test_options_reach_the_run() -> None:
 def test_a_panel_is_named_with_how_it_decides(fake: str) -> None:
     """And so is the step that it judges."""
     came = ragstone(
-        "run", write("a.jsonl", row(1)), "-q", "-m", "grounding", "-j", f"support=[embedded,{fake}]", "--panel", "min"
+        "run", write("a.jsonl", row(1)), "-m", "grounding", "-j", f"support=[embedded,{fake}]", "--panel", "min"
     )
     assert f"support: embedded, {fake} (panel, min)" in came.out.replace("\n              ", " ")
     assert "embedded compares words and numbers; not a" in came.out

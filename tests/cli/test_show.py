@@ -182,7 +182,7 @@ def test_records_without_scores_say_why() -> None:
     assert ragstone("run", "a.jsonl", "-q", "--on-error", "skip").code == 0
     assert "blank" in ragstone("show", "1", "#1").out
     assert "missing_field" in ragstone("show", "1", "#2").out
-    assert "Could not be read" in ragstone("show", "1", "#3").out
+    assert "Unreadable" in ragstone("show", "1", "#3").out
 
 
 @pytest.mark.parametrize(("causes", "rest"), [(9, "and 1 more cause"), (10, "and 2 more causes")])
