@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 .PHONY: help demo docs test coverage test-local-llm test-ray test-services check format model evaluate-model benchmark lock clean
 
 help:
-	@echo "make demo    evaluate the example traces and print the scores"
+	@echo "make demo    evaluate and compare two example systems"
 	@echo "make test    run the tests"
 	@echo "make coverage  the same, and which lines no test reaches (half as long again)"
 	@echo "make test-services  pull from and push to real Phoenix and MLflow servers on this machine (installs 2 GB, once)"
@@ -17,6 +17,7 @@ help:
 	@echo "make docs    build the documentation site in out/docs"
 	@echo "make benchmark  measure what the engine adds to a call, beside a bare client"
 	@echo "make model   refit the embedded judge (needs the training data, see training/README.md)"
+	@echo "make evaluate-model  measure the embedded judge (needs the same data)"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Ragstone needs Python 3.11 or newer; try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }

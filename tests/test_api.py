@@ -333,8 +333,20 @@ def test_runs_are_found_again() -> None:
     weigh(rows(2), name="b")
     weigh(rows(3), name="a")
     assert [len(api.open_run(which)) for which in (1, "2", "a", "b", "last")] == [1, 2, 3, 2, 3]
-    with pytest.raises(InputError, match=r"no run 'c' in .*; runs are 1 to 3, or 'last'"):
+    with pytest.raises(InputError, match=r"no run 'c' in .*; runs are 1 to 3; expected a number, a name or 'last'"):
         api.open_run("c")
+
+
+def test_a_run_is_found_by_its_file_without_the_ending() -> None:
+    """As nugget scores call it; a run of just that name comes first, and no other ending is left out."""
+    weigh(rows(1), name="a.jsonl.gz")
+    weigh(rows(2), name="v1.2")
+    assert len(api.open_run("a")) == 1
+    with pytest.raises(InputError, match="no run 'v1'"):
+        api.open_run("v1")
+    weigh(rows(3), name="a")
+    weigh(rows(1), name="a.jsonl")
+    assert len(api.open_run("a")) == 3
 
 
 # ---- files

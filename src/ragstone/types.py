@@ -7,7 +7,7 @@ excluded. Texts are kept exactly as they came.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -114,6 +114,11 @@ def nouns(fields: Iterable[str], article: str = "") -> list[str]:
     """What records have of each field, in words: ``relevant ids`` of ``relevant``, ``a reference``."""
     words = ({"relevant": "relevant ids", "answerable": "answerable flag"}.get(name, name) for name in fields)
     return [word if word.endswith("s") else f"{article}{word}" for word in words]
+
+
+def either(words: Sequence[str]) -> str:
+    """``a, b or c``."""
+    return " or ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 @dataclass(frozen=True, slots=True)

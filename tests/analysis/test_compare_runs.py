@@ -272,7 +272,7 @@ def test_metrics_are_named_whole_or_by_their_columns(tmp_path: Path) -> None:
         "trace.adherence",
         "trace.relevance",
     ]
-    with pytest.raises(InputError, match=r"metric 'mine' is not in both runs; there are: grounding, trace\.adherence"):
+    with pytest.raises(InputError, match=r"no metric 'mine'; there are: grounding, trace\.adherence"):
         compare(first, second, metrics=["mine"])
 
 

@@ -100,6 +100,9 @@ def test_a_status_filters(page: Chromium, shown: Shown) -> None:
 
 def test_scores_filter_by_form_and_by_box(page: Chromium, shown: Shown) -> None:
     """The fields keep what lies between two values; a box in the scatter does so for two metrics."""
+    assert page.evaluate("[...document.querySelectorAll('.range input')].map((one) => one.value)") == ["", ""]
+    page.click("[aria-label='to, in percent']")
+    page.type("50")
     page.click(".range button")
     page.until("location.hash.includes('in=grounding')")
     low = {place for place, value in values(shown, "grounding").items() if value is not None and value <= 0.5}

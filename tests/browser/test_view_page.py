@@ -10,6 +10,7 @@ from chromium import Chromium
 from page_material import Serious, Shown
 
 from live_run import listening
+from ragstone.metrics.methods import METHODS
 from ragstone.render.wording import kind_of
 from ragstone.store.database import Store
 
@@ -35,7 +36,8 @@ def live(shown: Shown) -> Iterator[str]:
     with Store(shown.run.store.path) as store:
         results = [(row, [*store.scores(1, after=row.position - 1, until=row.position)]) for row in store.results(1)]
         for number in range(2, RUNS + 1):
-            run = store.start_run(f"nightly {number}", dict(shown.run.spec))
+            methods = {"metrics": METHODS} if number == 7 else {}
+            run = store.start_run(f"{'copied' if number == 44 else 'nightly'} {number}", {**shown.run.spec, **methods})
             if number == 2:
                 store.begin()
                 store.insert([], [(run, row, scores) for row, scores in results])
@@ -59,18 +61,19 @@ def page(browser: Chromium) -> Chromium:
 
 
 def test_runs_are_listed_with_the_trend_of_one_input_and_signature(page: Chromium, live: str) -> None:
-    """The latest first; every point of a trend has as many records of one input; a search narrows both."""
+    """The latest first; every point of a trend has one name and as many records of one input; a search narrows both."""
     page.open(live)
     assert len(page.all(".runs-table tbody tr")) == RUNS
     assert page.all(".runs-table tbody th a")[0] == "nightly 50"
     trend = ".trends .card:nth-child(2)"
     assert page.all(f"{trend} h3") == ["Groundedness"]
     assert page.text(f"{trend} .mean").startswith("50\u00a0% +2.0 points since run 48")
-    assert len(page.all(f"{trend} circle")) == RUNS / 2 - 1, "the run of one record is none of them"
-    assert page.text(f"{trend} .coverage") == "24 runs with one input and signature; 26 with others not drawn"
+    assert len(page.all(f"{trend} circle")) == RUNS / 2 - 2, "neither the run of one record nor that of another system"
+    assert page.text(f"{trend} .coverage") == "23 runs with one name, input and signature; 27 with others not drawn"
     page.click("#search")
     page.type("nightly #7")
     assert page.all(".runs-table tbody th a") == ["nightly 7"]
+    assert page.text(".runs-table tbody .note").startswith("run 7 · compare-methods · ")
     assert page.all(".trends *") == [], "one run is no trend"
     assert page.troubles() == []
 

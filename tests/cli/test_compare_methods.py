@@ -93,6 +93,7 @@ def test_both_methods_stand_side_by_side() -> None:
     assert came.out.count("by nuggets") == 5
     assert "Largest differences" in came.out
     assert re.search(r"Next +ragstone show 1 ", came.out)
+    assert "compare-methods" in ragstone("runs").flat
 
 
 def test_the_widest_are_the_records_with_the_largest_difference() -> None:

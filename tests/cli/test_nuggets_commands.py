@@ -362,6 +362,9 @@ def test_banks_are_lines_and_what_is_missing_is_told(topics: str, fake: str) -> 
     assert "Next        ragstone nuggets assign ANSWERS --nuggets bank.jsonl" in came.out
     assert set(read_bank("bank.jsonl").nuggets) == {"r1", "r2"}
     assert not list(Path().glob("*.partial"))
+    rules = "Nuggets are extracted by rules: some are headings, others are missing. Check the bank before you use it."
+    assert rules not in came.flat
+    assert rules in ragstone("nuggets", "create", topics, "-o", "embedded.jsonl").flat
     again = ragstone("nuggets", "create", topics, "-j", fake, "-o", "bank.jsonl", "--json").json
     assert (again["topics"], again["nuggets"], again["vital"]) == (2, count, vital)
     assert (again["without"], again["repeated"], again["bill"]["sent"]) == ({"no contexts": 1}, 1, 0)

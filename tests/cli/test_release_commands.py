@@ -58,6 +58,8 @@ def test_two_runs_stand_side_by_side(runs: Path) -> None:
     told = in_store(runs, "compare", "main", "new", "--json").json
     assert came.code == 0
     assert "main  run 1 · 30 records" in came.out
+    assert "Not shown at this width" not in came.out
+    assert "Not shown at this width: 95 %" in in_store(runs, "compare", "main", "new", columns=60).flat
     assert "1 record only in run 1: r0." in came.out
     assert "no significant difference" not in came.flat
     for found in told["metrics"]:
@@ -141,7 +143,7 @@ def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Pa
         (("compare", "main", "nine/"), "error: no folder 'nine/', and no such run in "),
         (
             ("compare", "main", "new", "-m", "grunding"),
-            "metric 'grunding' is not in both runs; did you mean 'grounding'?",
+            "have no metric 'grunding'; did you mean 'grounding'?",
         ),
         (("compare", "main", "new", "--by", "topics"), "--by topics: no record has it; did you mean 'topic'"),
         (("compare", "main", "."), ". no results.jsonl in it"),
@@ -353,6 +355,19 @@ def test_hostile_texts_are_text_in_both_files() -> None:
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert all(line.count("|") == 5 for line in rows)
     assert "&#60;script&#62;" in text
+
+
+def test_a_comparison_is_written_as_markdown(runs: Path) -> None:
+    """A row for each metric with the numbers of the screen, signs as they are, and no file that is read is replaced."""
+    came = in_store(runs, "compare", "main", "new", "--markdown", "c.md", columns=120)
+    text = Path("c.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ")][1:]
+    assert rows
+    assert all(" ".join(row.replace("|", " ").split()) in came.flat for row in rows)
+    assert "&#" not in text
+    refused = in_store(runs, "compare", "main", "new", "--markdown", str(runs / "s.db"))
+    assert (refused.code, refused.out) == (2, "")
+    assert "would be overwritten" in refused.err
 
 
 def test_a_text_of_a_megabyte_is_cut() -> None:

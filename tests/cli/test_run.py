@@ -27,6 +27,7 @@ def test_a_run_is_told_in_one_sentence_then_in_numbers() -> None:
         assert part in came.out
     for part in ("not a language model", "--judge openai:gpt-4o-mini", "Cost        free", "out: results.jsonl"):
         assert part in came.out
+    assert "not a language model" not in ragstone("run", str(TRACES), "-q").out
     assert "Next        ragstone show 1 " in came.out
     assert "response: blank (1 record, first traces.jsonl:18)" in " ".join(came.err.split())
 
@@ -111,7 +112,7 @@ def test_options_reach_the_run() -> None:
 def test_a_panel_is_named_with_how_it_decides(fake: str) -> None:
     """And so is the step that it judges."""
     came = ragstone(
-        "run", write("a.jsonl", row(1)), "-q", "-m", "grounding", "-j", f"support=[embedded,{fake}]", "--panel", "min"
+        "run", write("a.jsonl", row(1)), "-m", "grounding", "-j", f"support=[embedded,{fake}]", "--panel", "min"
     )
     assert f"support: embedded, {fake} (panel, min)" in came.out.replace("\n              ", " ")
     assert "embedded compares words and numbers; not a" in came.out

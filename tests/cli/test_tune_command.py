@@ -34,7 +34,7 @@ def test_the_screen_says_who_agrees_best_what_is_noise_and_what_to_type(judged: 
     for width in WIDTHS:
         came = ragstone(*TUNE, *STYLES, columns=width)
         assert came.code == 0
-        assert came.flat.startswith("Winner: good with short_cot and ")
+        assert came.flat.startswith("No significant winner; chosen: good with short_cot and ")
         assert ", kappa 1.00 (-.26 to 1.00) on 2 held-out records." in came.flat
         assert "Not significantly different from 1 of the 7 others" in came.flat
         assert "Left out 4 combinations" in came.flat

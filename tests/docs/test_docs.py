@@ -276,7 +276,11 @@ def test_the_guide_is_short() -> None:
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the workflow is for bash")
 @pytest.mark.parametrize(
     ("listing", "drop"),
-    [("exit 1", ""), ("exit 0", ""), ("echo 7; exit 0", "DROP=--max-drop grounding=0.02 --baseline main-out/\n")],
+    [
+        ("exit 1", ""),
+        ("exit 0", ""),
+        ("echo 7; exit 0", "DROP=--max-drop grounding=0.02 --undecided fail --baseline main-out/\n"),
+    ],
     ids=["no workflow yet", "no run yet", "a run"],
 )
 def test_the_workflow_runs_before_there_is_a_baseline(listing: str, drop: str, tmp_path: Path) -> None:

@@ -113,6 +113,7 @@ def test_a_table_becomes_label_rows(tmp_path: Path) -> None:
             r"item 2: .* is labelled yes and no without an annotator",
         ),
         ([{**UNIT, "label": "yes", "seconds": "long"}], "could not convert"),
+        ([{**UNIT, "label": "maybe"}], r"item 1: 'maybe' is no label for support; expected no, yes; or 1, 2, 3, 4, 5;"),
     ],
 )
 def test_what_is_no_label_is_refused(tmp_path: Path, rows: object, message: str) -> None:

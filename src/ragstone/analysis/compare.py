@@ -237,7 +237,7 @@ def _apart(sides: tuple[Side, Side], ours: Sequence[str], theirs: Sequence[str])
 
 
 def _names(
-    ours: Iterable[str], theirs: Mapping[str, None], wanted: Sequence[str] | None, sides: tuple[Side, Side]
+    ours: Mapping[str, None], theirs: Mapping[str, None], wanted: Sequence[str] | None, sides: tuple[Side, Side]
 ) -> list[str]:
     """The metrics to compare, in the order of the first run."""
     shared = [name for name in ours if name in theirs]
@@ -247,7 +247,10 @@ def _names(
         return shared
     for name in wanted:
         if not any(_is(one, name) for one in shared):
-            raise InputError(f"metric '{name}' is not in both runs{instead_of(name, shared)}")
+            lacking = [s for s, of in zip(sides, (ours, theirs), strict=True) if not any(_is(one, name) for one in of)]
+            called = " and ".join(f"{side.label} ({side.name})" for side in lacking)
+            have = "has" if len(lacking) == 1 else "have"
+            raise InputError(f"{called} {have} no metric '{name}'{instead_of(name, shared)}")
     return [one for one in shared if any(_is(one, name) for name in wanted)]
 
 

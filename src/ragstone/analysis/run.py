@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import orjson
@@ -18,6 +19,7 @@ from ragstone.analysis.summary import summarize
 from ragstone.errors import InputError
 from ragstone.metrics import column_of, of_score
 from ragstone.metrics.methods import PAIRS, points_between
+from ragstone.records.source import stem_of
 from ragstone.store.database import DEFAULT_PATH, ResultRow, RunRow, ScoreRow, Store
 
 if TYPE_CHECKING:
@@ -299,7 +301,10 @@ class Run:
 
 
 def find_run(store: Store, which: str | int = "last") -> Run:
-    """A run by its number, its name (the latest of that name), or ``last``; InputError lists the runs."""
+    """A run by its number, its name (the latest of that name), or ``last``; InputError lists the runs.
+
+    A run that is called after a file is also found without the file's ending, unless a run has just that name.
+    """
     runs = store.runs()
     if not runs:
         raise InputError(f"{store.path}: no runs yet; make one with: ragstone run FILE")
@@ -307,6 +312,9 @@ def find_run(store: Store, which: str | int = "last") -> Run:
         return Run(store, runs[-1])
     for row in reversed(runs):
         if str(row.id) == str(which) or row.name == which:
+            return Run(store, row)
+    for row in reversed(runs):
+        if str(stem_of(PurePath(row.name))) == which:
             return Run(store, row)
     absent = f"no folder '{which}', and no such run" if "/" in str(which) else f"no run '{which}'"
     raise InputError(f"{absent} in {store.path}; {_meant(store, runs, str(which))}")
@@ -320,7 +328,7 @@ def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:
     near = difflib.get_close_matches(which, [row.name for row in reversed(runs)], 1)
     file = f"; to evaluate a file: ragstone run {shlex.quote(which)}" if os.path.isfile(which) else ""  # noqa: PTH113
     meant = f"did you mean '{near[0]}'? " if near else ""
-    return f"{meant}runs are {runs[0].id} to {runs[-1].id}, or 'last'{file}"
+    return f"{meant}runs are {runs[0].id} to {runs[-1].id}; expected a number, a name or 'last'{file}"
 
 
 class TraceRows(NamedTuple):

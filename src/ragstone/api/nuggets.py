@@ -34,7 +34,7 @@ from ragstone.config import objects, resolve
 from ragstone.engine import Engine, Job, Tally
 from ragstone.errors import ConfigError, InputError
 from ragstone.forecast.summary import Estimate
-from ragstone.metrics.methods import PAIRS
+from ragstone.metrics.methods import METHODS
 from ragstone.metrics.nugget_bank import NuggetBank
 from ragstone.options import RunOptions
 from ragstone.output.formats.assignments import assignment
@@ -49,8 +49,6 @@ Write = Callable[[bytes], object]
 
 PARAMETERS: Final = ("window", "max_nuggets", "keep", "min_judgment")
 """The parameters of nugget_recall that creating a bank shares with it."""
-METHODS: Final = ("context_relevance", *(name for pair in PAIRS.values() for name in pair))
-"""The metrics of both triads."""
 
 
 @dataclass(slots=True)

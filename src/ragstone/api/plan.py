@@ -28,7 +28,7 @@ from ragstone.records import Source, Survey, offered, open_records, survey
 from ragstone.records.fields import FIELD_OF, folded
 from ragstone.segment import record_language
 from ragstone.signature import TEXT_LIBRARIES, version_of
-from ragstone.types import NOTHING, Record, nouns
+from ragstone.types import NOTHING, Record, either, nouns
 
 if TYPE_CHECKING:
     from ragstone.records.banks import Bank
@@ -297,7 +297,7 @@ def unfound(fields: Sequence[str], columns: Sequence[str]) -> str:
     blank = [field for field in fields if field in columns]
     absent = [field for field in fields if field not in columns]
     said = [f"{' and '.join(blank)} {'is' if len(blank) == 1 else 'are'} blank in every record"] if blank else []
-    return ", and ".join([*said, *([f"no record has {' or '.join(nouns(absent))}"] if absent else [])])
+    return ", and ".join([*said, *([f"no record has {either(nouns(absent))}"] if absent else [])])
 
 
 def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
@@ -404,7 +404,7 @@ def _absent(plan: Plan) -> list[str]:
     needed = dict.fromkeys(name for metric in plan.metrics for name in metric.needs)
     found = plan.survey
     absent = [name for name in needed if not found.present[name] and not found.blank.get(name)]
-    return [f"no record has {' or '.join(nouns(absent))}{offered(found.columns)}"] if absent else []
+    return [f"no record has {either(nouns(absent))}{offered(found.columns)}"] if absent else []
 
 
 def _unread(plan: Plan, options: RunOptions) -> list[str]:

@@ -42,6 +42,9 @@ def compare(
         opt("--moved", metavar="N", help="Number of most-changed records to show [default: 5]", least=0),
     ] = 5,
     out: Annotated[str | None, opt("--out", "-o", metavar="FILE|DIR/", help="Also write an HTML report.")] = None,
+    markdown: Annotated[
+        Path | None, opt("--markdown", metavar="FILE", help="Also write Markdown, for a pull request.")
+    ] = None,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -51,13 +54,19 @@ def compare(
     If it is not significant, also prints the smallest detectable difference. Calls no judge.
     """
     from ragstone.analysis.run_files import COMPARISON
+    from ragstone.output.target import whole
+    from ragstone.render import ci
     from ragstone.render.terminal.compare_screen import compare_page
     from ragstone.render.terminal.outcome import Place
 
     page = html_file(out, COMPARISON)
     place = Place(options=again(store), comparison=str(page or ""))
+    _refuse_inputs([path for path in (markdown, page) if path], [first, second], None)
     with api.opened(first, store) as one, api.opened(second, store) as other:
         found = api.compare(one, other, by=by, metrics=names(metrics) or None, moved=moved, out=page)
+        if markdown is not None:
+            with whole(markdown) as target:
+                target.write(ci.compared(found))
         answer(found.as_json(), lambda look: compare_page(found, one, other, look, place), as_json=as_json)
     if all(metric.paired is None for metric in found.metrics):
         raise typer.Exit(UNJUDGED)
@@ -157,10 +166,10 @@ def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Pa
     of_runs = [folder / name for folder in folders for name in (RESULTS, f"{RESULTS}{ZSTD}", ABOUT, REPORT, SUMMARY)]
     for number, path in enumerate(paths):
         if str(path) == "-":
-            raise ConfigError("--junit and --markdown are written to files; name them")
+            raise ConfigError("--junit and --markdown write to files; name them")
         refuse_inputs(path, [config, *folders, *of_runs])
         if path in paths[:number]:
-            raise ConfigError(f"{path}: is named twice; give --junit and --markdown different files")
+            raise ConfigError(f"{path}: is named twice; name different files")
 
 
 def _limits(flag: str, written: Sequence[str] | None) -> dict[str, float]:

@@ -40,7 +40,7 @@ def run(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
     finished = evaluated(partial(api.run, file), file, options, outcome, quiet=quiet, as_json=as_json)
     with closing(finished.store):
         shown = options if options.shard is None else replace(options, out=None, store=finished.store.path)
-        _show(finished, shown, outcome, as_json=as_json)
+        _show(finished, shown, outcome, quiet=quiet, as_json=as_json)
         if options.shard is not None:
             say(
                 "note",
@@ -54,7 +54,7 @@ def merge(place: str, file: str | None, options: RunOptions, *, quiet: bool, as_
     """Merge shards and show the result; exit with 3 if nothing could be scored or a call is missing."""
     finished = evaluated(partial(api.merge, place, file), place, options, outcome, quiet=quiet, as_json=as_json)
     with closing(finished.store):
-        _show(finished, replace(options, out=place), outcome, as_json=as_json)
+        _show(finished, replace(options, out=place), outcome, quiet=quiet, as_json=as_json)
         exit_if_unjudged(finished, SHARDED)
 
 
@@ -65,7 +65,7 @@ def compare_methods(file: str, options: RunOptions, *, quiet: bool, as_json: boo
     finished = evaluated(partial(api.compare_methods, file), file, options, comparison, quiet=quiet, as_json=as_json)
     with closing(finished.store):
         widest = {"widest": widest_apart(finished)} if as_json else {}
-        _show(finished, options, comparison, as_json=as_json, more=widest)
+        _show(finished, options, comparison, quiet=quiet, as_json=as_json, more=widest)
         exit_if_unjudged(finished)
         if not comparable(finished.summary()):
             raise typer.Exit(UNJUDGED)
@@ -77,13 +77,14 @@ def _show(
     page: Draw,
     *,
     as_json: bool,
+    quiet: bool = False,
     failed: str = "",
     more: Mapping[str, Any] = NOTHING,
 ) -> None:
     named = finished.store.runs() if options.name else []
     if before := [run.id for run in named if run.name == options.name and run.id != finished.id]:
         say("note", f"'{options.name}' now means run {finished.id}; run {before[-1]} had the name: use its number")
-    place = replace(place_of(finished, options), failed=failed)
+    place = replace(place_of(finished, options), failed=failed, quiet=quiet)
     answer({**finished.summary(), **more}, lambda look: page(finished, look, place), as_json=as_json)
 
 

@@ -18,6 +18,8 @@ PAIRS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     }
 )
 """The plain and the nuggetized metric by aspect."""
+METHODS: Final = ("context_relevance", *(name for pair in PAIRS.values() for name in pair))
+"""The metrics of both triads."""
 
 GAP: Final = 10.0
 """Points from which a difference is said to be one."""
@@ -30,6 +32,13 @@ _MEANING: Final[Mapping[tuple[str, bool], str]] = MappingProxyType(
         ("relevance", False): "the whole answer is relevant, but many of its facts are not",
     }
 )
+
+
+def command_of(spec: Mapping[str, Any]) -> str:
+    """The command that made a run, by its specification; empty for an evaluation with metrics of the user's choice."""
+    if spec.get("parameters", {}).get("nugget_recall", {}).get("create") is False:
+        return "nuggets assign"
+    return "compare-methods" if tuple(spec.get("metrics", ())) == METHODS else ""
 
 
 def compare_methods(values: Mapping[str, float | None]) -> dict[str, dict[str, Any]]:
@@ -64,7 +73,7 @@ def points_between(plain: float | None, nuggetized: float | None) -> float | Non
 
 
 def interpretation(aspect: str, difference: float | None, interval: Sequence[float] | None = None) -> str:
-    """Explain a difference in points: over ten either way is a gap, else the two are similar.
+    """Explain a difference in points: over ten either way is a gap, else the two are similar or differ by less.
 
     Where its interval includes 0, and is more than that one point, it says that the sample cannot tell.
     """
@@ -75,4 +84,6 @@ def interpretation(aspect: str, difference: float | None, interval: Sequence[flo
     if interval is not None and interval[0] <= 0 <= interval[1] and interval[0] < interval[1]:
         what = f"{gap}, but" if gap else "no significant difference:"
         return f"{what} the interval includes 0"
-    return f"{gap}: {_MEANING[aspect, difference > 0]}" if gap else "similar"
+    if gap:
+        return f"{gap}: {_MEANING[aspect, difference > 0]}"
+    return f"{direction}, by at most {GAP:g} points" if interval and difference else "similar"

@@ -120,7 +120,7 @@ def closest(name: str, names: Iterable[str]) -> str:
 
 WORDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
-        "question": frozenset(("question", "query", "ask", "asked")),
+        "question": frozenset(("question", "query", "prompt", "ask", "asked")),
         "response": frozenset(("response", "answer", "answered", "reply", "completion", "generated", "prediction")),
         "contexts": frozenset((
             "contexts", "context", "retrieved", "retrieval", "docs", "documents", "passages", "chunks", "hits",

@@ -11,16 +11,18 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from ragstone.errors import InputError, RecordError
 from ragstone.labels import LabelRow, each_once, is_label_row, row_from_json
-from ragstone.questions import TASKS
+from ragstone.questions import SCALES, TASKS
 from ragstone.records.bytestream import origin_of
 from ragstone.records.fields import Fields
 from ragstone.records.file_formats import reader_of
 from ragstone.records.mapping import Mapper, Row
+from ragstone.types import TRIVIAL
 
 FORMS: Final = (
     "label rows or a table {record, unit, label}, Label Studio JSON {data: {record, unit}, annotations} or Argilla "
@@ -43,8 +45,8 @@ class Imported:
 def import_labels(path: Path | str, task: str = "") -> Imported:
     """Read a file of labels of any form; ``task`` is that of rows which name none.
 
-    InputError, with file and line, for what is no label, a row without a task, and two labels of one annotator for one
-    unit; RecordError for an unreadable file.
+    InputError, with file and line, for what is no label or on no scale of its task, a row without a task, and two
+    labels of one annotator for one unit; RecordError for an unreadable file.
     """
     if task and task.partition(".")[0] not in TASKS:
         raise InputError(f"--task {task}: no such step; expected one of {', '.join(TASKS)}")
@@ -58,7 +60,12 @@ def _finished(drafts: Iterator[tuple[str, Row]], task: str) -> Iterator[tuple[st
         named = {**draft, "task": draft.get("task") or task}
         if not named["task"]:
             raise InputError(f"{where}: the label names no task; say which with --task ({', '.join(TASKS)})")
-        yield f"{where}: ", row_from_json(named, where)
+        row = row_from_json(named, where)
+        scales = [scale.labels for scale in SCALES.get(row.task, ())]
+        if scales and row.label is not None and row.label not in {TRIVIAL, *chain(*scales)}:
+            known = "; or ".join(", ".join(labels) for labels in scales)
+            raise InputError(f"{where}: '{row.label[:40]}' is no label for {row.task}; expected {known}")
+        yield f"{where}: ", row
 
 
 def rows_of(path: Path | str) -> Generator[tuple[str, Row], None, None]:

@@ -1,4 +1,4 @@
-"""The result of a check for CI: JUnit XML, and Markdown for a job's summary.
+"""A check or a comparison for CI: JUnit XML, and Markdown for a job's summary or a comment.
 
 Promises: well-formed XML 1.0 whatever the records say, one test case a threshold; Markdown in which no text of a
 record or a model is markup, a link or a mention.
@@ -13,15 +13,33 @@ from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ragstone.analysis.check import CheckResult, Decision
+from ragstone.analysis.compare import Comparison
 from ragstone.render.agreement import agreements
-from ragstone.render.comparison import KINDS, outcome_said, record_said, threshold_said, worst_said
-from ragstone.render.text import clean, flat
+from ragstone.render.comparison import (
+    KINDS,
+    findings,
+    headline,
+    in_the_way,
+    interval_said,
+    leading_of,
+    left_out,
+    notes,
+    outcome_said,
+    p_said,
+    record_said,
+    threshold_said,
+    ways_said,
+    worst_said,
+)
+from ragstone.render.text import clean, flat, percent
+from ragstone.stats.points import signed
 
 LONGEST: Final = 300
 """Characters of a text of a record or a judge."""
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKUP: Final = re.compile(
-    r"[^\w\s.,;:%()/'\"+=-]|_"  # what is no letter, digit or plain sign of a sentence
+    r"[^\w\s.,;:%()/'\"+=<\u2013\u2026\u2212-]"  # what is no letter, digit or plain sign
+    r"|<(?![\d ])|(?<![^\W_])_|_(?![^\W_])"  # what begins a tag, or is at the end of a word
     r"|://|(?<=www)\."  # what makes an address a link
     r"|^[-+=]|(?<=^\d)[.)](?=\s)|(?<=^\d\d)[.)](?=\s)",  # what makes a line an item of a list
     re.IGNORECASE,
@@ -128,6 +146,27 @@ def markdown(gate: CheckResult) -> bytes:
                 for unit in worst.wanting:
                     reason = f" ({_plain(unit.reason)})" if unit.reason else ""
                     lines.append(f"  - {_plain(unit.text)}{reason}")
+    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+
+
+def compared(found: Comparison) -> bytes:
+    """Two runs in Markdown: the headline, a row for each metric, what is shown of which, and caveats."""
+    sides = [f"{side.name} ({side.label}, {side.records:,} records)" for side in (found.first, found.second)]
+    lines = [
+        "## Ragstone: comparison", "", " and ".join(map(_plain, sides)), "",
+        _plain(headline(found, leading_of(found))), "",
+        "| metric | first | second | points | 95 % | p | better/same/worse |", "|---|---|---|---|---|---|---|",
+    ]  # fmt: skip
+    for one in found.metrics:
+        pairs = one.paired.pairs if one.paired else 0
+        cells = [
+            _plain(one.metric), percent(one.first.mean, pairs), percent(one.second.mean, pairs),
+            signed(100 * one.paired.difference) if one.paired else "-",
+            interval_said(one), p_said(one.adjusted), ways_said(one),
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    for told in ([*findings(found), *notes(found)], [*in_the_way(found), *left_out(found)]):
+        lines += ["", *(f"- {_plain(line)}" for line in told)] if told else []
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 

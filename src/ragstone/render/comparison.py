@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from ragstone.analysis.check import DROPS, CheckResult, Decision, Worst
-from ragstone.analysis.compare import VERSION, Compared, Comparison, said
+from ragstone.analysis.compare import NOT_SHOWN, VERSION, Compared, Comparison, needed, said
 from ragstone.analysis.pairing import MetricSide
 from ragstone.render.facts import DASH
 from ragstone.render.text import NBSP, between, flat, number, percent, plural, shorten
@@ -24,6 +24,15 @@ KINDS: Final = {
     "max_record_drop": " must not drop by more than {} in any record",
 }
 """The words for a kind of threshold, after the name of its metric."""
+_FOUND: Final = {
+    "higher": "Higher in {label}",
+    "lower": "Lower in {label}",
+    "none": "No significant difference",
+    "too_few": "Too few records changed ({needed})",
+    "same": "Unchanged",
+    "nothing": "Nothing to compare",
+}
+"""The words for a finding; ``label`` is that of the second run."""
 IDS: Final = 3
 """Ids that are named of records that only one run has."""
 GROUPS: Final = 20
@@ -69,6 +78,39 @@ def notes(found: Comparison) -> list[str]:
     if found.by is not None:
         told.append(f"Intervals and tests by {flat(found.by)}: {number(found.groups or 0)} groups.")
     return told
+
+
+def interval_said(one: Compared) -> str:
+    """``+3.8 to +37.0``, in points; empty without an interval."""
+    if one.paired is None or one.paired.low is None or one.paired.high is None:
+        return ""
+    return f"{signed(100 * one.paired.low)} to {signed(100 * one.paired.high)}"
+
+
+def ways_said(one: Compared) -> str:
+    """``13/5/3``: pairs that are better, the same and worse."""
+    return "/".join(map(number, one.ways)) if one.paired else ""
+
+
+def p_said(p: float | None) -> str:
+    """``0.012``; never 0."""
+    if p is None:
+        return ""
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def findings(found: Comparison) -> list[str]:
+    """Say which metrics differ and which do not, with the smallest difference that could be shown."""
+    lines = []
+    for finding, title in _FOUND.items():
+        for aside in sorted({one.aside for one in found.metrics if one.finding == finding}):
+            ones = [one for one in found.metrics if one.finding == finding and one.aside == aside]
+            names = ", ".join(folded(one.metric for one in ones))
+            if finding == "none":
+                names = "; ".join(f"{one.metric}{said(one, '').removeprefix(NOT_SHOWN)}" for one in ones)
+            words = title.format(label=found.second.label, needed=needed(max(1, found.tests)))
+            lines.append(f"{words}{aside}: {names}.")
+    return lines
 
 
 def in_the_way(found: Comparison, dash: str = DASH) -> list[str]:

@@ -55,7 +55,7 @@ def shorten(text: str, cells: int, ellipsis: str = "…") -> str:
     bracket = head.rfind(" (")
     if bracket > max(head.rfind(")"), end * 2 // 3):  # it would be left open
         head = head[:bracket]
-    return head.rstrip(" ,;:") + ellipsis
+    return head.rstrip(" ,.;:") + ellipsis
 
 
 def middle(text: str, cells: int, ellipsis: str = "…") -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ragstone import __version__
 from ragstone.analysis.run import Run
+from ragstone.metrics.methods import command_of
 from ragstone.render.facts import judges_of, lead
 from ragstone.render.html.document import page
 from ragstone.render.wording import card_order, measures
@@ -41,6 +42,7 @@ def _row(run: Run) -> dict[str, Any]:
     return {
         "run": run.id,
         "name": run.name,
+        "command": command_of(run.spec),
         "started": run.started,
         "status": run.status,
         "input": run.spec.get("input"),

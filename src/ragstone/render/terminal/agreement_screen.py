@@ -310,7 +310,7 @@ def _following(found: Agreement, run: AnyRun, options: Sequence[str], look: Look
     never = ", ".join(mean.score for mean in means if not mean.more)
     more = [
         *([f"more records to label to halve each interval: {enough}"] if enough else []),
-        *([f"too few records in the run to halve the interval of {never}"] if never else []),
+        *([f"labelling every record would not halve the interval of {never}"] if never else []),
     ]
     if more:
         rows.append(("Labels", Group(*(prose(line, look, indent=LEFT) for line in more))))

@@ -14,13 +14,27 @@ from ragstone.metrics.words import Labels
 from ragstone.render.facts import RunFacts
 from ragstone.render.terminal.columns import RECALL, columns_of, columns_of_run, repeats_block
 from ragstone.render.terminal.outcome import Place, bill_rows, facts_block, judge_rows, missing_block, title_line
-from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
+from ragstone.render.terminal.screen import (
+    Look,
+    Page,
+    facts,
+    heading,
+    indented,
+    page,
+    prose,
+    section,
+    to_paste,
+    told_rows,
+)
 from ragstone.render.terminal.tables import grid
 from ragstone.render.text import flat, number, percent, plural
 from ragstone.render.wording import embedded_among, words_of
 
 GRADES: Final[Mapping[str, str]] = {"support": "yes", "partial_support": "partly", "not_support": "no"}
 """Assignments, and the kind of verdict that each is."""
+RULES: Final = (
+    "Nuggets are extracted by rules: some are headings, others are missing. Check the bank before you use it."
+)
 
 
 # ---- created
@@ -37,7 +51,9 @@ def created_page(told: Mapping[str, Any], name: str, judges: Sequence[str], look
         parts = [f"{number(told[name])} {name}" for name in ("vital", "okay")]
         parts += [f"{number(told['unweighed'])} of unknown importance"] if told["unweighed"] else []
         said = f"{plural(told['nuggets'], 'nugget')} for {topics}: {', '.join(parts)}."
-    rows = [*judge_rows(judges, judges, embedded_among(judges, {}), look), *bill_rows(told["bill"], look)]
+    embedded = embedded_among(judges, {})
+    rows = judge_rows(judges, judges, embedded, look)
+    rows += told_rows("", [RULES] if embedded else [], look, "quiet") + bill_rows(told["bill"], look)
     if told["file"]:
         rows.append(("File", told["file"]))
     if told["topics"]:

@@ -259,7 +259,7 @@ class _Drawing:
             if detail.get(name)
         ]
         if detail.get("shortcut"):
-            facts.append(f"shortcut: {detail['shortcut']}; no call was made")
+            facts.append(f"decided by rule, without a call: {detail['shortcut']}")
         if detail.get("band") and words_of(score["metric"], score["signature"]).banded:
             facts.append(flat(band_text(self.result, detail["band"])))
         if detail.get("agreement") is not None:

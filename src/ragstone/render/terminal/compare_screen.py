@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ragstone.analysis.check import CheckResult, Decision
-from ragstone.analysis.compare import NOT_SHOWN, NUGGETS, VITAL, Compared, Comparison, needed, said
+from ragstone.analysis.compare import NUGGETS, VITAL, Compared, Comparison
 from ragstone.analysis.pairing import Moved
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
@@ -20,14 +20,18 @@ from ragstone.analysis.verdicts import Wanting, wanting
 from ragstone.metrics import best_at_zero, column_of
 from ragstone.render.agreement import agreements
 from ragstone.render.comparison import (
+    findings,
     headline,
     in_the_way,
+    interval_said,
     leading_of,
     left_out,
     notes,
     outcome_said,
+    p_said,
     record_said,
     threshold_said,
+    ways_said,
     worst_said,
 )
 from ragstone.render.facts import RunFacts, handle
@@ -47,19 +51,11 @@ from ragstone.render.terminal.screen import (
 )
 from ragstone.render.terminal.tables import Column, fitting, grid, record_lines, table, units_legend
 from ragstone.render.text import flat, middle, number, percent, plural
-from ragstone.render.wording import folded, words_of
+from ragstone.render.wording import words_of
 from ragstone.stats.points import signed
 
 BY_NUGGET: Final = "individual nuggets"
 _SHORT: Final = {NUGGETS: "all", VITAL: "vital"}
-_FOUND: Final = {
-    "higher": "Higher in {label}",
-    "lower": "Lower in {label}",
-    "none": "No significant difference",
-    "too_few": "Too few records changed ({needed})",
-    "same": "Unchanged",
-    "nothing": "Nothing to compare",
-}
 _OUTCOMES: Final = {"passed": "quiet", "failed": "wrong", "undecided": "partly", "error": "head"}
 _STYLES: Final = {"higher": "head", "lower": "head", "none": "", "too_few": ""}
 """The style of a metric's row by its finding; others are quiet."""
@@ -95,7 +91,10 @@ def demo_page(found: Comparison, runs: Sequence[Run], written: Sequence[str], lo
     ]
     rows = labelled("Files", [Text(flat(path), overflow="fold") for path in written])
     rows += labelled("Next", [to_paste(command.strip(), look) for command in following])
-    return Group(page(grid(told, "<~")), compare_page(found, runs[0], runs[1], look, follow=False), page(facts(rows)))
+    why = prose(f"Expect higher support for {runs[1].name}: copied sentences are in the passages.", look, "quiet")
+    return Group(
+        page(grid(told, "<~"), why), compare_page(found, runs[0], runs[1], look, follow=False), page(facts(rows))
+    )
 
 
 def _titles(found: Comparison, look: Look) -> RenderableType:
@@ -122,13 +121,16 @@ def _table(found: Comparison, look: Look) -> RenderableType:
         column(found.first.label.removeprefix("the "), lambda one: percent(one.first.mean, _pairs(one))),
         column(found.second.label.removeprefix("the "), lambda one: percent(one.second.mean, _pairs(one))),
         column("points", lambda one: signed(100 * one.paired.difference) if one.paired else "-"),
-        column("95 %", _interval, 3),
+        column("95 %", interval_said, 3),
         column("p", lambda one: p_said(one.adjusted), 4),
         *([pairs] if len({cell for cell in pairs.cells if cell}) > 1 else []),
-        replace(column("better/same/worse", _counts, 1), short="+/=/-"),
+        replace(column("better/same/worse", ways_said, 1), short="+/=/-"),
     ]
     styles = ["" if one is None else _STYLES.get(one.finding, "quiet") for _, one in rows]
-    return table(fitting(columns, look.width - 2, look), styles)
+    kept = fitting(columns, look.width - 2, look)
+    hidden = ", ".join(str(one.title) for one in columns if one.drop and one.drop not in {other.drop for other in kept})
+    note = [prose(f"Not shown at this width: {hidden}.", look, "quiet")] if hidden else []
+    return Group(table(kept, styles), *note)
 
 
 def _rows(found: Comparison) -> list[tuple[str, Compared | None]]:
@@ -148,38 +150,14 @@ def _pairs(one: Compared) -> int:
     return one.paired.pairs if one.paired else 0
 
 
-def _interval(one: Compared) -> str:
-    if one.paired is None or one.paired.low is None or one.paired.high is None:
-        return ""
-    return f"{signed(100 * one.paired.low)} to {signed(100 * one.paired.high)}"
-
-
-def _counts(one: Compared) -> str:
-    return "/".join(map(number, one.ways)) if one.paired else ""
-
-
-def p_said(p: float | None) -> str:
-    """``0.012``; never 0."""
-    if p is None:
-        return ""
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
-
-
 # ---- in words
 
 
 def _in_words(found: Comparison, look: Look) -> RenderableType:
-    """Say which metrics differ and which do not, with the smallest difference that could be shown."""
-    lines = []
-    for finding, title in _FOUND.items():
-        for aside in sorted({one.aside for one in found.metrics if one.finding == finding}):
-            ones = [one for one in found.metrics if one.finding == finding and one.aside == aside]
-            names = ", ".join(folded(one.metric for one in ones))
-            if finding == "none":
-                names = "; ".join(f"{one.metric}{said(one, '').removeprefix(NOT_SHOWN)}" for one in ones)
-            words = title.format(label=found.second.label, needed=needed(max(1, found.tests)))
-            lines.append(prose(f"{words}{aside}: {names}.", look))
-    return Group(*lines, *(prose(note, look, "quiet") for note in notes(found)))
+    """Say which metrics differ and which do not, and what p is."""
+    return Group(
+        *(prose(line, look) for line in findings(found)), *(prose(note, look, "quiet") for note in notes(found))
+    )
 
 
 def _lines(title: str, lines: Sequence[str], look: Look) -> RenderableType | None:

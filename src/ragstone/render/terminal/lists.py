@@ -16,6 +16,7 @@ from ragstone.analysis.labelling import SECONDS
 from ragstone.analysis.run import Run
 from ragstone.judges.spec import KnownJudge
 from ragstone.metrics.base import Metric
+from ragstone.metrics.methods import command_of
 from ragstone.records import ALIASES, EXPORTS, Survey
 from ragstone.render.agreement import kappa_said
 from ragstone.render.facts import DASH, judged_by, lead
@@ -39,7 +40,7 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
     if not runs:
         return page(Text("No runs yet; make one with: ragstone run FILE"))
     rows = [_run_row(run, look) for run in runs]
-    number_, name, when, records, judge, status, mean, kappa = zip(*rows, strict=True)
+    number_, name, when, records, judge, status, mean, kappa, command = zip(*rows, strict=True)
     columns = [
         Column("", number_, right=True),
         Column("name", name, least=10, style="head"),
@@ -49,6 +50,7 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
         Column("status", [Text(one, style="quiet" if one == "done" else "partly") for one in status]),
         Column("mean", mean),
         *([Column("kappa", kappa, drop=3)] if any(kappa) else []),
+        *([Column("command", command, drop=4)] if any(command) else []),
     ]
     return page(table(fitting(columns, look.width - 2, look)))
 
@@ -82,6 +84,7 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
         run.status if found or run.status != "done" else "failed",
         f"{mean:>5} {name.removeprefix(f'{RECALL.name}.')}",
         _kappa(run, name, look),
+        command_of(run.spec),
     )
 
 

@@ -53,7 +53,7 @@ REASONS: Final = 3
 class Place:
     """The places of results: a folder, a file of lines, a page, if any; ``options`` find the store again.
 
-    ``failed`` is the file, or the folder, that could not be written, if any.
+    ``failed`` is the file, or the folder, that could not be written, if any. ``quiet`` leaves out what judges are like.
     """
 
     folder: str = ""
@@ -63,6 +63,7 @@ class Place:
     report: bool = False
     comparison: str = ""
     failed: str = ""
+    quiet: bool = False
 
 
 def outcome(run: Run, look: Look, place: Place | None = None) -> Page:
@@ -186,7 +187,7 @@ def _worst_record(low: Low, look: Look, room: int) -> Group:
 def facts_block(told: RunFacts, place: Place, following: Sequence[str], look: Look) -> Table:
     """The judges, the calls, the cost, what was left out, where everything lies, and the commands to go on with."""
     run, summary = told.run, told.summary
-    rows = judge_rows(told.judged_by, told.judges, told.embedded, look)
+    rows = judge_rows(told.judged_by, told.judges, "" if place.quiet else told.embedded, look)
     rows += told_rows("Agreement", [line for one in told.agreement for line in one.lines], look)
     rows += told_rows("", told.notes, look, "quiet")
     for answered, sureness, saved in told.cascades:

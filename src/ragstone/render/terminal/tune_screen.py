@@ -48,11 +48,13 @@ def tune_page(
 
 
 def headline(found: Tuning, look: Look) -> str:
-    """``Winner: openai:gpt-4o with json, kappa .71 (.58-.82) on 20 held-out records``."""
+    """``Winner: openai:gpt-4o with json, kappa .71 (.58-.82) on 20 held-out records``; no winner among equals."""
     winner = found.winner
     if not winner.read:
         return "No unit was judged, so there is nothing to compare."
-    won, what = ("", "record") if len(found.tried) == 1 else ("Winner: ", "held-out record")
+    won, what = ("No significant winner; chosen: " if found.equals else "Winner: "), "held-out record"
+    if len(found.tried) == 1:
+        won, what = "", "record"
     kappa = f"kappa {_spanned(winner, look)} on {plural(found.halves[1], what)}"
     return f"{won}{_called(winner.combination)}, {kappa}."
 

@@ -133,12 +133,12 @@ function verdictChoices() {
 function rangeForm() {
   const names = columns();
   if (!names.length) return null;
-  const end = (/** @type {string} */ label, /** @type {string} */ value) =>
+  const end = (/** @type {string} */ label, /** @type {string} */ placeholder) =>
     /** @type {HTMLInputElement} */ (
-      el('input', { type: 'number', min: 0, max: 100, step: 'any', value, 'aria-label': label })
+      el('input', { type: 'number', min: 0, max: 100, step: 'any', placeholder, 'aria-label': label })
     );
   const low = end('from, in percent', '0'),
-    high = end('to, in percent', '50');
+    high = end('to, in percent', '100');
   const metric = el(
     'select',
     { 'aria-label': 'Score' },
@@ -147,7 +147,7 @@ function rangeForm() {
       .map((/** @type {any} */ one) => el('option', { value: one.name }, named(one.name))),
   );
   const keep = () => {
-    const ends = [Number(low.value) / 100, Number(high.value) / 100].map(bounded).sort((a, b) => a - b);
+    const ends = [low, high].map((one) => Number(one.value || one.placeholder) / 100).map(bounded).sort((a, b) => a - b);
     slide({
       ranges: { ...now.ranges, [/** @type {HTMLSelectElement} */ (metric).value]: [ends[0], ends[1]] },
       page: 1,

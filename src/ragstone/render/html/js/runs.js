@@ -29,7 +29,8 @@ function addressOf(run) {
 }
 
 /**
- * The latest runs that can be compared in a metric: of one input, as many records and one signature; oldest first.
+ * The latest runs that can be compared in a metric: of one name (numbers at its end aside), one input, as many records
+ * and one signature; oldest first.
  * @param {any[]} runs the latest first @param {string} metric @returns {{ alike: any[], others: number }}
  */
 function trendOf(runs, metric) {
@@ -37,7 +38,7 @@ function trendOf(runs, metric) {
   /** @type {Map<string, any[]>} */
   const groups = new Map();
   for (const run of made) {
-    const key = JSON.stringify([run.input, run.records, run.metrics[metric][4]]);
+    const key = JSON.stringify([run.name.replace(/[^\p{L}]+$/u, ''), run.input, run.records, run.metrics[metric][4]]);
     groups.set(key, [run, ...(groups.get(key) || [])]);
   }
   const alike = [...groups.values()].find((group) => group.length > 1) || [];
@@ -82,7 +83,7 @@ function trendChart(runs, metric) {
     el(
       'p',
       { class: 'coverage' },
-      `${count(points.length)} runs with one input and signature${others ? `; ${count(others)} with others not drawn` : ''}`,
+      `${count(points.length)} runs with one name, input and signature${others ? `; ${count(others)} with others not drawn` : ''}`,
     ),
   );
 }
@@ -155,7 +156,7 @@ function runRow(run, names, paid) {
       el(
         'span',
         { class: 'note', title: run.judges.join(', ') },
-        foreign([`run ${run.run}`, ...(run.status === 'done' ? [] : [run.status]), moment(run.started), shortJudged(run.judges)].join(' \u00b7 ')),
+        foreign([`run ${run.run}`, ...(run.command ? [run.command] : []), ...(run.status === 'done' ? [] : [run.status]), moment(run.started), shortJudged(run.judges)].join(' \u00b7 ')),
       ),
     ),
     el('td', { class: 'number' }, count(run.records)),
