@@ -32,7 +32,7 @@ class LabelCommands(TyperGroup):
 
 label = typer.Typer(
     cls=LabelCommands,
-    help="Label a sample of units by hand.\n\nlabel RUN is short for: label page RUN",
+    help="Label a sample of records by hand: claims, sentences or passages.\n\nlabel RUN is short for: label page RUN",
     rich_markup_mode=None,
     context_settings=HELP,
     epilog=examples(
@@ -80,7 +80,7 @@ def label_page(
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a page for labelling a sample of units by hand.
+    """Write a page for labelling a sample of records by hand.
 
     The page is one HTML file and needs no network. It shows the texts and the meaning of each label, but no verdicts.
     Whole records are drawn at random, so agreement and corrected means are valid for the run.

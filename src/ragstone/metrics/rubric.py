@@ -28,7 +28,7 @@ class RubricMetric(Metric):
     """
 
     name = "rubric"
-    title = "how well the response meets a criterion of yours"
+    title = "how well the response meets your criterion"
     needs = ()
     asks = ("rubric",)
     suites = ("rubric",)
