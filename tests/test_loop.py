@@ -77,6 +77,10 @@ def test_an_interrupt_while_the_loop_is_closed_waits_for_its_end() -> None:
         loop.close = interrupted  # type: ignore[method-assign]
         loops.append(loop)
 
-    with pytest.raises(KeyboardInterrupt):
-        run_here(interrupt_closing())
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in the background
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_here(interrupt_closing())
+    finally:
+        signal.signal(signal.SIGINT, usual)
     assert loops[0].is_closed()

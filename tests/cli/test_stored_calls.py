@@ -281,7 +281,7 @@ def test_an_interrupt_ends_with_a_summary(by: int) -> None:
         assert server.seen == {200: server.count}
     assert code == 130
     assert "Traceback" not in told
-    assert "records are saved as run 1; all replies are stored: run the same command to continue" in told
+    assert "records are saved as run 1; all replies are stored; run the same command to continue" in told
     assert not list(Path().glob("ragstone-*"))
     assert "interrupted" in out.splitlines()[1]
     assert "supported by its contexts" in " ".join(out.split())
@@ -318,7 +318,7 @@ def test_an_interrupt_without_a_cache_promises_no_replies() -> None:
         kept = ragstone("runs", "--json").json[0]["records"]
         assert 10 < kept < 80
         assert f"{kept} of 80 records are saved as run 1; no reply is stored (--no-cache)" in told
-        assert "add --only-failed 1 to reuse them" in told
+        assert "add --only-failed 1 to reuse these results" in told
         sent = server.count
         server.configure(answer=None, latency=0.0)
         options = ("-m", "grounding", "-j", f"vllm:m@{server.url}", "--no-cache", "-q")

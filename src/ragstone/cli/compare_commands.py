@@ -131,8 +131,8 @@ def check(
 ) -> None:
     """Check a run against thresholds, for CI.
 
-    Exits 0 if every threshold is met, 1 if one failed, 2 for an unknown metric or run, 3 if nothing was scored. An
-    error never counts as a failed threshold. Thresholds can also be set under [check] in the configuration.
+    Exits 0 if every threshold is met, 1 if one failed, 2 for an unknown metric or run, 3 if too little was scored to
+    decide. An error never counts as a failed threshold. Thresholds can also be set under [check] in the configuration.
     """
     from ragstone.output.target import whole
     from ragstone.render import ci

@@ -32,7 +32,7 @@ class LabelCommands(TyperGroup):
 
 label = typer.Typer(
     cls=LabelCommands,
-    help="Label a sample of records by hand: claims, sentences or passages.\n\nlabel RUN is short for: label page RUN",
+    help="Label a sample of records by hand.\n\nlabel RUN is short for: label page RUN",
     rich_markup_mode=None,
     context_settings=HELP,
     epilog=examples(

@@ -133,7 +133,8 @@ class ParsedStatement:
                 if inside and self.tokens[max(high, k)].end - self.tokens[min(low, k)].start <= SHOWN:
                     low, high = min(low, k), max(high, k)
         cut = high + 1 < len(self.tokens) and self.clauses[high + 1] == self.clauses[i]
-        return self.quote(low, high) + "\u2026" * cut
+        found = self.quote(low, high)
+        return found + "\u2026" if cut and not found.endswith("\u2026") else found
 
 
 def shortened(text: str) -> str:
