@@ -32,9 +32,10 @@ def exception(aligned: Alignment) -> Clash | bool | None:
         return None
     for line in (one for one in aligned.lines[:2] if aligned.carries(one, EXCEPTED)):
         found = _excepting().search(line.text)
-        begin = next((p for p, token in enumerate(line.tokens) if found and token.start >= found.end()), None)
-        if found is None or begin is None:
+        behind = line.behind(found.end()) if found else []
+        if found is None or not behind:
             continue
+        begin = behind[0]
         spots = range(begin, min(len(line.tokens), begin + SCOPE))
         spots = range(begin, next((p for p in spots if line.clauses[p] != line.clauses[begin]), spots.stop))
         inside = [
@@ -64,12 +65,12 @@ def condition(aligned: Alignment) -> Clash | None:
 
 def _in_any_case(aligned: Alignment, line: Line) -> Clash | None:
     """Find "even if the seal is broken" of "if the seal is not broken", or "without a ticket" of "if they have one"."""
-    on, there = _CONDITION.search(line.text), line.text.lower()
-    anyway = next((one for one in _ANYWAY.finditer(aligned.text) if one[0].lower() not in there), None)
+    anyway = next((one for one in _ANYWAY.finditer(aligned.text) if one[0].lower() not in line.text.lower()), None)
+    on = _CONDITION.search(line.text) if anyway else None
     if anyway is None or on is None or _WHATEVER.search(line.text):
         return None
-    inside = [j for j in aligned.content if aligned.tokens[j].start >= anyway.end()][:SCOPE]
-    spots = [p for p, token in enumerate(line.tokens) if token.start >= on.end()][: 2 * SCOPE]
+    inside = [j for j in aligned.behind(anyway.end()) if j in aligned.weight][:SCOPE]
+    spots = line.behind(on.end())[: 2 * SCOPE]
     held = sum(aligned.weight[j] for j in inside if not set(spots).isdisjoint(aligned.found(j, line)[0]))
     if not inside or held < MOSTLY * sum(aligned.weight[j] for j in inside):
         return None
@@ -90,19 +91,21 @@ def _of_all(aligned: Alignment, line: Line) -> Clash | None:
 
 def _of_these_only(aligned: Alignment, line: Line) -> Clash | None:
     """Find "only members may" of "members may"."""
-    known = word_set("restricting").isdisjoint(line.words) and not any(map(line.denies, range(len(line.tokens))))
-    if aligned.word(0) == "only" and known and aligned.carries(line, NEARLY):
-        return Clash("quantity", aligned.around(0), line.around(0), line.passage, line.sentence)
-    return None
+    if aligned.word(0) != "only" or not aligned.carries(line, NEARLY):
+        return None
+    if not word_set("restricting").isdisjoint(line.words) or any(map(line.denies, range(len(line.tokens)))):
+        return None
+    return line.clash("quantity", aligned.around(0), line.around(0))
 
 
 def _for_another_reason(aligned: Alignment, line: Line) -> Clash | None:
     """Find "because of a flood", of which no passage speaks, of "because of a strike"."""
-    cause, other = _CAUSE.search(aligned.text), _CAUSE.search(line.text)
+    cause = _CAUSE.search(aligned.text)
+    other = _CAUSE.search(line.text) if cause else None
     if cause is None or other is None:
         return None
-    inside = [j for j in aligned.content if aligned.tokens[j].start >= cause.end()]
-    first = next((p for p, token in enumerate(line.tokens) if token.start >= other.end()), None)
-    if not inside or first is None or any(aligned.told(j, line) or aligned.is_known(aligned.stems[j]) for j in inside):
+    inside = [j for j in aligned.behind(cause.end()) if j in aligned.weight]
+    theirs = line.behind(other.end())
+    if not inside or not theirs or any(aligned.told(j, line) or aligned.is_known(aligned.stems[j]) for j in inside):
         return None
-    return line.clash("cause", aligned.around(inside[0]), line.around(first))
+    return line.clash("cause", aligned.around(inside[0]), line.around(theirs[0]))

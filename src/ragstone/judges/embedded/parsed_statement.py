@@ -83,6 +83,10 @@ class ParsedStatement:
                     found[i] = not found[i]
         return found
 
+    def behind(self, end: int) -> list[int]:
+        """The words that stand behind a place of the text."""
+        return [i for i, token in enumerate(self.tokens) if token.start >= end]
+
     def denies(self, i: int) -> bool:
         """Return whether a word is a negation, or such as "fails to"."""
         failing = self.words[i] in word_set("failing") and self.word(i + 1) == "to"

@@ -22,7 +22,6 @@ HEDGED: Final = 0.05  # how far, as a share, a number may be off that is said to
 _JOINED: Final = re.compile(r"[^(]{0,5}")
 """Between two parts of one length of time: "2 hours 15 minutes", but not "5 days (120 hours)"."""
 CONVERTED: Final = 0.005  # ... in another unit: "5 km (3.1 miles)"
-MONTH: Final = 2_629_800.0  # seconds
 MONTHS: Final = 0.02  # ... of months: "60 days"
 MEASURED: Final = frozenset(("time", "length", "mass", "volume", "percent"))  # what a number of something else never is
 OPERANDS: Final = 24  # numbers of the evidence that are combined when one is computed
@@ -244,7 +243,10 @@ def agree(claim: Quantity, other: Quantity) -> bool:
             return False  # "5 kg" and "5 apples"
     mine, theirs = (claim.value, other.value) if a and b else (claim.written, other.written)
     converted = a and b and claim.unit != other.unit
-    months = converted and MONTH in (claim.value / (claim.written or 1), other.value / (other.written or 1))
+    months = converted and _units()["month"][1] in (
+        claim.value / (claim.written or 1),
+        other.value / (other.written or 1),
+    )
     rough = HEDGED if claim.hedged else MONTHS if months else CONVERTED if converted else 1e-9
     return math.isclose(mine, theirs, rel_tol=rough)
 

@@ -90,7 +90,10 @@ def _told(side: ParsedStatement) -> dict[str, int]:
 
 
 def _period(aligned: Alignment, line: Line) -> Clash | None:
-    own, theirs = _told(aligned), _told(line)
+    own = _told(aligned)
+    if not own:
+        return None
+    theirs = _told(line)
     known = set().union(*map(_told, aligned.lines))
     other = [place for period, place in theirs.items() if period not in own]
     for period, i in own.items():
