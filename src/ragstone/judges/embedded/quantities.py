@@ -23,14 +23,21 @@ _JOINED: Final = re.compile(r"[^(]{0,5}")
 """Between two parts of one length of time: "2 hours 15 minutes", but not "5 days (120 hours)"."""
 CONVERTED: Final = 0.005  # ... in another unit: "5 km (3.1 miles)"
 MONTHS: Final = 0.02  # ... of months: "60 days"
-MEASURED: Final = frozenset(("time", "length", "mass", "volume", "percent"))  # what a number of something else never is
+TIMES: Final = "times"  # the dimension of how often
+MEASURED: Final = frozenset(("time", "length", "mass", "volume", "percent"))  # no number of something else is
+REACH: Final = 6  # words behind a number within which its period stands: "1.5 days of paid leave per month"
 OPERANDS: Final = 24  # numbers of the evidence that are combined when one is computed
 RANK: Final = "rank"  # the dimension of an ordinal
 PRICE: Final = "price"  # ... of what is free
 _NAMED_HOURS: Final = {"noon": 720.0, "midday": 720.0, "midnight": 0.0}
 _CURRENCIES: Final = frozenset("$€£¥")
+_EACH: Final = frozenset(("per", "each", "every"))
+_OFTEN: Final = frozenset(("twice", "thrice"))
+_ARTICLES: Final = frozenset(("a", "an"))
+_SINCE: Final = (["earlier"], ["ago"], ["later"], ["before"], ["after"], ["old"], ["long"])  # "a year earlier"
 _LINKS: Final = frozenset(("to", "or", "and", "bis", "à", "a", "до"))
 _SCALED: Final = re.compile(r"([\d.,]+)[\s\u00a0]+[^\W\d_]+")  # "3 million" is one number
+MILLION: Final = 1e6  # from which on a number that counts nothing is money where its sentence speaks of money
 SCALE: Final = 1000  # a number below it shares the million of the one behind it
 _ALSO_WORDS: Final = frozenset(("may", "march", "mar", "mars", "mai"))
 _NO_MORE: Final = re.compile(r"\b(?:not|never|n't|no)\b[^.;]{0,24}\b(?:more|over|above|exceed)")
@@ -43,6 +50,7 @@ class Quantity(NamedTuple):
     """A number of a text: its token, what it measures (empty: a count), its value there and as written, its place.
 
     ``unit`` is the unit's word or the currency with its country. ``bound`` is 1 for "at least", -1 for "at most".
+    ``per`` is the period of a rate in seconds ("5 euros a day", "daily"), 0 of anything else.
     """
 
     at: int
@@ -55,6 +63,7 @@ class Quantity(NamedTuple):
     end: int
     bound: int
     hedged: bool
+    per: float = 0.0
 
 
 @lru_cache(maxsize=1)
@@ -64,6 +73,17 @@ def _units() -> dict[str, tuple[str, float]]:
         for word, _, factor in (pair.rpartition("=") for pair in words.split()):
             found[word] = (dimension, float(factor))
     return found
+
+
+@lru_cache(maxsize=1)
+def _periods() -> dict[str, float]:
+    return {word: float(size) for word, size in (pair.split("=") for pair in slot_lists()["periods"].split())}
+
+
+@lru_cache(maxsize=1)
+def _parting() -> frozenset[str]:
+    """The words between which and a number no period is that of the number."""
+    return word_set("breaks") | (word_set("prepositions") - {"of", "per"})
 
 
 @lru_cache(maxsize=1)
@@ -93,8 +113,11 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
     """The quantities of a sentence, in order; linear in its tokens."""
     low = [text[token.start : token.end].lower() for token in tokens]
     found: list[Quantity] = []
+    rated = -1  # the last word of a rate
     for i, token in enumerate(tokens):
         one: Quantity | None = None
+        if i <= rated:
+            continue
         if token.kind == NUMBER:
             one = _quantity(tokens, low, text, i)
         elif low[i] in _NAMED_HOURS:
@@ -103,13 +126,40 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
             one = Quantity(i, i, PRICE, 0.0, 0.0, "", token.start, token.end, 0, False)
         elif low[i] in {"half", "one", "an", "a"}:
             one = _spelled(tokens, low, i)
+        elif low[i] == "once" or low[i] in _EACH or (low[i] in _periods() and low[i].endswith("ly")):
+            one = Quantity(i, i, TIMES, 1.0, 1.0, "", token.start, token.end, 0, False)
+        if one:
+            one, rated = _rated(one, tokens, low, text)
         last = found[-1] if found else None
         times = one and last and one.dimension == last.dimension == "time" and 0 < one.value < last.value
         if one and last and times and one.at - last.last <= 2 and _JOINED.fullmatch(text, last.end, one.start):
             found[-1] = last._replace(value=last.value + one.value, last=one.last, end=one.end, unit="", hedged=False)
         elif one:  # no "15 minutes" of "2 hours 15 minutes"
             found.append(one)
+    sums = {(one.dimension, one.unit) for one in found if one.dimension in _money()}
+    if len(sums) == 1:  # "31 million dollars, from 38 million"
+        ((money, unit),) = sums
+        bare = [one.value >= MILLION and not one.dimension + one.unit for one in found]
+        found = [
+            one._replace(dimension=money, unit=unit) if lacks else one for one, lacks in zip(found, bare, strict=True)
+        ]
     return found
+
+
+def _rated(one: Quantity, tokens: Sequence[Token], low: list[str], text: str) -> tuple[Quantity | None, int]:
+    """A quantity with its period, and the last word of it; None of "each" and the like without one."""
+    often = one.dimension == TIMES and tokens[one.at].kind != NUMBER
+    first = one.last + (low[one.at] not in _periods())
+    for k in range(first, min(first + (2 if often else REACH), len(tokens))):
+        between = text[tokens[k - 1].end : tokens[k].start].strip() if k > one.at else ""
+        if tokens[k].kind == NUMBER or low[k] == "once" or between not in ("", "/") or low[k] in _parting():
+            break
+        if low[k] in _periods():
+            article = low[k - 1] in _ARTICLES and low[k + 1 : k + 2] not in _SINCE
+            if k == one.at or between or low[k - 1] in _EACH or article or low[k].endswith("ly"):
+                return one._replace(per=_periods()[low[k]], end=tokens[k].end), k
+            break
+    return (None if often else one), one.at
 
 
 def _quantity(tokens: Sequence[Token], low: list[str], text: str, i: int) -> Quantity | None:
@@ -150,6 +200,8 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
     units, size, end = _units(), len(tokens), tokens[i].end
     before, after = low[i - 1] if i else "", low[i + 1 : i + 3]
     mark = text[end : end + 1]
+    if low[i] in _OFTEN or after[:1] == ["times"]:
+        return TIMES, 1.0, "", i + (low[i] not in _OFTEN)
     if mark and mark in slot_lists()["counters"]:
         return f"counted {mark}", 1.0, mark, i
     if i and tokens[i - 1].stem in _CURRENCIES:
@@ -169,7 +221,7 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
         return kind, 1.0, kind, at
     for k in range(i + 1, min(i + 3, size)):
         named = low[k] in units or tokens[k].stem in units
-        if named and (k == i + 1 or len(low[k]) > 2):
+        if named and (k == i + 1 or (len(low[k]) > 2 and low[i + 1] not in _ARTICLES | _EACH)):
             dimension, factor = units.get(low[k]) or units[tokens[k].stem]
             between = low[i + 1] if k == i + 2 else ""
             if dimension == "percent" and k + 1 < size and low[k + 1].startswith("point"):
@@ -226,6 +278,9 @@ def agree(claim: Quantity, other: Quantity) -> bool:
         return 0 <= other.written - claim.written < 10
     if PRICE in (a, b):
         return a == b
+    if TIMES in (a, b) and a != b:  # "six ferries a day", "120 euros when paid annually", "a second voyage"
+        told = claim.written == other.written and (RANK in (a, b) or "" in (a, b))
+        return claim.per == other.per and (told or (a == TIMES and claim.per > 0 and claim.written == 1))
     if "clock" in (a, b) and a != b:
         hours, clock = (other, claim) if a == "clock" else (claim, other)
         spoken = hours.unit[:2] in ("", "\u0447\u0430", "uh", "he", "ho", "or")
@@ -238,6 +293,8 @@ def agree(claim: Quantity, other: Quantity) -> bool:
         return a == b and claim.written == other.written and claim.unit == other.unit
     if a == b and a in _CURRENCIES and claim.unit != other.unit and claim.unit.split()[0] != other.unit.split()[0]:
         return claim.value == other.value and not (len(claim.unit.split()) > 1 and len(other.unit.split()) > 1)
+    if claim.per and other.per and claim.per != other.per:
+        return a == b and math.isclose(claim.value / claim.per, other.value / other.per, rel_tol=MONTHS)
     for one, two in ((claim, other), (other, claim)):
         if one.dimension in MEASURED and not two.dimension and two.unit and " " not in one.unit:
             return False  # "5 kg" and "5 apples"

@@ -1,29 +1,26 @@
-"""Find a name, a period or a rank of a statement in whose place its evidence has another one."""
+"""Find a name or a rank of a statement in whose place its evidence has another one."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from ragstone.judges.embedded.alignment import MOSTLY, NEARLY, Alignment, Clash, Line
+from ragstone.judges.embedded.alignment import NEARLY, Alignment, Clash, Line
 from ragstone.judges.embedded.parsed_statement import ParsedStatement
-from ragstone.judges.embedded.thesaurus import LANGUAGE, common, slot_lists, verbal, word_set
+from ragstone.judges.embedded.thesaurus import LANGUAGE, common, verbal, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, function_stems
 
 REACH = 4  # words before a name among which the word is that it belongs to: "flows into the North Sea"
 _ARTICLES = frozenset(("the", "a", "an"))
-_EACH = frozenset(("per", "each", "every"))
 
 
 def replaced(aligned: Alignment) -> Clash | None:
-    """Find "flows into the Baltic Sea" of "flows into the North Sea", "per day" of "per week" in English.
+    """Find "flows into the Baltic Sea" of "flows into the North Sea", or "the longest" of "one of the longest".
 
-    Also "the longest" of "one of the longest". The sentence must have most of the rest.
+    Both in English. The sentence must have most of the rest.
     """
     if aligned.language != LANGUAGE:
         return None
     for line in aligned.carriers(2):
-        found = _name(aligned, line) or _period(aligned, line) or _rank(aligned, line)
+        found = _name(aligned, line) or _rank(aligned, line)
         if found is not None:
             return found
     return None
@@ -69,36 +66,6 @@ def _belongs_to(side: ParsedStatement, name: int) -> tuple[str, ...] | None:
         elif token.stem not in function_stems(LANGUAGE) and word not in _ARTICLES:
             doing = verbal(token.stem) or word in verbs("third past")
             return (token.stem, *between) if between and doing and token.kind != NAME else None
-    return None
-
-
-@lru_cache(maxsize=1)
-def _periods() -> dict[str, str]:
-    """The period by its words: "weekly", "week"."""
-    return {word: group.split("=")[0] for group in slot_lists()["periods"].split() for word in group.split("=")}
-
-
-def _told(side: ParsedStatement) -> dict[str, int]:
-    """The periods of which a sentence says something, with their places: "per day", "daily", "5 euros a day"."""
-    found, periods, counted = {}, _periods(), {one.last for one in side.quantities}
-    for i, word in enumerate(side.words):
-        before = side.word(i - 1)
-        rate = before in _EACH or (before in _ARTICLES and i - 2 in counted) or word.endswith("ly")
-        if word in periods and rate and side.tokens[i].kind != NAME:
-            found[periods[word]] = i
-    return found
-
-
-def _period(aligned: Alignment, line: Line) -> Clash | None:
-    own = _told(aligned)
-    if not own:
-        return None
-    theirs = _told(line)
-    known = set().union(*map(_told, aligned.lines))
-    other = [place for period, place in theirs.items() if period not in own]
-    for period, i in own.items():
-        if len(theirs) == 1 and other and period not in known and aligned.carries(line, MOSTLY):
-            return line.clash("number", aligned.quote(max(0, i - 1), i), line.quote(max(0, other[0] - 1), other[0]))
     return None
 
 
