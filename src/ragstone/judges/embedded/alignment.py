@@ -320,11 +320,8 @@ class Alignment(ParsedStatement):
 
     def _nearest(self, i: int, rival: Place, own: Place, without: frozenset[int]) -> bool:
         """Whether the words beside it, or the nearest word that tells the two places apart, stand by the word's own."""
-        theirs, ours = (
-            [line.tokens[at - 1].stem if at else "", *(token.stem for token in line.tokens[at + 1 : at + 2])]
-            for _, line, at in (rival, own)
-        )
-        beside = [self.stems[i - 1] if i else "", *self.stems[i + 1 : i + 2]]
+        theirs, ours = (line.beside(at) for _, line, at in (rival, own))
+        beside = self.beside(i)
         told = not own[1].heads and not self.weights.keys().isdisjoint(beside)  # every cell of a price has its "$"
         if told and ours == beside != theirs:
             return True

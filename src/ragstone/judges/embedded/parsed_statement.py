@@ -124,6 +124,11 @@ class ParsedStatement:
                 runs.append((i, i))
         return runs
 
+    def beside(self, i: int) -> list[str]:
+        """The stems before and behind a word, or a quantity with its unit."""
+        last = next((one.last for one in self.quantities if one.at == i), i)
+        return [token.stem for token in (*self.tokens[max(0, i - 1) : i], *self.tokens[last + 1 : last + 2])]
+
     def quote(self, first: int, last: int) -> str:
         """The text from one word to another, on one line and not too long."""
         return shortened(self.text[self.tokens[first].start : self.tokens[last].end])

@@ -35,6 +35,7 @@ COVERED: Final = 0.8  # the share of the rest of a statement that must be found 
 SPEAKING: Final = 3.5  # weight from which a word says something by itself
 LIKELY: Final = 0.6  # how well, of the best place, another must fit for its value to be named as the nearest
 NEAR: Final = 0.8  # ... for a place of its own to speak for it as well as the best one
+AHEAD: Final = 8  # words before an old value among which one says that it was changed, and behind it the new one
 LIMIT: Final = 10  # characters before a number that are quoted with its limit
 _MARKER: Final = re.compile(r"\b\d{1,2}(?:[.)](?:\s+(?=[^\W\d_a-z])|$)|\)\s)")
 """The number of a list item, at the start of a statement or left over in it."""
@@ -198,9 +199,12 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     bounds = {theirs.bound for _, _, theirs in near}
     if turned or (one.bound and bounds == {-one.bound} and not any(best[1].negated)):
         return _other("limit", _limited(one, aligned.text), best)
+    changed = [_changed(line, theirs) for _, line, theirs in near]
+    if all(changed) and word_set("past").isdisjoint(aligned.words):
+        return _other("number", says, (1.0, near[0][1], changed[0]))
     counted = one.dimension == "" != one.unit == theirs.unit
-    if rival is None or rival[0] < FITS or (counted and one.unit != rival[2].unit):
-        return None  # "8 new cases" of "12 fever cases, including 8 new cases"
+    if rival is None or rival[0] < FITS or (counted and one.unit != rival[2].unit) or (spelled and one.hedged):
+        return None  # "8 new cases" of "12 fever cases, including 8 new cases"; "a month"
     elsewhere = _said_elsewhere(aligned, same, other, itself)
     if elsewhere is not None:
         return _other("number", says, elsewhere)
@@ -213,6 +217,15 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     ):
         return _other("number", says, rival)
     return None
+
+
+def _changed(line: Line, old: Quantity) -> Quantity | None:
+    """The value that another was changed to: "changed from 8080 to 9090"; None if it was not, or is an end of a range."""
+    if line.word(old.at - 1) != "from" or word_set("changing").isdisjoint(line.words[max(0, old.at - AHEAD) : old.at]):
+        return None
+    return next(
+        (new for new in line.quantities if old.at < new.at <= old.at + AHEAD and line.word(new.at - 1) == "to"), None
+    )
 
 
 def _said_elsewhere(
