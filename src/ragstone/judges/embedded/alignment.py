@@ -32,7 +32,7 @@ AROUND: Final = 0.4  # what a word counts that stands in the sentence before
 SPOKEN: Final = 0.7  # ... where a pronoun begins the sentence
 TABLE: Final = 0.3  # ... in another cell of the row, in the heading of another column, or in the caption
 EARLIER: Final = 0.75  # ... in an earlier clause of the sentence
-LATER: Final = 0.25  # ... in a later one
+LATER: Final = 0.4  # ... in a later one
 ELSEWHERE: Final = 0.5  # what a word of another clause of the statement counts
 NUMBERS: Final = 2.0  # how many times its rarity another number of the statement counts
 
