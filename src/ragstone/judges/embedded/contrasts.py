@@ -34,6 +34,7 @@ def asks(text: str) -> bool:
 def polarity(aligned: Alignment) -> Clash | None:
     """Find a word that is denied on one side only, where no sentence that fits nearly as well agrees."""
     own, carriers = aligned.negated, aligned.carriers(4)
+    aligned.agreed.update(i for i in aligned.content if any(_denies_opposite(aligned, i, line) for line in carriers))
     # Where rarity is not known, short words are most often grammar's.
     shortest = 2 if aligned.language == LANGUAGE or not aligned.text[:1].isascii() else 3
     for i in aligned.content:
@@ -67,6 +68,12 @@ def polarity(aligned: Alignment) -> Clash | None:
         if not opposed(aligned, best[1], range(max(0, i - 2), min(len(aligned.tokens), i + 3))):
             return best[1].clash("negation", aligned.around(i), best[1].around(best[2]))
     return None
+
+
+def _denies_opposite(aligned: Alignment, i: int, line: Line) -> bool:
+    """Whether one side denies a word and the other has its opposite: "does not open" of "is closed"."""
+    against = opposites(aligned.stems[i], aligned.language) if not aligned.found(i, line)[0] else ()
+    return any(line.negated[p] != aligned.negated[i] for stem in against for p in line.places.get(stem, ()))
 
 
 def _of_another(aligned: Alignment, i: int, line: Line) -> bool:
