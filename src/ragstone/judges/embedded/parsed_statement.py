@@ -91,6 +91,7 @@ class ParsedStatement:
         """Return whether a word is a negation, or such as "fails to"."""
         failing = self.words[i] in word_set("failing") and self.word(i + 1) == "to"
         failing = failing or self.words[i] in word_set("lacking")
+        failing = failing or (self.words[i] in word_set("ending") and self.word(i + 1) == "support")
         prefix = self.words[i] == "non" and _PREFIXED.match(self.text, self.tokens[i].end) is not None
         return failing or prefix or self.tokens[i].kind == NEGATION
 

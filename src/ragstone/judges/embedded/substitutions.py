@@ -8,6 +8,8 @@ from ragstone.judges.embedded.thesaurus import LANGUAGE, common, verbal, word_se
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, function_stems
 
+CLEAR = 0.7  # how nearly a word of the evidence must mean one of the statement for that to be heard of
+ALIKE = 5  # first letters of words that mean the same: "Europe", "European"
 REACH = 4  # words before a name among which the word is that it belongs to: "flows into the North Sea"
 _ARTICLES = frozenset(("the", "a", "an"))
 
@@ -23,7 +25,7 @@ def replaced(aligned: Alignment) -> Clash | None:
         found = _name(aligned, line) or _rank(aligned, line)
         if found is not None:
             return found
-    return None
+    return next((found for found in (_ending(aligned, line) for line in aligned.lines[:2]) if found), None)
 
 
 def _name(aligned: Alignment, line: Line) -> Clash | None:
@@ -67,6 +69,29 @@ def _belongs_to(side: ParsedStatement, name: int) -> tuple[str, ...] | None:
             doing = verbal(token.stem) or word in verbs("third past")
             return (token.stem, *between) if between and doing and token.kind != NAME else None
     return None
+
+
+def _ending(aligned: Alignment, line: Line) -> Clash | None:
+    """Find "issued as store credit", of which no passage speaks, of "issued to the original payment method"."""
+    heard = [i for i in aligned.content if aligned.found(i, line)[1] >= CLEAR or _heard(aligned, i)]
+    last = heard[-1] if heard else -1
+    tail = [i for i in aligned.content if i > last]
+    if not heard or not tail or not all(aligned.found(i, line)[0] for i in heard):
+        return None
+    place = aligned.found(last, line)[0][0]
+    prepositions = word_set("prepositions") | {"as"}
+    theirs = [p for p in line.inside(place) if p > place]
+    if aligned.word(last + 1) not in prepositions | word_set("absolute") or line.word(place + 1) not in prepositions:
+        return None
+    other = [p for p in theirs if line.tokens[p].stem not in function_stems(LANGUAGE) and p > place + 1]
+    if not other or any(line.tokens[p].stem in aligned.weights for p in other):
+        return None
+    return line.clash("complement", aligned.quote(last, tail[-1]), line.quote(place, other[-1]))
+
+
+def _heard(aligned: Alignment, i: int) -> bool:
+    stem = aligned.stems[i]
+    return aligned.is_known(stem) or any(len(stem) >= ALIKE and one.stem[:ALIKE] == stem[:ALIKE] for line in aligned.lines for one in line.tokens)
 
 
 def _rank(aligned: Alignment, line: Line) -> Clash | None:
