@@ -50,7 +50,7 @@ class Quantity(NamedTuple):
     """A number of a text: its token, what it measures (empty: a count), its value there and as written, its place.
 
     ``unit`` is the unit's word or the currency with its country. ``bound`` is 1 for "at least", -1 for "at most".
-    ``per`` is the period of a rate in seconds ("5 euros a day", "daily"), 0 of anything else.
+    ``per`` is the period of a rate in seconds ("5 euros a day", "daily") or the word behind its "per"; empty if none.
     """
 
     at: int
@@ -63,7 +63,7 @@ class Quantity(NamedTuple):
     end: int
     bound: int
     hedged: bool
-    per: float = 0.0
+    per: float | str = ""
 
 
 @lru_cache(maxsize=1)
@@ -159,6 +159,8 @@ def _rated(one: Quantity, tokens: Sequence[Token], low: list[str], text: str) ->
             if k == one.at or between or low[k - 1] in _EACH or article or low[k].endswith("ly"):
                 return one._replace(per=_periods()[low[k]], end=tokens[k].end), k
             break
+        if low[k - 1] == "per" and not often:
+            return one._replace(per=tokens[k].stem, end=tokens[k].end), k
     return (None if often else one), one.at
 
 
@@ -280,7 +282,7 @@ def agree(claim: Quantity, other: Quantity) -> bool:
         return a == b
     if TIMES in (a, b) and a != b:  # "six ferries a day", "120 euros when paid annually", "a second voyage"
         told = claim.written == other.written and (RANK in (a, b) or "" in (a, b))
-        return claim.per == other.per and (told or (a == TIMES and claim.per > 0 and claim.written == 1))
+        return claim.per == other.per and (told or (a == TIMES and claim.per != "" and claim.written == 1))
     if "clock" in (a, b) and a != b:
         hours, clock = (other, claim) if a == "clock" else (claim, other)
         spoken = hours.unit[:2] in ("", "\u0447\u0430", "uh", "he", "ho", "or")
@@ -294,6 +296,8 @@ def agree(claim: Quantity, other: Quantity) -> bool:
     if a == b and a in _CURRENCIES and claim.unit != other.unit and claim.unit.split()[0] != other.unit.split()[0]:
         return claim.value == other.value and not (len(claim.unit.split()) > 1 and len(other.unit.split()) > 1)
     if claim.per and other.per and claim.per != other.per:
+        if isinstance(claim.per, str) or isinstance(other.per, str):
+            return False
         return a == b and math.isclose(claim.value / claim.per, other.value / other.per, rel_tol=MONTHS)
     for one, two in ((claim, other), (other, claim)):
         if one.dimension in MEASURED and not two.dimension and two.unit and " " not in one.unit:
