@@ -9,6 +9,7 @@ from ragstone.judges.embedded.alignment import MOSTLY, NEARLY, Alignment, Clash,
 from ragstone.judges.embedded.contrasts import opposed
 from ragstone.judges.embedded.parsed_statement import SCOPE
 from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, word_set
+from ragstone.judges.embedded.words import function_stems
 
 EXCEPTED = 0.7  # the share of a statement that a sentence must have for what it excepts to count
 BEHIND = 4  # words behind a noun within which a limit is its own: "orders over 100 euros"
@@ -78,14 +79,17 @@ def _in_any_case(aligned: Alignment, line: Line) -> Clash | None:
 
 
 def _of_all(aligned: Alignment, line: Line) -> Clash | None:
-    """Find "all orders" of "orders over 100 euros"."""
+    """Find "all orders" of "orders over 100 euros", "on all plans" of "on the Business plan only"."""
     for i, word in enumerate(aligned.words[:-1]):
-        if word not in word_set("universal") or aligned.negated[i]:
+        if (word != "both" and word not in word_set("universal")) or aligned.negated[i]:
             continue
         for place in aligned.found(i + 1, line)[0]:
             limit = next((q for q in line.quantities if q.bound and 0 < q.at - place <= BEHIND), None)
             if limit is not None and line.tokens[limit.at].stem not in aligned.stems:
                 return line.clash("condition", aligned.quote(i, i + 1), line.quote(place, limit.last))
+            only = [p for p in line.inside(place) if line.words[p] in ("only", "solely", "exclusively")]
+            if only and line.tokens[place - 1].stem not in {*aligned.stems, *function_stems(LANGUAGE)}:
+                return line.clash("condition", aligned.quote(i, i + 1), line.quote(min(place, *only), max(place, *only)))
     return None
 
 
