@@ -37,6 +37,8 @@ RARE: Final = 4.0  # weight of a word from which a name is looked at for being m
 PLAIN: Final = 12  # words of a statement whose nouns are looked at as agent and patient
 _BY: Final = frozenset(("by", "von", "par", "por", "da"))
 _ARTICLES: Final = frozenset(("the", "a", "an"))
+_PERSONS: Final = (("he", "his", "him"), ("she", "her", "hers"))
+BACK: Final = 3  # sentences before one in which the name is looked for that its pronoun stands for
 _OWNED: Final = _ARTICLES | {"its", "his", "her", "their", "our"}
 _IS: Final = frozenset(("is", "was", "are", "were"))
 _PLURALS: Final = frozenset(("children", "people", "men", "women"))
@@ -203,7 +205,7 @@ def misattributed(aligned: Alignment) -> Clash | None:
             rest = mine.rest(clause - 1, own) + rest
         rest = [j for j in rest if j in aligned.weight and not aligned.need_not(j)]
         heavy = SAID * sum(aligned.weight[j] for j in rest) >= ENOUGH and len(rest) > 1 and i in rest
-        if heavy and mine.kind(own) and _holds_another(aligned, mine.telling(own), rest):
+        if heavy and mine.kind(own):
             found = _another(aligned, mine, own, i, rest)
             if found is not None:
                 return found
@@ -230,6 +232,7 @@ def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[
     near = stems.union(*(likes(one, aligned.language) for one in stems))
     says = aligned.quote(min(own[0], i), max(own[1], i))
     clash: Clash | None = None
+    elsewhere = _holds_another(aligned, stem, rest)
     for line in aligned.lines:
         spoken = line.before if line.lends == SPOKEN else frozenset()  # "It was designed by"
         there = {j: 1.0 if aligned.stems[j] in spoken else aligned.found(j, line)[1] for j in rest}
@@ -238,18 +241,38 @@ def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[
         theirs = _Roles(line, aligned.language)
         held = {p: _carried(aligned, line, line.clauses[p], rest) for p in aligned.found(i, line)[0]}
         most = max(held.values(), default=0.0)
-        alike = (run for p, weight in held.items() if weight >= ALMOST * most for run in theirs.holders(p))
-        if any(not near.isdisjoint(theirs.stems(run) - heads) for run in alike):
+        alike = (one for p, weight in held.items() if weight >= ALMOST * most for one in _told_of(aligned, theirs, p))
+        if any(not near.isdisjoint(of.stems(run) - heads) for of, run in alike):
             # "proposed by A ... of one proposed by B"
             return None
         for place in (p for p, weight in held.items() if weight >= most):
-            runs = theirs.holders(place)
-            other = all(theirs.kind(run) == kind and near.isdisjoint(theirs.stems(run) - heads) for run in runs)
+            runs = _told_of(aligned, theirs, place)
+            other = all(of.kind(run) == kind and near.isdisjoint(of.stems(run) - heads) for of, run in runs)
+            other = other and (elsewhere or any(of is not theirs for of, _ in runs))
             beside = -1 in theirs.held(stem) and (kind == "name" or any(p < place for p in line.places.get(stem, ())))
             if not runs or not other or beside:
                 return None
-            clash = clash or line.clash("role", says, f"this of {line.quote(*runs[0])}")
+            clash = clash or line.clash("role", says, f"this of {runs[0][0].side.quote(*runs[0][1])}")
     return clash
+
+
+def _told_of(aligned: Alignment, theirs: _Roles, place: int) -> list[tuple[_Roles, Run]]:
+    """The holders of a word; of "she discovered" the name that a sentence shortly before begins with."""
+    found = [(theirs, run) for run in theirs.holders(place)]
+    line = theirs.side
+    said = {line.words[k] for k in theirs.clauses[line.clauses[place]] if k < place}
+    person = next((forms for forms in _PERSONS if not said.isdisjoint(forms[:1])), None)
+    if found or not isinstance(line, Line) or person is None:
+        return found
+    for number in range(line.sentence - 1, max(-1, line.sentence - 1 - BACK), -1):
+        before = _Roles(aligned.line(line.passage, number), aligned.language)
+        first = before.subject(before.clauses[0]) if before.clauses else None
+        if first is not None and before.kind(first) == "name":
+            sure = len(before.side.names) == 1 or not set(person).isdisjoint(before.words)
+            return [(before, first)] if sure else []
+        if before.side.word(0) != person[0]:
+            break
+    return []
 
 
 def turned(aligned: Alignment) -> Clash | None:
