@@ -212,12 +212,12 @@ def misattributed(aligned: Alignment) -> Clash | None:
     return None
 
 
-def _holds_another(aligned: Alignment, stem: str, rest: Sequence[int]) -> bool:
-    """Whether the passages say something else of a holder, and nowhere the same."""
+def _holds_another(aligned: Alignment, stem: str, rest: Sequence[int], *, name: bool) -> bool:
+    """Whether the passages say something else of a holder, or have its name, and say nowhere the same of it."""
     lines = [(line, _Roles(line, aligned.language)) for line in aligned.having(stem)]
     there = [(line, clause) for line, roles in lines for clause in roles.held(stem) if clause >= 0]
     wanted = SAID * sum(aligned.weight[j] for j in rest)
-    return bool(there) and all(_carried(aligned, line, clause, rest) < wanted for line, clause in there)
+    return bool(lines if name else there) and all(_carried(aligned, line, clause, rest) < wanted for line, clause in there)
 
 
 def _carried(aligned: Alignment, line: Line, clause: int, rest: Sequence[int]) -> float:
@@ -232,7 +232,7 @@ def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[
     near = stems.union(*(likes(one, aligned.language) for one in stems))
     says = aligned.quote(min(own[0], i), max(own[1], i))
     clash: Clash | None = None
-    elsewhere = _holds_another(aligned, stem, rest)
+    elsewhere = _holds_another(aligned, stem, rest, name=kind == "name")
     for line in aligned.lines:
         spoken = line.before if line.lends == SPOKEN else frozenset()  # "It was designed by"
         there = {j: 1.0 if aligned.stems[j] in spoken else aligned.found(j, line)[1] for j in rest}
