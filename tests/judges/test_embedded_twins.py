@@ -656,6 +656,86 @@ def test_what_is_said_elsewhere_of_another_thing(passages: list[str], true: str,
         ),
         ("The recipe serves 4 people.", "The recipe serves 4.", "The recipe serves 6."),
         (
+            "The API allows 600 requests per minute for each key.",
+            "Each key may make 600 requests a minute.",
+            "The API allows 600 requests per hour.",
+        ),
+        (
+            "The filter should be cleaned once a month.",
+            "The filter should be cleaned monthly.",
+            "The filter should be cleaned once a week.",
+        ),
+        (
+            "Take one tablet twice a day with food.",
+            "Take one tablet two times a day with food.",
+            "Take two tablets once a day with food.",
+        ),
+        (
+            "Employees accrue 1.5 days of paid leave per month.",
+            "Employees get 18 days of paid leave a year.",
+            "Employees get 15 days of paid leave a year.",
+        ),
+        (
+            "The deductible is 150 euros per claim.",
+            "Every claim has a deductible of 150 euros.",
+            "The deductible is 150 euros per year.",
+        ),
+        (
+            "Net profit fell to 31 million dollars from 38 million a year earlier.",
+            "Net profit decreased from 38 to 31 million dollars.",
+            "Net profit decreased from 38 to 28 million dollars.",
+        ),
+        (
+            "Tokens expire after 24 hours, and refresh tokens after 30 days.",
+            "Refresh tokens expire after 30 days.",
+            "Refresh tokens expire after 24 hours.",
+        ),
+        (
+            "The default port changed from 8080 to 9090.",
+            "The default port is now 9090.",
+            "The default port is now 8080.",
+        ),
+        (
+            "It opened in 1931. The museum is closed on Mondays.",
+            "The museum does not open on Mondays.",
+            "The museum opens on Mondays.",
+        ),
+        (
+            "Version 3.2 adds dark mode and drops support for Python 3.8. The old format will be removed in version 4.",
+            "Python 3.8 is no longer supported from version 3.2 on.",
+            "Version 3.2 adds support for Python 3.8.",
+        ),
+        (
+            "Refunds are issued to the original payment method within five working days.",
+            "Refunds are issued to the original payment method.",
+            "Refunds are issued as store credit.",
+        ),
+        (
+            "Return shipping is free within Germany.",
+            "Return shipping is free in Germany.",
+            "Return shipping is free worldwide.",
+        ),
+        (
+            "Point-in-time recovery is available on the Business plan only.",
+            "Point-in-time recovery is available on the Business plan.",
+            "Point-in-time recovery is available on all plans.",
+        ),
+        (
+            "Ada Kessler studied in Graz, where she met Paul Imhof. In 1904 she discovered the pigment kesslerine.",
+            "Ada Kessler discovered the pigment kesslerine in 1904.",
+            "Paul Imhof discovered the pigment kesslerine in 1904.",
+        ),
+        (
+            "Ada Kessler studied in Graz. She married Paul Imhof. He directed the botanical garden until 1920.",
+            "Paul Imhof directed the botanical garden until 1920.",
+            "Paul Imhof directed the botanical garden until 1922.",
+        ),
+        (
+            "Captain Ruth Hale led the expedition to Kola Bay. Her deputy, Lev Orlov, kept the diary.",
+            "Ruth Hale led the expedition to Kola Bay.",
+            "Lev Orlov led the expedition to Kola Bay.",
+        ),
+        (
             "How can you renew a card in Varn Park? Fill in the form.",
             "You can renew a card in Varn Park.",
             "You cannot renew a card in Varn Park.",

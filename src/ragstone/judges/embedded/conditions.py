@@ -89,7 +89,9 @@ def _of_all(aligned: Alignment, line: Line) -> Clash | None:
                 return line.clash("condition", aligned.quote(i, i + 1), line.quote(place, limit.last))
             only = [p for p in line.inside(place) if line.words[p] in ("only", "solely", "exclusively")]
             if only and line.tokens[place - 1].stem not in {*aligned.stems, *function_stems(LANGUAGE)}:
-                return line.clash("condition", aligned.quote(i, i + 1), line.quote(min(place, *only), max(place, *only)))
+                return line.clash(
+                    "condition", aligned.quote(i, i + 1), line.quote(min(place, *only), max(place, *only))
+                )
     return None
 
 

@@ -114,7 +114,12 @@ def _copied(statement: Statement, window: Sequence[Token]) -> bool:
 def _addressing() -> frozenset[str]:
     """Words that a reason need not name: who speaks and who is spoken to, words of grammar, "yes"."""
     words = "you your yours we us our ours let during while yes up".split()  # noqa: SIM905 - words read better so
-    every = (*words, *pronouns(LANGUAGE), *word_set("prepositions"), *word_set("function"))
+    every = (
+        *words,
+        *pronouns(LANGUAGE),
+        *word_set("prepositions"),
+        *(word_set("function") - {"only", "all", "both", "every", "each"}),
+    )
     return frozenset(stem_of(word, LANGUAGE) for word in every) | listed_stems("selves", LANGUAGE)
 
 

@@ -217,7 +217,9 @@ def _holds_another(aligned: Alignment, stem: str, rest: Sequence[int], *, name: 
     lines = [(line, _Roles(line, aligned.language)) for line in aligned.having(stem)]
     there = [(line, clause) for line, roles in lines for clause in roles.held(stem) if clause >= 0]
     wanted = SAID * sum(aligned.weight[j] for j in rest)
-    return bool(lines if name else there) and all(_carried(aligned, line, clause, rest) < wanted for line, clause in there)
+    return bool(lines if name else there) and all(
+        _carried(aligned, line, clause, rest) < wanted for line, clause in there
+    )
 
 
 def _carried(aligned: Alignment, line: Line, clause: int, rest: Sequence[int]) -> float:

@@ -199,9 +199,9 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     bounds = {theirs.bound for _, _, theirs in near}
     if turned or (one.bound and bounds == {-one.bound} and not any(best[1].negated)):
         return _other("limit", _limited(one, aligned.text), best)
-    changed = [_changed(line, theirs) for _, line, theirs in near]
-    if all(changed) and word_set("past").isdisjoint(aligned.words):
-        return _other("number", says, (1.0, near[0][1], changed[0]))
+    newer = [new for _, line, theirs in near if (new := _changed(line, theirs))]
+    if len(newer) == len(near) and word_set("past").isdisjoint(aligned.words):
+        return _other("number", says, (1.0, near[0][1], newer[0]))
     counted = one.dimension == "" != one.unit == theirs.unit
     if rival is None or rival[0] < FITS or (counted and one.unit != rival[2].unit) or (spelled and one.hedged):
         return None  # "8 new cases" of "12 fever cases, including 8 new cases"; "a month"
@@ -220,7 +220,7 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
 
 
 def _changed(line: Line, old: Quantity) -> Quantity | None:
-    """The value that another was changed to: "changed from 8080 to 9090"; None if it was not, or is an end of a range."""
+    """The value that another was changed to ("changed from 8080 to 9090"), None if it is an end of a range."""
     if line.word(old.at - 1) != "from" or word_set("changing").isdisjoint(line.words[max(0, old.at - AHEAD) : old.at]):
         return None
     return next(

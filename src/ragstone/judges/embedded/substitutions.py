@@ -91,7 +91,9 @@ def _ending(aligned: Alignment, line: Line) -> Clash | None:
 
 def _heard(aligned: Alignment, i: int) -> bool:
     stem = aligned.stems[i]
-    return aligned.is_known(stem) or any(len(stem) >= ALIKE and one.stem[:ALIKE] == stem[:ALIKE] for line in aligned.lines for one in line.tokens)
+    return aligned.is_known(stem) or any(
+        len(stem) >= ALIKE and one.stem[:ALIKE] == stem[:ALIKE] for line in aligned.lines for one in line.tokens
+    )
 
 
 def _rank(aligned: Alignment, line: Line) -> Clash | None:
