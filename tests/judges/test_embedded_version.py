@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-13", "9f6524c288d0")
+RULES = ("embedded-14", "403cf865e06f")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -9,10 +9,10 @@ from ragstone.judges.embedded.alignment import MOSTLY, NEARLY, Alignment, Clash,
 from ragstone.judges.embedded.contrasts import opposed
 from ragstone.judges.embedded.parsed_statement import SCOPE
 from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, word_set
-from ragstone.judges.embedded.words import function_stems
 
 EXCEPTED = 0.7  # the share of a statement that a sentence must have for what it excepts to count
 BEHIND = 4  # words behind a noun within which a limit is its own: "orders over 100 euros"
+_ONLY = frozenset(("only", "solely", "exclusively"))
 _ANYWAY = re.compile(r"\b(?:even (?:if|without)|regardless of|whether or not|without)\b", re.IGNORECASE)
 _WHATEVER = re.compile(r"\b(?:even if|regardless of|whether or not)\b", re.IGNORECASE)
 _CAUSE = re.compile(r"\b(?:because(?: of)?|due to|owing to)\b", re.IGNORECASE)
@@ -87,11 +87,12 @@ def _of_all(aligned: Alignment, line: Line) -> Clash | None:
             limit = next((q for q in line.quantities if q.bound and 0 < q.at - place <= BEHIND), None)
             if limit is not None and line.tokens[limit.at].stem not in aligned.stems:
                 return line.clash("condition", aligned.quote(i, i + 1), line.quote(place, limit.last))
-            only = [p for p in line.inside(place) if line.words[p] in ("only", "solely", "exclusively")]
-            if only and line.tokens[place - 1].stem not in {*aligned.stems, *function_stems(LANGUAGE)}:
-                return line.clash(
-                    "condition", aligned.quote(i, i + 1), line.quote(min(place, *only), max(place, *only))
-                )
+            kind, light = line.word(place - 1), {"", *word_set("function")} - {"only"}  # "remote employees"
+            if kind in light or line.tokens[place - 1].stem in aligned.stems:
+                continue
+            spots = {place - 1, place, *(p for p in line.inside(place) if line.words[p] in _ONLY)}
+            if len(spots) > 2 or kind in _ONLY or place == 1 > i:
+                return line.clash("condition", aligned.quote(i, i + 1), line.quote(min(spots), max(spots)))
     return None
 
 

@@ -258,6 +258,8 @@ def _ordinals(aligned: Alignment, i: int) -> Sides | None:
     if aligned.words[i] not in order or not behind:
         return None
     spots = [(line, p - 1) for line, p in _places(aligned, i, behind) if line.word(p - 1) in order]
+    if not spots:
+        return None
     same = [(line, p) for line, p in spots if order[line.word(p)] == order[aligned.words[i]]]
     return same, [spot for spot in spots if spot not in same]
 
@@ -320,11 +322,12 @@ def compared(aligned: Alignment) -> Clash | bool | None:
 
 def _sides(side: ParsedStatement) -> tuple[frozenset[str], frozenset[str], str] | None:
     at = side.words.index("than") if "than" in side.words[:-1] else 0
-    by = next((i for i in range(at - 1, max(-1, at - 5), -1) if opposites(side.tokens[i].stem, LANGUAGE)), None)
+    near = [i for i in range(at - 1, max(-1, at - 6), -1) if opposites(side.tokens[i].stem, LANGUAGE)]
+    by = next((i for i in near if side.words[i].endswith(("er", "ore", "ess", "orse"))), near[0] if near else None)
     if by is None or side.tokens[at + 1].kind == NUMBER:
         return None
     stems = {i: side.tokens[i].stem for i in side.inside(at) if side.tokens[i].stem not in function_stems(LANGUAGE)}
-    left = frozenset(stem for i, stem in stems.items() if i < by)
+    left = frozenset(stem for i, stem in stems.items() if i < at and i != by)
     return left, frozenset(stem for i, stem in stems.items() if i > at), side.tokens[by].stem
 
 

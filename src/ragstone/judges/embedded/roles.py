@@ -38,6 +38,7 @@ PLAIN: Final = 12  # words of a statement whose nouns are looked at as agent and
 _BY: Final = frozenset(("by", "von", "par", "por", "da"))
 _ARTICLES: Final = frozenset(("the", "a", "an"))
 _PERSONS: Final = (("he", "his", "him"), ("she", "her", "hers"))
+_SUBJECTS: Final = frozenset(("he", "she", "it", "they"))
 BACK: Final = 3  # sentences before one in which the name is looked for that its pronoun stands for
 _OWNED: Final = _ARTICLES | {"its", "his", "her", "their", "our"}
 _IS: Final = frozenset(("is", "was", "are", "were"))
@@ -299,6 +300,9 @@ def _is_thing(aligned: Alignment, i: int) -> bool:
 
 def _swapped(aligned: Alignment, line: Line, one: Run, other: Run, verb: int) -> Clash | None:
     first, second = (line.places.get(aligned.stems[run[1]]) for run in (one, other))
+    spoken = [k for k in range(len(line.tokens)) if line.words[k] in _SUBJECTS][:1]
+    if word_set("prepositions").isdisjoint(set(aligned.words[verb + 1 : other[0]]) - _BY):
+        first, second = first or (spoken if second else None), second or (spoken if first else None)
     if not first or not second or len(first) + len(second) > 2:
         return None
     low, high = sorted((first[0], second[0]))

@@ -199,9 +199,9 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     bounds = {theirs.bound for _, _, theirs in near}
     if turned or (one.bound and bounds == {-one.bound} and not any(best[1].negated)):
         return _other("limit", _limited(one, aligned.text), best)
-    newer = [new for _, line, theirs in near if (new := _changed(line, theirs))]
-    if len(newer) == len(near) and word_set("past").isdisjoint(aligned.words):
-        return _other("number", says, (1.0, near[0][1], newer[0]))
+    for check in (_changed, _of_another, _at_another_rate, _counts_another):
+        if (differs := check(aligned, one, near, every)) is not None:
+            return _other("number", *differs)
     counted = one.dimension == "" != one.unit == theirs.unit
     if rival is None or rival[0] < FITS or (counted and one.unit != rival[2].unit) or (spelled and one.hedged):
         return None  # "8 new cases" of "12 fever cases, including 8 new cases"; "a month"
@@ -219,13 +219,66 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     return None
 
 
-def _changed(line: Line, old: Quantity) -> Quantity | None:
-    """The value that another was changed to ("changed from 8080 to 9090"), None if it is an end of a range."""
+Every = Sequence[tuple[Line, Quantity]]
+"""All quantities of the sentences that are compared."""
+
+
+def _changed(aligned: Alignment, one: Quantity, near: Sequence[Held], _every: Every) -> tuple[str, Held] | None:
+    """Find a value that was changed to another one: "8080" of "changed from 8080 to 9090"."""
+    newer = [(1.0, line, new) for _, line, old in near if (new := _newer(line, old))]
+    if len(newer) < len(near) or not word_set("past").isdisjoint(aligned.words):
+        return None
+    return shortened(aligned.text[one.start : one.end]), newer[0]
+
+
+def _newer(line: Line, old: Quantity) -> Quantity | None:
     if line.word(old.at - 1) != "from" or word_set("changing").isdisjoint(line.words[max(0, old.at - AHEAD) : old.at]):
         return None
-    return next(
-        (new for new in line.quantities if old.at < new.at <= old.at + AHEAD and line.word(new.at - 1) == "to"), None
-    )
+    behind = (new for new in line.quantities if old.at < new.at <= old.at + AHEAD)
+    return next((new for new in behind if line.word(new.at - 1) == "to"), None)
+
+
+def _of_another(aligned: Alignment, one: Quantity, near: Sequence[Held], every: Every) -> tuple[str, Held] | None:
+    """Find "120 g of flour" of "250 g of flour with 120 g of butter"."""
+    of = _of_what(aligned, one)
+    if not of or any(_of_what(line, theirs) in ("", of) for _, line, theirs in near):
+        return None
+    found = ((1.0, line, theirs) for line, theirs in every if rivals(one, theirs) and _of_what(line, theirs) == of)
+    rival = next(found, None)
+    return None if rival is None else (shortened(aligned.text[one.start : one.end]), rival)
+
+
+def _of_what(side: ParsedStatement, one: Quantity) -> str:
+    behind = one.last + 1
+    return side.tokens[behind + 1].stem if side.word(behind) == "of" and behind + 1 < len(side.tokens) else ""
+
+
+def _at_another_rate(aligned: Alignment, one: Quantity, near: Sequence[Held], _every: Every) -> tuple[str, Held] | None:
+    """Find "70,000 km each month" of "each year, a journey of 70,000 km"."""
+    if not isinstance(one.per, float) or any(theirs.per for *_, theirs in near):
+        return None
+    lines = dict.fromkeys(line for _, line, _ in near)
+    rates = [(1.0, line, rate) for line in lines for rate in line.quantities if isinstance(rate.per, float)]
+    if not rates or any(rate.per == one.per for *_, rate in rates):
+        return None
+    return shortened(aligned.text[one.start : one.end]), rates[0]
+
+
+def _counts_another(aligned: Alignment, one: Quantity, near: Sequence[Held], _every: Every) -> tuple[str, Held] | None:
+    """Find "1,204 doctors", of whom no passage speaks, of "1,204 nurses"."""
+    k = one.at + 1
+    if one.dimension or not one.unit or aligned.weight.get(k, 0.0) < SPEAKING or aligned.is_known(aligned.stems[k]):
+        return None
+    if k + 1 in aligned.weight and aligned.between(k + 1) == " ":
+        return None  # "12 crew members"
+    for _fit, line, theirs in near:
+        there = line.tokens[theirs.at + 1].stem if theirs.unit and not theirs.dimension else ""
+        if not there or there in aligned.weights or aligned.found(k, line)[1]:
+            return None
+        if not word_set("whatever").isdisjoint((aligned.word(k), line.word(theirs.at + 1))):
+            return None  # "50 employees" of "50 people"
+    fit, line, theirs = near[0]
+    return aligned.quote(one.at, k), (fit, line, theirs._replace(end=line.tokens[theirs.at + 1].end))
 
 
 def _said_elsewhere(

@@ -76,7 +76,8 @@ def _ending(aligned: Alignment, line: Line) -> Clash | None:
     heard = [i for i in aligned.content if aligned.found(i, line)[1] >= CLEAR or _heard(aligned, i)]
     last = heard[-1] if heard else -1
     tail = [i for i in aligned.content if i > last]
-    if not heard or not tail or not all(aligned.found(i, line)[0] for i in heard):
+    counted = any(tail and one.at >= tail[0] for one in aligned.quantities)
+    if not heard or not tail or counted or not all(aligned.found(i, line)[0] for i in heard):
         return None
     place = aligned.found(last, line)[0][0]
     prepositions = word_set("prepositions") | {"as"}
