@@ -656,6 +656,31 @@ def test_what_is_said_elsewhere_of_another_thing(passages: list[str], true: str,
         ),
         ("The recipe serves 4 people.", "The recipe serves 4.", "The recipe serves 6."),
         (
+            "Mira Sand scored twice, and Jo Reyes added a third goal in the 88th minute.",
+            "Jo Reyes added a goal in the 88th minute.",
+            "Jo Reyes scored twice.",
+        ),
+        (
+            "Mira Sand scored twice, and Jo Reyes added a third goal in the 88th minute.",
+            "Mira Sand scored twice.",
+            "Mira Sand scored in the 88th minute.",
+        ),
+        (
+            "Support is available by e-mail only, on weekdays from 8 to 18 CET.",
+            "Support is available by e-mail.",
+            "Support is available by phone.",
+        ),
+        (
+            "It needs full sun and well-drained soil.",
+            "It needs well-drained soil.",
+            "It needs full shade and well-drained soil.",
+        ),
+        (
+            "Firmware 1.4 fixed an error that could delete images.",
+            "Firmware 1.4 corrected an error that could delete images.",
+            "Firmware 1.5 fixed an error that could delete images.",
+        ),
+        (
             "The API allows 600 requests per minute for each key.",
             "Each key may make 600 requests a minute.",
             "The API allows 600 requests per hour.",

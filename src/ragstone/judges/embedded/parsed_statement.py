@@ -45,7 +45,8 @@ class ParsedStatement:
         clause = 0
         breaks = word_set("breaks")
         for i, word in enumerate(self.words):
-            clause += i > 0 and (word in breaks or self._broken(i))
+            prefix = self.text[self.tokens[i].end : self.tokens[i].end + 1] == "-"  # "e-mail": "e" is "and" elsewhere
+            clause += i > 0 and ((word in breaks and not prefix) or self._broken(i))
             found.append(clause)
         return found
 

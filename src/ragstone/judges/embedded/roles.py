@@ -99,7 +99,7 @@ class _Roles:
         if beside is None and self.side.word(place - 1) in _OWNED:
             beside = self._name_at(place + 1)
         if beside is not None:
-            return [beside]
+            return [(0, beside[1]) if beside[0] == 1 and self._capital(0) and not self.empty(0) else beside]
         begun = any(not self.empty(k) for k in inside if k < place)
         done = not _BY.isdisjoint(self.words[place : inside[-1]])  # to what it begins with, by somebody else
         if done or (begun and self.subject(inside) is None):
@@ -208,9 +208,27 @@ def misattributed(aligned: Alignment) -> Clash | None:
         heavy = SAID * sum(aligned.weight[j] for j in rest) >= ENOUGH and len(rest) > 1 and i in rest
         if heavy and mine.kind(own):
             found = _another(aligned, mine, own, i, rest)
+            found = found or (_of_next_clause(aligned, mine, own, rest) if mine.kind(own) == "name" else None)
             if found is not None:
                 return found
     return None
+
+
+def _of_next_clause(aligned: Alignment, mine: _Roles, own: Run, rest: Sequence[int]) -> Clash | None:
+    """Find "A scored in the 88th minute" of "A scored twice, and B in the 88th minute"."""
+    line = aligned.lines[0]
+    theirs = _Roles(line, aligned.language)
+    held = [clause for clause in theirs.held(mine.telling(own)) if clause >= 0]
+    if len(held) != 1 or any(not aligned.found(j, line)[0] for j in rest):
+        return None
+    beyond = [j for j in rest if all(line.clauses[p] > held[0] for p in aligned.found(j, line)[0])]
+    clauses = {line.clauses[p] for j in beyond for p in aligned.found(j, line)[0]}
+    if len(clauses) != 1 or SAID * sum(aligned.weight[j] for j in beyond) < ENOUGH:
+        return None
+    other = theirs.subject(theirs.clauses[min(clauses)])
+    if other is None or theirs.kind(other) != "name" or not mine.stems(own).isdisjoint(theirs.stems(other)):
+        return None
+    return line.clash("role", aligned.quote(own[0], beyond[-1]), f"this of {line.quote(*other)}")
 
 
 def _holds_another(aligned: Alignment, stem: str, rest: Sequence[int], *, name: bool) -> bool:

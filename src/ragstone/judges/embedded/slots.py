@@ -29,6 +29,7 @@ from ragstone.judges.embedded.roles import misattributed, names, turned
 from ragstone.judges.embedded.substitutions import replaced
 from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal, word_set
 from ragstone.judges.embedded.verbs import finite
+from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
 
 COVERED: Final = 0.8  # the share of the rest of a statement that must be found for its last part to count as added
@@ -269,8 +270,9 @@ def _counts_another(aligned: Alignment, one: Quantity, near: Sequence[Held], _ev
     k = one.at + 1
     if one.dimension or not one.unit or aligned.weight.get(k, 0.0) < SPEAKING or aligned.is_known(aligned.stems[k]):
         return None
-    if k + 1 in aligned.weight and aligned.between(k + 1) == " ":
-        return None  # "12 crew members"
+    said = aligned.words[k] in verbs("sure third past") or not one.written.is_integer()
+    if said or (k + 1 in aligned.weight and aligned.between(k + 1) == " "):
+        return None  # "12 crew members", "version 1.4 corrected"
     for _fit, line, theirs in near:
         there = line.tokens[theirs.at + 1].stem if theirs.unit and not theirs.dimension else ""
         if not there or there in aligned.weights or aligned.found(k, line)[1]:
