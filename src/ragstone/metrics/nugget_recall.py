@@ -220,34 +220,24 @@ class NuggetRecall(BankMetric):
         rows = [{"nugget": v.unit.id, "importance": v.unit.importance, "assignment": v.label} for v in verdicts]
         source = "record" if record.nuggets is not None else "created"
         detail = {**base.detail, "bank": source, **nuggets.counts(), "nuggets": rows}
-        scores = [
-            self._column(record, column, recall, base, incomplete)
+        return self.together(
+            self._column(record, column, recall, base, incomplete, {"verdicts": verdicts, "detail": detail})
             for column, recall in recalls(map(held, verdicts)).items()
-        ]
-        return (replace(scores[0], verdicts=verdicts, detail=detail, verdicts_in=""), *scores[1:])
-
-    def _column(self, record: Record, column: str, recall: Recall, base: Score, incomplete: str) -> Score:
-        name, first = f"{self.name}.{column}", f"{self.name}.{COLUMNS[0]}"
-        if recall.value is None and not recall.asked:
-            return self.without_value(record, "empty", "no nugget is vital", column=column, verdicts_in=first)
-        if recall.value is None:
-            return self.without_value(
-                record, "judge_failed", base.reason, column=column, verdicts_in=first,
-                asked=recall.asked, unjudged=recall.unjudged,
-            )  # fmt: skip
-        return Score(
-            metric=name,
-            record=record.id,
-            value=recall.value,
-            status="partial" if recall.unjudged or incomplete else "scored",
-            asked=recall.asked,
-            unjudged=recall.unjudged,
-            low=0.0 if incomplete else recall.low,
-            high=1.0 if incomplete else recall.high,
-            outcome=self.outcome(recall.value),
-            reason=base.reason,
-            verdicts_in=first,
         )
+
+    def _column(
+        self, record: Record, column: str, recall: Recall, base: Score, incomplete: str, shared: Mapping[str, Any]
+    ) -> Score:
+        if recall.value is None and not recall.asked:
+            return self.without_value(record, "empty", "no nugget is vital", column=column, **shared)
+        common = {"column": column, "asked": recall.asked, "unjudged": recall.unjudged, **shared}
+        if recall.value is None:
+            return self.without_value(record, "judge_failed", base.reason, **common)
+        assert recall.low is not None
+        assert recall.high is not None
+        low, high = (0.0, 1.0) if incomplete else (recall.low, recall.high)
+        partial = bool(recall.unjudged or incomplete)
+        return self.valued(record, recall.value, low, high, partial=partial, reason=base.reason, **common)
 
 
 def held(verdict: Verdict) -> Held:
