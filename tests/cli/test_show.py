@@ -140,14 +140,6 @@ def test_foreign_text_commands_no_terminal() -> None:
         assert "[bold red]markup[/]" in ragstone("show", "1", "#1", *more).out
 
 
-def test_a_terminal_without_unicode_gets_ascii(weighed: Path) -> None:
-    """Signs, lines and quotes have plain forms; what cannot be written is a question mark."""
-    shown = ragstone("show", "1", "--store", str(weighed), charset="ascii").out
-    assert "x " in shown
-    assert re.search("-{9,}=*o", shown)
-    assert "?" in ragstone("show", "1", "muzej-chasy", "--store", str(weighed), charset="ascii").out
-
-
 def test_colour_is_for_terminals_that_want_it(weighed: Path) -> None:
     """None into a pipe, none where NO_COLOR is set; the marks are there in any case."""
     arguments = ("show", "1", "halden-revenue", "--store", str(weighed))
