@@ -126,7 +126,6 @@ def test_the_run_of_a_failing_test_is_kept_and_named(project: Project, pytester:
     assert number is not None
     run = open_run(number[1], pytester.path / ".ragstone/ragstone.db")
     assert "elephants" in run["test_bad"]["response"]
-    run.store.close()
 
 
 def test_a_result_can_be_looked_into(project: Project) -> None:

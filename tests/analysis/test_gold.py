@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +57,10 @@ def lines(path: Path, rows: list[Any]) -> str:
 
 
 @pytest.fixture
-def assigned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def assigned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A run over the two answers, whose input is a file in this folder."""
     monkeypatch.chdir(tmp_path)
-    run = evaluate(lines(tmp_path / "answers.jsonl", answers()), "nugget_recall", store=tmp_path / "store.db")
-    yield run
-    run.store.close()
+    return evaluate(lines(tmp_path / "answers.jsonl", answers()), "nugget_recall", store=tmp_path / "store.db")
 
 
 def traced(tmp_path: Path, labels: Mapping[str, Any], **more: Any) -> Run:
@@ -118,7 +116,6 @@ def test_blocks_are_joined_by_their_text(tmp_path: Path, assigned: Run) -> None:
     assert labels(gold(topic, assigned)) == {("Paris lies on the Seine", "assign"): "partial_support"}
     alone = evaluate(answers()[:1], "nugget_recall", store=tmp_path / "store.db")
     assert labels(gold(topic, alone)) == {("q1/bank/2", "assign"): "partial_support"}
-    alone.store.close()
 
 
 @pytest.mark.parametrize("form", ["blocks", "assignments"])
@@ -172,7 +169,6 @@ def test_ragbench_sentences_are_joined_by_text(tmp_path: Path) -> None:
     assert labels(gold(flat, run)) == labels(gold("labels.adherence_score", run)) == expected
     other = lines(tmp_path / "other.jsonl", [{**TRACE, **marks, "response": "Changed."}])
     assert labels(gold(other, run)) == {("t1/response/1", "trace"): "no"}  # of no response of the run
-    run.store.close()
 
 
 def test_adherence_alone_labels_the_whole_response(tmp_path: Path) -> None:
@@ -180,7 +176,6 @@ def test_adherence_alone_labels_the_whole_response(tmp_path: Path) -> None:
     run = traced(tmp_path, {**MARKS, "adherence": True})
     rows = [row for row in gold("labels", run) if row.task == "trace"]
     assert labels(rows) == {("t1/response/1", "trace"): "yes"}
-    run.store.close()
 
 
 def test_labels_of_units_name_their_task_or_have_one_verdict(tmp_path: Path) -> None:
@@ -201,7 +196,6 @@ def test_labels_of_units_name_their_task_or_have_one_verdict(tmp_path: Path) -> 
         gold(table, run)
     tasks = {of_score(score["metric"]).task() for score in run["t1"]["scores"]}
     assert tasks == {"trace", "support", "relevance"}
-    run.store.close()
 
 
 def test_what_is_no_gold_is_said(tmp_path: Path, assigned: Run) -> None:
@@ -220,7 +214,6 @@ def test_what_is_no_gold_is_said(tmp_path: Path, assigned: Run) -> None:
     run = traced(tmp_path, MARKS)
     with pytest.raises(InputError, match=r"t1: unreadable labels \(.*RAGBench's sentence keys"):
         gold(lines(tmp_path / "broken.jsonl", [broken]), run)
-    run.store.close()
     (tmp_path / "answers.jsonl").unlink()
     with pytest.raises(InputError, match=r"its input 'answers\.jsonl' is not in this folder; name the file"):
         gold("nuggets", assigned)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -126,14 +126,12 @@ def written(folder: Path, *rows: Any) -> Path:
 
 
 @pytest.fixture
-def weighed(tmp_path: Path) -> Iterator[Run]:
+def weighed(tmp_path: Path) -> Run:
     """Two records and one that cannot be read."""
     source = written(tmp_path, row(1), [], row(2))
-    run = evaluate(
+    return evaluate(
         source, "groundedness", ScriptedJudge(quoting), store=tmp_path / "s.db", on_error="skip", out=tmp_path / "out"
     )
-    yield run
-    run.store.close()
 
 
 def shown(page: RenderableType) -> str:
@@ -207,7 +205,6 @@ def test_a_run_without_a_language_model_says_nothing(tmp_path: Path) -> None:
     figures = run.summary()["quotes"]
     assert figures["named"] == figures["verbatim"] > 0
     assert "Quotes" not in shown(outcome(run, Look(100)))
-    run.store.close()
 
 
 def test_a_record_tells_the_kinds_apart(weighed: Run) -> None:

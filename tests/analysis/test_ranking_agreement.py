@@ -163,8 +163,7 @@ class Runs:
         self, name: str, records: list[dict[str, Any]], judge: ScriptedJudge | None = None, **more: Any
     ) -> str:
         plain = [{**record, "nuggets": [{"text": one["text"]} for one in record["nuggets"]]} for record in records]
-        run = evaluate(plain, "nugget_recall", judge or assigning(), store=self.store, name=name, refresh=True, **more)
-        run.store.close()
+        evaluate(plain, "nugget_recall", judge or assigning(), store=self.store, name=name, refresh=True, **more)
         with self.gold.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(record) + "\n" for record in records)
         return name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,7 +29,7 @@ def hostile() -> AgreementDict:
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
+def reports(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The reports of one run without an agreement, with one, and with a hostile one."""
     folder = tmp_path_factory.mktemp("agreement")
     run = evaluate([row(n, "steel") for n in range(3)], ["grounding", "context_relevance"], store=folder / "s.db")
@@ -39,8 +38,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
         if told is not None:
             run.attach(told)
         paths.append(write_report(run, folder / f"{number}.html"))
-    yield paths
-    run.store.close()
+    return paths
 
 
 def test_the_report_has_a_section_where_it_is_attached(
@@ -109,4 +107,3 @@ def test_the_page_shows_who_differs_where_and_executes_nothing(
     assert len(browser.all("section:has(#annotators) tbody tr")) == 4
     browser.size(1280, 900)
     browser.prefers("light")
-    run.store.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import zlib
 from base64 import b64decode
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -59,12 +58,11 @@ def rows() -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LabelSample, Path, Run]]:
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[LabelSample, Path, Run]:
     """Ten records of five claims each, drawn from eleven, and their page."""
     folder = tmp_path_factory.mktemp("label")
     run = evaluate(rows(), "grounding", judge(best=True), store=folder / "s.db", name="kettles")
-    yield write_page(run, folder / "label.html", n=10), folder / "label.html", run
-    run.store.close()
+    return write_page(run, folder / "label.html", n=10), folder / "label.html", run
 
 
 @pytest.fixture
@@ -242,7 +240,6 @@ def test_hostile_texts_are_texts(browser: Chromium, tmp_path: Path) -> None:
             harmless(browser)
             for _ in record.units:
                 browser.press("ArrowRight")
-    run.store.close()
 
 
 def test_nothing_of_the_judge_is_in_the_file(drawn: tuple[LabelSample, Path, Run], tmp_path: Path) -> None:
@@ -261,4 +258,3 @@ def test_nothing_of_the_judge_is_in_the_file(drawn: tuple[LabelSample, Path, Run
         assert word.encode() not in pages[0] or word.islower(), word
     unsure = replace(drawn[0].draw, mode="worst")
     assert b"disagree most" in b"".join(label_page(replace(drawn[0], draw=unsure), "kettles", "next"))
-    other.store.close()

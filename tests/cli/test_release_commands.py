@@ -472,7 +472,6 @@ def test_all_screens_count_the_same_records(tmp_path: Path) -> None:
     out = tmp_path / "out"
     run = evaluate(rows, ["grounding"], store=tmp_path / "s.db", on_error="skip", out=out)
     assert ">4 of 6<" in run._repr_html_()
-    run.store.close()
     (entry,) = json.loads((out / "summary.json").read_text(encoding="utf-8"))["metrics"].values()
     assert (entry["scored"], entry["total"]) == (4, 6)
     assert "4 of 6" in ragstone("show", "last", "--store", str(tmp_path / "s.db")).out

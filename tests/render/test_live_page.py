@@ -155,7 +155,6 @@ def test_rows_come_by_place(tmp_path: Path) -> None:
     run.store.commit()
     assert run.store.last_place(number) == ROWS + 1
     assert [found.position for found in run.store.results(number, ROWS, 2 * ROWS)] == [ROWS + 1]
-    run.store.close()
 
 
 def test_a_run_that_is_being_written_is_one_run(tmp_path: Path) -> None:
@@ -196,7 +195,6 @@ def test_a_run_that_is_being_written_is_one_run(tmp_path: Path) -> None:
         run.store.finish_run(number, "done", find_run(run.store, number).summary())
         assert told(live)["status"] == "done"
         assert listed(live, 2) == [1, 2, 3, 4, ROWS + 1]
-    run.store.close()
 
 
 def test_the_first_screen_of_a_finished_run_reads_no_score(tmp_path: Path) -> None:
@@ -227,7 +225,6 @@ def test_what_is_read_together_is_of_one_moment(tmp_path: Path) -> None:
             assert other.count(run.id) == 1
             assert other.ids(run.id) == {1: "r"}
         assert other.ids(run.id) == {1: "r", 2: "r2"}
-    run.store.close()
 
 
 def test_a_port_that_is_taken_is_said(live: Live, tmp_path: Path) -> None:
@@ -242,4 +239,3 @@ def test_a_port_that_is_taken_is_said(live: Live, tmp_path: Path) -> None:
             api.serving(run.store, taken.getsockname()[1]),
         ):
             pass
-    run.store.close()

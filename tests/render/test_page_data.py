@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +53,9 @@ def unpacked(data: bytes) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The example traces, weighed."""
-    found = evaluate(TRACES, "all", store=tmp_path_factory.mktemp("page") / "store.db")
-    yield found
-    found.store.close()
+    return evaluate(TRACES, "all", store=tmp_path_factory.mktemp("page") / "store.db")
 
 
 def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_path: Path) -> None:
@@ -78,7 +75,6 @@ def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_pat
         found = evaluate(TRACES, "grounding", judges, store=tmp_path / f"{name}.db")
         facts = overview_of(RunFacts.of(found), GroupFields(), None)["facts"]
         said[name] = [fact["note"] for fact in facts if fact["label"] == "Judge"]
-        found.store.close()
     assert said["alone"] == [whole]
     assert [note for note in said["panel"] if note] == [f"embedded {whole}"]
     assert said["without"] == [""]
@@ -347,7 +343,6 @@ def test_ten_thousand_records_are_under_fifty_megabytes(tmp_path: Path) -> None:
     assert sum(map(len, parts)) < 50_000_000
     first = unpacked(b"".join(parts))["first"]
     assert sum(map(len, first["cases"])) == 10_000
-    few.store.close()
 
 
 @given(st.recursive(st.text() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
@@ -392,7 +387,6 @@ def test_commands_of_a_page_find_its_run_wherever_its_store_lies(
         (unscripted,) = re.findall(r"<noscript>(.*)</noscript>", written.decode())
         assert html.unescape(unscripted).endswith(f"with: ragstone show {run.id} {said}".rstrip() + "</p>")
         assert "<own>" not in unscripted
-        run.store.close()
 
 
 def test_every_script_is_part_of_a_page() -> None:

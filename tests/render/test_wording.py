@@ -57,7 +57,6 @@ def test_the_embedded_judge_alone_finds_and_a_model_supports(judge: str | Judge,
     records = "".join(drawn(case(result, 2, run.id, Look(80))) for result in run.results())
     records += "".join(result._repr_html_() for result in run.results())
     records += "".join(to_json(case_of(result, {})["scores"]).decode() for result in run.results())
-    run.store.close()
     alone = judge == "embedded"
     assert ("support" in told) is not alone
     assert ("claim to check" in told) is alone

@@ -122,7 +122,6 @@ def values_of(store: Path, metric: str) -> tuple[Any, Any, Any]:
     for name in ("embedded", "other"):
         run = open_run(name, store)
         results = list(run.results())
-        run.store.close()
         questions = {result["id"]: result["question"] or "" for result in results}
         scores = [(result["id"], score) for result in results for score in result["scores"]]
         columns.append({i: s["value"] for i, s in scores if s["metric"] == metric and s["value"] is not None})
