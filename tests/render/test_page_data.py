@@ -29,7 +29,7 @@ from ragstone.render.html import build, document
 from ragstone.render.html.build import report
 from ragstone.render.html.document import SCRIPTS, in_markup, page
 from ragstone.render.html.overview import FEWEST, overview_of, sentence, worst_group
-from ragstone.render.html.rows import BEGINNING, MOST_GROUPS, GroupFields, PageRow, block_of, row_of, text_of
+from ragstone.render.html.rows import BEGINNING, MOST_GROUPS, GroupFields, PageRow, RowCounts, block_of, row_of, text_of
 from ragstone.render.wording import about_embedded
 from ragstone.store.database import ResultRow, Store
 from ragstone.testing import ScriptedJudge
@@ -73,7 +73,7 @@ def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_pat
     }  # fmt: skip
     for name, judges in choices.items():
         found = evaluate(TRACES, "grounding", judges, store=tmp_path / f"{name}.db")
-        facts = overview_of(RunFacts.of(found), GroupFields(), None)["facts"]
+        facts = overview_of(RunFacts.of(found), RowCounts())["facts"]
         said[name] = [fact["note"] for fact in facts if fact["label"] == "Judge"]
     assert said["alone"] == [whole]
     assert [note for note in said["panel"] if note] == [f"embedded {whole}"]
@@ -308,7 +308,7 @@ def test_a_page_of_many_records_holds_the_lowest_and_figures_of_all(run: Run, mo
         return row_of(result)
 
     monkeypatch.setattr(build, "MOST_ROWS", 5)
-    monkeypatch.setattr(build, "row_of", counted)
+    monkeypatch.setattr("ragstone.render.html.rows.row_of", counted)
     found = unpacked(b"".join(report(run)))
     lowest = [position for positions in whole["first"]["cases"] for position in positions][:5]
     assert found["rows-0"]["position"] == sorted(lowest)

@@ -90,12 +90,10 @@ class Matrix:
 
     def kappa(self, weights: Weights = "none") -> float | None:
         """Cohen's kappa (Cohen 1960, 1968); None where both sides use one and the same label throughout."""
-        last = len(self.counts) - 1
+        last, power = len(self.counts) - 1, ("none", "linear", "quadratic").index(weights)
 
         def apart(one: int, other: int) -> float:
-            if weights == "none":
-                return float(one != other)
-            return (abs(one - other) / last) ** (1 if weights == "linear" else 2)
+            return (abs(one - other) / last) ** power if one != other else 0.0
 
         cells, gold, judged = list(product(range(last + 1), repeat=2)), self.gold, self.judged
         expected = math.fsum(apart(i, j) * gold[i] * judged[j] for i, j in cells)
