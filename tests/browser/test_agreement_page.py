@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from page_material import Serious, seen
 from test_report_hostile import ALL, PAYLOADS, answer, harmless, row
 
 from attached import SAID, agreement
+from labelled import write
 from ragstone import agree, evaluate
 from ragstone.api import write_report
 from ragstone.labels import text_hash
@@ -85,8 +85,7 @@ def test_the_page_shows_who_differs_where_and_executes_nothing(
                 for label, who in (("yes", ALL), ("no", "Ann"), ("yes", "B"))
             ]
     labels.append({**labels[0], "label": ALL, "annotator": "C"})
-    (tmp_path / "labels.jsonl").write_text("".join(json.dumps(one) + "\n" for one in labels), encoding="utf-8")
-    found = agree(run, tmp_path / "labels.jsonl", out=tmp_path / "agree.html", disagreements=2)
+    found = agree(run, write(tmp_path / "labels.jsonl", labels), out=tmp_path / "agree.html", disagreements=2)
     assert len(found.disagreements) == 2
     browser.offline()
     for width, look in ((1280, "light"), (400, "dark")):

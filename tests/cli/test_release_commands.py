@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from terminal import answers, harsh, ragstone, row, write
 
+from labelled import write as write_lines
 from ragstone import check, compare, evaluate
 from ragstone.analysis.check import CheckResult, Decision, Threshold, Worst, _apart
 from ragstone.analysis.verdicts import Wanting
@@ -400,7 +401,7 @@ def test_hostile_results_are_text_on_both_screens(runs: Path) -> None:
                 }
             )
         lines.append({"id": f"{evil}{name}", "position": 9, "set_aside": evil})
-        Path(name, "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        write_lines(f"{name}/results.jsonl", lines)
         about = {"run": 1, "name": evil, "status": "done", "judges": {evil: {"max_tokens": f"{evil}{name}"}}}
         Path(name, "run.json").write_text(json.dumps(about), encoding="utf-8")
     for arguments in (("compare", "a", "b"), ("check", "b", "--min", "m=1")):
@@ -561,7 +562,7 @@ def test_an_undecided_drop_is_seen_in_ci(policy: str, code: int, tag: str, said:
              "unjudged": 0, "status": "scored", "signature": "m", "reason": "", "verdicts": []}]}
             for n, value in enumerate(values)
         ]  # fmt: skip
-        Path(name, "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        write_lines(f"{name}/results.jsonl", lines)
     came = ragstone(
         "check", "after/", "--max-drop", "m=0", "--baseline", "before/", "--undecided", policy,
         "--junit", "c.xml", "--markdown", "c.md", columns=58,
