@@ -139,16 +139,8 @@ def test_how_many_labels_would_halve_the_interval() -> None:
         labels_to_halve([1], [], [1])
 
 
-def rates(**changed: Any) -> Any:
-    given: dict[str, Any] = {
-        "passed": 320,
-        "judged": 400,
-        "pass_right": 78,
-        "pass_total": 80,
-        "fail_right": 30,
-        "fail_total": 40,
-    }
-    return rogan_gladen(**{**given, **changed})
+def rates(passed: int = 320, clusters: Any = None, **changed: int) -> Any:
+    return rogan_gladen(passed, 400, Rates(78, 80, 30, 40)._replace(**changed), clusters)
 
 
 def test_a_rate_corrected_for_errors() -> None:
