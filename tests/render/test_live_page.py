@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from live_run import served
+from page_blocks import unpacked
 from ragstone import api, evaluate
 from ragstone.analysis.run import find_run
 from ragstone.errors import ConfigError
@@ -175,9 +175,7 @@ def test_a_run_that_is_being_written_is_one_run(tmp_path: Path) -> None:
 
     def told(live: Live) -> dict[str, Any]:
         _, page = live.answer(f"/run/{number}/") or ("", b"")
-        found = re.search(rb'id="first">(.*?)</script>', page, re.DOTALL)
-        assert found is not None
-        return dict(json.loads(found[1]))
+        return dict(unpacked(page)["first"])
 
     def listed(live: Live, blocks: int) -> list[int]:
         content = [(live.answer(f"/run/{number}/data/rows-{block}") or ("", b""))[1] for block in range(blocks)]

@@ -10,7 +10,6 @@ import json
 import re
 import shutil
 import subprocess
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from page_blocks import unpacked
 from ragstone import Run, api, evaluate
 from ragstone.analysis.run import find_run
 from ragstone.errors import ConfigError
@@ -41,15 +41,6 @@ MEAN = {"mean": 0.5, "interval": None, "scored": 2, "signature": "", "units": {"
 
 def line(position: int, value: float | None = 1.0, **fields: str) -> PageRow:
     return PageRow(position, f"r{position}", "q", "a", {"m": (value, 0)}, fields)
-
-
-def unpacked(data: bytes) -> dict[str, Any]:
-    """The blocks of a page by name, and what is there first."""
-    found = re.findall(rb'<script type="application/octet-stream" id="([^"]+)">([^<]*)</script>', data)
-    blocks = {name.decode(): json.loads(zlib.decompress(base64.b64decode(text))) for name, text in found}
-    first = re.search(rb'<script type="application/json" id="first">(.*?)</script>', data, re.DOTALL)
-    assert first is not None
-    return {**blocks, "first": json.loads(first[1])}
 
 
 @pytest.fixture(scope="module")
