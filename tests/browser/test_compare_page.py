@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from chromium import Chromium
-from page_material import Serious, rows, seen
+from page_material import rows, seen
 from test_report_hostile import ALL, PAYLOADS, answer, harmless, row
 
 from ragstone import Comparison, Run, compare, evaluate
@@ -200,16 +200,6 @@ def test_it_prints(page: Chromium) -> None:
     assert seen == {".differences": True, ".moved-record": True, ".choices": False, ".top": False}
     assert paper == "rgb(255, 255, 255)"
     assert page.pdf().startswith(b"%PDF-")
-
-
-@pytest.mark.parametrize("look", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
-def test_axe_finds_nothing_serious(page: Chromium, held: Held, serious: Serious, look: str, width: int) -> None:
-    """Names, roles, contrast: wide and narrow, in both looks."""
-    page.size(width, 900)
-    page.prefers(look)
-    page.open(held.at())
-    assert serious() == []
 
 
 # ---- hostile, and states
