@@ -153,11 +153,11 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
     return (ranks - first * (first + 1) / 2) / (first * second)
 
 
-def calibration_error(probabilities: Sequence[float], outcomes: Sequence[bool], bins: int = 10) -> float | None:
-    """The expected calibration error over equally wide bins (Naeini et al. 2015); None without items."""
-    held: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
+def calibration_error(probabilities: Sequence[float], outcomes: Sequence[bool]) -> float | None:
+    """The expected calibration error over ten equally wide bins (Naeini et al. 2015); None without items."""
+    held: list[list[tuple[float, bool]]] = [[] for _ in range(10)]
     for probability, outcome in zip(probabilities, outcomes, strict=True):
-        held[min(int(probability * bins), bins - 1)].append((probability, outcome))
+        held[min(int(probability * 10), 9)].append((probability, outcome))
     gaps = [abs(math.fsum(p - outcome for p, outcome in one)) for one in held]
     return math.fsum(gaps) / len(probabilities) if probabilities else None
 
