@@ -232,13 +232,6 @@ def test_a_panel_asks_each_of_its_members(tmp_path: Path) -> None:
     assert told.exact
 
 
-def test_no_key_and_no_network_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    assert (
-        ragstone.estimate(traces(2), ["grounding"], "openai:gpt-4o-mini", store=tmp_path / "s.db").total.calls.low > 0
-    )
-
-
 # ---- how far off
 
 
