@@ -11,8 +11,6 @@ import pytest
 from chromium import Chromium
 from page_material import Shown
 
-from ragstone.render.html.case import case_of
-
 pytest_plugins = ["page_fixtures"]
 
 ROWS = ".lines tbody tr"
@@ -373,19 +371,3 @@ def test_the_groups_are_drawn_on_paper(page: Chromium) -> None:
     told = page.text(".groups .on-paper")
     page.send("Emulation.setEmulatedMedia", media="")
     assert told == "Grounding by topic"
-
-
-def test_what_the_page_knows_of_a_record_is_its_result(shown: Shown) -> None:
-    """Texts, values, labels and places are those of results.jsonl; nothing was invented on the way."""
-    for result in shown.run.results():
-        case = case_of(result, shown.run.spec["signatures"])
-        assert [case[key] for key in ("id", "question", "response", "contexts", "reference")] == [
-            result[key] for key in ("id", "question", "response", "contexts", "reference")
-        ]
-        for mine, its in zip(case["scores"], result["scores"], strict=True):
-            assert (mine["metric"], mine["value"], mine["status"]) == (its["metric"], its["value"], its["status"])
-            for verdict, told in zip(mine["verdicts"], its["verdicts"], strict=True):
-                assert (verdict["label"], verdict.get("value")) == (told["label"], told["value"])
-                assert [quote.get("start") for quote in verdict.get("evidence", ())] == [
-                    quote["start"] for quote in told["evidence"]
-                ]

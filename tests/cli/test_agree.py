@@ -39,7 +39,6 @@ def labels(store: str) -> Labels:
                 for n, verdict in enumerate(result.score("grounding")["verdicts"]):
                     label = "no" if (result["position"] + n) % 3 == 0 else "yes"
                     rows.append(LabelRow(result["id"], verdict["unit"], "support", label, who, 9.0, DRAW))
-        run.store.close()
         Path("labels.jsonl").write_bytes(b"\n".join(orjson.dumps(row.as_json()) for row in rows))
         return "labels.jsonl"
 
@@ -84,7 +83,6 @@ def test_what_did_not_join_is_listed(store: str, labels: Labels) -> None:
     run = open_run("last", store)
     first = next(run.results())
     unit = first.score("grounding")["verdicts"][0]["unit"]
-    run.store.close()
     strays += (LabelRow(first["id"], unit, "support", HOSTILE, "zoe", draw=DRAW),)
     came = ragstone("agree", "last", labels("ana", more=strays), "--store", store)
     assert came.code == 0
@@ -115,7 +113,6 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
             },
         }
         lines.append(orjson.dumps({**result, **changed}))
-    run.store.close()
     Path("out").mkdir()
     Path("out/results.jsonl").write_bytes(b"\n".join(lines))
     came = ragstone("agree", "out", path, "--by", "meta.team", columns=width)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from terminal import Came, answers, ragstone, row
 
 from attached import SAID, WITHHELD, agreement, corrected, of_metric
+from labelled import write
 from ragstone import Run, check, evaluate
 from ragstone.api import open_run, opened
 from ragstone.api.agreeing import attach_agreement
@@ -56,7 +56,7 @@ def test_agree_attaches_and_writes_its_page() -> None:
         for result in made().results()
         for verdict in result.score("grounding")["verdicts"]
     ]
-    Path("labels.jsonl").write_text("".join(json.dumps(one) + "\n" for one in labels), encoding="utf-8")
+    write("labels.jsonl", labels)
     for which, out, page in (("main", "p.html", "p.html"), ("out/", "out/", "out/agree.html")):
         asked = ("agree", which, "labels.jsonl", "--store", "s.db", "-m", "grounding")
         assert ragstone(*asked).code == 0

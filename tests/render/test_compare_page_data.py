@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import re
-import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from page_blocks import unpacked
 from ragstone import compare
 from ragstone.api.comparing import opened
 from ragstone.errors import ConfigError, InputError
@@ -36,22 +34,11 @@ def judged(record: str, response: str, units: dict[str, float | None], value: fl
     return result(record, 1, [score("grounding", value, verdicts=verdicts)], response=response, units=found, **more)
 
 
-def page_of(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is there at once, and the blocks by name."""
-    data = path.read_bytes()
-    first = re.search(rb'<script type="application/json" id="first">(.*?)</script>', data, re.DOTALL)
-    assert first is not None
-    blocks = re.findall(rb'<script type="application/octet-stream" id="([^"]+)">([^<]*)</script>', data)
-    return json.loads(first[1]), {
-        name.decode(): json.loads(zlib.decompress(base64.b64decode(text))) for name, text in blocks
-    }
-
-
 def records_of(tmp_path: Path, ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
     """The one record that moved, as the page has it."""
     compare(folder(tmp_path / "a", [ours]), folder(tmp_path / "b", [theirs]), out=tmp_path / "c.html")
-    first, blocks = page_of(tmp_path / "c.html")
-    (told,) = blocks[first["moved"]["grounding"]["block"]]
+    page = unpacked((tmp_path / "c.html").read_bytes())
+    (told,) = page[page["first"]["moved"]["grounding"]["block"]]
     return dict(told)
 
 
@@ -123,11 +110,12 @@ def test_only_records_that_moved_are_in_the_file(tmp_path: Path) -> None:
         ]
 
     compare(folder(tmp_path / "a", rows(0)), folder(tmp_path / "b", rows(30)), moved=3, out=tmp_path / "c.html")
-    first, blocks = page_of(tmp_path / "c.html")
+    blocks = unpacked((tmp_path / "c.html").read_bytes())
+    first = blocks.pop("first")
     assert [[one["id"] for one in block] for block in blocks.values()] == [["r1", "r2", "r3"]]
     assert "text of" not in json.dumps(first)
     compare(str(tmp_path / "a"), str(tmp_path / "b"), moved=0, out=tmp_path / "none.html")
-    assert page_of(tmp_path / "none.html")[1] == {}
+    assert unpacked((tmp_path / "none.html").read_bytes()).keys() == {"first"}
 
 
 def test_groups_are_those_furthest_apart(tmp_path: Path) -> None:
@@ -139,7 +127,7 @@ def test_groups_are_those_furthest_apart(tmp_path: Path) -> None:
 
     compare(folder(tmp_path / "a", rows(False)), folder(tmp_path / "b", rows(True)), by="meta.kind",
             out=tmp_path / "c.html")  # fmt: skip
-    groups = page_of(tmp_path / "c.html")[0]["groups"]
+    groups = unpacked((tmp_path / "c.html").read_bytes())["first"]["groups"]
     assert len(groups) == MOST_GROUPS
     points = [group["difference"] for group in groups]
     assert points == sorted(points)

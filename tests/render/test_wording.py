@@ -16,7 +16,7 @@ from ragstone.render.facts import RunFacts
 from ragstone.render.html.case import case_of
 from ragstone.render.html.document import to_json
 from ragstone.render.html.overview import overview_of
-from ragstone.render.html.rows import GroupFields
+from ragstone.render.html.rows import RowCounts
 from ragstone.render.terminal.case import case
 from ragstone.render.terminal.outcome import outcome
 from ragstone.render.terminal.screen import Look, Page, screen
@@ -51,13 +51,12 @@ def test_the_embedded_judge_alone_finds_and_a_model_supports(judge: str | Judge,
     """In the headline, the tables, the page's sentence and cards, the notebook and every record."""
     parameters = {"response_groundedness": {"shortcuts": False}}
     run = evaluate(RECORDS, METRICS, judge, parameters=parameters, store=tmp_path / "s.db")
-    first = overview_of(RunFacts.of(run), GroupFields(), None)
+    first = overview_of(RunFacts.of(run), RowCounts())
     told = "".join(part["text"] for part in first["sentence"]) + "".join(one["title"] for one in first["metrics"])
     told += drawn(outcome(run, Look(80))).partition("  Judge")[0] + run._repr_html_().partition("judged by")[0]
     records = "".join(drawn(case(result, 2, run.id, Look(80))) for result in run.results())
     records += "".join(result._repr_html_() for result in run.results())
     records += "".join(to_json(case_of(result, {})["scores"]).decode() for result in run.results())
-    run.store.close()
     alone = judge == "embedded"
     assert ("support" in told) is not alone
     assert ("claim to check" in told) is alone

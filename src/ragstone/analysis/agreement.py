@@ -302,15 +302,13 @@ def attached(found: Agreement) -> AgreementDict:
     for one in found.metrics:
         items = one.leading
         for mean in one.means:
-            metrics[mean.score] = {
+            metrics[mean.score] = rounded_in({
                 "task": one.task, "unit": one.unit if items is one.items else "response",
-                "judge": one.judge, "labels": list(items.labels),
-                "counts": [list(row) for row in items.matrix.counts], "units": items.matrix.n,
-                "records": items.records, "unjudged": one.unjudged, "accuracy": rounded(items.matrix.accuracy),
-                "base_rate": rounded(items.matrix.base_rate), "kappa": rounded(items.kappa),
-                "interval": None if items.interval is None else [rounded(end) for end in items.interval],
+                "judge": one.judge, "labels": items.labels, "counts": items.matrix.counts, "units": items.matrix.n,
+                "records": items.records, "unjudged": one.unjudged, "accuracy": items.matrix.accuracy,
+                "base_rate": items.matrix.base_rate, "kappa": items.kappa, "interval": items.interval,
                 "corrected": mean.attached(), "withheld": mean.withheld,
-            }  # fmt: skip
+            })  # fmt: skip
     return {
         "gold": list(found.gold), "annotators": [one.name for one in found.annotators if one.name],
         "labelled_by": found.labelled_by, "at": datetime.now(UTC).isoformat(timespec="seconds"), "metrics": metrics,

@@ -153,7 +153,7 @@ class Run:
     def _result(self, row: ResultRow) -> Result:
         return Result(orjson.loads(row.document), self.id)
 
-    def lines(self) -> Iterator[bytes]:
+    def lines(self) -> Generator[bytes, None, None]:
         """The lines of results.jsonl, without their line ends."""
         for row in self._store.results(self.id):
             yield row.document
