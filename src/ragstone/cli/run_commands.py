@@ -258,6 +258,7 @@ def runs(*, store: StorePath = None, as_json: AsJson = False) -> None:
 
 
 def _brief(run: Any) -> dict[str, Any]:
+    from ragstone.metrics.methods import command_of
     from ragstone.render.facts import judges_of
 
     summary = run.summary()
@@ -269,6 +270,7 @@ def _brief(run: Any) -> dict[str, Any]:
         "status": run.status,
         "records": summary["records"],
         "judges": judges_of(run.spec),
+        "command": command_of(run.spec) or None,
         "means": {name: metric["mean"] for name, metric in summary["metrics"].items()},
         **(
             {"kappas": {name: one["kappa"] for name, one in told["metrics"].items()}} if (told := run.agreement) else {}

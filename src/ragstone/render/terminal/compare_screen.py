@@ -49,7 +49,7 @@ from ragstone.render.terminal.screen import (
     section,
     to_paste,
 )
-from ragstone.render.terminal.tables import Column, fitting, grid, record_lines, table, units_legend
+from ragstone.render.terminal.tables import Column, fitted, grid, record_lines, units_legend
 from ragstone.render.text import flat, middle, number, percent, plural
 from ragstone.render.wording import words_of
 from ragstone.stats.points import signed
@@ -127,10 +127,7 @@ def _table(found: Comparison, look: Look) -> RenderableType:
         replace(column("better/same/worse", ways_said, 1), short="+/=/-"),
     ]
     styles = ["" if one is None else _STYLES.get(one.finding, "quiet") for _, one in rows]
-    kept = fitting(columns, look.width - 2, look)
-    hidden = ", ".join(str(one.title) for one in columns if one.drop and one.drop not in {other.drop for other in kept})
-    note = [prose(f"Not shown at this width: {hidden}.", look, "quiet")] if hidden else []
-    return Group(table(kept, styles), *note)
+    return fitted(columns, look, styles)
 
 
 def _rows(found: Comparison) -> list[tuple[str, Compared | None]]:

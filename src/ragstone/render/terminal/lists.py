@@ -22,7 +22,7 @@ from ragstone.render.agreement import kappa_said
 from ragstone.render.facts import DASH, judged_by, lead
 from ragstone.render.terminal.columns import RECALL
 from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
-from ragstone.render.terminal.tables import Column, fitting, grid, marked, table
+from ragstone.render.terminal.tables import Column, fitted, grid, marked
 from ragstone.render.text import NBSP, clean, flat, middle, moment, number, percent, plural, size
 from ragstone.render.watch import messages, warnings
 from ragstone.types import NOTHING
@@ -52,7 +52,7 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
         *([Column("kappa", kappa, drop=3)] if any(kappa) else []),
         *([Column("command", command, drop=4)] if any(command) else []),
     ]
-    return page(table(fitting(columns, look.width - 2, look)))
+    return page(fitted(columns, look))
 
 
 def batch_table(batches: Sequence[Mapping[str, Any]], look: Look) -> Page:
@@ -67,7 +67,7 @@ def batch_table(batches: Sequence[Mapping[str, Any]], look: Look) -> Page:
         Column("status", [one["status"] for one in batches]),
         Column("made", [moment(one["made"]) for one in batches], drop=1, style="quiet"),
     ]
-    return page(table(fitting(columns, look.width - 2, look)))
+    return page(fitted(columns, look))
 
 
 def _run_row(run: Run, look: Look) -> tuple[str, ...]:
@@ -364,4 +364,4 @@ def _groups(groups: Sequence[Mapping[str, Any]], look: Look) -> RenderableType:
         Column("size", [size(group["bytes"]) for group in groups], right=True, drop=3),
         Column("newest", [moment(group["newest"]) for group in groups], drop=2, style="quiet"),
     ]
-    return section("Calls", indented(table(fitting(columns, look.width - 4, look))))
+    return section("Calls", indented(fitted(columns, look, indent=2)))

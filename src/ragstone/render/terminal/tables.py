@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.analysis.verdicts import Wanting
-from ragstone.render.terminal.screen import Look
+from ragstone.render.terminal.screen import Look, prose
 from ragstone.render.text import flat, middle, shorten
 
 GAP = 2
@@ -82,6 +82,15 @@ def table(columns: Sequence[Column], styles: Sequence[str] = ()) -> Table:
         cells = (_plain(cell, column.style) for cell, column in zip(row, columns, strict=True))
         drawn.add_row(*cells, style=styles[at] if styles else "")
     return drawn
+
+
+def fitted(columns: Sequence[Column], look: Look, styles: Sequence[str] = (), indent: int = 0) -> Group:
+    """The columns that fit, and in a quiet line the titles of those left out; ``indent`` as of ``prose``."""
+    kept = fitting(columns, look.width - 2 - indent, look)
+    levels = {column.drop for column in kept}
+    hidden = ", ".join(str(column.title) for column in columns if column.drop not in levels)
+    note = prose(f"Not shown at this width: {hidden}; --json has all.", look, "quiet", indent)
+    return Group(table(kept, styles), *([note] if hidden else []))
 
 
 def grid(rows: Iterable[Sequence[RenderableType]], columns: str, gap: int = GAP, first: int | None = None) -> Table:
