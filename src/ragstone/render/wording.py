@@ -170,10 +170,16 @@ def band_text(result: Mapping[str, Any], band: Mapping[str, str]) -> str:
 
 def in_words(result: Mapping[str, Any], reason: str) -> str:
     """A reason without the keys of traced sentences, which its readers never saw: ``passage 2, sentence 1``."""
+    words = sentence_names(result)
+    return re.sub(r"\w+", lambda found: words.get(found[0], found[0]), reason) if words else reason
+
+
+def sentence_names(result: Mapping[str, Any]) -> dict[str, str]:
+    """By key of each traced sentence the words for it; empty where nothing was traced."""
     traced = (score["detail"] for score in result["scores"] if is_map(score))
     detail: Mapping[str, Any] = next(traced, {})
     if not detail:
-        return reason
+        return {}
     ranks = {context["id"]: context["rank"] for context in result["contexts"]}
     numbers: Counter[str] = Counter()
     words: dict[str, str] = {}
@@ -181,8 +187,7 @@ def in_words(result: Mapping[str, Any], reason: str) -> str:
         numbers[row["passage"]] += 1
         rank = ranks.get(row["passage"], row["passage"])
         words[row["key"]] = f"passage {rank}, sentence {numbers[row['passage']]}"
-    words |= {row["key"]: f"sentence {n} of the response" for n, row in enumerate(detail["response"], 1)}
-    return re.sub(r"\w+", lambda found: words.get(found[0], found[0]), reason)
+    return words | {row["key"]: f"sentence {n} of the response" for n, row in enumerate(detail["response"], 1)}
 
 
 def is_map(score: Mapping[str, Any]) -> bool:

@@ -20,6 +20,7 @@ from ragstone.render.facts import handle
 from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import Column, beside, fitted, grid, unit_lines
 from ragstone.render.text import between, coefficient, duration, flat, number, percent, plural, shorten
+from ragstone.render.wording import in_words
 
 GROUPS = 20
 """Groups that are shown; --json has all."""
@@ -44,7 +45,7 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
         *(_figures(one, look) for one in systems_and_repeats(found)),
         _groups(found, look),
         _annotators(found, look),
-        _disagreements(found, look),
+        _disagreements(found, run, look),
         _not_joined(found, look),
         _parsed(found, look),
         _following(found, run, options, look),
@@ -247,13 +248,14 @@ def _annotators(found: Agreement, look: Look) -> RenderableType | None:
     )))  # fmt: skip
 
 
-def _disagreements(found: Agreement, look: Look) -> RenderableType | None:
+def _disagreements(found: Agreement, run: AnyRun, look: Look) -> RenderableType | None:
     room = look.width - 4
     blocks: list[RenderableType] = []
     for one in found.disagreements:
         mark = look.mark("no" if abs(one.gap) >= 1 else "partly")
         blocks += beside(flat(one.record), one.metric, look, room)
-        because = f": {flat(one.reason)}" if one.reason else ""
+        result = run.find(one.record)
+        because = f": {flat(in_words(result, one.reason) if result else one.reason)}" if one.reason else ""
         said = f"{flat(found.labelled_by)} {_votes(one)}; judge {one.judge}{because}"
         blocks += unit_lines(mark, one.text, said, look, room)
     return section("Largest disagreements", indented(Group(*blocks))) if blocks else None

@@ -189,7 +189,9 @@ class _Drawing:
             if part.own is None and same:
                 yield from self.map.under(resting, ())
                 continue
-            blocks = self.map.under(resting, shown, named="trace" if same else f"trace of {resting.key}")
+            blocks = self.map.under(
+                resting, shown, named="trace" if same else f"trace of {self.map.names[resting.key]}"
+            )
             yield marked([(self.look.mark(resting.kind), Group(*blocks))], margin=1)
 
     def _asked(self) -> str:

@@ -172,7 +172,7 @@ def _moved(one: Compared, runs: tuple[AnyRun, AnyRun], look: Look) -> Renderable
     for moved, shown in zip(one.moved, points, strict=True):
         worse, units = _worse(one.metric, moved, runs)
         values = f"{percent(moved.first)} to {percent(moved.second)}"
-        rows.append((shown, record_lines(moved.record, values, units, look, room)))
+        rows.append((shown, record_lines(moved.record, values, units, worse, look, room)))
         signs += _signs(one.metric, worse, units)
     return _records(f"Largest changes in {one.metric} (points)", grid(rows, "><"), signs, look) if rows else None
 
@@ -249,8 +249,7 @@ def _decisions(gate: CheckResult, look: Look) -> RenderableType:
 
 def _worst(decision: Decision, run: AnyRun, look: Look) -> RenderableType:
     room, metric = look.width - 4, decision.threshold.metric
-    blocks = [record_lines(worst.record, record_said(worst), worst.wanting, look, room) for worst in decision.worst]
-    signs = [
-        sign for one in decision.worst if one.wanting for sign in _signs(metric, run.find(one.record), one.wanting)
-    ]
+    found = [(worst, run.find(worst.record)) for worst in decision.worst]
+    blocks = [record_lines(one.record, record_said(one), one.wanting, result, look, room) for one, result in found]
+    signs = [sign for one, result in found if one.wanting for sign in _signs(metric, result, one.wanting)]
     return _records(worst_said(decision), Group(*blocks), signs, look)

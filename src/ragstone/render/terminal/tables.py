@@ -6,8 +6,9 @@ has room. Strings in cells are plain text: no markup in them is obeyed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Group, RenderableType
@@ -17,6 +18,7 @@ from rich.text import Text
 from ragstone.analysis.verdicts import Wanting
 from ragstone.render.terminal.screen import Look, prose
 from ragstone.render.text import flat, middle, shorten
+from ragstone.render.wording import in_words
 
 GAP = 2
 """Columns between two columns."""
@@ -118,11 +120,14 @@ def _plain(cell: RenderableType, style: str = "") -> RenderableType:
     return Text(cell, style=style) if isinstance(cell, str) else cell
 
 
-def record_lines(record: str, told: str, units: Sequence[Wanting], look: Look, room: int) -> Group:
-    """A record's id with a few words, and the first of the units that take from its score."""
+def record_lines(
+    record: str, told: str, units: Sequence[Wanting], result: Mapping[str, Any] | None, look: Look, room: int
+) -> Group:
+    """A record's id with a few words, and the first of the units that take from its score in this result."""
     lines = beside(flat(record), told, look, room)
     for unit in units[:1]:
-        lines += unit_lines(look.mark("no" if unit.value <= 0 else "partly"), unit.text, unit.reason, look, room)
+        reason = in_words(result, unit.reason) if result else unit.reason
+        lines += unit_lines(look.mark("no" if unit.value <= 0 else "partly"), unit.text, reason, look, room)
     return Group(*lines)
 
 
