@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ragstone.metrics import column_of, of_score
 from ragstone.metrics.words import ANY_COLUMN, Labels, MetricWords, Sentence
-from ragstone.questions import TEXTS
+from ragstone.questions import SCALES, TEXTS
 from ragstone.render.text import clean
 from ragstone.segment import record_language
 from ragstone.types import RESPONSE, TRIVIAL
@@ -81,6 +81,17 @@ def word(score: str, verdict: Mapping[str, Any]) -> str:
     found, kind = labels_of(score, (verdict,)), kind_of(verdict)
     other = found.get(f"{kind} {'/'.join(verdict['unit'].split('/')[-2:-1])}", found[kind])
     return found.get(verdict["label"], other) if kind == "no" else other
+
+
+def grade_said(score: Mapping[str, Any]) -> str:
+    """``grade 1 of 2``: the verdict on a whole response that is a score's value; empty for any other score."""
+    verdict = score["verdicts"][0] if len(score["verdicts"]) == 1 else None
+    if verdict is None or score["value"] is None or "/response/" not in verdict["unit"]:
+        return ""
+    scales = (scale for scale in SCALES.get(of_score(score["metric"]).task(), ()) if scale.labels[-1].isdigit())
+    levels = {(label, round(scale.value(label), 6)): scale.labels[-1] for scale in scales for label in scale.labels}
+    best = levels.get((verdict["label"], round(score["value"], 6)))
+    return f"grade {verdict['label']} of {best}" if best else ""
 
 
 def lead_order(score: str) -> tuple[int, ...]:
