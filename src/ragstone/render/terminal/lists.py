@@ -28,6 +28,7 @@ from ragstone.render.watch import messages, warnings
 from ragstone.types import NOTHING
 
 MOST_NOTES: Final = 12
+NOTHING_SCORED: Final = "nothing scored"
 BESIDE: Final = 24
 """Columns of a judge's address from which the name of its key has room beside it."""
 
@@ -48,7 +49,7 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
         Column("records", records, right=True),
         Column("judge", judge, drop=1, least=11, style="quiet"),
         Column("status", [Text(one, style="quiet" if one == "done" else "partly") for one in status]),
-        Column("mean", mean),
+        Column("mean", [Text(one, style="partly" if one == NOTHING_SCORED else "") for one in mean]),
         *([Column("kappa", kappa, drop=3)] if any(kappa) else []),
         *([Column("command", command, drop=4)] if any(command) else []),
     ]
@@ -74,15 +75,15 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
     summary = run.summary()
     name = lead(summary)
     found = summary["metrics"].get(name)
-    mean = percent(found["mean"], found["scored"]) if found else "nothing scored"
+    mean = f"{percent(found['mean'], found['scored']):>5} {name.removeprefix(f'{RECALL.name}.')}" if found else ""
     return (
         str(run.id),
         middle(flat(run.name), 20, look.ellipsis),
         moment(run.started),
         number(summary["records"]),
         middle(flat(judges_said(judged_by(run.spec))), 20, look.ellipsis),
-        run.status if found or run.status != "done" else "failed",
-        f"{mean:>5} {name.removeprefix(f'{RECALL.name}.')}",
+        run.status,
+        mean or NOTHING_SCORED,
         _kappa(run, name, look),
         command_of(run.spec),
     )
