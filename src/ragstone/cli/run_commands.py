@@ -150,7 +150,8 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
         given = replace(options, on_error="skip" if needed else None, fields=kept or None)
         following = shlex.join(["ragstone", "run", file, *given.words(), *found.options])
     named = {name: unsuitable(catalogue()[name], found.present) for name in able}
-    told = {**asdict(found), "total": found.total, "able": able}
+    left_out = {name: why for name, why in named.items() if why}
+    told = {**asdict(found), "total": found.total, "able": able, "left_out": left_out}
     answer(told, lambda look: survey_page(found, able, named, following, look), as_json=as_json)
     chosen, _ = choose(spec, found.present, columns=found.columns, meant=found.meant)
     if not chosen and found.records:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Final
 
@@ -233,7 +233,8 @@ def judge_checked(judge: str, seconds: float, said: str, look: Look) -> Page:
 def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str], following: str, look: Look) -> Page:
     """Show the fields of an input, available metrics, notes and unreadable records.
 
-    ``named`` says why a metric runs only where it is named; ``following`` is the command to go on with, if any.
+    ``named`` says why a metric runs only where it is named, or cannot run; ``following`` is the command to go on with,
+    if any.
     """
     counts = plural(found.records, "record")
     if found.set_aside:
@@ -241,11 +242,30 @@ def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str]
     return page(
         heading(found.name, look, counts),
         _shares("Fields", found.present, found.records),
-        _shares("Available metrics", able, found.records, named) if any(able.values()) else None,
+        *(_metrics(able, named, found.records, look) if any(able.values()) else ()),
         _notes("Notes", warnings(found, MOST_NOTES), look),
         _notes("Unreadable records", messages(found), look),
         facts([("Next", to_paste(following, look))]) if following else None,
     )
+
+
+def _metrics(
+    able: Mapping[str, int], named: Mapping[str, str], total: int, look: Look
+) -> Iterable[RenderableType | None]:
+    """The metrics that run, those that run only where they are named, and those that cannot, by reason."""
+    usual = {name: count for name, count in able.items() if count and not named.get(name)}
+    others = {name: count for name, count in able.items() if count and named.get(name)}
+    unable: dict[str, list[str]] = {}
+    for name in (name for name, count in able.items() if not count):
+        unable.setdefault(named.get(name) or "no record has all of its fields", []).append(name)
+    yield _shares("Metrics that run", usual, total) if usual else None
+    if others:
+        adding = {name: f"; add -m {name}" for name in others}
+        whys = {name: named[name].replace(f"{add} to use", "; uses").removesuffix(add) for name, add in adding.items()}
+        yield _shares("Metrics that run if you add -m NAME", others, total, whys)
+    if unable:
+        lines = [prose(f"{why}: {', '.join(names)}", look, "quiet", 2) for why, names in unable.items()]
+        yield section("Metrics that cannot run", *map(indented, lines))
 
 
 def _shares(title: str, counts: Mapping[str, int], total: int, remarks: Mapping[str, str] = NOTHING) -> RenderableType:
