@@ -218,6 +218,16 @@ def test_validate_says_what_could_run() -> None:
     assert (told["records"], told["able"]["grounding"]) == (3, 1)
 
 
+def test_validate_counts_no_fields_of_no_record() -> None:
+    """Where every record is unreadable, the screen says why and no field is in all 0."""
+    Path("a.jsonl").write_text("x\n", encoding="utf-8")
+    came = ragstone("validate", "a.jsonl")
+    assert came.code == 2
+    assert "0 records, 1 more unreadable" in came.out
+    assert "a.jsonl:1: not JSON" in came.out
+    assert "Fields" not in came.out
+
+
 def test_validate_says_what_it_recognised() -> None:
     """One line on the format, and what is left out; --from and --records are those of run."""
     spans = Path(__file__).parent.parent / "records" / "exports" / "openinference-otlp.jsonl"

@@ -241,7 +241,7 @@ def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str]
         counts += f", {number(found.set_aside)} more unreadable"
     return page(
         heading(found.name, look, counts),
-        _shares("Fields", found.present, found.records),
+        _shares("Fields", found.present, found.records) if found.records else None,
         *(_metrics(able, named, found.records, look) if any(able.values()) else ()),
         _notes("Notes", warnings(found, MOST_NOTES), look),
         _notes("Unreadable records", messages(found), look),
