@@ -66,19 +66,22 @@ def sentence_of(score: str, signature: str) -> Sentence | None:
     return words_of(score, signature).sentences.get(column_of(score))
 
 
-def labels_of(score: str, verdicts: Iterable[Mapping[str, Any]]) -> Labels:
-    """The words for verdicts of a score; of several judges' those of the one who can say less."""
+def labels_of(score: str, verdicts: Iterable[Mapping[str, Any]], signature: str = "") -> Labels:
+    """The words for verdicts of a score; of several judges' those of the one who can say less.
+
+    The ``signature`` says which judge's words a verdict by rule has, which names no judge.
+    """
     metric = of_score(score)
-    embedded = metric.found_words and any(verdict["judge"] == _EMBEDDED for verdict in verdicts)
+    embedded = by_embedded(signature) or any(verdict["judge"] == _EMBEDDED for verdict in verdicts)
     return metric.found_words.labels if metric.found_words and embedded else metric.words.labels
 
 
-def word(score: str, verdict: Mapping[str, Any]) -> str:
+def word(score: str, verdict: Mapping[str, Any], signature: str = "") -> str:
     """``not supported``, ``to check``, ``partly relevant``: a verdict in the words of its metric and its judge."""
     metric = of_score(score)
     if metric.open_columns and verdict["label"] not in (None, *metric.words.labels):
         return clean(verdict["label"])
-    found, kind = labels_of(score, (verdict,)), kind_of(verdict)
+    found, kind = labels_of(score, (verdict,), signature), kind_of(verdict)
     other = found.get(f"{kind} {'/'.join(verdict['unit'].split('/')[-2:-1])}", found[kind])
     return found.get(verdict["label"], other) if kind == "no" else other
 
