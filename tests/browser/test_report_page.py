@@ -166,6 +166,27 @@ def test_keys_move_open_and_return(page: Chromium, shown: Shown) -> None:
     assert page.evaluate("document.activeElement.dataset.record") == str(order[1])
 
 
+def test_a_record_opens_on_its_first_claim_to_check(page: Chromium, shown: Shown) -> None:
+    """Its words, its evidence and its row are lit, and its evidence is scrolled to; where none is, nothing is lit."""
+    page.size(1280, 200)
+    for result in shown.run.results():
+        verdicts = score(result, "grounding")["verdicts"]
+        if not verdicts:
+            continue
+        page.open(shown.at(f"record={result['position']}"))
+        wrong = next(
+            (v["unit"] for most in (0, 0.99) for v in verdicts if v["value"] is not None and v["value"] <= most), None
+        )
+        unit = next((unit for unit in result["units"] if unit["id"] == wrong), None)
+        text = [result["response"][unit["start"] : unit["end"]]] if unit else []
+        assert page.all(".left .mark.lit", "firstChild.textContent") == text
+        assert len(page.all(".units tr.lit")) == len(text)
+        for side in (".left", ".right"):
+            bottom = f"document.querySelector('.column{side}').getBoundingClientRect().bottom"
+            place = f"document.querySelector('{side} .lit')"
+            page.until(f"!{place} || {place}.getBoundingClientRect().top < {bottom}")
+
+
 def test_a_claim_lights_its_evidence(page: Chromium, shown: Shown) -> None:
     """Pointing at words of the response lights the quotes of their claims, no others, and their rows below."""
     result = shown.run["stone-bridge"]
@@ -208,7 +229,7 @@ def test_a_pinned_claim_stays_lit(page: Chromium, shown: Shown) -> None:
         return list(page.all(".left .mark.lit", "firstChild.textContent"))
 
     page.open(shown.address)
-    assert lit("stone-bridge") == []
+    lit("stone-bridge")
     page.click(".left .mark")
     page.hover("h1")
     pinned = page.all(".left .mark.lit", "firstChild.textContent")
@@ -219,7 +240,7 @@ def test_a_pinned_claim_stays_lit(page: Chromium, shown: Shown) -> None:
         page.hover("h1")
         assert page.all(".left .mark.lit", "firstChild.textContent") == ([] if tab == "nuggets" else pinned)
     assert page.all(".units tr.lit")
-    assert lit("kettle-descale") == []
+    assert lit("kettle-descale") != pinned
     assert lit("stone-bridge") == pinned
     page.click(".left .mark")
     page.hover("h1")
@@ -294,7 +315,9 @@ def test_disagreements_of_a_panel_are_marked_and_first(page: Chromium, shown: Sh
     page.open(shown.at("record=1&tab=panel"))
     heads = page.all(".panel:first-child thead th")
     assert heads == ["Unit", "embedded", "second", "Panel"]
-    apart = page.evaluate("[...document.querySelectorAll('.panel tbody tr')].map((row) => row.className === 'apart')")
+    apart = page.evaluate(
+        "[...document.querySelectorAll('.panel tbody tr')].map((row) => row.classList.contains('apart'))"
+    )
     assert any(apart)
     assert [row.startswith("disagree") for row in page.all(".panel tbody tr")] == apart
 

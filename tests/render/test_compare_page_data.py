@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from page_blocks import unpacked
-from ragstone import compare
+from ragstone import compare, evaluate
 from ragstone.api.comparing import opened
 from ragstone.errors import ConfigError, InputError
 from ragstone.render.html.comparing import MOST_GROUPS, MOST_UNITS
+from ragstone.testing import ScriptedJudge
 from run_folders import folder, result, score
 
+UNSUPPORTED = ScriptedJudge({"response_support": "0"})
 LABELS = {0.0: "no_support", 0.5: "partial_support", 1.0: "support", None: None}
 
 
@@ -69,6 +71,25 @@ def test_words_of_one_response_alone_are_listed_where_they_take_from_its_score(t
         {"start": 0, "end": 2, "kind": "yes", "word": "supported"},
         {"start": 3, "end": 5, "kind": "no", "word": "not supported"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("judge", "word"), [("embedded", "found"), (ScriptedJudge({"response_support": "0"}), "supported")]
+)
+def test_a_shortcut_has_the_words_of_the_run_s_judge(judge: Any, word: str, tmp_path: Path) -> None:
+    """It is a verdict by rule; with the embedded judge nothing is called supported."""
+    page = "The kettle is made of steel. It holds two litres."
+    runs = [
+        evaluate(
+            [{"id": "r1", "question": "q", "response": response, "contexts": [page]}], "response_groundedness",
+            judge, store=tmp_path / "s.db",
+        )
+        for response in ("Purple elephants invented jazz in Lisbon.", "The kettle is made of steel.")
+    ]  # fmt: skip
+    compare(*runs, out=tmp_path / "c.html")
+    blocks = unpacked((tmp_path / "c.html").read_bytes())
+    (told,) = blocks[blocks["first"]["moved"]["response_groundedness"]["block"]]
+    assert word in [side["word"] for row in told["changed"] for side in row["sides"] if side]
 
 
 def test_the_same_words_twice_are_two_units(tmp_path: Path) -> None:

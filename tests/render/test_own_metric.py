@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from own_metric import RECORDS, SHORT, eleven_lines, installed
-from ragstone import Run, check, compare, evaluate, metrics
+from ragstone import Run, agree, check, compare, evaluate, metrics
 from ragstone.api import export_run
 from ragstone.errors import ConfigError, InputError
 from ragstone.render.ci import junit, markdown
@@ -194,6 +194,18 @@ def test_other_processes_have_the_metric_of_a_file(tmp_path: Path) -> None:
         runs = [evaluate(rows, named, workers=n, store=tmp_path / f"{n}.db") for n in (1, 2)]
     first, second = ([result["scores"] for result in run.results()] for run in runs)
     assert first == second
+
+
+def test_labels_of_a_metric_that_is_not_there_say_so(tmp_path: Path) -> None:
+    """Its scale is in its code; where that is loaded, the same labels are compared."""
+    labels = tmp_path / "labels.csv"
+    with eleven_lines("file", tmp_path / "site") as named:
+        run = evaluate(RECORDS, named, store=tmp_path / "s.db")
+        units = [verdict["unit"] for verdict in run["good"].score(SHORT)["verdicts"]]
+        labels.write_text("record,unit,label\n" + "".join(f"good,{unit},yes\n" for unit in units), "utf-8")
+        assert agree(run, labels).joined == len(units)
+    with pytest.raises(InputError, match=f"; {SHORT} is not installed, so its scale is unknown"):
+        agree(run, labels)
 
 
 def test_a_record_loads_no_code(tmp_path: Path) -> None:

@@ -64,6 +64,17 @@ def test_the_embedded_judge_alone_finds_and_a_model_supports(judge: str | Judge,
         assert (words in records) is not alone
 
 
+def test_a_grade_is_said_beside_its_value(tmp_path: Path) -> None:
+    """A reason that tells of support beside a value of 0 % is then read as what the grade was made of."""
+    names = ["response_groundedness", "answer_relevance"]
+    run = evaluate(RECORDS[1:], names, ScriptedJudge(model), store=tmp_path / "s.db")
+    (result,) = run.results()
+    told = drawn(case(result, 1, run.id, Look(80)))
+    run.store.close()
+    assert "response_groundedness    0 %  grade 0 of 2" in told
+    assert [score.get("grade") for score in case_of(result, {})["scores"]] == ["grade 0 of 2", "grade 0 of 3"]
+
+
 @pytest.mark.parametrize(("step", "alone"), [
     ("claims:m@x+p#1|support:embedded+embedded-6#cf3dca", True),
     ("response_support:embedded+embedded-6#a+embedded-6#a", True),

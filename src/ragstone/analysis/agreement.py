@@ -34,7 +34,7 @@ from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import scores_of
 from ragstone.errors import InputError
 from ragstone.labels import LabelRow
-from ragstone.metrics import instead_of
+from ragstone.metrics import NotInstalled, instead_of, of_score
 from ragstone.stats.agreement import Matrix
 from ragstone.stats.means import rounded, rounded_in
 from ragstone.types import TRIVIAL, Scale
@@ -439,4 +439,6 @@ def _none_joined(run: AnyRun, rows: Sequence[LabelRow], gathered: Gathered, metr
         tasks = ", ".join(sorted({row.task for row in rows}))
         return f"no label is of {' or '.join(metrics or ())}; the labels are of {tasks}"
     like = f"; its records are like '{gathered.example}'" if gathered.example else "; it has no results"
-    return f"no label matches {called(run)}: {', '.join(causes)}{like}"
+    absent = sorted(name for name in run.spec.get("signatures", ()) if of_score(name) is NotInstalled)
+    lack = f"; {', '.join(absent)} is not installed, so its scale is unknown" if absent else ""
+    return f"no label matches {called(run)}: {', '.join(causes)}{lack or like}"
