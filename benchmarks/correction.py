@@ -74,11 +74,8 @@ def rated(ours: list[list[Row]], theirs: list[list[Row]], *, clustered: bool) ->
     passed = [(sum(row.judge for row in record), len(record)) for record in theirs]
     totals = Rates(*(sum(column) for column in zip(*rates, strict=True)))
     try:
-        return rogan_gladen(
-            *(sum(column) for column in zip(*passed, strict=True)),
-            **totals._asdict(),
-            clusters=(rates, passed) if clustered else None,
-        )
+        accepted, judged = map(sum, zip(*passed, strict=True))
+        return rogan_gladen(accepted, judged, totals, (rates, passed) if clustered else None)
     except ValueError:
         return None
 

@@ -46,7 +46,8 @@ def rows(count: int = 6, draw: LabelDraw | None = None) -> list[LabelRow]:
     ]
 
 
-def write(path: Path | str, lines: Iterable[LabelRow | Mapping[str, Any]]) -> str:
+def write(path: Path | str, lines: Iterable[Any]) -> str:
+    """A file of JSON lines; a row of labels as its JSON."""
     plain = (line.as_json() if isinstance(line, LabelRow) else line for line in lines)
     Path(path).write_text("".join(json.dumps(line) + "\n" for line in plain), encoding="utf-8")
     return str(path)

@@ -31,4 +31,3 @@ def served(folder: Path, records: int) -> Iterator[Live]:
     run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=folder / "s.db")
     with listening(run.store) as server:
         yield server
-    run.store.close()

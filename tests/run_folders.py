@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from labelled import write
+
 SIGNED = "grounding|claims:one#1|support:one#1|v:0.1.0"
 
 
@@ -29,7 +31,7 @@ def result(record: str, position: int, scores: Sequence[dict[str, Any]], **more:
 def folder(path: Path, results: Sequence[Mapping[str, Any]], **about: Any) -> str:
     """A run as ``-o`` writes it."""
     path.mkdir(parents=True, exist_ok=True)
-    (path / "results.jsonl").write_text("".join(json.dumps(one) + "\n" for one in results), encoding="utf-8")
+    write(path / "results.jsonl", results)
     details = {"run": 1, "name": path.name, "status": "done", "results": "results.jsonl", **about}
     (path / "run.json").write_text(json.dumps(details), encoding="utf-8")
     return str(path)

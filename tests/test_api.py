@@ -403,16 +403,6 @@ def test_cost_adds_up(server: FakeServer, alone: Path) -> None:
     assert sum(steps.values()) == server.count
 
 
-def test_what_two_metrics_share_is_in_one_share(server: FakeServer) -> None:
-    """The claims are paid by the first; each score still tells all calls that it stands on."""
-    run = weigh(rows(4), CLAIMS, judge_of(server))
-    costs = {name: metric["cost"]["calls"] for name, metric in run.summary()["metrics"].items()}
-    assert costs == {"grounding": 8, "claim_relevance": 4}
-    for result in run.results():
-        assert [score["cost"]["calls"] for score in result["scores"]] == [2, 2]
-        assert result["cost"]["calls"] == 3
-
-
 def test_what_is_not_known_of_a_price_is_unknown(server: FakeServer, alone: Path) -> None:
     """A model without a price, or an endpoint that does not count, whose calls are unmetered; a local judge is free."""
     (alone / "ragstone.toml").write_text(f'[judges.mine]\nmodel = "m"\nbase_url = "{server.url}"\n')
@@ -463,26 +453,6 @@ def test_a_wrong_key_leaves_no_empty_run(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not Path("out/summary.json").exists()
 
 
-def test_a_missing_key_is_said_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(BackendError, match="the variable OPENAI_API_KEY is not set") as caught:
-        weigh(judge="openai:any@http://127.0.0.1:9/v1")
-    assert caught.value.fatal
-
-
-def test_a_stopped_run_goes_on_where_it_stopped() -> None:
-    """Started again it pays for the rest alone, and ends as if nothing had happened."""
-    with FakeServer(dead_after=8) as server:
-        with pytest.raises(BackendError):
-            weigh(rows(20), judge=judge_of(server), concurrency=2)
-        server.configure(dead_after=None)
-        server.reset()
-        run = weigh(rows(20), judge=judge_of(server), concurrency=2, out="out")
-        assert server.count <= 12 + 2
-    assert (run.status, run.summary()["metrics"][WHOLE]["scored"]) == ("done", 20)
-    assert [row.status for row in run.store.runs()] == ["stopped", "done"]
-
-
 def test_one_record_that_fails_is_one_record() -> None:
     """Its score says why; the others are as they would be."""
     long = row(2, response="word " * 30_000)
@@ -531,15 +501,6 @@ def test_a_run_that_is_cancelled_is_interrupted() -> None:
     assert run.status == "interrupted"
     assert server.count == len(run.store.call_keys())
     assert 8 <= server.count < 30
-
-
-def test_a_damaged_store_is_said_to_the_caller(alone: Path) -> None:
-    """Set aside and noted in the progress."""
-    (alone / "s.db").write_bytes(bytes(800))
-    notes: list[str] = []
-    run = weigh(store="s.db", on_start=lambda progress: notes.extend(progress.notes))
-    assert len(run) == 3
-    assert any("damaged" in note for note in notes)
 
 
 def test_hostile_texts_go_through() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from ragstone import evaluate
 from ragstone.analysis.leaderboard import ALL
-from ragstone.api import RunOptions, assign_nuggets, compare_methods, create_nuggets, score_nuggets
+from ragstone.api import RunOptions, assign_nuggets, create_nuggets, score_nuggets
 from ragstone.errors import ConfigError
 from ragstone.questions import Question, Rate, Write
 from ragstone.testing import ScriptedJudge
@@ -225,33 +225,6 @@ def test_a_blank_answer_is_a_missing_one_and_a_failed_judge_is_not(tmp_path: Pat
 # ---- the two triads
 
 
-def test_the_two_triads_stand_side_by_side_in_results_and_summary(tmp_path: Path) -> None:
-    script = {"support": ["3", "0", "0"], "relevance": "3"}
-    run = compare_methods([topic("q1", " ".join(f"{fact}." for fact in FACTS))], options(tmp_path, judge(**script)))
-    block = run["q1"]["methods"]
-    assert block["groundedness"]["plain"] == pytest.approx(1 / 3)
-    assert block["groundedness"]["nuggetized"] == 0.5
-    assert block["groundedness"]["difference"] == pytest.approx(50 / 3)
-    assert block["groundedness"]["interpretation"].startswith("16.7 points higher by nuggets: ")
-    assert block["relevance"]["interpretation"] == "similar"
-    summary = run.summary()["methods"]
-    assert summary["groundedness"]["difference"] == block["groundedness"]["difference"]
-    assert (summary["groundedness"]["records"], summary["groundedness"]["interval"]) == (1, None)
-    assert set(run.summary()["metrics"]) == {
-        "context_relevance", "groundedness", "answer_relevance", "nugget_groundedness", "nugget_relevance",
-    }  # fmt: skip
-    run.store.close()
-
-
-def test_one_list_serves_both_metrics(tmp_path: Path) -> None:
-    by = judge()
-    compare_methods([topic("q1", "x")], options(tmp_path, by)).store.close()
-    tasks = [question.task for question in by.asked]
-    assert (tasks.count("nuggetize"), tasks.count("importance")) == (2, 1)
-    assert tasks.count("support") == 2  # sentences, nuggets
-    assert tasks.count("relevance") == 3  # passages, response, nuggets
-
-
 # ---- what a review found
 
 
@@ -268,17 +241,6 @@ def test_a_blank_answer_to_a_topic_outside_the_bank_is_no_answer_to_it(tmp_path:
     bank = created(tmp_path, topic("q1"))
     rows = assigned(tmp_path, [topic("q1", "x"), topic("q2", " ")], nuggets=bank)
     assert [row["qid"] for row in rows] == ["q1"]
-
-
-def test_the_means_of_a_file_are_those_of_its_rows(tmp_path: Path) -> None:
-    for how in ("warn", "skip", "zero"):
-        rows = score_nuggets(lines(tmp_path / "assigned.jsonl", *MISSING), on_missing=how).board.rows(how)
-        values: dict[tuple[str, bool], list[float]] = {}
-        for row in rows:
-            if row.measure == "all_score":
-                values.setdefault((row.run, row.topic == ALL), []).append(row.value)
-        for run in "ab":
-            assert values[run, True] == [pytest.approx(sum(values[run, False]) / len(values[run, False]))]
 
 
 def test_ranks_are_compared_on_the_answers_that_both_have_scored(tmp_path: Path) -> None:
@@ -318,17 +280,6 @@ def test_a_bank_is_made_of_the_first_record_that_has_what_it_takes(tmp_path: Pat
 def test_a_run_may_be_named_by_a_number(tmp_path: Path) -> None:
     rows = board(tmp_path, {**assignment("", "1", "S"), "run_id": 1.5}, {**assignment("", "1", "N"), "run_id": 2.0})
     assert {run for run, _ in rows} == {"1.5", "2"}
-
-
-def test_a_panel_between_two_labels_is_never_stricter_than_it_is_lenient(tmp_path: Path) -> None:
-    bank = lines(tmp_path / "b.jsonl", {"qid": "q1", "nuggets": [{"text": "a", "importance": "vital"}]})
-    members = [ScriptedJudge({"assign": label}, name=name) for name, label in
-               zip("xyz", ("support", "support", "partial_support"), strict=True)]  # fmt: skip
-    run = evaluate([topic("q1", "x")], "nugget_recall", members, nuggets=bank, store=tmp_path / "s.db")
-    values = {score["metric"]: score["value"] for score in run["q1"]["scores"]}
-    run.store.close()
-    assert values["nugget_recall.all"] == pytest.approx(5 / 6)
-    assert values["nugget_recall.strict_all"] == pytest.approx(2 / 3)
 
 
 def test_standard_input_is_one_thing(tmp_path: Path) -> None:

@@ -18,8 +18,6 @@ import pytest
 import ragstone
 from ragstone import open_run
 from ragstone.engine import calls as engine_calls
-from ragstone.errors import InputError
-from ragstone.pytest_plugin.scoring import thresholds_and_options
 from ragstone.store.database import Store
 from ragstone.testing import FakeServer
 
@@ -126,7 +124,6 @@ def test_the_run_of_a_failing_test_is_kept_and_named(project: Project, pytester:
     assert number is not None
     run = open_run(number[1], pytester.path / ".ragstone/ragstone.db")
     assert "elephants" in run["test_bad"]["response"]
-    run.store.close()
 
 
 def test_a_result_can_be_looked_into(project: Project) -> None:
@@ -314,6 +311,8 @@ def test_most(assert_scores, most, label):
 MISTAKES = {
     "assert_scores(GOOD, **KETTLE)": "no threshold; give one as in assert_scores(grounding=0.8)",
     "assert_scores(GOOD, groundin=0.5, **KETTLE)": "neither a score nor an option; did you mean 'grounding'?",
+    "assert_scores(GOOD, xyzzy=1, **KETTLE)": "'xyzzy' is neither a score nor an option; scores are ",
+    "assert_scores(GOOD, grounding=True, **KETTLE)": "grounding = True; a threshold is a number from 0 to 1",
     "assert_scores(GOOD, grounding=80, **KETTLE)": "grounding = 80; a threshold is a number from 0 to 1",
     "assert_scores(GOOD, {'grounding.contradicted': 0}, **KETTLE)": "no score 'grounding.contradicted'",
     "assert_scores(GOOD, nugget_recall=0.5, **KETTLE)": "has several scores; name one of them",
@@ -543,15 +542,3 @@ def test_marks_and_options_are_told(pytester: pytest.Pytester) -> None:
     told = text(pytester.runpytest_inprocess(*PLUGIN, "--help"))
     options = ("--ragstone-judge", "--ragstone-store", "--ragstone-config", "--ragstone-offline", "ragstone_judge")
     assert all(option in told for option in options)
-
-
-def test_thresholds_and_options_are_told_apart() -> None:
-    """What is neither is refused, and so is a truth in a number's place."""
-    assert thresholds_and_options({"grounding": 1, "judge": "embedded", "max_cost": 1.0}, "here") == (
-        {"grounding": 1},
-        {"judge": "embedded", "max_cost": 1.0},
-    )
-    with pytest.raises(InputError, match="here: grounding = True"):
-        thresholds_and_options({"grounding": True}, "here")
-    with pytest.raises(InputError, match="here: 'xyzzy' is neither a score nor an option; scores are "):
-        thresholds_and_options({"xyzzy": 1}, "here")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from labelled import write
 from ragstone import Run, evaluate
 from ragstone.analysis.gold import gold_rows
 from ragstone.analysis.run import find_run
@@ -51,18 +51,11 @@ def answers() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def lines(path: Path, rows: list[Any]) -> str:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return str(path)
-
-
 @pytest.fixture
-def assigned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def assigned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A run over the two answers, whose input is a file in this folder."""
     monkeypatch.chdir(tmp_path)
-    run = evaluate(lines(tmp_path / "answers.jsonl", answers()), "nugget_recall", store=tmp_path / "store.db")
-    yield run
-    run.store.close()
+    return evaluate(write(tmp_path / "answers.jsonl", answers()), "nugget_recall", store=tmp_path / "store.db")
 
 
 def traced(tmp_path: Path, labels: Mapping[str, Any], **more: Any) -> Run:
@@ -91,10 +84,10 @@ def test_assignments_are_joined_by_topic_system_and_text(tmp_path: Path, assigne
     assert labels(gold("nuggets", assigned)) == labels(gold("nuggets[].assignment", assigned)) == HUMAN
     first, second = answers()
     second["nuggets"][0]["text"] = "PARIS is the  capital of France."
-    assert labels(gold(lines(tmp_path / "other.jsonl", [second, first]), assigned)) == HUMAN
+    assert labels(gold(write(tmp_path / "other.jsonl", [second, first]), assigned)) == HUMAN
     first["answer_text"] = "Another response."
     second["nuggets"][1]["text"] = "Paris lies on the Rhine"
-    rows = gold(lines(tmp_path / "other.jsonl", [second, first]), assigned)
+    rows = gold(write(tmp_path / "other.jsonl", [second, first]), assigned)
     assert [(row.record, row.unit) for row in rows] == [
         ("q1#2", "q1#2/bank/1"),
         ("q1#2", "Paris lies on the Rhine"),
@@ -112,13 +105,12 @@ def test_blocks_are_joined_by_their_text(tmp_path: Path, assigned: Run) -> None:
         for answer in answers()
     ]  # fmt: skip
     whole = {"global_nuggets_assignment": [{"text": "Paris lies on the Seine", "assignment": "partial_support"}]}
-    rows = gold(lines(tmp_path / "blocks.jsonl", [blocks[0], {**blocks[1], **whole}]), assigned)
+    rows = gold(write(tmp_path / "blocks.jsonl", [blocks[0], {**blocks[1], **whole}]), assigned)
     assert labels(rows) == {**HUMAN, ("Paris lies on the Seine", "assign"): "partial_support"}
-    topic = lines(tmp_path / "topic.jsonl", [{"qid": "q1", "query": "What of Paris?", **whole}])
+    topic = write(tmp_path / "topic.jsonl", [{"qid": "q1", "query": "What of Paris?", **whole}])
     assert labels(gold(topic, assigned)) == {("Paris lies on the Seine", "assign"): "partial_support"}
     alone = evaluate(answers()[:1], "nugget_recall", store=tmp_path / "store.db")
     assert labels(gold(topic, alone)) == {("q1/bank/2", "assign"): "partial_support"}
-    alone.store.close()
 
 
 @pytest.mark.parametrize("form", ["blocks", "assignments"])
@@ -140,7 +132,7 @@ def test_verdicts_of_a_run_are_labels_by_its_judges(tmp_path: Path, assigned: Ru
         (unit, f"{judge} (run {assigned.id})"): label for (unit, judge), label in verdicts.items()
     }
     assert {row.hash for row in rows} == {text_hash(nugget["text"]) for nugget in answers()[0]["nuggets"]}
-    results = lines(tmp_path / "results.jsonl", [dict(result) for result in assigned.results()])
+    results = write(tmp_path / "results.jsonl", [dict(result) for result in assigned.results()])
     opened: list[str] = []
 
     def opening(which: str) -> AnyRun:
@@ -168,11 +160,10 @@ def test_ragbench_sentences_are_joined_by_text(tmp_path: Path) -> None:
     rows = gold("labels", run)
     assert labels(rows) == expected
     assert {row.annotator for row in rows} == {"gpt-4"}
-    flat = lines(tmp_path / "ragbench.jsonl", [{**TRACE, **marks}])
+    flat = write(tmp_path / "ragbench.jsonl", [{**TRACE, **marks}])
     assert labels(gold(flat, run)) == labels(gold("labels.adherence_score", run)) == expected
-    other = lines(tmp_path / "other.jsonl", [{**TRACE, **marks, "response": "Changed."}])
+    other = write(tmp_path / "other.jsonl", [{**TRACE, **marks, "response": "Changed."}])
     assert labels(gold(other, run)) == {("t1/response/1", "trace"): "no"}  # of no response of the run
-    run.store.close()
 
 
 def test_adherence_alone_labels_the_whole_response(tmp_path: Path) -> None:
@@ -180,7 +171,6 @@ def test_adherence_alone_labels_the_whole_response(tmp_path: Path) -> None:
     run = traced(tmp_path, {**MARKS, "adherence": True})
     rows = [row for row in gold("labels", run) if row.task == "trace"]
     assert labels(rows) == {("t1/response/1", "trace"): "yes"}
-    run.store.close()
 
 
 def test_labels_of_units_name_their_task_or_have_one_verdict(tmp_path: Path) -> None:
@@ -201,7 +191,6 @@ def test_labels_of_units_name_their_task_or_have_one_verdict(tmp_path: Path) -> 
         gold(table, run)
     tasks = {of_score(score["metric"]).task() for score in run["t1"]["scores"]}
     assert tasks == {"trace", "support", "relevance"}
-    run.store.close()
 
 
 def test_what_is_no_gold_is_said(tmp_path: Path, assigned: Run) -> None:
@@ -209,18 +198,17 @@ def test_what_is_no_gold_is_said(tmp_path: Path, assigned: Run) -> None:
     bank = [{"qid": "q1", "nuggets": [{"text": "Paris"}]}]
     for given, message in (
         ("labels", "'labels' is not a file, a run, or a field of the records with labels; other fields are run_id"),
-        (lines(tmp_path / "bank.jsonl", bank), "no labels in it; its first record has qid, nuggets; expected label"),
-        (lines(tmp_path / "twice.jsonl", [{"qid": "q1", "block_nuggets_assignment": [{"assignment": "support"}]}]),
+        (write(tmp_path / "bank.jsonl", bank), "no labels in it; its first record has qid, nuggets; expected label"),
+        (write(tmp_path / "twice.jsonl", [{"qid": "q1", "block_nuggets_assignment": [{"assignment": "support"}]}]),
          "nugget 1 has no text"),
-        (lines(tmp_path / "rows.jsonl", [{"record": "q1", "unit": "q1/bank/1", "label": 1}]), "rows.jsonl:1: 'label'"),
+        (write(tmp_path / "rows.jsonl", [{"record": "q1", "unit": "q1/bank/1", "label": 1}]), "rows.jsonl:1: 'label'"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=re.escape(message)):
             gold(given, assigned)
     broken = {**TRACE, **MARKS, "documents_sentences": [[7]]}
     run = traced(tmp_path, MARKS)
     with pytest.raises(InputError, match=r"t1: unreadable labels \(.*RAGBench's sentence keys"):
-        gold(lines(tmp_path / "broken.jsonl", [broken]), run)
-    run.store.close()
+        gold(write(tmp_path / "broken.jsonl", [broken]), run)
     (tmp_path / "answers.jsonl").unlink()
     with pytest.raises(InputError, match=r"its input 'answers\.jsonl' is not in this folder; name the file"):
         gold("nuggets", assigned)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
+from labelled import write
 from ragstone import Agreement, agree, evaluate
 from ragstone.analysis.agreement import attached
 from ragstone.analysis.gold_join import join
@@ -74,13 +75,15 @@ def compare(tmp_path: Path) -> Any:
 
     def compared(results: Sequence[Mapping[str, Any]], *gold: Sequence[LabelRow], **options: Any) -> Agreement:
         run = folder(tmp_path / "run", results, parameters=options.pop("parameters", {}))
-        paths = []
-        for number, given in enumerate(gold):
-            paths.append(tmp_path / f"gold{number}.jsonl")
-            paths[-1].write_bytes(b"".join(orjson.dumps(each.as_json()) + b"\n" for each in given))
+        paths = [write(tmp_path / f"gold{number}.jsonl", given) for number, given in enumerate(gold)]
         return agree(run, paths, **options)
 
     return compared
+
+
+def agreed(run: Run, gold: Iterable[LabelRow], **options: Any) -> Agreement:
+    """A run of the store compared with rows, which are written beside it."""
+    return agree(run, write(Path(run.store.path).with_name("labels.jsonl"), gold), **options)
 
 
 # ---- joining
@@ -455,9 +458,7 @@ def test_a_person_who_agrees_with_the_judge_gives_its_values(tmp_path: Path) -> 
     run = evaluate(
         [*RECORDS, CITED], metrics=["all"], judge=ScriptedJudge(script), store=tmp_path / "s.db", parameters=parameters
     )
-    path = tmp_path / "labels.jsonl"
-    path.write_bytes(b"".join({orjson.dumps(each.as_json()) + b"\n": 0 for each in as_judged(run)}))
-    found = agree(run, path)
+    found = agreed(run, dict.fromkeys(as_judged(run)))
     assert {each.problem for each in found.refused} == {"cannot_tell"}
     labelled = {mean.score: mean for each in found.metrics for mean in each.means if mean.labelled}
     assert {"grounding", "groundedness", "context_relevance", "claim_relevance", "response_groundedness",
@@ -486,9 +487,7 @@ def test_criteria_of_a_records_own_join_where_they_are_yes_or_no(tmp_path: Path)
     records = [own("a", "yes_no"), own("b", "1-5")]
     run = evaluate(records, "rubric", ScriptedJudge(best), store=tmp_path / "s.db", parameters=parameters)
     people = [LabelRow(name, f"{name}/criterion/polite", "rubric", label) for name, label in (("a", "no"), ("b", "4"))]
-    path = tmp_path / "labels.jsonl"
-    path.write_bytes(b"".join(orjson.dumps(each.as_json()) + b"\n" for each in people))
-    found = agree(run, path)
+    found = agreed(run, people)
     assert [(each.metric, each.items.matrix.n, each.items.matrix.accuracy) for each in found.metrics] == [
         ("rubric.own", 1, 0.0)
     ]
@@ -501,38 +500,28 @@ def test_nuggets_keep_their_weights(tmp_path: Path) -> None:
     judge = ScriptedJudge({"assign": ["support", "support", "not_support"], "importance": [None]})
     run = evaluate(RECORDS[:2], metrics=["nugget_recall"], judge=judge, store=tmp_path / "s.db")
     labels = ("partial_support", "support", "not_support")
-    path = tmp_path / "labels.jsonl"
-    path.write_bytes(b"\n".join(
-        orjson.dumps(row(f"r{n}/bank/{k}", label, "assign").as_json())
-        for n in range(2) for k, label in enumerate(labels, 1)
-    ))  # fmt: skip
-    means = {mean.score.partition(".")[2]: mean.people for mean in agree(run, path)["nugget_recall"].means}
+    gold = [row(f"r{n}/bank/{k}", label, "assign") for n in range(2) for k, label in enumerate(labels, 1)]
+    found = agreed(run, gold)["nugget_recall"]
+    means = {mean.score.partition(".")[2]: mean.people for mean in found.means}
     assert means == pytest.approx({
         "all": 1.5 / 3, "strict_all": 1 / 3, "vital": 0.5, "strict_vital": 0.0, "weighted": 1 / 2,
         "weighted_strict": 0.25,
     })  # fmt: skip
-    assert SUPPORT_3.labels == agree(run, path)["nugget_recall"].items.labels
+    assert SUPPORT_3.labels == found.items.labels
 
 
 def test_a_shortcut_of_a_metric_is_none_of_peoples(tmp_path: Path) -> None:
     """A response that stands in the contexts is not asked about; people's labels count all the same."""
     judge = ScriptedJudge({"response_support": "1"})
     run = evaluate(RECORDS, metrics=["response_groundedness"], judge=judge, store=tmp_path / "s.db")
-    path = tmp_path / "labels.jsonl"
-    path.write_bytes(b"\n".join(
-        orjson.dumps(row(f"r{n}/response/1", str(n), "response_support").as_json()) for n in range(3)
-    ))  # fmt: skip
-    (mean,) = agree(run, path)["response_groundedness"].means
+    gold = [row(f"r{n}/response/1", str(n), "response_support") for n in range(3)]
+    (mean,) = agreed(run, gold)["response_groundedness"].means
     assert (mean.labelled, mean.people, mean.raw) == (3, 0.5, 2 / 3)
 
 
 def test_a_label_of_the_whole_response_gives_a_trace_its_value(tmp_path: Path) -> None:
     run = evaluate(RECORDS, metrics=["trace"], judge=ScriptedJudge(script), store=tmp_path / "s.db")
-    path = tmp_path / "labels.jsonl"
-    path.write_bytes(b"\n".join(
-        orjson.dumps(row(f"r{n}/response/1", "no" if n else "yes", "trace").as_json()) for n in range(3)
-    ))  # fmt: skip
-    found = agree(run, path)["trace"]
+    found = agreed(run, [row(f"r{n}/response/1", "no" if n else "yes", "trace") for n in range(3)])["trace"]
     (mean,) = found.means
     assert (mean.score, mean.labelled) == ("trace.adherence", 3)
     assert mean.people == pytest.approx(1 / 3)
@@ -552,9 +541,7 @@ def test_marks_of_context_sentences_are_units_of_their_own(tmp_path: Path) -> No
                 for one in each.score("trace.adherence")["detail"]["contexts"]
             ]  # fmt: skip
     gold[-1] = replace(gold[-1], hash=text_hash("Another text."))
-    path = tmp_path / "labels.jsonl"
-    path.write_bytes(b"\n".join(orjson.dumps(each.as_json()) for each in gold))
-    found = agree(run, path, metrics="trace")
+    found = agreed(run, gold, metrics="trace")
     assert {one.metric: [mean.score.partition(".")[2] for mean in one.means] for one in found.metrics} == {
         "trace": ["adherence", "average", "adherence_share"],
         "trace.relevant": ["relevance", "relevance_share"],

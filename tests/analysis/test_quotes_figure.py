@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import RenderableType
 
+from labelled import write
 from ragstone import evaluate
 from ragstone.analysis.counts import Quotes, quotes_of
 from ragstone.analysis.run import Run
@@ -119,21 +120,13 @@ def row(number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def written(folder: Path, *rows: Any) -> Path:
-    path = folder / "a.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
-    return path
-
-
 @pytest.fixture
-def weighed(tmp_path: Path) -> Iterator[Run]:
+def weighed(tmp_path: Path) -> Run:
     """Two records and one that cannot be read."""
-    source = written(tmp_path, row(1), [], row(2))
-    run = evaluate(
+    source = write(tmp_path / "a.jsonl", [row(1), [], row(2)])
+    return evaluate(
         source, "groundedness", ScriptedJudge(quoting), store=tmp_path / "s.db", on_error="skip", out=tmp_path / "out"
     )
-    yield run
-    run.store.close()
 
 
 def shown(page: RenderableType) -> str:
@@ -176,7 +169,7 @@ def test_a_run_that_was_stopped_has_them_of_what_was_done(tmp_path: Path) -> Non
         if len(seen) == 2:
             raise RagstoneError("enough")
 
-    source = written(tmp_path, *(row(n) for n in range(1, 9)))
+    source = write(tmp_path / "a.jsonl", [*(row(n) for n in range(1, 9))])
     with pytest.raises(RagstoneError, match="enough"):
         evaluate(source, "groundedness", ScriptedJudge(quoting), store=tmp_path / "s.db", on_result=enough)
     with Store(tmp_path / "s.db") as store:
@@ -203,11 +196,10 @@ def test_a_run_of_an_earlier_version_is_counted_when_it_is_shown(weighed: Run) -
 
 def test_a_run_without_a_language_model_says_nothing(tmp_path: Path) -> None:
     """The embedded judge cuts its evidence out of the passages: the figures are there, and no news."""
-    run = evaluate(written(tmp_path, row(1)), "groundedness", store=tmp_path / "e.db")
+    run = evaluate(write(tmp_path / "a.jsonl", [row(1)]), "groundedness", store=tmp_path / "e.db")
     figures = run.summary()["quotes"]
     assert figures["named"] == figures["verbatim"] > 0
     assert "Quotes" not in shown(outcome(run, Look(100)))
-    run.store.close()
 
 
 def test_a_record_tells_the_kinds_apart(weighed: Run) -> None:

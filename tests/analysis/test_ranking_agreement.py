@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from scipy import stats as scipy
 
+from labelled import write
 from ragstone import Agreement, agree, evaluate
 from ragstone.analysis.ranking_agreement import (
     Attempts,
@@ -163,8 +164,7 @@ class Runs:
         self, name: str, records: list[dict[str, Any]], judge: ScriptedJudge | None = None, **more: Any
     ) -> str:
         plain = [{**record, "nuggets": [{"text": one["text"]} for one in record["nuggets"]]} for record in records]
-        run = evaluate(plain, "nugget_recall", judge or assigning(), store=self.store, name=name, refresh=True, **more)
-        run.store.close()
+        evaluate(plain, "nugget_recall", judge or assigning(), store=self.store, name=name, refresh=True, **more)
         with self.gold.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(record) + "\n" for record in records)
         return name
@@ -204,8 +204,7 @@ def test_labels_without_a_response_are_of_the_first_run(runs: Runs, tmp_path: Pa
     """A nugget is worded alike in every system's record; its label is not given to another answer."""
     first, second = (runs(name, answers(name, named=False)) for name in "ab")
     rows = [{"record": f"q{n}", "unit": f"q{n}/bank/1", "task": "assign", "label": "support"} for n in range(4)]
-    labels = tmp_path / "labels.jsonl"
-    labels.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    labels = write(tmp_path / "labels.jsonl", rows)
     for gold, other in ((labels, (second,)), (first, (second,))):
         with pytest.raises(InputError, match=r"no label matches run 2: \d+ label of another response"):
             runs.agree(first, *other, gold=gold)

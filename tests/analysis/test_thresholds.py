@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from labelled import write
 from ragstone import check
 from ragstone.analysis.check import CheckResult
 from ragstone.cli.app import app
@@ -37,7 +37,7 @@ def results(name: str, values: Sequence[float | None], partly: Mapping[int, tupl
         }
         for n, value in enumerate(values, 1)
     ]  # fmt: skip
-    Path(name, "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    write(f"{name}/results.jsonl", lines)
 
 
 def drop_of(before: Sequence[float | None], after: Sequence[float | None], allowed: float = 0) -> CheckResult:

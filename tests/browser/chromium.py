@@ -219,10 +219,6 @@ class Chromium:
         self.send("Network.emulateNetworkConditions", offline=cut, latency=0, downloadThroughput=speed,
                   uploadThroughput=speed)  # fmt: skip
 
-    def on_every_page(self, script: str) -> None:
-        """Run a script before any of a page's own."""
-        self.send("Page.addScriptToEvaluateOnNewDocument", source=script)
-
     def pdf(self) -> bytes:
         """The page as it is printed on A4."""
         found = self.send("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, preferCSSPageSize=True)

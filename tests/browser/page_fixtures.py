@@ -34,15 +34,14 @@ def browser() -> Iterator[Chromium]:
 
 
 @pytest.fixture(scope="session")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     """A run with all metrics, of which a panel judged support, and one judge importance; and its page."""
     folder = tmp_path_factory.mktemp("shown")
     tasks: tuple[Task, ...] = ("support", "importance")
     second = ScriptedJudge(contrary, name="second", tasks=tasks)
     judges: list[str | Judge] = ["embedded", "support=[embedded,second]", "importance=second", second]
     run = evaluate(rows(), "all", judges, store=folder / "store.db", name="twenty-two traces")
-    yield Shown(run, write_report(run, folder / "report.html"))
-    run.store.close()
+    return Shown(run, write_report(run, folder / "report.html"))
 
 
 @pytest.fixture

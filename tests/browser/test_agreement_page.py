@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from page_material import Serious, seen
 from test_report_hostile import ALL, PAYLOADS, answer, harmless, row
 
 from attached import SAID, agreement
+from labelled import write
 from ragstone import agree, evaluate
 from ragstone.api import write_report
 from ragstone.labels import text_hash
@@ -30,7 +29,7 @@ def hostile() -> AgreementDict:
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
+def reports(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The reports of one run without an agreement, with one, and with a hostile one."""
     folder = tmp_path_factory.mktemp("agreement")
     run = evaluate([row(n, "steel") for n in range(3)], ["grounding", "context_relevance"], store=folder / "s.db")
@@ -39,8 +38,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
         if told is not None:
             run.attach(told)
         paths.append(write_report(run, folder / f"{number}.html"))
-    yield paths
-    run.store.close()
+    return paths
 
 
 def test_the_report_has_a_section_where_it_is_attached(
@@ -87,8 +85,7 @@ def test_the_page_shows_who_differs_where_and_executes_nothing(
                 for label, who in (("yes", ALL), ("no", "Ann"), ("yes", "B"))
             ]
     labels.append({**labels[0], "label": ALL, "annotator": "C"})
-    (tmp_path / "labels.jsonl").write_text("".join(json.dumps(one) + "\n" for one in labels), encoding="utf-8")
-    found = agree(run, tmp_path / "labels.jsonl", out=tmp_path / "agree.html", disagreements=2)
+    found = agree(run, write(tmp_path / "labels.jsonl", labels), out=tmp_path / "agree.html", disagreements=2)
     assert len(found.disagreements) == 2
     browser.offline()
     for width, look in ((1280, "light"), (400, "dark")):
@@ -109,4 +106,3 @@ def test_the_page_shows_who_differs_where_and_executes_nothing(
     assert len(browser.all("section:has(#annotators) tbody tr")) == 4
     browser.size(1280, 900)
     browser.prefers("light")
-    run.store.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -68,14 +67,13 @@ def row(number: int, text: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     """A run of nothing but payloads, and one word of a megabyte."""
     folder = tmp_path_factory.mktemp("hostile")
     source = [row(number, text) for number, text in enumerate((*PAYLOADS, ALL, WORD))]
     metrics = ["triad", "grounding", "claim_relevance", "response_groundedness"]
     run = evaluate(source, metrics, ScriptedJudge(answer), store=folder / "store.db", name=ALL)
-    yield Shown(run, write_report(run, folder / "report.html"))
-    run.store.close()
+    return Shown(run, write_report(run, folder / "report.html"))
 
 
 def harmless(browser: Chromium) -> None:
@@ -166,7 +164,6 @@ def test_a_text_of_marks_alone_has_the_direction_of_its_first_letter(browser: Ch
             ".map((one) => getComputedStyle(document.querySelector(one)).direction)"
         )
         assert found == [way, way]
-    run.store.close()
 
 
 def test_a_word_of_a_megabyte_is_broken(browser: Chromium, hostile: Shown) -> None:

@@ -32,7 +32,7 @@ def answers(question: Question[Any]) -> Any:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Three records; the second says something after many words, the third asks it."""
     long = "Nothing is said here yet. " * 20
     rows = [
@@ -45,9 +45,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         },
         {"id": "asks", "question": f"{long}{FAR}?", "response": "No.", "contexts": ["It is."]},
     ]
-    found = evaluate(rows, "grounding", ScriptedJudge(answers), store=tmp_path_factory.mktemp("s") / "s.db")
-    yield found
-    found.store.close()
+    return evaluate(rows, "grounding", ScriptedJudge(answers), store=tmp_path_factory.mktemp("s") / "s.db")
 
 
 @pytest.fixture(scope="module")

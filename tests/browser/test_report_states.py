@@ -46,7 +46,6 @@ def test_nothing_could_be_scored(browser: Chromium, tmp_path: Path) -> None:
     page.click(".causes a")
     page.until("document.querySelector('.chips')")
     assert len(page.all(".lines tbody tr")) == 2
-    run.store.close()
 
 
 def test_judged_in_part(browser: Chromium, tmp_path: Path) -> None:
@@ -59,7 +58,6 @@ def test_judged_in_part(browser: Chromium, tmp_path: Path) -> None:
     assert coverage.startswith("2 of 2 scored · 1 partly judged · could be 75–100 %")
     page.click(".lines tbody tr:last-child")
     page.until("document.querySelector('.left .mark.unjudged, #step-k')")
-    run.store.close()
 
 
 def test_a_record_that_could_not_be_read(browser: Chromium, tmp_path: Path) -> None:
@@ -71,7 +69,6 @@ def test_a_record_that_could_not_be_read(browser: Chromium, tmp_path: Path) -> N
     assert "unreadable" in page.text(".missing")
     page.open(f"{(tmp_path / 'report.html').as_uri()}#record=2")
     assert "Unreadable record" in page.text("main")
-    run.store.close()
 
 
 def test_no_response_is_not_a_blank_one(browser: Chromium, tmp_path: Path) -> None:
@@ -82,7 +79,6 @@ def test_no_response_is_not_a_blank_one(browser: Chromium, tmp_path: Path) -> No
     assert page.all(".texts .soft") == ["no response", "blank response"]
     page.open(f"{(tmp_path / 'report.html').as_uri()}#q=null")
     assert page.all(".lines tbody tr") == []
-    run.store.close()
 
 
 def test_earlier_turns_stand_above_the_question_and_long_ones_are_folded(browser: Chromium, tmp_path: Path) -> None:
@@ -112,7 +108,6 @@ def test_a_run_that_was_cut_off(browser: Chromium, tmp_path: Path) -> None:
     assert page.text(".notice").startswith("This run has not finished")
     assert page.text(".sentence").startswith("On 1\u00a0record")
     assert len(page.all(".lines tbody tr")) == 1
-    run.store.close()
 
 
 def test_a_run_without_records(browser: Chromium, tmp_path: Path) -> None:
@@ -122,7 +117,6 @@ def test_a_run_without_records(browser: Chromium, tmp_path: Path) -> None:
     page = opened(browser, find_run(run.store, number), tmp_path)
     assert page.text(".sentence") == "The run has no records."
     assert "The run has no records" in page.text(".records .empty")
-    run.store.close()
 
 
 def test_fields_that_make_no_groups_are_named(browser: Chromium, tmp_path: Path) -> None:
@@ -131,7 +125,6 @@ def test_fields_that_make_no_groups_are_named(browser: Chromium, tmp_path: Path)
     )
     page = opened(browser, run, tmp_path)
     assert "No groups: one value for all records, or too many, in team, ticket." in page.text(".groups")
-    run.store.close()
 
 
 def test_one_metric_and_no_groups(browser: Chromium, tmp_path: Path) -> None:
@@ -140,7 +133,6 @@ def test_one_metric_and_no_groups(browser: Chromium, tmp_path: Path) -> None:
     page = opened(browser, run, tmp_path)
     assert "No field to group by; add one to the records, e.g. topic." in page.text(".groups")
     assert "Only one metric has values" in page.text(".scatter")
-    run.store.close()
 
 
 def test_a_place_that_is_not_there(browser: Chromium, shown: Shown) -> None:
@@ -219,7 +211,6 @@ def test_a_long_id_is_a_short_heading(browser: Chromium, tmp_path: Path, width: 
     page.until("document.querySelector('h1').textContent === 'r2'")
     assert page.all(".case-head button", "hidden") == [True]
     page.size(1280, 900)
-    run.store.close()
 
 
 def test_a_value_that_is_best_at_0_has_the_colour_of_what_it_means(browser: Chromium, tmp_path: Path) -> None:
@@ -231,7 +222,6 @@ def test_a_value_that_is_best_at_0_has_the_colour_of_what_it_means(browser: Chro
     assert [re.findall(r"--share: *(\d)", style) for style in styles] == [["1"], ["0"], ["0"], ["0"]]
     page.click(".card:nth-child(2) .mean a")
     page.until("document.querySelector('.shown').textContent.includes('highest first')")
-    run.store.close()
 
 
 def test_what_few_records_have_comes_last(browser: Chromium, tmp_path: Path) -> None:
@@ -242,4 +232,3 @@ def test_what_few_records_have_comes_last(browser: Chromium, tmp_path: Path) -> 
     assert page.all(".card h2")[:2] == ["Context relevance", "Answer correctness: f1"]
     page.open(f"{(tmp_path / 'report.html').as_uri()}#record=2")
     assert page.all(".score-line dt") == ["Context relevance"]
-    run.store.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -42,12 +41,11 @@ def traced(question: Question[Any]) -> Traced:
 
 
 @pytest.fixture(scope="module")
-def lid(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+def lid(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     """A traced record, and its page."""
     folder = tmp_path_factory.mktemp("lid")
     run = evaluate([ROW], "trace", ScriptedJudge(traced), store=folder / "s.db")
-    yield Shown(run, api.write_report(run, folder / "report.html"))
-    run.store.close()
+    return Shown(run, api.write_report(run, folder / "report.html"))
 
 
 def test_reasons_name_sentences_as_a_reader_finds_them(browser: Chromium, lid: Shown) -> None:
@@ -94,4 +92,3 @@ def test_pages_without_the_passages_say_the_same(browser: Chromium, lid: Shown) 
     compare(other, lid.run, out=page)
     browser.open(page.as_uri())
     assert SAID in browser.all(".changes .reason")
-    other.store.close()

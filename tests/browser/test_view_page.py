@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -159,11 +160,11 @@ def test_labels_are_made_and_shown(page: Chromium, live: str, shown: Shown) -> N
 def test_each_page_is_well_made(page: Chromium, live: str, serious: Serious, view: str) -> None:
     """Nothing serious for axe in either look, no wider than a telephone, and on paper no empty heading or control."""
     page.open(f"{live}{view}")
-    for look in ("light", "dark"):
+    for look, width in product(("light", "dark"), (1280, 390)):
         page.prefers(look)
+        page.size(width, 844)
         page.until(f"matchMedia('(prefers-color-scheme: {look})').matches")
-        assert serious() == [], look
-    page.size(390, 844)
+        assert serious() == [], (look, width)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.size(1280, 900)
     assert page.troubles() == []

@@ -39,7 +39,6 @@ def labels(store: str) -> Labels:
                 for n, verdict in enumerate(result.score("grounding")["verdicts"]):
                     label = "no" if (result["position"] + n) % 3 == 0 else "yes"
                     rows.append(LabelRow(result["id"], verdict["unit"], "support", label, who, 9.0, DRAW))
-        run.store.close()
         Path("labels.jsonl").write_bytes(b"\n".join(orjson.dumps(row.as_json()) for row in rows))
         return "labels.jsonl"
 
@@ -61,6 +60,10 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
         "to label to halve each interval: grounding 15",
     ):
         assert part in came.flat, part
+    table = came.out.partition("guess: ")[0]
+    assert all(title in table for title in ("units", "accuracy", "kappa", "95 %", "mean", "corrected"))
+    assert "…" not in table
+    assert ("Not shown at this width: units" in came.flat) == (width == 60)
     (command,) = pasted(came.out)
     assert command[:2] == ["show", "1"]
     shown = ragstone(*command)
@@ -84,7 +87,6 @@ def test_what_did_not_join_is_listed(store: str, labels: Labels) -> None:
     run = open_run("last", store)
     first = next(run.results())
     unit = first.score("grounding")["verdicts"][0]["unit"]
-    run.store.close()
     strays += (LabelRow(first["id"], unit, "support", HOSTILE, "zoe", draw=DRAW),)
     came = ragstone("agree", "last", labels("ana", more=strays), "--store", store)
     assert came.code == 0
@@ -115,7 +117,6 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
             },
         }
         lines.append(orjson.dumps({**result, **changed}))
-    run.store.close()
     Path("out").mkdir()
     Path("out/results.jsonl").write_bytes(b"\n".join(lines))
     came = ragstone("agree", "out", path, "--by", "meta.team", columns=width)

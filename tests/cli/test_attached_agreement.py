@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from terminal import Came, answers, ragstone, row
 
 from attached import SAID, WITHHELD, agreement, corrected, of_metric
+from labelled import write
 from ragstone import Run, check, evaluate
 from ragstone.api import open_run, opened
 from ragstone.api.agreeing import attach_agreement
@@ -56,7 +56,7 @@ def test_agree_attaches_and_writes_its_page() -> None:
         for result in made().results()
         for verdict in result.score("grounding")["verdicts"]
     ]
-    Path("labels.jsonl").write_text("".join(json.dumps(one) + "\n" for one in labels), encoding="utf-8")
+    write("labels.jsonl", labels)
     for which, out, page in (("main", "p.html", "p.html"), ("out/", "out/", "out/agree.html")):
         asked = ("agree", which, "labels.jsonl", "--store", "s.db", "-m", "grounding")
         assert ragstone(*asked).code == 0
@@ -127,7 +127,7 @@ def test_every_screen_shows_it_where_it_is_attached_and_only_there() -> None:
         assert SAID[0].partition(":")[2] in text
         assert SAID[1] in text
     assert [one.get("name") for one in ET.parse("c.xml").iter("property")] == ["agreement"] * 2
-    assert came[1].out.rstrip().endswith(".71 (.58\u2013.82)")
+    assert ".71 (.58\u2013.82)\n" in came[1].out
     assert ragstone("show", "--store", "s.db", "--json").json["agreement"] == agreement()
     assert ragstone("runs", "--store", "s.db", "--json").json[0]["kappas"]["grounding"] == 0.7095
     gate = ragstone("check", "--min", "grounding=0", "--store", "s.db", "--json").json

@@ -18,15 +18,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.cells import cell_len
-from rich.console import Console
 from terminal import ALONE, COMMAND, ragstone, row, write
 
 from ragstone.analysis.leaderboard import Entry, Leaderboard
 from ragstone.records.banks import read_bank
 from ragstone.records.leaderboards import read_leaderboard
-from ragstone.render.terminal.leaderboard_table import Board, board_page, order
-from ragstone.render.terminal.screen import Look
+from ragstone.render.terminal.leaderboard_table import order
 from ragstone.testing import FakeServer
 from realistic import realistic
 
@@ -258,22 +255,6 @@ def test_twenty_five_systems_fit_and_can_be_told_apart(columns: int) -> None:
     assert ("no room for" in came.flat) == (columns < 80)
 
 
-@given(st.lists(st.text(max_size=70), min_size=1, max_size=6, unique=True), st.integers(40, 120), st.booleans())
-def test_no_name_makes_a_line_too_wide(names: list[str], width: int, ascii_only: bool) -> None:
-    """Whatever script it is in, and whatever it commands a terminal."""
-    board = Leaderboard()
-    for name in names:
-        board.add(Entry(name, name, {"strict_vital": 0.5, "vital": None, "all": 1.0}, unjudged=len(name)))
-    console = Console(width=width, record=True, file=open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
-    try:
-        console.print(board_page(Board(board, board.standings(), "all", "warn"), Look(width, ascii_only)))
-    finally:
-        console.file.close()
-    drawn = console.export_text()
-    assert max(map(cell_len, drawn.splitlines())) <= width
-    assert not set(drawn) & set("\x1b\x07\x9b\x00\u202e")
-
-
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1)), min_size=1))
 def test_the_best_is_first_and_what_has_no_value_last(values: list[float | None]) -> None:
     """Equal ones stay as they came."""
@@ -284,14 +265,6 @@ def test_the_best_is_first_and_what_has_no_value_last(values: list[float | None]
     ranked = [(value, run) for value, run in ordered if value is not None]
     assert ordered[: len(ranked)] == ranked
     assert ranked == sorted(ranked, key=lambda pair: (-pair[0], pair[1]))
-
-
-def test_a_terminal_without_unicode_gets_ascii() -> None:
-    """Lines over the pairs and shortened names too."""
-    write("a.jsonl", *(share(f"{'x' * 90}{n}", "t1", n) for n in range(3)))
-    came = ragstone("nuggets", "score", "a.jsonl", charset="ascii")
-    assert "--- vital ----" in came.out
-    assert "..." in came.out
 
 
 def test_bad_input_of_score_is_one_line() -> None:

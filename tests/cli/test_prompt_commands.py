@@ -451,12 +451,3 @@ def test_a_strangers_file_cannot_write_to_the_terminal() -> None:
     came = ragstone("prompts", "check", "c\x1b[2Jd.md")
     assert came.code == 0
     assert "\x1b" not in came.out
-
-
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_what_a_check_says_fits_the_terminal(columns: int) -> None:
-    """A long name is broken, not lost."""
-    path = f"{'a-rather-long-name-' * 4}.md"
-    own(path, ("{{ answer }}", ""))
-    came = ragstone("prompts", "check", path, columns=columns)
-    assert path in came.out.replace("\n", "").replace(" ", "")

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from terminal import answers, harsh, ragstone, row, write
 
+from labelled import write as write_lines
 from ragstone import check, compare, evaluate
 from ragstone.analysis.check import CheckResult, Decision, Threshold, Worst, _apart
 from ragstone.analysis.verdicts import Wanting
@@ -400,7 +401,7 @@ def test_hostile_results_are_text_on_both_screens(runs: Path) -> None:
                 }
             )
         lines.append({"id": f"{evil}{name}", "position": 9, "set_aside": evil})
-        Path(name, "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        write_lines(f"{name}/results.jsonl", lines)
         about = {"run": 1, "name": evil, "status": "done", "judges": {evil: {"max_tokens": f"{evil}{name}"}}}
         Path(name, "run.json").write_text(json.dumps(about), encoding="utf-8")
     for arguments in (("compare", "a", "b"), ("check", "b", "--min", "m=1")):
@@ -425,16 +426,6 @@ def test_what_is_read_is_not_written_over(runs: Path) -> None:
         assert "would be overwritten" in came.err or "named twice" in came.err
     assert {path: path.read_bytes() for path in before} == before
     assert not Path("same").exists()
-
-
-def test_a_mean_and_its_limit_are_told_apart(runs: Path) -> None:
-    (decision,) = check("new", store=runs / "s.db", min={"grounding": 0.0}).decisions
-    assert decision.value is not None
-    limit = decision.value + 0.00002
-    out = ragstone("check", "new", "--store", str(runs / "s.db"), "--min", f"grounding={limit}").out
-    told = re.search(r"mean ([0-9.]+) % .* required: at least ([0-9.]+) %", " ".join(out.split()))
-    assert told is not None
-    assert float(told[1]) < float(told[2])
 
 
 def test_a_mean_is_the_same_number_on_every_screen(runs: Path) -> None:
@@ -472,7 +463,6 @@ def test_all_screens_count_the_same_records(tmp_path: Path) -> None:
     out = tmp_path / "out"
     run = evaluate(rows, ["grounding"], store=tmp_path / "s.db", on_error="skip", out=out)
     assert ">4 of 6<" in run._repr_html_()
-    run.store.close()
     (entry,) = json.loads((out / "summary.json").read_text(encoding="utf-8"))["metrics"].values()
     assert (entry["scored"], entry["total"]) == (4, 6)
     assert "4 of 6" in ragstone("show", "last", "--store", str(tmp_path / "s.db")).out
@@ -529,18 +519,6 @@ def test_a_drop_is_not_hidden_by_records_that_fell_out(tmp_path: Path) -> None:
     assert covered.outcome == "passed"
 
 
-def test_a_drop_that_could_not_be_shown_is_an_error(tmp_path: Path) -> None:
-    """Too few records with a value in both: neither passed nor failed."""
-    rows = [row(n, response=f"Kettle {n} is made of steel.") for n in range(5)]
-    for name, judge in (("main", answers), ("new", harsh)):
-        judged = ScriptedJudge(judge, version="1")
-        with evaluate(rows, ["grounding"], judged, store=tmp_path / "s.db", name=name).store:
-            pass
-    found = check("new", store=tmp_path / "s.db", max_drop={"grounding": 0.0}, baseline="main")
-    assert found.outcome == "error"
-    assert "at least 6 are needed" in found.decisions[0].found
-
-
 def test_a_record_with_two_results_is_refused(runs: Path, tmp_path: Path) -> None:
     lines = (runs / "new" / "results.jsonl").read_bytes().splitlines(keepends=True)
     twice = tmp_path / "results.jsonl"
@@ -562,7 +540,7 @@ def test_an_undecided_drop_is_seen_in_ci(policy: str, code: int, tag: str, said:
              "unjudged": 0, "status": "scored", "signature": "m", "reason": "", "verdicts": []}]}
             for n, value in enumerate(values)
         ]  # fmt: skip
-        Path(name, "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        write_lines(f"{name}/results.jsonl", lines)
     came = ragstone(
         "check", "after/", "--max-drop", "m=0", "--baseline", "before/", "--undecided", policy,
         "--junit", "c.xml", "--markdown", "c.md", columns=58,

@@ -86,7 +86,7 @@ def test_each_sentence_stands_with_what_it_rests_on() -> None:
     traced(WORKED)
     out = shown("lid")
     assert "Response  (verdicts: trace per sentence)\n" in out
-    assert "    ✓ The lid is steel.\n      doc_0_s0, passage 1 “The lid is steel.”\n" in out
+    assert "    ✓ The lid is steel.\n      passage 1, sentence 1 “The lid is steel.”\n" in out
     assert "    ✗ It boils fast.\n    ✓ Steel is a metal.\n      a well-known fact\n" in out
     assert "    Legend: ✓ supported   ✗ not fully supported\n" in out
 
@@ -102,7 +102,7 @@ def test_special_keys_are_said_in_words(special: str) -> None:
     }
     traced({**WORKED, "support": {"resp_s0": [special, "doc_1_s0"], "resp_s1": [], "resp_s2": []}})
     out = shown("lid")
-    assert f"      {words[special]}\n      doc_1_s0, passage 2 “The kettle boils.”\n" in out
+    assert f"      {words[special]}\n      passage 2, sentence 1 “The kettle boils.”\n" in out
     assert special not in out.partition("Scores")[0] or special == "general"
 
 
@@ -111,9 +111,10 @@ def test_the_unsupported_say_why_and_what_bears_out_a_part() -> None:
     traced(lambda q: said(q, ["yes", "no", "yes"], [["doc_0_s0"], ["doc_1_s0", "general"], ["doc_0_s0"]]))
     out = shown("lid")
     below = "      partial evidence: a general statement\n"
-    below += "      doc_1_s0, passage 2 “The kettle boils.”\n      why resp_s1\n"
+    below += "      passage 2, sentence 1 “The kettle boils.”\n      why sentence 2 of the response\n"
     assert f"    ✗ It boils fast.\n{below}" in out
-    assert ("why resp_s0" in out, "why resp_s0" in shown("lid", "--full")) == (False, True)
+    assert ("why sentence 1" in out, "why sentence 1" in shown("lid", "--full")) == (False, True)
+    assert "why sentence 2 of the response" in shown().partition("Lowest")[2]
 
 
 def test_words_are_quoted_once() -> None:
@@ -121,11 +122,12 @@ def test_words_are_quoted_once() -> None:
     every = ["doc_0_s0", "doc_0_s1", "doc_1_s0", "doc_1_s1"]
     traced({**WORKED, "support": {"resp_s0": every, "resp_s1": ["doc_0_s0", "doc_1_s1"], "resp_s2": ["doc_0_s1"]}})
     out = shown("lid").partition("Relevant and")[0]
-    assert "      and doc_1_s1\n" in out
-    assert "    ✓ It boils fast.\n      doc_1_s1, passage 2 “Its cord is short.”\n      doc_0_s0, as above\n" in out
+    assert "      and passage 2, sentence 2\n" in out
+    quoted = "      passage 2, sentence 2 “Its cord is short.”\n      passage 1, sentence 1, as above\n"
+    assert f"    ✓ It boils fast.\n{quoted}" in out
     assert out.count("“The lid is steel.”") == 1
     full = shown("lid", "--full").partition("Relevant and")[0]
-    assert "doc_1_s1, passage 2 “Its cord is short.”" in full.partition("It boils fast")[0]
+    assert "passage 2, sentence 2 “Its cord is short.”" in full.partition("It boils fast")[0]
 
 
 def test_what_is_unjudged_says_why_once() -> None:
@@ -163,11 +165,11 @@ def test_what_was_left_unused_and_what_is_beside_the_question_stand_out() -> Non
     out = shown("lid")
     unused, _, rest = out.partition("  Relevant but unused  2 of 3 relevant sentences\n")[2].partition("\n\n")
     assert unused.splitlines() == [
-        "    □ doc_0_s1, passage 1 “It weighs ninety grams.”",
-        "    □ doc_1_s0, passage 2 “The kettle boils.”",
+        "    □ passage 1, sentence 2 “It weighs ninety grams.”",
+        "    □ passage 2, sentence 1 “The kettle boils.”",
     ]
     assert rest.startswith(
-        "  Used but not relevant  1 of 2 used sentences\n    ▲ doc_1_s1, passage 2 “Its cord is short.”\n\n"
+        "  Used but not relevant  1 of 2 used sentences\n    ▲ passage 2, sentence 2 “Its cord is short.”\n\n"
     )
 
 
@@ -197,7 +199,7 @@ def test_in_full_every_sentence_of_the_contexts_has_its_key_and_two_marks() -> N
         ("doc_0_s0", "R U", "The lid is steel."), ("doc_0_s1", "R ·", "It weighs ninety grams."),
         ("doc_1_s0", "R ·", "The kettle boils."), ("doc_1_s1", "· U", "Its cord is short."),
     ):  # fmt: skip
-        assert f"       {key}  {marks}  {text}\n" in contexts
+        assert f"       {int(key[-1]) + 1} {key}  {marks}  {text}\n" in contexts
     assert "    Legend: R relevant   U used\n" in contexts
 
 
@@ -207,7 +209,7 @@ def test_words_that_a_division_of_ones_own_leaves_out_are_shown_in_full() -> Non
     row = lid(contexts=[{"text": "One. Two. Three. Four.", "sentences": ["Two.", "Three."]}])
     traced({**WORKED, "relevant": keys, "utilized": keys[:1]}, "trace", row)
     assert [line.split() for line in shown("lid", "--full").partition("  Contexts\n")[2].splitlines()[1:5]] == [
-        ["One."], ["doc_0_s0", "R", "U", "Two."], ["doc_0_s1", "R", "·", "Three."], ["Four."],
+        ["One."], ["1", "doc_0_s0", "R", "U", "Two."], ["2", "doc_0_s1", "R", "·", "Three."], ["Four."],
     ]  # fmt: skip
 
 
@@ -218,9 +220,9 @@ def test_long_blocks_are_cut_short_but_in_full() -> None:
     traced({**WORKED, "relevant": keys, "utilized": keys[:1]}, "trace", lid(contexts=[text]))
     out = shown("lid")
     assert "Relevant but unused  29 of 30 relevant sentences" in out
-    assert out.count("    □ doc_0_s") == 5
+    assert out.count("    □ passage 1, sentence ") == 5
     assert "24 more: use --full" in out
-    assert shown("lid", "--full").count("    □ doc_0_s") == 29
+    assert shown("lid", "--full").count("    □ passage 1, sentence ") == 29
 
 
 def test_what_the_judge_did_not_say_of_a_sentence_is_no_mark() -> None:
@@ -230,7 +232,7 @@ def test_what_the_judge_did_not_say_of_a_sentence_is_no_mark() -> None:
     assert "left unused" not in out
     assert "       r?\n" in out
     assert "the judge did not label which are used" in out
-    assert "doc_0_s0  R ?  The lid" in shown("lid", "--full")
+    assert "1 doc_0_s0  R ?  The lid" in shown("lid", "--full")
 
 
 # ---- beside groundedness
@@ -242,7 +244,7 @@ def test_beside_groundedness_the_response_is_told_once() -> None:
     out = shown("lid")
     assert "Response  (verdicts: groundedness and trace per sentence)\n" in out
     assert out.count("✓ Steel is a metal.") == 1
-    assert "    ✓ The lid is steel.\n      ✓ trace: doc_0_s0, passage 1 “The lid is steel.”\n" in out
+    assert "    ✓ The lid is steel.\n      ✓ trace: passage 1, sentence 1 “The lid is steel.”\n" in out
     assert "    ✓ It boils fast.\n      ✗ trace: not fully supported\n" in out
     assert "    ✓ Steel is a metal.\n      ✓ trace: a well-known fact\n" in out
 
@@ -253,7 +255,7 @@ def test_a_quote_of_groundedness_is_not_quoted_again_by_the_trace() -> None:
     traced({**WORKED, "support": {"resp_s0": ["doc_0_s0"]}}, ["groundedness", "trace"], lid(response=response))
     out = shown("lid")
     assert "      passage 1, characters 0–40 “The lid is steel. It weighs ninety grams”\n" in out
-    assert "      ✓ trace: doc_0_s0, as above\n" in out
+    assert "      ✓ trace: passage 1, sentence 1, as above\n" in out
 
 
 def test_where_the_response_is_divided_in_two_ways_nothing_is_lost() -> None:
@@ -269,7 +271,8 @@ def test_where_the_response_is_divided_in_two_ways_nothing_is_lost() -> None:
     traced({**WORKED, "support": {"resp_s0": ["doc_0_s0"], "resp_s1": []}}, ["groundedness", "trace"], answer)
     out = shown("#1")
     assert out.count("It boils fast.") == 1
-    assert "✓ trace of resp_s0: doc_0_s0, passage 1 “The lid is steel.”" in out.partition("It boils fast.")[2]
+    under = flat(out.partition("It boils fast.")[2])
+    assert under.startswith("✓ trace of sentence 1 of the response: passage 1, sentence 1 “The lid is steel.”")
     assert "✗ trace: not fully supported" in out.partition("✓ A.")[2]
 
 
@@ -278,7 +281,7 @@ def test_claims_stand_below_the_trace_of_their_sentence() -> None:
     traced({**WORKED, "support": {"resp_s0": ["doc_0_s0"]}}, ["grounding", "trace"], lid(response="The lid is 986 g."))
     out = shown("lid")
     assert "Response  (verdicts: trace per sentence, grounding per claim)\n" in out
-    assert "    ✓ The lid is 986 g.\n      doc_0_s0, passage 1 “The lid is steel.”\n      the contexts say" in out
+    assert "    ✓ The lid is 986 g.\n      passage 1, sentence 1 “The lid is steel.”\n      the contexts say" in out
 
 
 # ---- the scores
@@ -423,7 +426,7 @@ def test_signs_have_plain_forms() -> None:
     traced(WORKED, ["trace", "groundedness"])
     for more in ((), ("--full",)):
         came = ragstone("show", "last", "lid", *more, "--store", "s.db", charset="ascii")
-        assert '    o doc_0_s1, passage 1 "It weighs ninety grams."\n' in came.out
+        assert '    o passage 1, sentence 2 "It weighs ninety grams."\n' in came.out
     assert "       #o\n" in ragstone("show", "last", "lid", "--store", "s.db", charset="ascii").out
     for column in (0, 1):
         assert len({signs[column] for signs in SIGNS.values()}) == len(SIGNS)

@@ -44,6 +44,8 @@ def test_a_wrong_key_is_heard_from_one_call(monkeypatch: pytest.MonkeyPatch) -> 
     assert isinstance(outcome.error, BackendError)
     assert outcome.error.hint == "check the key in OPENAI_API_KEY"
     assert outcome.statuses == []
+    assert "HTTP 401: Incorrect API key provided." in str(outcome.error)
+    assert "sk-wrong" not in f"{outcome.error} {outcome.error.hint} {vars(outcome.error)}"
 
 
 def test_a_key_that_two_judges_have_is_refused_once() -> None:

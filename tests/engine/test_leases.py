@@ -17,7 +17,7 @@ from test_budget import PRICE, MeteredBackend, MeteredJudge
 
 from ragstone.engine import Engine
 from ragstone.engine.breaker import Breaker
-from ragstone.engine.budget import Budget, Limits
+from ragstone.engine.budget import Amount, Budget, Limits
 from ragstone.engine.leases import BEAT, LIFE, Ask, Borrower, Grant, Ledger, Lender, RateAsk
 from ragstone.engine.pace import LATE, MINUTE, LentWindow
 from ragstone.engine.queue import Queue
@@ -205,7 +205,7 @@ def test_a_budget_is_kept_by_all_together(deaths: int, seed: int, monkeypatch: p
     for limits in (Limits(calls=calls), Limits(tokens=tokens), Limits(cost=dollars)):
         found = spent(limits, deaths=deaths, seed=seed)
         charged = found.backend.charged, found.backend.calls, found.backend.tokens
-        took, most = next(pair for pair in zip(charged, limits.sums(), strict=True) if math.isfinite(pair[1]))
+        took, most = next(pair for pair in zip(charged, limits.amount(), strict=True) if math.isfinite(pair[1]))
         assert took <= most
         assert found.reached
         assert deaths or took > 0.6 * most, "what may have been charged counts at its worst"
@@ -214,18 +214,22 @@ def test_a_budget_is_kept_by_all_together(deaths: int, seed: int, monkeypatch: p
 def test_a_dead_workers_part_stays_reserved() -> None:
     """It counts as spent, whoever waits; what a worker is done with comes back."""
     ledger, tally = Ledger(Limits(calls=100)), Tally()
-    one = Ask((1, 1), {}, tally, spent=(0, 10, 0), held=(0, 4, 0), keeps=(0, 54, 0), ahead=(0, 40, 0))
-    assert ledger.trade(0.0, one).lent[1] == 54
-    other = Ask((2, 1), {}, tally, need=(0, 80, 0))
+
+    def calls(count: int) -> Amount:
+        return Amount(calls=count)
+
+    one = Ask((1, 1), {}, tally, spent=calls(10), held=calls(4), keeps=calls(54), ahead=calls(40))
+    assert ledger.trade(0.0, one).lent.calls == 54
+    other = Ask((2, 1), {}, tally, need=calls(80))
     grant = ledger.trade(1.0, other)
-    assert (grant.lent[1], grant.others[1], grant.last) == (0, 54, False)
+    assert (grant.lent.calls, grant.others.calls, grant.last) == (0, 54, False)
     ledger.end((1, 1))
     grant = ledger.trade(1.0, other)
-    assert (grant.lent[1], grant.others[1], grant.last) == (0, 54, True)
+    assert (grant.lent.calls, grant.others.calls, grant.last) == (0, 54, True)
     ledger.trade(1.0, replace(one, worker=(1, 2)))
-    ledger.trade(2.0, Ask((1, 2), {}, tally, spent=(0, 12, 0), keeps=(0, 12, 0)))
+    ledger.trade(2.0, Ask((1, 2), {}, tally, spent=calls(12), keeps=calls(12)))
     ledger.end((1, 2))
-    assert ledger.trade(2.0, replace(other, need=(0, 34, 0))).lent[1] == 34
+    assert ledger.trade(2.0, replace(other, need=calls(34))).lent.calls == 34
 
 
 def test_a_block_counts_as_used_at_its_end_and_margins_are_kept_free() -> None:

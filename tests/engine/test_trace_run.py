@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from itertools import groupby
@@ -13,7 +12,7 @@ import pytest
 
 from ragstone import evaluate
 from ragstone.analysis.run import Run
-from ragstone.testing import FakeServer, Scripted
+from ragstone.testing import FakeServer
 
 COLUMNS = (
     "adherence", "relevance", "utilization", "completeness", "average",
@@ -122,56 +121,6 @@ def test_another_length_and_normaliser_send_no_call_and_give_other_shares(tmp_pa
     again.store.close()
 
 
-def test_a_reply_that_was_cut_off_is_asked_for_again_with_twice_the_room(tmp_path: Path) -> None:
-    """The half that came first is not mended: all of the labels are those of the second."""
-    half = json.dumps(labelled({"messages": [{"role": "user", "content": "doc_0_s0: steel\nresp_s0: is steel"}]}))[:150]
-    with FakeServer(answer=labelled, script=[Scripted(half, finish="length")]) as server:
-        run = run_of(server, tmp_path, RECORDS[0])
-        first, second = server.requests
-    assert second["max_tokens"] == 2 * first["max_tokens"]
-    assert second["messages"] == first["messages"]
-    score = leading(run, "r1")
-    assert (score["status"], score["unjudged"], score["detail"].get("parts", 1)) == (
-        "scored", 0, 1,
-    )  # fmt: skip
-    assert values(run, "r1")["completeness"] == 0.5
-    assert [call["finish"] for call in run["r1"]["calls"]].count("length") == 1
-    run.store.close()
-
-
-def test_a_reply_that_stays_cut_off_is_no_number(tmp_path: Path) -> None:
-    """Eight columns without a value, with the reason."""
-    with FakeServer(answer=lambda request: Scripted('{"relevant": [', finish="length")) as server:
-        run = run_of(server, tmp_path, RECORDS[0])
-        assert server.count == 2
-    for score in run["r1"]["scores"]:
-        assert (score["value"], score["status"]) == (None, "judge_failed")
-        assert "cut off at its length limit" in score["reason"]
-    run.store.close()
-
-
-def test_a_sentence_that_the_reply_leaves_out_is_asked_about_alone(tmp_path: Path) -> None:
-    """And keys that the reply made up are dropped and named."""
-
-    def forgetful(request: dict[str, Any]) -> dict[str, Any]:
-        answer = labelled(request)
-        if len(request["messages"]) > 2:
-            return {"sentences": {"resp_s1": answer["sentences"]["resp_s1"]}}
-        del answer["sentences"]["resp_s1"]
-        return {**answer, "relevant": [*answer["relevant"], "doc_7_s7"], "utilized": [*answer["utilized"], "resp_s0"]}
-
-    with FakeServer(answer=forgetful) as server:
-        run = run_of(server, tmp_path, RECORDS[0])
-        _, second = server.requests
-    assert "resp_s1" in second["messages"][-1]["content"]
-    assert "resp_s0" not in second["messages"][-1]["content"]
-    score = leading(run, "r1")
-    assert [verdict["label"] for verdict in score["verdicts"]] == ["yes", "no"]
-    assert score["detail"]["dropped"] == ["doc_7_s7", "resp_s0"]
-    assert values(run, "r1")["relevance"] == 0.1
-    run.store.close()
-
-
 def test_what_is_longer_than_the_models_context_is_split_by_documents(tmp_path: Path) -> None:
     """Each document is in one piece and whole; relevance and use are united, support is that of the best piece."""
     answered: list[set[str]] = []
@@ -224,16 +173,4 @@ def test_a_judge_whose_context_is_known_is_never_asked_too_much(
         run = run_of(server, tmp_path, LONG, judge="small")
         assert (server.seen[400], server.seen[200]) == (0, leading(run, "long")["detail"]["parts"])
     assert values(run, "long") == before
-    run.store.close()
-
-
-def test_what_cannot_be_split_any_more_fails_with_the_endpoints_words(tmp_path: Path) -> None:
-    """A response that is too long beside one sentence: no number, and no endless halving."""
-    row = {**LONG, "contexts": ["Steel."], "response": "The kettle is steel. " * 900}
-    with FakeServer(answer=labelled, context_limit=2500) as server:
-        run = run_of(server, tmp_path, row)
-        assert server.seen == {400: 1}
-    score = leading(run, "long")
-    assert (score["value"], score["status"]) == (None, "judge_failed")
-    assert "maximum context length is 2500 tokens" in score["reason"]
     run.store.close()

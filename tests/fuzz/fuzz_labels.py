@@ -17,10 +17,10 @@ atheris: Any = importlib.import_module("atheris")
 sys.path.insert(0, str(Path(__file__).parents[1] / "parsing"))
 
 with atheris.instrument_imports(include=["ragstone.parsing"]):
-    from ragstone.parsing import FORMATS, parse_labels, read_block
+    from ragstone.parsing import FORMATS, read_block
 
 # ruff: noqa: E402 - what is fuzzed has to be imported through the fuzzer, and the path has to be set before
-from made_replies import MANNERS, PIECES
+from made_replies import MANNERS, PIECES, parse_labels
 
 from ragstone.questions import GRADE_0_3, SUPPORT_3, YES_NO
 from ragstone.testing import REPLY_FORMATS, labels_reply

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from by_hand import PASSAGES, SENTENCES, body, drive, judge, labels, rated, said, verdicts, written
 
-from ragstone.judges.base import Reply
 from ragstone.questions import IMPORTANCE, SUPPORT_2, SUPPORT_3, Rate, Write
 from ragstone.types import Passage, Span, Unit
 
@@ -87,12 +86,6 @@ def test_what_is_no_list_of_nuggets_is_asked_for_once_more(bad: str, why: str) -
     assert why in said(calls[1][0])
     assert [unit.text for unit in answer.units] == ["A fox ran"]  # type: ignore[union-attr]
     assert why in written(ANSWER, [bad], [bad]).failure
-
-
-def test_a_list_that_is_cut_off_is_asked_for_with_twice_the_room() -> None:
-    answer, calls = drive(WINDOW, [Reply('{"nuggets": ["A', finish="length")], [reply("A fox ran")])
-    assert body(calls[1][0])["max_tokens"] == 2 * body(calls[0][0])["max_tokens"]
-    assert len(answer.units) == 1  # type: ignore[union-attr]
 
 
 def test_importance_is_vital_or_okay_and_ok_is_okay() -> None:

@@ -9,7 +9,7 @@ import pytest
 from by_hand import body, claims, drive, judge, labels, rated, said, support
 
 from ragstone.errors import TemplateError
-from ragstone.judges.base import Judge, Reply
+from ragstone.judges.base import Judge
 from ragstone.parsing import LABEL_FORMATS, Format
 from ragstone.prompts.choice import Choice
 from ragstone.questions import IMPORTANCE, SUPPORT_3, YES_NO, Rate
@@ -132,14 +132,6 @@ def test_more_labels_than_units_are_asked_for_again_as_a_whole_and_then_none_is_
     assert labels(answer) == [None, None]
     assert "3 labels for 2 units" in said(rounds[1][0])
     assert "one label for each number from 1 to 2" in said(rounds[1][0])
-
-
-def test_a_reply_that_is_cut_off_is_asked_for_again_with_twice_the_room() -> None:
-    cut = Reply('["support", "not_s', finish="length")
-    answer, rounds = drive(assign(2), [cut], ['["support", "support"]'], by=asking("no_reasoning", "json"))
-    assert labels(answer) == ["support", "support"]
-    assert body(rounds[1][0])["max_tokens"] == 2 * body(rounds[0][0])["max_tokens"]
-    assert body(rounds[1][0])["messages"] == body(rounds[0][0])["messages"]
 
 
 def test_with_case_sensitive_only_the_exact_words_count() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from by_hand import SENTENCES, body, drive, judge, said, write, written
 
-from ragstone.judges.base import Failed, Reply
+from ragstone.judges.base import Reply
 from ragstone.questions import Write, Written
 from ragstone.types import Span, Unit
 
@@ -99,31 +99,9 @@ def test_a_mended_reply_is_an_answer() -> None:
     assert [unit.text for unit in written(write(), ["?"], [reply("x")]).units] == ["x"]
 
 
-def test_a_cut_off_reply_is_asked_again_with_twice_the_room() -> None:
-    cut = Reply('{"claims": ["x"', finish="length")
-    answer, rounds = drive(write(), [cut], [reply("x", "y")], by=judge(max_tokens=100))
-    assert isinstance(answer, Written)
-    assert len(answer.units) == 2
-    assert (body(rounds[0][0])["max_tokens"], body(rounds[1][0])["max_tokens"]) == (100, 200)
-    assert body(rounds[1][0])["messages"] == body(rounds[0][0])["messages"]
-
-
 def test_a_reply_that_is_cut_off_twice_is_a_failure_and_not_half_a_list() -> None:
     cut = Reply('{"claims": ["x"]}', finish="length")
     assert written(write(), [cut], [cut]) == Written((), "the reply was cut off at its length limit")
-
-
-def test_a_reply_withheld_by_a_content_filter_is_not_asked_for_again() -> None:
-    answer = written(write(), [Reply("", finish="content_filter")])
-    assert answer == Written((), "the endpoint's content filter withheld the reply")
-
-
-def test_a_call_that_failed_is_not_repaired() -> None:
-    assert written(write(), [Failed("down")]) == Written((), "down")
-
-
-def test_a_repair_that_failed_is_a_failure() -> None:
-    assert written(write(), ["?"], [Failed("down")]) == Written((), "down")
 
 
 def test_the_sentences_are_numbered_and_the_schema_allows_their_numbers_only() -> None:
@@ -135,13 +113,6 @@ def test_the_sentences_are_numbered_and_the_schema_allows_their_numbers_only() -
     assert (call.task, call.units) == ("claims", 1)
     assert "sentence 2]\nThe dog slept.\n" in said(call)
     assert "for reference only]\nYesterday.\n" in said(call)
-
-
-@pytest.mark.parametrize("options", [{"before": "x"}, {"before": "y"}])
-def test_another_question_is_another_call_and_the_same_is_the_same(options: dict[str, Any]) -> None:
-    first, second, other = (next(judge().dialogue(asked))[0] for asked in (write(), write(), write(**options)))
-    assert first.key == second.key
-    assert first.key != other.key
 
 
 def test_hostile_sentences_stay_inert() -> None:

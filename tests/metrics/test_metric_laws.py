@@ -13,11 +13,13 @@ from material import columns, made, passages, record, weigh
 from ragstone.metrics import catalogue, find
 from ragstone.metrics.base import Metric, best
 from ragstone.questions import LIKERT, TASKS, Question, Rate, Rated, Trace, Write, key_of
-from ragstone.types import TRIVIAL, Nugget, Unit, Verdict
+from ragstone.types import TRIVIAL, Nugget, Score, Unit, Verdict
 
 NAMES = st.sampled_from(sorted(catalogue()))
 TEXTS = st.text(alphabet="ab c.\n!?1é世", max_size=60)
 VALUES = st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=12)
+Weighted = tuple[float | None, float]
+WEIGHTED = st.lists(st.tuples(st.none() | st.floats(0, 1), st.sampled_from([1.0, 2.0, 3.5])), max_size=12)
 LABELS = st.lists(st.sampled_from(["yes", "no", None]), min_size=1, max_size=12)
 
 
@@ -30,6 +32,11 @@ def verdicts(values: Sequence[float | None]) -> list[Verdict]:
 
 def metric() -> Metric:
     return catalogue()["answer_relevance"]()
+
+
+def mean(units: Sequence[Weighted]) -> Score:
+    """The mean of units with weights, as nuggets have."""
+    return metric().mean_score(record(), verdicts([value for value, _ in units]), weights=[each for _, each in units])
 
 
 def claims(labels: Sequence[str | None]) -> Any:
@@ -92,20 +99,19 @@ def test_low_and_high_are_the_extremes(values: list[float | None]) -> None:
         assert score.low == score.value == score.high
 
 
-@given(VALUES, st.integers(0, 12))
-def test_an_unjudged_unit_never_moves_the_value(values: list[float | None], place: int) -> None:
+@given(WEIGHTED, st.integers(0, 12))
+def test_an_unjudged_unit_never_moves_the_value(units: list[Weighted], place: int) -> None:
     """Added anywhere it changes the bounds and the counts, and not the value of those that are judged."""
-    before = metric().mean_score(record(), verdicts(values))
-    after = metric().mean_score(record(), verdicts([*values[:place], None, *values[place:]]))
+    before, after = mean(units), mean([*units[:place], (None, 2.0), *units[place:]])
     assert after.value == before.value
     assert after.unjudged == before.unjudged + 1
 
 
-@given(VALUES, st.randoms(use_true_random=False))
-def test_the_order_of_the_units_does_not_move_the_value(values: list[float | None], chooser: Any) -> None:
-    shuffled = list(values)
+@given(WEIGHTED, st.randoms(use_true_random=False))
+def test_the_order_of_the_units_does_not_move_the_value(units: list[Weighted], chooser: Any) -> None:
+    shuffled = list(units)
     chooser.shuffle(shuffled)
-    before, after = (metric().mean_score(record(), verdicts(given)) for given in (values, shuffled))
+    before, after = mean(units), mean(shuffled)
     assert (after.value, after.low, after.high) == (before.value, before.low, before.high)
 
 

@@ -126,15 +126,6 @@ def test_disabled_asks_nothing(metric: Metric) -> None:
         assert (score.status, score.value, score.low, score.high, score.outcome) == ("disabled", None, None, None, None)
 
 
-@BY_NAME
-def test_equal_records_ask_equal_questions(metric: Metric) -> None:
-    """Questions are values: asked again about an equal record they are equal and hash alike."""
-    first = weigh(metric, full(metric), good_script)[1]
-    second = weigh(metric, full(metric), good_script)[1]
-    assert first == second
-    assert len({*first, *second}) == len(set(first))
-
-
 def toy(threshold: float | None = None) -> Metric:
     return catalogue()["answer_relevance"](threshold=threshold)
 

@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from material import DOWN, record, weigh
 
 from ragstone.errors import ConfigError
@@ -21,8 +19,6 @@ from ragstone.types import Record, Score
 BOTH = ("nugget_groundedness", "nugget_relevance")
 EACH = pytest.mark.parametrize("name", BOTH)
 TASK = {"nugget_groundedness": "support", "nugget_relevance": "relevance"}
-GRADES = st.lists(st.tuples(st.sampled_from(["vital", "okay", None]), st.sampled_from(["0", "1", "2", "3", None])),
-                  min_size=1, max_size=12)  # fmt: skip
 
 
 class Judge:
@@ -85,33 +81,6 @@ def test_an_unjudged_nugget_leaves_the_mean_and_widens_the_bounds_by_its_weight(
     assert (score.value, score.status, score.asked, score.unjudged) == (1.0, "partial", 2, 1)
     assert score.low == pytest.approx(1 / 3)
     assert score.high == 1.0
-
-
-@given(GRADES)
-def test_unjudged_nuggets_never_count(nuggets: list[tuple[str | None, str | None]]) -> None:
-    with_value = [pair for pair in nuggets if pair[1] is not None]
-    value = judged(nuggets).value
-    if with_value:
-        assert value == pytest.approx(judged(with_value).value)
-    else:
-        assert value is None
-
-
-@given(GRADES, st.randoms(use_true_random=False))
-def test_the_order_of_nuggets_does_not_matter(nuggets: list[tuple[str | None, str | None]], chooser: Any) -> None:
-    before = judged(nuggets)
-    chooser.shuffle(nuggets)
-    after = judged(nuggets)
-    assert (after.value, after.low, after.high) == (before.value, before.low, before.high)
-
-
-@given(GRADES, st.sampled_from(["vital", "okay"]))
-def test_one_more_supported_nugget_never_lowers_the_value(
-    nuggets: list[tuple[str | None, str | None]], importance: str
-) -> None:
-    more = judged([*nuggets, (importance, "3")]).value
-    assert more is not None
-    assert more >= (judged(nuggets).value or 0.0) - 1e-12
 
 
 def test_both_metrics_ask_for_one_and_the_same_list() -> None:
@@ -239,7 +208,7 @@ def test_a_gap_is_one_over_ten_points(aspect: str, points: float, begins: str) -
         ),
         (4.0, (0.0, 8.0), "no significant difference: the interval includes 0"),
         (4.0, (1.0, 8.0), "higher, by at most 10 points"),
-        (-9.9, (-16.0, -4.9), "lower, by at most 10 points"),
+        (-9.9, (-16.0, -4.9), "9.9 points lower by nuggets; may be more than 10"),
         (0.0, (0.0, 0.0), "similar"),
     ],
 )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from material import DOWN, columns, nobody, passages, record
+from material import DOWN, columns, nobody, record
 
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Failed
@@ -323,12 +323,6 @@ def test_a_bank_needs_a_question_and_contexts(lacking: dict[str, Any]) -> None:
     assert {score.reason for score in scores.values()} == {
         "no nuggets, and no question with contexts to create them from"
     }
-
-
-def test_the_order_of_passages_changes_no_arithmetic() -> None:
-    one, other = (record("x", *given, nuggets=FOUR.nuggets) for given in (("a", "b"), ("b", "a")))
-    assert one.passages != other.passages == passages("b", "a")
-    assert weighed(one, {"assign": ASSIGNED})[0]["all"].value == weighed(other, {"assign": ASSIGNED})[0]["all"].value
 
 
 @pytest.mark.parametrize(

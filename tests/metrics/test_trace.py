@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from material import DOWN, columns, nobody, record
+from material import DOWN, columns, record
 
 from ragstone.errors import ConfigError
 from ragstone.metrics import find
@@ -239,27 +236,8 @@ def test_the_map_says_what_supports_what_and_what_was_left_unused() -> None:
     assert all(not score.detail for name, score in scores.items() if name != "adherence")
 
 
-@pytest.mark.parametrize("lacking", [{"question": None}, {"response": None}, {"no_contexts": True}])
-def test_all_three_fields_are_needed(lacking: dict[str, Any]) -> None:
-    scores, _ = columns(find("trace")(), record(**{"response": "x", **lacking}), nobody)
-    assert {score.status for score in scores.values()} == {"missing_field"}
-
-
 @pytest.mark.parametrize(("parameter", "value"), [("normaliser", 0), ("normaliser", 1.5), ("normaliser", True),
                                                   ("length", "words"), ("length", ["tokens"])])  # fmt: skip
 def test_parameters_that_mean_nothing_are_refused(parameter: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=f"trace.{parameter}: "):
         find("trace")().with_parameters({parameter: value})
-
-
-KEYS = st.sets(st.sampled_from(["doc_0_s0", "doc_0_s1", "doc_1_s0"]))
-
-
-@given(KEYS, KEYS, st.lists(st.sampled_from([[FIRST], [], None]), min_size=2, max_size=2))
-def test_every_column_is_in_range(relevant: set[str], utilized: set[str], support: Sequence[list[str] | None]) -> None:
-    given_support = {f"resp_s{n}": keys for n, keys in enumerate(support) if keys is not None}
-    for score in trace(sorted(relevant), sorted(utilized), given_support).values():
-        if score.value is not None:
-            assert score.low is not None
-            assert score.high is not None
-            assert 0 <= score.low <= score.value + 1e-12 <= score.high + 2e-12 <= 1 + 3e-12

@@ -49,12 +49,6 @@ def test_trivial_sentences_are_left_out_counted_and_listed() -> None:
     assert len(score.verdicts) == 3
 
 
-def test_a_response_of_trivial_sentences_is_empty() -> None:
-    score, _ = weigh(find("groundedness")(), record(), {"support": "trivial"})
-    assert (score.status, score.value, score.reason) == ("empty", None, "no sentence states anything")
-    assert score.detail["trivial"] == [f"r/sentence/{n}" for n in (1, 2, 3)]
-
-
 def test_context_relevance_keeps_the_value_of_each_passage() -> None:
     """Each passage against the question; the mean over passages, and every passage's own value."""
     score, asked = weigh(find("context_relevance")(), record(), {"relevance": ["3", "1"]})

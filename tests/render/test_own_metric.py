@@ -11,13 +11,13 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from own_metric import RECORDS, SHORT, eleven_lines, installed
-from ragstone import Run, check, compare, evaluate, metrics
+from ragstone import Run, agree, check, compare, evaluate, metrics
 from ragstone.api import export_run
 from ragstone.errors import ConfigError, InputError
 from ragstone.render.ci import junit, markdown
 from ragstone.render.facts import RunFacts
 from ragstone.render.html.overview import overview_of
-from ragstone.render.html.rows import GroupFields
+from ragstone.render.html.rows import RowCounts
 from ragstone.render.terminal.case import case
 from ragstone.render.terminal.compare_screen import compare_page
 from ragstone.render.terminal.lists import metric_list
@@ -42,7 +42,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     with installed(folder / "site"):
         found = evaluate(RECORDS, [NAME, "groundedness"], store=folder / "s.db", name="figures")
         yield found
-        found.store.close()
 
 
 def test_the_terminal_says_what_the_metric_says(run: Run) -> None:
@@ -61,8 +60,7 @@ def test_the_terminal_says_what_the_metric_says(run: Run) -> None:
 def test_the_page_has_the_words_of_metrics_that_did_not_run(tmp_path: Path) -> None:
     """Those that ``auto`` left out are named in a note, by their headings."""
     run = evaluate(RECORDS, store=tmp_path / "s.db")
-    measures = overview_of(RunFacts.of(run), GroupFields(), None)["measures"]
-    run.store.close()
+    measures = overview_of(RunFacts.of(run), RowCounts())["measures"]
     assert measures["trace"]["heading"] == "TRACe"
 
 
@@ -92,7 +90,6 @@ def test_runs_are_compared_by_it(run: Run, tmp_path: Path) -> None:
     second = evaluate(mended, [NAME], store=tmp_path / "s.db", name="mended")
     found = compare(run, second)
     shown = drawn(compare_page(found, run, second, Look(100)))
-    second.store.close()
     assert f"{NAME}: no significant difference" in shown
     assert f"Largest changes in {NAME}" in shown
     assert "33 % to 100 %" in shown
@@ -147,7 +144,7 @@ def test_eleven_lines_show_everywhere(form: str, tmp_path: Path, pytester: pytes
         assert (SHORT in usual.summary()["metrics"]) == (form == "installed"), "auto has what is installed"
         assert SHORT in drawn(outcome(run, Look(100)))
         assert title.capitalize() in drawn(outcome(run, Look(100)))
-        page = overview_of(RunFacts.of(run), GroupFields(), None)
+        page = overview_of(RunFacts.of(run), RowCounts())
         assert page["measures"][SHORT]["unit"] == "sentence"
         assert [card["title"] for card in page["metrics"]] == [title]
         gate = check(run, min={SHORT: 0.9})
@@ -166,8 +163,6 @@ def test_eleven_lines_show_everywhere(form: str, tmp_path: Path, pytester: pytes
         pytester.makepyfile(body)
         told = pytester.runpytest_inprocess("-p", "no:cacheprovider").stdout.str()
         assert f"{SHORT} is 0.00, below 0.9" in told
-        for one in (run, other, usual):
-            one.store.close()
 
 
 @pytest.mark.parametrize(
@@ -199,6 +194,18 @@ def test_other_processes_have_the_metric_of_a_file(tmp_path: Path) -> None:
         runs = [evaluate(rows, named, workers=n, store=tmp_path / f"{n}.db") for n in (1, 2)]
     first, second = ([result["scores"] for result in run.results()] for run in runs)
     assert first == second
+
+
+def test_labels_of_a_metric_that_is_not_there_say_so(tmp_path: Path) -> None:
+    """Its scale is in its code; where that is loaded, the same labels are compared."""
+    labels = tmp_path / "labels.csv"
+    with eleven_lines("file", tmp_path / "site") as named:
+        run = evaluate(RECORDS, named, store=tmp_path / "s.db")
+        units = [verdict["unit"] for verdict in run["good"].score(SHORT)["verdicts"]]
+        labels.write_text("record,unit,label\n" + "".join(f"good,{unit},yes\n" for unit in units), "utf-8")
+        assert agree(run, labels).joined == len(units)
+    with pytest.raises(InputError, match=f"; {SHORT} is not installed, so its scale is unknown"):
+        agree(run, labels)
 
 
 def test_a_record_loads_no_code(tmp_path: Path) -> None:

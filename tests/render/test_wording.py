@@ -16,7 +16,7 @@ from ragstone.render.facts import RunFacts
 from ragstone.render.html.case import case_of
 from ragstone.render.html.document import to_json
 from ragstone.render.html.overview import overview_of
-from ragstone.render.html.rows import GroupFields
+from ragstone.render.html.rows import RowCounts
 from ragstone.render.terminal.case import case
 from ragstone.render.terminal.outcome import outcome
 from ragstone.render.terminal.screen import Look, Page, screen
@@ -51,18 +51,28 @@ def test_the_embedded_judge_alone_finds_and_a_model_supports(judge: str | Judge,
     """In the headline, the tables, the page's sentence and cards, the notebook and every record."""
     parameters = {"response_groundedness": {"shortcuts": False}}
     run = evaluate(RECORDS, METRICS, judge, parameters=parameters, store=tmp_path / "s.db")
-    first = overview_of(RunFacts.of(run), GroupFields(), None)
+    first = overview_of(RunFacts.of(run), RowCounts())
     told = "".join(part["text"] for part in first["sentence"]) + "".join(one["title"] for one in first["metrics"])
     told += drawn(outcome(run, Look(80))).partition("  Judge")[0] + run._repr_html_().partition("judged by")[0]
     records = "".join(drawn(case(result, 2, run.id, Look(80))) for result in run.results())
     records += "".join(result._repr_html_() for result in run.results())
     records += "".join(to_json(case_of(result, {})["scores"]).decode() for result in run.results())
-    run.store.close()
     alone = judge == "embedded"
     assert ("support" in told) is not alone
     assert ("claim to check" in told) is alone
     for words in ("excellent", "everything the response says", "not supported", "✓ supported"):
         assert (words in records) is not alone
+
+
+def test_a_grade_is_said_beside_its_value(tmp_path: Path) -> None:
+    """A reason that tells of support beside a value of 0 % is then read as what the grade was made of."""
+    names = ["response_groundedness", "answer_relevance"]
+    run = evaluate(RECORDS[1:], names, ScriptedJudge(model), store=tmp_path / "s.db")
+    (result,) = run.results()
+    told = drawn(case(result, 1, run.id, Look(80)))
+    run.store.close()
+    assert "response_groundedness    0 %  grade 0 of 2" in told
+    assert [score.get("grade") for score in case_of(result, {})["scores"]] == ["grade 0 of 2", "grade 0 of 3"]
 
 
 @pytest.mark.parametrize(("step", "alone"), [

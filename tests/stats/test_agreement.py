@@ -23,6 +23,7 @@ def test_a_matrix_has_the_worked_measures() -> None:
     assert (matrix.counts, matrix.n, matrix.base_rate) == (COUNTS, 100, 0.49)
     kappas = [matrix.kappa("none"), matrix.kappa("linear"), matrix.kappa("quadratic")]
     assert kappas == [pytest.approx(value, abs=5e-5) for value in (0.6640, 0.7288, 0.7865)]
+    assert kappa_of([count for row in COUNTS for count in row], 3) == pytest.approx(kappas[0])
     measures = [matrix.accuracy, matrix.balanced_accuracy, matrix.macro_f1]
     assert measures == [pytest.approx(value, abs=5e-5) for value in (0.79, 0.7557, 0.7581)]
     alphas = [alpha(PAIRS, 3, "nominal"), alpha(PAIRS, 3, "ordinal"), alpha(PAIRS, 3, "interval")]
@@ -138,16 +139,8 @@ def test_how_many_labels_would_halve_the_interval() -> None:
         labels_to_halve([1], [], [1])
 
 
-def rates(**changed: Any) -> Any:
-    given: dict[str, Any] = {
-        "passed": 320,
-        "judged": 400,
-        "pass_right": 78,
-        "pass_total": 80,
-        "fail_right": 30,
-        "fail_total": 40,
-    }
-    return rogan_gladen(**{**given, **changed})
+def rates(passed: int = 320, clusters: Any = None, **changed: int) -> Any:
+    return rogan_gladen(passed, 400, Rates(78, 80, 30, 40)._replace(**changed), clusters)
 
 
 def test_a_rate_corrected_for_errors() -> None:
@@ -191,9 +184,3 @@ def test_agreement_without_an_exception_is_no_certainty() -> None:
     for records, low in ((3, 1 - (1 - 0.025 ** (1 / 3)) * 2), (60, 1 - (1 - 0.025 ** (1 / 60)) * 2)):
         assert kappa_interval([(1, 0, 0, 1)] * records, 2) == pytest.approx((low, 1.0))
     assert kappa_interval([(4, 0, 2, 0)] * 40, 2) is None, "the judge gives one label only"
-
-
-def test_kappa_is_cohens() -> None:
-    """The worked matrix, and none where only one label is used."""
-    assert kappa_of([20, 5, 1, 4, 15, 6, 2, 3, 44], 3) == pytest.approx(0.6640, abs=5e-5)
-    assert kappa_of([7, 0, 0, 0], 2) is None

@@ -122,7 +122,6 @@ def values_of(store: Path, metric: str) -> tuple[Any, Any, Any]:
     for name in ("embedded", "other"):
         run = open_run(name, store)
         results = list(run.results())
-        run.store.close()
         questions = {result["id"]: result["question"] or "" for result in results}
         scores = [(result["id"], score) for result in results for score in result["scores"]]
         columns.append({i: s["value"] for i, s in scores if s["metric"] == metric and s["value"] is not None})
@@ -150,10 +149,6 @@ def test_two_judges_over_the_example_traces(judged: Path, metric: str, by: str |
     )
     noise = 4 * np.sqrt(2 * max(oracle.pvalue * (1 - oracle.pvalue), 1 / FLIPS) / FLIPS)
     assert found.p == pytest.approx(oracle.pvalue, abs=noise)
-    if by is None:
-        error = stats.sem(differences)
-        power = stats.t.ppf(0.975, len(sums) - 1) + stats.t.ppf(0.8, len(sums) - 1)
-        assert found.smallest() == pytest.approx(power * error)
     low, high = studentized(differences, clusters, seed=1)
     assert found.low == pytest.approx(low, abs=0.08 * (high - low))
     assert found.high == pytest.approx(high, abs=0.08 * (high - low))

@@ -1,4 +1,4 @@
-"""Means, medians, intervals and agreement: known values, seeds, and the edges."""
+"""Means, intervals and agreement: known values, seeds, and the edges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.stats.means import LARGE, agreement, binomial, kendall_tau, mean, mean_interval, median
+from ragstone.stats.means import LARGE, agreement, binomial, kendall_tau, mean, mean_interval
 
 NUMBERS = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 HAIR = 1e-12
@@ -29,25 +29,16 @@ def test_mean_loses_nothing_to_rounding() -> None:
     assert mean([0.75, 0.0, 1.0]) == pytest.approx(0.5833, abs=5e-5)
 
 
-@pytest.mark.parametrize(
-    ("values", "middle"), [([3.0], 3.0), ([3.0, 1.0], 2.0), ([5.0, 1.0, 3.0], 3.0), ([4.0, 1.0, 3.0, 2.0], 2.5)]
-)
-def test_median(values: list[float], middle: float) -> None:
-    assert median(values) == middle
-
-
-def test_nothing_has_no_mean_and_no_median() -> None:
+def test_nothing_has_no_mean() -> None:
     """No default stands in for it."""
-    for function in (mean, median, mean_interval):
+    for function in (mean, mean_interval):
         with pytest.raises(ValueError, match="no values"):
             function([])
 
 
 @given(NUMBERS)
-def test_mean_and_median_lie_within_the_values(values: list[float]) -> None:
+def test_the_mean_lies_within_the_values(values: list[float]) -> None:
     assert min(values) - HAIR <= mean(values) <= max(values) + HAIR
-    assert min(values) <= median(values) <= max(values)
-    assert median(values) == statistics.median(values)
 
 
 def test_the_interval_is_seeded() -> None:

@@ -288,58 +288,6 @@ def test_damage_twice_in_a_second_keeps_both(path: Path) -> None:
     assert kept == [b"damaged 0", b"damaged 1", b"damaged 2"]
 
 
-def full_store(path: Path) -> int:
-    """A store of many pages; returns the run."""
-    with Store(path) as store:
-        run = store.start_run("r", {})
-        rows = [result(run, n, score("m", n, 0.5), document=os.urandom(3000)) for n in range(1, 101)]
-        put(store, *(call(n, os.urandom(3000)) for n in range(100)), results=rows)
-        store._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return run
-
-
-def test_damage_within_is_said_when_it_is_met(path: Path) -> None:
-    """Pages overwritten in the middle: a StoreError that names the file, from every way of reading."""
-    run = full_store(path)
-    with Store(path) as store:
-        assert (store.notes, len(store.call_keys()), store.count(run)) == ([], 100, 100)
-        assert [store.reply(key) for key in store.call_keys()] == [store.call(key).reply for key in store.call_keys()]  # type: ignore[union-attr]
-    size = path.stat().st_size
-    with path.open("r+b") as file:
-        file.seek(8192)
-        file.write(b"\xee" * (size - 8192))
-    ways = [
-        lambda store: list(store.results(run)),
-        lambda store: list(store.scores(run)),
-        lambda store: [store.reply(key) for key in store.call_keys()],
-        lambda store: [store.call(call(n).key) for n in range(100)],
-        lambda store: store.worst(run, "m", 5),
-        lambda store: store.result(run, position=50),
-        lambda store: store.ids(run),
-        lambda store: store.count(run),
-        lambda store: store.set_aside(run),
-    ]
-    failures = 0
-    for way in ways:
-        try:
-            with Store(path) as store:
-                way(store)  # type: ignore[no-untyped-call]
-        except StoreError as error:
-            assert str(path) in str(error)  # noqa: PT017 - which pages are hit is SQLite's business
-            failures += 1
-    assert failures >= 5
-
-
-def test_a_row_that_is_damaged_is_said(store: Store, path: Path) -> None:
-    """A blob that does not unpack is a StoreError, not the packer's own error."""
-    put(store, call(1))
-    store._writer.execute("UPDATE calls SET reply = x'0011223344'")
-    with pytest.raises(StoreError, match=r"ragstone\.db"):
-        store.reply(call(1).key)
-    with pytest.raises(StoreError, match=r"ragstone\.db"):
-        store.call(call(1).key)
-
-
 def test_a_newer_store_is_refused(path: Path) -> None:
     """It is neither changed nor set aside; the message says to upgrade."""
     Store(path).close()
@@ -358,18 +306,6 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreError, match=r"cannot create the store .* choose another with --store"):
         Store(tmp_path / "file" / "s.db")
-
-
-def test_a_full_disk_is_said_and_loses_only_its_group(store: Store) -> None:
-    """The error names the cause; what was committed is there, and writing goes on when there is room."""
-    put(store, call(1))
-    (pages,) = store._writer.execute("PRAGMA page_count").fetchone()
-    store._writer.execute(f"PRAGMA max_page_count = {pages + 2}")
-    with pytest.raises(StoreError, match=r"cannot write \(database or disk is full\); free space"):
-        put(store, call(2), call(3, os.urandom(100_000)))
-    store._writer.execute("PRAGMA max_page_count = 1000000")
-    put(store, call(4))
-    assert store.call_keys() == [call(1).key, call(4).key]
 
 
 @pytest.mark.parametrize("trouble", ["surrogate", "number"])

@@ -34,7 +34,7 @@ from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import scores_of
 from ragstone.errors import InputError
 from ragstone.labels import LabelRow
-from ragstone.metrics import instead_of
+from ragstone.metrics import NotInstalled, instead_of, of_score
 from ragstone.stats.agreement import Matrix
 from ragstone.stats.means import rounded, rounded_in
 from ragstone.types import TRIVIAL, Scale
@@ -302,15 +302,13 @@ def attached(found: Agreement) -> AgreementDict:
     for one in found.metrics:
         items = one.leading
         for mean in one.means:
-            metrics[mean.score] = {
+            metrics[mean.score] = rounded_in({
                 "task": one.task, "unit": one.unit if items is one.items else "response",
-                "judge": one.judge, "labels": list(items.labels),
-                "counts": [list(row) for row in items.matrix.counts], "units": items.matrix.n,
-                "records": items.records, "unjudged": one.unjudged, "accuracy": rounded(items.matrix.accuracy),
-                "base_rate": rounded(items.matrix.base_rate), "kappa": rounded(items.kappa),
-                "interval": None if items.interval is None else [rounded(end) for end in items.interval],
+                "judge": one.judge, "labels": items.labels, "counts": items.matrix.counts, "units": items.matrix.n,
+                "records": items.records, "unjudged": one.unjudged, "accuracy": items.matrix.accuracy,
+                "base_rate": items.matrix.base_rate, "kappa": items.kappa, "interval": items.interval,
                 "corrected": mean.attached(), "withheld": mean.withheld,
-            }  # fmt: skip
+            })  # fmt: skip
     return {
         "gold": list(found.gold), "annotators": [one.name for one in found.annotators if one.name],
         "labelled_by": found.labelled_by, "at": datetime.now(UTC).isoformat(timespec="seconds"), "metrics": metrics,
@@ -441,4 +439,6 @@ def _none_joined(run: AnyRun, rows: Sequence[LabelRow], gathered: Gathered, metr
         tasks = ", ".join(sorted({row.task for row in rows}))
         return f"no label is of {' or '.join(metrics or ())}; the labels are of {tasks}"
     like = f"; its records are like '{gathered.example}'" if gathered.example else "; it has no results"
-    return f"no label matches {called(run)}: {', '.join(causes)}{like}"
+    absent = sorted(name for name in run.spec.get("signatures", ()) if of_score(name) is NotInstalled)
+    lack = f"; {', '.join(absent)} is not installed, so its scale is unknown" if absent else ""
+    return f"no label matches {called(run)}: {', '.join(causes)}{lack or like}"

@@ -15,7 +15,7 @@ from ragstone.analysis.gold_join import Joined, RecordValues
 from ragstone.metrics import column_of
 from ragstone.result_types import CorrectedDict
 from ragstone.stats.correction import Corrected, Rates, labels_to_halve, prediction_powered, rogan_gladen
-from ragstone.stats.means import mean, rounded, student_half
+from ragstone.stats.means import mean, student_half
 
 Method = Literal["ppi", "rogan_gladen"]
 
@@ -51,12 +51,12 @@ class CorrectedMean:
     withheld: str = ""
 
     def attached(self) -> CorrectedDict | None:
-        """What is kept with a run; None where the correction is withheld."""
+        """What is kept with a run, not yet rounded; None where the correction is withheld."""
         if self.raw is None or self.value is None or self.low is None or self.high is None:
             return None
         return {
-            "method": self.method, "value": rounded(self.value), "low": rounded(self.low), "high": rounded(self.high),
-            "raw": rounded(self.raw), "labelled": self.labelled, "records": self.records, "power": rounded(self.power),
+            "method": self.method, "value": self.value, "low": self.low, "high": self.high, "raw": self.raw,
+            "labelled": self.labelled, "records": self.records, "power": self.power,
         }  # fmt: skip
 
 
@@ -150,8 +150,7 @@ def _by_error_rates(
     (passed, judged), total = _sums(rest), Rates(*_sums(rates))
 
     def corrected(times: int, clusters: tuple[Sequence[Rates], Sequence[tuple[int, int]]] | None = None) -> Corrected:
-        counts = {name: times * count for name, count in total._asdict().items()}
-        return rogan_gladen(passed, judged, **counts, clusters=clusters)
+        return rogan_gladen(passed, judged, Rates(*(times * count for count in total)), clusters)
 
     try:
         one = corrected(1, (rates, rest))

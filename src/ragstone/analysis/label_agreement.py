@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ragstone.analysis.gold_join import LabelledUnit
 from ragstone.stats.agreement import Level, Matrix, alpha, auroc, calibration_error, kappa_interval
-from ragstone.stats.means import mean, rounded, rounded_in
+from ragstone.stats.means import mean, rounded_in
 from ragstone.types import Scale
 
 UNJUDGED: Final = "unjudged"
@@ -58,33 +58,31 @@ class LabelAgreement:
         matrix = self.matrix
         classes = {label: matrix.scores(place) for place, label in enumerate(self.labels)}
         precisions = [one.precision for one in classes.values() if one.precision is not None]
-        return {
-            "labels": list(self.labels),
-            "counts": [list(row) for row in matrix.counts],
+        found: dict[str, Any] = rounded_in({
+            "labels": self.labels,
+            "counts": matrix.counts,
             "units": matrix.n,
             "records": self.records,
             "constant": self.constant if matrix.n else None,
-            "base_rate": rounded(matrix.base_rate),
-            "accuracy": rounded(matrix.accuracy),
-            "balanced_accuracy": rounded(matrix.balanced_accuracy),
-            "micro": dict.fromkeys(("precision", "recall", "f1"), rounded(matrix.accuracy)),
+            "base_rate": matrix.base_rate,
+            "accuracy": matrix.accuracy,
+            "balanced_accuracy": matrix.balanced_accuracy,
+            "micro": dict.fromkeys(("precision", "recall", "f1"), matrix.accuracy),
             "macro": {
-                "precision": rounded(mean(precisions)) if precisions else None,
-                "recall": rounded(matrix.balanced_accuracy),
-                "f1": rounded(matrix.macro_f1),
+                "precision": mean(precisions) if precisions else None,
+                "recall": matrix.balanced_accuracy,
+                "f1": matrix.macro_f1,
             },
-            "classes": {
-                label: {name: rounded(getattr(one, name)) for name in ("precision", "recall", "f1")}
-                for label, one in classes.items()
-            },
-            "kappa": rounded(self.kappa),
-            "interval": None if self.interval is None else [rounded(end) for end in self.interval],
-            "kappa_linear": rounded(matrix.kappa("linear")),
-            "kappa_quadratic": rounded(matrix.kappa("quadratic")),
-            "alpha": rounded_in(self.alphas),
-            "auroc": rounded(self.auroc),
-            "calibration_error": rounded(self.calibration_error),
-        }
+            "classes": classes,
+            "kappa": self.kappa,
+            "interval": self.interval,
+            "kappa_linear": matrix.kappa("linear"),
+            "kappa_quadratic": matrix.kappa("quadratic"),
+            "alpha": self.alphas,
+            "auroc": self.auroc,
+            "calibration_error": self.calibration_error,
+        })  # fmt: skip
+        return found
 
 
 def label_agreement(units: Sequence[LabelledUnit], scale: Scale, *, unjudged: bool = False) -> LabelAgreement:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
@@ -45,22 +45,15 @@ class ReplySample:
     key: str
     record: str
     status: str
-    problem: str
     repair: bool
+    problem: str
 
     def as_json(self, store: Store) -> dict[str, Any]:
         """With the beginning of the reply; None if the store no longer has it."""
         kept = store.call(bytes.fromhex(self.key))
         text = None if kept is None else reply_from_json(kept.reply).text
-        return {
-            "key": self.key,
-            "record": self.record,
-            "status": self.status,
-            "repair": self.repair,
-            "problem": self.problem,
-            "reply": None if text is None else text[:BEGINNING],
-            "characters": None if text is None else len(text),
-        }
+        cut, count = (None, None) if text is None else (text[:BEGINNING], len(text))
+        return {**asdict(self), "reply": cut, "characters": count}
 
 
 @dataclass(slots=True)
@@ -112,7 +105,7 @@ class FormatGroup:
             if not fine:
                 self.problems[reading["status"]] += 1
         if not fine and len(kept := self.seen.setdefault((reading["status"], repair), [])) < most:
-            kept.append(ReplySample(call["key"], record, reading["status"], reading.get("problem", ""), repair))
+            kept.append(ReplySample(call["key"], record, reading["status"], repair, reading.get("problem", "")))
 
     def samples(self, most: int) -> list[ReplySample]:
         """One of each kind of problem, the most frequent first, then a second of each, and so on; repairs last."""

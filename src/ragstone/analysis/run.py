@@ -153,7 +153,7 @@ class Run:
     def _result(self, row: ResultRow) -> Result:
         return Result(orjson.loads(row.document), self.id)
 
-    def lines(self) -> Iterator[bytes]:
+    def lines(self) -> Generator[bytes, None, None]:
         """The lines of results.jsonl, without their line ends."""
         for row in self._store.results(self.id):
             yield row.document
@@ -182,8 +182,9 @@ class Run:
         if not ids:
             raise InputError(f"run {self.id} has no results")
         near = difflib.get_close_matches(record, ids, 1, cutoff=0.5)
-        hint = f"did you mean '{near[0]}'?" if near else f"ids look like '{ids[0]}'"
-        raise InputError(f"no record '{record}' in run {self.id}; {hint} (or #1 to #{len(ids)} by position)")
+        meant = f"did you mean '{near[0]}'?" if near else f"ids look like '{ids[0]}'"
+        where = f"run {self.id} ({self.name})"
+        raise InputError(f"{where}: no record '{record}'; {meant} (or a position, '#1' to '#{len(ids)}')")
 
     def __getitem__(self, record: str) -> Result:
         found = self.find(record)

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import merge
 from itertools import groupby
 from operator import attrgetter
+from statistics import median
 from typing import TYPE_CHECKING, cast
 
 import orjson
 
 from ragstone.metrics.methods import PAIRS, compared
-from ragstone.stats.means import Interval, mean, mean_interval, median, rounded, spread
+from ragstone.stats.means import Interval, mean, mean_interval, rounded, spread
 from ragstone.store.database import ScoreRow, Store
 
 if TYPE_CHECKING:

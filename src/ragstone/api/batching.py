@@ -12,6 +12,7 @@ import contextlib
 import time
 import uuid
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -96,7 +97,7 @@ def _paid(plan: Plan, store: BatchStore, run: str, budget: Budget) -> Amount:
     for judge, _, reply in store.paid(run):
         usage = reply_from_json(reply).usage
         dollars = budget.cost(judges[judge], usage) if judge in judges else 0.0
-        paid.add(Amount(dollars or 0.0, 1, (usage.input or 0) + (usage.output or 0)))
+        paid += Amount(dollars or 0.0, 1, (usage.input or 0) + (usage.output or 0))
     return paid
 
 
@@ -291,10 +292,8 @@ class _Left:
         for call in calls:
             if limits:
                 worst = self._budget.worst(judge, call)
-                more = Amount(self._held.dollars + rate * worst.dollars, self._held.calls + 1,
-                              self._held.tokens + worst.tokens)  # fmt: skip
-                wanted = ((limits.cost, more.dollars), (limits.calls, more.calls), (limits.tokens, more.tokens))
-                if any(most is not None and value > most for most, value in wanted):
+                more = self._held + replace(worst, dollars=rate * worst.dollars)
+                if not more.within(limits.amount()):
                     return
                 self._held = more
             yield call

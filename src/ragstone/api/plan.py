@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ragstone import __version__, metrics
 from ragstone.config import RunSpec, Step, objects, resolve
@@ -32,7 +31,6 @@ from ragstone.types import NOTHING, Record, either, nouns
 
 if TYPE_CHECKING:
     from ragstone.records.banks import Bank
-    from ragstone.records.source import ByTopic
     from ragstone.records.topics import Qrels
 
 AUTO_CALLS: Final = 2
@@ -129,7 +127,7 @@ def planned(source: Any, options: RunOptions, *, digest: bool = False) -> Iterat
     if isinstance(source, list | Mapping | Iterator):  # the file's mapping is for the columns of files and tables
         spec = replace(spec, fields=options.fields or {})
     generators = _Generators({options.generator or ""} - {""}, sharded=spec.shard is not None)
-    bank, qrels = bank_of(spec, source), qrels_of(spec, source)
+    bank, qrels = named_file(spec, source, "nuggets"), named_file(spec, source, "qrels")
     with open_source(source, spec, generators, bank, qrels) as records:
         blocks = metrics.blocks()
         plan = _plan(spec, records, objects(options.judge), bank, qrels, sha256() if digest else None)
@@ -443,7 +441,7 @@ def open_source(
     """Open the source; ``inspect`` checks each record in every reading. A tuple of paths is read as one."""
     more: dict[str, Any] = {
         "fields": spec.fields, "blocks": metrics.blocks(), "on_error": spec.on_error, "inspect": inspect, "bank": bank,
-        "cut": spec.cut, "layout": spec.layout, "topics": _topics_of(spec, source), "qrels": qrels,
+        "cut": spec.cut, "layout": spec.layout, "topics": named_file(spec, source, "topics"), "qrels": qrels,
     }  # fmt: skip
     return open_records(source, **more)
 
@@ -455,40 +453,21 @@ def _check_shard(metric: Metric, *, sharded: bool) -> None:
         raise ConfigError(f'{metric.name}: steps = "write" cannot be used with --shard: {said}')
 
 
-def bank_of(spec: RunSpec, source: Any) -> Bank | None:
-    """Read the named bank of nuggets, if any; ConfigError if it and the records are both standard input."""
-    if spec.nuggets is None:
+def named_file(spec: RunSpec, source: Any, name: Literal["nuggets", "topics", "qrels"]) -> Any:
+    """Read the bank of nuggets, the questions or the relevance judgments that the options name, if any.
+
+    ConfigError if the file and the records are both standard input.
+    """
+    path = getattr(spec, name)
+    if path is None:
         return None
-    _check_input(spec.nuggets, "--nuggets", source)
-    from ragstone.records.banks import read_bank  # noqa: PLC0415 - few runs have one
-
-    return read_bank(spec.nuggets)
-
-
-def _topics_of(spec: RunSpec, source: Any) -> ByTopic | None:
-    """Read the named questions, if any; ConfigError if they and the records are both standard input."""
-    if spec.topics is None:
-        return None
-    _check_input(spec.topics, "--topics", source)
-    from ragstone.records.topics import read_topics  # noqa: PLC0415 - few runs have them
-
-    return read_topics(spec.topics)
-
-
-def qrels_of(spec: RunSpec, source: Any) -> Qrels | None:
-    """Read the named relevance judgments, if any; ConfigError if they and the records are both standard input."""
-    if spec.qrels is None:
-        return None
-    _check_input(spec.qrels, "--qrels", source)
-    from ragstone.records.topics import read_qrels  # noqa: PLC0415 - few runs have them
-
-    return read_qrels(spec.qrels)
-
-
-def _check_input(path: Path | str, flag: str, source: Any) -> None:
-    """Raise ConfigError if a file and the records are both standard input."""
     if str(path) == "-" and "-" in (source if isinstance(source, tuple) else (source,)):
-        raise ConfigError(f"standard input can be used for the records or {flag}, not both")
+        raise ConfigError(f"standard input can be used for the records or --{name}, not both")
+    from ragstone.records.banks import read_bank  # noqa: PLC0415 - few runs have such a file
+    from ragstone.records.topics import read_qrels, read_topics  # noqa: PLC0415 - as above
+
+    readers = {"nuggets": read_bank, "topics": read_topics, "qrels": read_qrels}
+    return readers[name](path)
 
 
 def check_overrides(record: Record, *, sharded: bool = False) -> None:

@@ -22,7 +22,7 @@ from ragstone.api import batching
 from ragstone.api.jobs import Earlier, jobs_of, settled
 from ragstone.api.keywords import takes
 from ragstone.api.loop import wait_for
-from ragstone.api.plan import Plan, bank_of, check_overrides, open_source, planned, qrels_of
+from ragstone.api.plan import Plan, check_overrides, named_file, open_source, planned
 from ragstone.api.progress import drawn
 from ragstone.api.workers import Workers, shared
 from ragstone.config import resolve
@@ -119,7 +119,8 @@ def validate(source: Any, options: RunOptions) -> tuple[Survey, dict[str, int]]:
             made = all(has(record, wanted) for wanted in metric.wants) or all(has(record, f) for f in metric.instead)
             able[name] += ready and made
 
-    with open_source(source, spec, inspect, bank_of(spec, source), qrels_of(spec, source)) as records:
+    bank, qrels = named_file(spec, source, "nuggets"), named_file(spec, source, "qrels")
+    with open_source(source, spec, inspect, bank, qrels) as records:
         return survey(records), able
 
 

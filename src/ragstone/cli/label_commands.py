@@ -136,9 +136,11 @@ def label_import(
     from ragstone.cli.exit_codes import say
     from ragstone.cli.output import lines, show_json
     from ragstone.errors import InputError
+    from ragstone.metrics import catalogue
     from ragstone.records.label_imports import import_labels
 
-    found = import_labels(file, task)
+    own = {metric.task() for metric in catalogue().values() if not metric.__module__.startswith("ragstone.")}
+    found = import_labels(file, task, own)
     if not found.rows:
         raise InputError(f"{file}: no labels in it{_skipped(found)}")
     with lines(out, [file], as_json=as_json) as write:

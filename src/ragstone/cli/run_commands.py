@@ -150,7 +150,8 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
         given = replace(options, on_error="skip" if needed else None, fields=kept or None)
         following = shlex.join(["ragstone", "run", file, *given.words(), *found.options])
     named = {name: unsuitable(catalogue()[name], found.present) for name in able}
-    told = {**asdict(found), "total": found.total, "able": able}
+    left_out = {name: why for name, why in named.items() if why}
+    told = {**asdict(found), "total": found.total, "able": able, "left_out": left_out}
     answer(told, lambda look: survey_page(found, able, named, following, look), as_json=as_json)
     chosen, _ = choose(spec, found.present, columns=found.columns, meant=found.meant)
     if not chosen and found.records:
@@ -258,6 +259,7 @@ def runs(*, store: StorePath = None, as_json: AsJson = False) -> None:
 
 
 def _brief(run: Any) -> dict[str, Any]:
+    from ragstone.metrics.methods import command_of
     from ragstone.render.facts import judges_of
 
     summary = run.summary()
@@ -269,6 +271,7 @@ def _brief(run: Any) -> dict[str, Any]:
         "status": run.status,
         "records": summary["records"],
         "judges": judges_of(run.spec),
+        "command": command_of(run.spec) or None,
         "means": {name: metric["mean"] for name, metric in summary["metrics"].items()},
         **(
             {"kappas": {name: one["kappa"] for name, one in told["metrics"].items()}} if (told := run.agreement) else {}

@@ -83,7 +83,7 @@ OTHER_WAYS: Final = _by_word(
 """Options of other tools that no option of the command replaces, and what does it here."""
 
 MISSING: Final = _by_word(
-    ("compare", "name two runs, as in: {path} {given} last"),
+    ("compare", "name two runs, the baseline first: {path} {given} last (ragstone runs lists them)"),
     ("run estimate validate compare-methods create assign score", "name a file: {path} FILE (- is standard input)"),
 )
 """Hints for a missing argument, by command."""
@@ -136,7 +136,7 @@ def hint_for(error: Any, typed: Sequence[str]) -> str:
         found = _too_many(extra.split(), path, options, typed)
     elif type(error).__name__ == "MissingParameter":
         command = path.rpartition(" ")[2]
-        given = next((word for word in typed[1:] if not word.startswith("-")), "RUN")
+        given = next((word for word in typed[1:] if word != "last" and word[:1] != "-"), "RUN")
         found = MISSING.get(command, "").format(path=path, given=given)
     return found or f"see: {path} -h"
 

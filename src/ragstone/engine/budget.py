@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from operator import add, sub
 from types import TracebackType
 from typing import Final, Self
 
@@ -21,14 +22,38 @@ from ragstone.errors import BackendError, BudgetReached, ConfigError
 from ragstone.judges.base import Call, Judge, Usage, is_inside, size_of
 from ragstone.prices import PriceBook
 
-Sums = tuple[float, float, float]
-"""Dollars, calls and tokens."""
 ROUNDING: Final = 1e-12
 """Dollars that a sum of floats may be off by."""
 FIRST: Final = 2
 """Records that are begun under a budget before one has shown what it takes."""
 CAUTION: Final = 3.0
 """How many times more a record may take than the only one that is done; of so many that are done a share of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Dollars, calls and tokens; as a limit, infinity is none."""
+
+    dollars: float = 0.0
+    calls: float = 0
+    tokens: float = 0
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.dollars, self.calls, self.tokens))
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(*map(add, self, other))
+
+    def __sub__(self, other: Amount) -> Amount:
+        return Amount(*map(sub, self, other))
+
+    def most(self, other: Amount) -> Amount:
+        """Return the larger of both, field by field."""
+        return Amount(*map(max, self, other))
+
+    def within(self, limit: Amount) -> bool:
+        """Return whether no field is above its limit."""
+        return all(value <= most + ROUNDING for value, most in zip(self, limit, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +67,9 @@ class Limits:
     def __bool__(self) -> bool:
         return (self.cost, self.calls, self.tokens) != (None, None, None)
 
-    def sums(self) -> Sums:
-        """The limits as numbers; infinity is none."""
-        cost, calls, tokens = (math.inf if most is None else most for most in (self.cost, self.calls, self.tokens))
-        return cost, calls, tokens
+    def amount(self) -> Amount:
+        """The limits as numbers."""
+        return Amount(*(math.inf if most is None else most for most in (self.cost, self.calls, self.tokens)))
 
     def divided(self, among: int) -> Limits:
         """Return one of so many equal parts."""
@@ -54,32 +78,10 @@ class Limits:
 
 
 @dataclass(slots=True)
-class Amount:
-    """Dollars, calls and tokens."""
+class Account:
+    """What was used for one record; ``open`` once anything was reserved for it."""
 
-    dollars: float = 0.0
-    calls: int = 0
-    tokens: int = 0
-
-    def add(self, other: Amount, sign: int = 1) -> None:
-        """Add another amount; subtract it with ``sign`` -1."""
-        self.dollars += sign * other.dollars
-        self.calls += sign * other.calls
-        self.tokens += sign * other.tokens
-
-    def sums(self) -> Sums:
-        """The amounts as numbers."""
-        return self.dollars, self.calls, self.tokens
-
-    def most(self, other: Amount) -> Amount:
-        """Return the larger of both, field by field."""
-        return Amount(max(self.dollars, other.dollars), max(self.calls, other.calls), max(self.tokens, other.tokens))
-
-
-@dataclass(slots=True)
-class Account(Amount):
-    """Amount used for one record; ``open`` once anything was reserved for it."""
-
+    used: Amount = Amount()
     open: bool = False
 
 
@@ -112,8 +114,8 @@ class Budget:
         self._taken = Amount()
         self._worst = Amount()
         self._scarce = False
-        self._lent = self._reach = limits.sums()
-        self._others: Sums = (0.0, 0.0, 0.0)
+        self._lent = self._reach = limits.amount()
+        self._others = Amount()
         self._need = Amount()
         self._last = True
         judges = list(judges)
@@ -144,7 +146,7 @@ class Budget:
 
     def _lasts(self, begun: int) -> bool:
         likely = (1 + CAUTION / self._records) / self._records
-        sums = zip(self._reach, self._spent.sums(), self._taken.sums(), self._worst.sums(), strict=True)
+        sums = zip(self._reach, self._spent, self._taken, self._worst, strict=True)
         # A record's last call is sent only where it fits at its worst.
         return all(
             max(now, done + begun * likely * done) + likely * done + last <= most for most, now, done, last in sums
@@ -158,9 +160,9 @@ class Budget:
     def finish(self) -> None:
         """Finish the record of this task."""
         account = _ACCOUNT.get()
-        if account is not None and account.calls:
+        if account is not None and account.used.calls:
             self._records += 1
-            self._taken.add(account)
+            self._taken += account.used
 
     def limit(self) -> str:
         """Say what the budget holds back right now; empty if nothing."""
@@ -178,47 +180,46 @@ class Budget:
         worst = self.worst(judge, call)
         self._worst = self._worst.most(worst)
         while not self._fits(worst):
-            if not self._held.calls and self._last and not self._fits(worst, among=self._others):
+            needed = self._others + self._spent + worst
+            if not self._held.calls and self._last and not needed.within(self.limits.amount()):
                 raise self._reached(worst)
             self._need = self._need.most(worst)
             settled = asyncio.get_running_loop().create_future()
             self._waiting.append(settled)
             await settled
-        self._held.add(worst)
+        self._held += worst
         if account is not None:
             account.open = True
         return worst
 
     def settle(self, reserved: Amount, taken: Amount) -> None:
         """Replace a reservation by what the attempt really used."""
-        self._held.add(reserved, -1)
-        self._spent.add(taken)
+        self._held -= reserved
+        self._spent += taken
         if (account := _ACCOUNT.get()) is not None:
-            account.add(taken)
-        self._tally.charged = self._spent.calls
+            account.used += taken
+        self._tally.charged = int(self._spent.calls)
         self._wake()
 
     def borrow(self) -> None:
         """Share the limits with other workers: nothing may be spent until it is lent."""
         self._last = False
-        self.keep((0.0, 0.0, 0.0))
+        self.keep(Amount())
 
-    def shares(self) -> tuple[Sums, Sums, Sums, Sums]:
+    def shares(self) -> tuple[Amount, Amount, Amount, Amount]:
         """What is spent, held, and needed by a call that waits; the worst call."""
         need, self._need = self._need, Amount()
-        return self._spent.sums(), self._held.sums(), need.sums(), self._worst.sums()
+        return self._spent, self._held, need, self._worst
 
-    def keep(self, most: Sums) -> None:
+    def keep(self, most: Amount) -> None:
         """Give back what was lent beyond this, in all."""
-        self._lent = self._allowed(tuple(map(min, self._lent, most)))
+        self._lent = self._allowed(Amount(*map(min, self._lent, most)))
 
-    def _allowed(self, lent: Iterable[float]) -> Sums:
-        cost, calls, tokens = (
-            inf if inf == math.inf else part for inf, part in zip(self.limits.sums(), lent, strict=True)
-        )
-        return cost, calls, tokens
+    def _allowed(self, lent: Amount) -> Amount:
+        every = zip(self.limits.amount(), lent, strict=True)
+        return Amount(*(most if most == math.inf else part for most, part in every))
 
-    def lend(self, lent: Sums, reach: Sums, others: Sums, *, last: bool) -> None:
+    def lend(self, lent: Amount, reach: Amount, others: Amount, *, last: bool) -> None:
         """Allow so much in all, which may come to ``reach``; ``last``: what waits now will never fit."""
         self._lent = self._allowed(lent)
         self._reach, self._others, self._last = reach, others, last
@@ -249,7 +250,7 @@ class Budget:
     def taken(self, judge: Judge, usage: Usage, reserved: Amount) -> Amount:
         """Return what an answered attempt used; all that was reserved if the endpoint did not say."""
         if usage.input is None or usage.output is None:
-            self._unsure.add(Amount(tokens=reserved.tokens))
+            self._unsure += Amount(tokens=reserved.tokens)
             return reserved
         # An endpoint that goes beyond the limit it was given may do so again.
         self._longest[judge.id] = max(self._longest.get(judge.id, 0), usage.output)
@@ -264,7 +265,7 @@ class Budget:
     def lose(self, reserved: Amount) -> Amount:
         """Count an attempt without a reply: all that was reserved for it may have been charged."""
         self._tally.lose(reserved.dollars if self.limits.cost is not None else None)
-        self._unsure.add(reserved)
+        self._unsure += reserved
         return reserved
 
     def cost(self, judge: Judge, usage: Usage) -> float | None:
@@ -284,24 +285,20 @@ class Budget:
         )  # fmt: skip
         return None if dollars is None else usage.rate * dollars
 
-    def _fits(self, more: Amount, *, among: Sums | None = None) -> bool:
-        """Return whether a call fits in what is lent, or in the limits beside what others were lent."""
-        limits, others = (self._lent, (0.0, 0.0, 0.0)) if among is None else (self.limits.sums(), among)
-        sums = zip(limits, others, self._spent.sums(), self._held.sums(), more.sums(), strict=True)
-        return all(sum(parts) <= most + ROUNDING for most, *parts in sums)
+    def _fits(self, more: Amount) -> bool:
+        """Return whether a call fits in what is lent."""
+        return (self._spent + self._held + more).within(self._lent)
 
     def _reached(self, more: Amount) -> BudgetReached:
         """Say which limit is reached and how to go on; ``more`` is the call that does not fit."""
-        limits, spent = self.limits, replace(self._spent)
-        dollars, calls, tokens = self._others
-        spent.add(Amount(dollars, int(calls), int(tokens)))
+        limits, spent = self.limits, self._spent + self._others
         if limits.calls is not None and spent.calls + more.calls > limits.calls:
             return BudgetReached(f"--max-calls {limits.calls:,} is reached{self._unanswered()}", hint=self._hint())
         if limits.tokens is not None and spent.tokens + more.tokens > limits.tokens:
-            limit, needed = f"--max-tokens {limits.tokens:,}", f"{more.tokens:,}"
+            limit, needed = f"--max-tokens {limits.tokens:,}", f"{more.tokens:,.0f}"
             alone = more.tokens > limits.tokens > 0
-            unsure = f", {self._unsure.tokens:,} more may be" if self._unsure.tokens else ""
-            so_far = f"{spent.tokens - self._unsure.tokens:,} are used{unsure}, and the next call may take {needed}"
+            unsure = f", {self._unsure.tokens:,.0f} more may be" if self._unsure.tokens else ""
+            so_far = f"{spent.tokens - self._unsure.tokens:,.0f} are used{unsure}, and the next call may take {needed}"
         else:
             assert limits.cost is not None
             limit, needed = f"--max-cost {limits.cost:g}", f"${_money(more.dollars)}"
@@ -316,10 +313,10 @@ class Budget:
 
     def _unanswered(self) -> str:
         """Count the calls without a usable answer, if any: the bill shows fewer calls than the limit."""
-        useless, lost = self._tally.unusable.calls, self._unsure.calls
+        useless, lost = self._tally.unusable.calls, int(self._unsure.calls)
         if not useless and not lost:
             return ""
-        parts = [f"{self._spent.calls - useless - lost:,} answered"]
+        parts = [f"{self._spent.calls - useless - lost:,.0f} answered"]
         parts += [f"{useless:,} with an unusable reply"] if useless else []
         return f": {', '.join([*parts, *([f'{lost:,} without a reply'] if lost else [])])}"
 

@@ -7,7 +7,7 @@ and sent to nobody.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from dataclasses import dataclass
 
 from ragstone.engine.document import CascadeNote, Note, Sent
 from ragstone.engine.route import Route
@@ -16,21 +16,20 @@ from ragstone.judges.cascade import cascade
 from ragstone.questions import Answer, Rate, Rated
 
 
-class Consulted(Protocol):
-    """The answer of a judge with the notes on its calls."""
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer with the notes on its calls."""
 
-    @property
-    def answer(self) -> Answer: ...  # noqa: D102 - see the class
-    @property
-    def notes(self) -> tuple[Note, ...]: ...  # noqa: D102 - see the class
+    answer: Answer
+    notes: tuple[Note, ...]
 
 
 async def in_cascade(
     route: Route,
     question: Rate,
     repeat: int,
-    consult: Callable[[Judge, Rate, int], Awaitable[Consulted]],
-) -> tuple[Rated, tuple[Note, ...]]:
+    consult: Callable[[Judge, Rate, int], Awaitable[Answered]],
+) -> Answered:
     """Ask one judge after the other about what is left; ``consult`` asks one judge."""
     notes: list[Note] = []
     asked: list[Rate] = []
@@ -45,7 +44,7 @@ async def in_cascade(
             notes += consulted.notes
             part = going.send(consulted.answer)
     except StopIteration as stop:
-        return stop.value, (*notes, cascade_note(route, asked, stop.value, repeat))
+        return Answered(stop.value, (*notes, cascade_note(route, asked, stop.value, repeat)))
 
 
 def cascade_note(route: Route, asked: Sequence[Rate], rated: Rated, repeat: int) -> CascadeNote:

@@ -11,12 +11,12 @@ import asyncio
 import contextlib
 import math
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from ragstone.engine.budget import ROUNDING, Budget, Limits, Sums
+from ragstone.engine.budget import ROUNDING, Amount, Budget, Limits
 from ragstone.engine.pace import LATE, MINUTE, LentWindow, Window
 from ragstone.engine.queue import Queue
 from ragstone.engine.tally import Tally
@@ -32,7 +32,7 @@ AHEAD: Final = 2.0
 """Seconds at the whole limit that a block is for at most."""
 CALLS: Final = 8.0
 """Calls at their worst that a worker that sends any is lent the money for, at least."""
-NOTHING: Final[Sums] = (0.0, 0.0, 0.0)
+NOTHING: Final = Amount()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class Ask:
     worker: tuple[int, int]
     rates: Mapping[str, RateAsk]
     tally: Tally
-    spent: Sums = NOTHING
-    held: Sums = NOTHING
-    keeps: Sums = NOTHING
-    need: Sums = NOTHING
-    ahead: Sums = NOTHING
+    spent: Amount = NOTHING
+    held: Amount = NOTHING
+    keeps: Amount = NOTHING
+    need: Amount = NOTHING
+    ahead: Amount = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ class Grant:
 
     blocks: Mapping[str, tuple[int, int]]
     again: float
-    lent: Sums
-    reach: Sums
-    others: Sums
+    lent: Amount
+    reach: Amount
+    others: Amount
     last: bool
 
 
@@ -117,8 +117,8 @@ class _Rate:
 class _Account:
     """What a worker was lent and has spent."""
 
-    lent: Sums = NOTHING
-    spent: Sums = NOTHING
+    lent: Amount = NOTHING
+    spent: Amount = NOTHING
     tally: Tally = field(default_factory=Tally)
 
 
@@ -126,7 +126,7 @@ class Ledger:
     """All that is lent."""
 
     def __init__(self, limits: Limits) -> None:
-        self._most: Sums = limits.sums()
+        self._most = limits.amount()
         self._rates: dict[str, _Rate] = {}
         self._blocks = 0
         self._live: dict[tuple[int, int], _Account] = {}
@@ -149,26 +149,24 @@ class Ledger:
         return self._lent(account, ask, blocks, max(SOONEST, again))
 
     def _lent(self, account: _Account, ask: Ask, blocks: Mapping[str, tuple[int, int]], again: float) -> Grant:
-        limited = [place for place in range(3) if self._most[place] != math.inf]
-        lent, reach, taken = list(self._most), list(self._most), [0.0, 0.0, 0.0]
-        wanted = _sum(ask.spent, ask.held, ask.need)
-        short = []
-        for place in limited:
-            everybody = (*self._live.values(), *self._ended.values())
-            taken[place] = sum(one.lent[place] for one in everybody if one is not account)
-            free = self._most[place] - taken[place] - wanted[place]
+        others = [one for one in self._live.values() if one is not account]
+        taken = sum((one.lent for one in (*others, *self._ended.values())), NOTHING)
+        coming = sum((one.lent - one.spent for one in others), NOTHING)
+        wanted = ask.spent + ask.held + ask.need
+        lent, reach = [], []
+        short = last = False
+        places = zip(self._most, taken, wanted, ask.need, ask.ahead, coming, strict=True)
+        for whole, (most, gone, want, need, ahead, due) in enumerate(places):
+            free = math.inf if most == math.inf else most - gone - want
             share = max(0.0, free) / len(self._live)
-            part = min(ask.ahead[place], share)
-            lent[place] = wanted[place] + (math.floor(part) if place else part)  # calls and tokens are whole
-            reach[place] = wanted[place] + share
-            if ask.need[place] and free < -ROUNDING:
-                short.append(place)
-        kept = _each(min, account.lent, ask.keeps)
-        account.lent = kept if short else _each(max, kept, _sums(lent))
-        coming = [sum(one.lent[place] - one.spent[place] for one in self._live.values() if one is not account)
-                  for place in short]  # fmt: skip
-        last = any(amount <= ROUNDING for amount in coming)
-        return Grant(blocks, again, account.lent, _sums(reach), _sums(taken), last)
+            part = min(ahead, share)
+            reach.append(want + share)
+            lent.append(most if most == math.inf else want + (math.floor(part) if whole else part))  # calls, tokens
+            if need and free < -ROUNDING:
+                short, last = True, last or due <= ROUNDING
+        kept = Amount(*map(min, account.lent, ask.keeps))
+        account.lent = kept if short else kept.most(Amount(*lent))
+        return Grant(blocks, again, account.lent, Amount(*reach), taken, last)
 
     def end(self, worker: tuple[int, int]) -> None:
         """Keep what a worker that is dead or done did not give back, as if it were spent."""
@@ -179,18 +177,6 @@ class Ledger:
     def tallies(self) -> dict[tuple[int, int], Tally]:
         """Return the last counts of every worker that there was."""
         return {worker: one.tally for worker, one in (*self._ended.items(), *self._live.items())}
-
-
-def _each(made: Callable[[float, float], float], one: Sums, other: Sums) -> Sums:
-    return made(one[0], other[0]), made(one[1], other[1]), made(one[2], other[2])
-
-
-def _sum(*parts: Sums) -> Sums:
-    return _sums([sum(place) for place in zip(*parts, strict=True)])
-
-
-def _sums(values: Sequence[float]) -> Sums:
-    return values[0], values[1], values[2]
 
 
 # ---- a worker's side
@@ -254,10 +240,12 @@ class Borrower:
         spent, held, need, worst = self._budget.shares()
         if over:
             return Ask(self._lender.worker, rates, told, spent, keeps=spent)
-        used = _sum(spent, held)
-        grown = _each(lambda new, old: (new - old) * AHEAD / BEAT, spent, self._before)
+        used = spent + held
+        grown = Amount(*((new - old) * AHEAD / BEAT for new, old in zip(spent, self._before, strict=True)))
         self._before = spent
-        ahead = _each(max, grown, _each(lambda most, one: CALLS * most * bool(one), worst, _sum(need, grown)))
-        keeps = used if any(need) else _sum(used, ahead)  # who waits gives back what is too little
+        needed = need + grown
+        several = Amount(*(CALLS * most * bool(one) for most, one in zip(worst, needed, strict=True)))
+        ahead = grown.most(several)
+        keeps = used if any(need) else used + ahead  # who waits gives back what is too little
         self._budget.keep(keeps)
         return Ask(self._lender.worker, rates, told, spent, held, keeps, need, ahead)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ragstone.engine.budget import Budget, Limits
 from ragstone.engine.calls import Awaited, Calls, Missing, Settings
-from ragstone.engine.cascading import in_cascade
+from ragstone.engine.cascading import Answered, in_cascade
 from ragstone.engine.document import CallNote, Note, Weighed, result_document, set_aside_document
 from ragstone.engine.leases import Lender
 from ragstone.engine.repeats import repeated
@@ -49,12 +49,6 @@ class Job:
     done: Weighed | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Answered:
-    answer: Answer
-    notes: tuple[Note, ...]
-
-
 class Engine:
     """Evaluates records. One engine serves one run in one event loop.
 
@@ -79,7 +73,7 @@ class Engine:
         limits = Limits() if settings.cache == "offline" else settings.limits  # nothing is sent, so nothing is spent
         self.budget = Budget(limits, prices, routes.judges(), self.tally, kept=settings.cache != "off")
         self._stop: RagstoneError | None = None
-        self._once: dict[tuple[Question[Any], int], asyncio.Task[_Answered]] = {}
+        self._once: dict[tuple[Question[Any], int], asyncio.Task[Answered]] = {}
         self._wake = asyncio.Event()
         self._calls = Calls(routes, store, settings, self.budget, self.tally, self._halt, missing, lender)
 
@@ -199,7 +193,7 @@ class Engine:
         self, record: Record, metrics: Sequence[tuple[Metric, str]], repeat: int
     ) -> list[tuple[Score, tuple[Note, ...]]]:
         """Return the record's scores with their calls; ``repeat`` numbers the rounds from 0."""
-        asked: dict[Question[Any], asyncio.Task[_Answered]] = {}
+        asked: dict[Question[Any], asyncio.Task[Answered]] = {}
         try:
             # What one metric asks, another may ask too; a metric alone has nobody to share answers with.
             shared = asked if len(metrics) > 1 else None
@@ -217,7 +211,7 @@ class Engine:
         self,
         metric: Metric,
         record: Record,
-        asked: dict[Question[Any], asyncio.Task[_Answered]] | None,
+        asked: dict[Question[Any], asyncio.Task[Answered]] | None,
         repeat: int,
     ) -> tuple[tuple[Score, ...], tuple[Note, ...]]:
         calls: dict[str, Note] = {}
@@ -246,9 +240,9 @@ class Engine:
     async def _answers(
         self,
         questions: Sequence[Question[Any]],
-        asked: dict[Question[Any], asyncio.Task[_Answered]] | None,
+        asked: dict[Question[Any], asyncio.Task[Answered]] | None,
         repeat: int,
-    ) -> list[_Answered]:
+    ) -> list[Answered]:
         """Return the answers in order; ``asked`` holds those that the record's metrics share."""
         if asked is None:
             return await all_of([self._answer(question, repeat) for question in questions])
@@ -262,7 +256,7 @@ class Engine:
             await asyncio.gather(*tasks, return_exceptions=True)
         return [await task for task in tasks]
 
-    async def _answer(self, question: Question[Any], repeat: int) -> _Answered:
+    async def _answer(self, question: Question[Any], repeat: int) -> Answered:
         route = self.routes.of(question.task)
         if isinstance(question, Write) and question.criterion is not None:
             return await self._common(route.judges[0], question, repeat)
@@ -270,17 +264,17 @@ class Engine:
             return await self._consult(route.judges[0], question, repeat)
         if route.error is not None:
             assert isinstance(question, Rate), "a cascade rates; the routes are checked before the run"
-            return _Answered(*await in_cascade(route, question, repeat, self._consult))
+            return await in_cascade(route, question, repeat, self._consult)
         return await self._panel(route, question, repeat)
 
-    async def _common(self, judge: Judge, question: Question[Any], repeat: int) -> _Answered:
+    async def _common(self, judge: Judge, question: Question[Any], repeat: int) -> Answered:
         """Ask what is about no record once in a run, whatever the cache; its calls count for who asks first."""
         if task := self._once.get((question, repeat)):
             return replace(await asyncio.shield(task), notes=())
         task = self._once[question, repeat] = asyncio.create_task(self._consult(judge, question, repeat))
         return await asyncio.shield(task)
 
-    async def _panel(self, route: Route, question: Question[Any], repeat: int) -> _Answered:
+    async def _panel(self, route: Route, question: Question[Any], repeat: int) -> Answered:
         assert isinstance(question, Rate), "a panel rates; the routes are checked before the run"
         members = await all_of([self._consult(judge, question, repeat) for judge in route.judges])
         answers = []
@@ -288,9 +282,9 @@ class Engine:
             assert isinstance(member.answer, Rated)
             answers.append((judge.name, member.answer))
         notes = tuple(note for member in members for note in member.notes)
-        return _Answered(combine(question, answers, route.aggregate, route.weights), notes)
+        return Answered(combine(question, answers, route.aggregate, route.weights), notes)
 
-    async def _consult(self, judge: Judge, question: Question[Any], repeat: int) -> _Answered:
+    async def _consult(self, judge: Judge, question: Question[Any], repeat: int) -> Answered:
         # Who always answers the same is asked once, however often the others are.
         dialogue = judge.dialogue(question, repeat=0 if is_steady(judge.backend) else repeat)
         answered: list[tuple[Call, Reply | Failed]] = []
@@ -304,7 +298,7 @@ class Engine:
         except StopIteration as stop:
             answer: Answer = stop.value
             told = {readout.key: readout for readout in answer.readouts}
-            return _Answered(answer, tuple([self._note(judge, call, reply, told, paid) for call, reply in answered]))
+            return Answered(answer, tuple([self._note(judge, call, reply, told, paid) for call, reply in answered]))
 
     def _note(self, judge: Judge, call: Call, reply: Reply | Failed, told: _Told, paid: set[bytes]) -> CallNote:
         key = call.key.hex()

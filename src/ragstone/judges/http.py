@@ -16,13 +16,13 @@ import os
 import re
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
 
 from ragstone.errors import BackendError
-from ragstone.judges.base import Allowance, Call, Prompt, RateLimits, Reply, Usage
+from ragstone.judges.base import Allowance, BatchState, Call, Prompt, RateLimits, Reply, Usage
 from ragstone.judges.limits import allowance, retry_after
 from ragstone.judges.spec import Spec
 from ragstone.tokens import Size
@@ -259,6 +259,11 @@ class HttpBackend(ABC):
         if status != 200:
             raise self._error(status, headers, _error_object(data), data, "standard")
         return data
+
+    async def results(self, state: BatchState) -> Sequence[bytes]:
+        """Return the lines of a batch that has ended, whatever came of its calls."""
+        texts = [await self._asked("GET", place, longest=RESULTS) for place in state.places]
+        return [line for text in texts for line in text.splitlines() if line.strip()]
 
     async def _told(self, wanted: str, method: str, path: str, body: Any = None, *, form: str = "") -> dict[str, Any]:
         """Return the object that another route answers with, which has this field."""

@@ -17,7 +17,7 @@ import orjson
 
 from ragstone.errors import BackendError
 from ragstone.judges.base import BatchState, Call, Prompt, Reply, Usage
-from ragstone.judges.http import RESULTS, HttpBackend, whole_number
+from ragstone.judges.http import HttpBackend, whole_number
 from ragstone.tokens import Size
 
 FINISHES: Final[Mapping[str | None, str]] = {
@@ -139,11 +139,6 @@ class MessagesBackend(HttpBackend):
         said = str(found.get("processing_status"))
         # Asked of the same address, wherever the answer says that they are: the key goes nowhere else.
         return BatchState(said == "ended", said, (f"{BATCHES}/{remote}/results",) if found.get("results_url") else ())
-
-    async def results(self, state: BatchState) -> Sequence[bytes]:
-        """All lines, whatever came of the calls."""
-        texts = [await self._asked("GET", place, longest=RESULTS) for place in state.places]
-        return [line for text in texts for line in text.splitlines() if line.strip()]
 
     async def cancel(self, remote: str) -> None:
         """It ends with what it has."""

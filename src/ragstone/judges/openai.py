@@ -12,7 +12,7 @@ import orjson
 
 from ragstone.errors import BackendError
 from ragstone.judges.base import BatchState, Call, Prompt, Reply, Usage
-from ragstone.judges.http import RESULTS, HttpBackend, whole_number
+from ragstone.judges.http import HttpBackend, whole_number
 from ragstone.tokens import Size
 
 LIMITS: Final = ("max_tokens", "max_completion_tokens")
@@ -143,14 +143,10 @@ class OpenAIBackend(HttpBackend):
         """Both files count whatever the state is."""
         found = await self._told("status", "GET", f"/batches/{remote}")
         errors = [str(error.get("message")) for error in (found.get("errors") or {}).get("data") or []]
-        files = tuple(str(found[name]) for name in ("output_file_id", "error_file_id") if found.get(name))
+        names = (str(found[name]) for name in ("output_file_id", "error_file_id") if found.get(name))
+        files = tuple(f"/files/{name}/content" for name in names)
         said = str(found.get("status"))
         return BatchState(said in ENDED, "; ".join([said, *errors]), files)
-
-    async def results(self, state: BatchState) -> Sequence[bytes]:
-        """The lines of both files."""
-        texts = [await self._asked("GET", f"/files/{place}/content", longest=RESULTS) for place in state.places]
-        return [line for text in texts for line in text.splitlines() if line.strip()]
 
     async def cancel(self, remote: str) -> None:
         """It ends as cancelled, with what it has."""

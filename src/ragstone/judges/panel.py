@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 from typing import Final, Literal, get_args
 
 from ragstone.questions import Rate, Rated
-from ragstone.stats.means import median
 from ragstone.types import TRIVIAL, Scale, Verdict
 
 Aggregate = Literal["mean", "median", "majority", "min", "max"]

@@ -91,7 +91,7 @@ class AbstentionRates(Metric):
             placed = yield from self._answered(record)
         else:
             placed = yield from self._abstained(record)
-        return tuple(self._score(record, column, placed, verdict) for column in COLUMNS)
+        return self.together(self._score(record, column, placed, verdict) for column in COLUMNS)
 
     def _answered(self, record: Record) -> Flow[Placement]:
         """Whether enough of the claims are supported, by the questions of grounding."""
@@ -126,15 +126,13 @@ class AbstentionRates(Metric):
         return Placement(COLUMNS[3 if answerable else 2], detail={"answerable": answerable, "answerable_by": by})
 
     def _score(self, record: Record, column: str, placed: Placement, verdict: Verdict) -> Score:
-        lead = column == COLUMNS[0]
         common: dict[str, Any] = {
-            "asked": 1, "unjudged": int(verdict.unjudged), "verdicts": (verdict,) if lead else (),
-            "verdicts_in": "" if lead else self.score_name(COLUMNS[0]), "detail": placed.detail if lead else {},
+            "asked": 1, "unjudged": int(verdict.unjudged), "verdicts": (verdict,), "detail": placed.detail,
         }  # fmt: skip
         if not placed.column and not (placed.abstains and column in COLUMNS[:2]):
             status: Status = "judge_failed" if placed.failure else "empty"
             return self.without_value(record, status, placed.failure or placed.empty, column=column, **common)
-        reason = (placed.column.replace("_", ", ", 1) or placed.failure) if lead else ""
+        reason = (placed.column.replace("_", ", ", 1) or placed.failure) if column == COLUMNS[0] else ""
         return self.exact(record, float(column == placed.column), column=column, reason=reason, **common)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, TypeVar, cast
@@ -273,12 +273,18 @@ class Metric:
         told |= {"passages": record.passages, "evidence": True} if task == "support" else {}
         return Rate(task, tuple(units), scale, record.question or "", **{**told, **more})
 
+    def valued(
+        self, record: Record, value: float, low: float, high: float, *, column: str = "", partial: bool = False,
+        **more: Any,
+    ) -> Score:  # fmt: skip
+        """A score (of a column, where there are several) with its bounds; ``partial``: some of it is unjudged."""
+        outcome = None if column in self.lower_is_better else self.outcome(value)
+        status: Status = "partial" if partial else "scored"
+        return Score(self.score_name(column), record.id, value, status, low=low, high=high, outcome=outcome, **more)
+
     def exact(self, record: Record, value: float, *, column: str = "", **more: Any) -> Score:
         """A score (of a column, where there are several) whose value nothing leaves open."""
-        outcome = None if column in self.lower_is_better else self.outcome(value)
-        return Score(
-            self.score_name(column), record.id, value, "scored", low=value, high=value, outcome=outcome, **more
-        )
+        return self.valued(record, value, value, value, column=column, **more)
 
     def without_value(self, record: Record, status: Status, reason: str, *, column: str = "", **more: Any) -> Score:
         """A score (of a column, where there are several) that has no verdicts to stand on.
@@ -294,17 +300,24 @@ class Metric:
             reason=reason, outcome=None if column in self.lower_is_better else self.outcome(value), **more,
         )  # fmt: skip
 
+    @staticmethod
+    def together(scores: Iterable[Score]) -> tuple[Score, ...]:
+        """The scores of all columns, of which the first holds the verdicts and the detail."""
+        first, *others = scores
+        return (first, *(replace(one, verdicts=(), detail={}, verdicts_in=first.metric) for one in others))
+
     def mean_score(
         self,
         record: Record,
         verdicts: Sequence[Verdict],
         *,
+        column: str = "",
         reason: str = "",
         detail: Mapping[str, Any] | None = None,
         incomplete: str = "",
         weights: Sequence[float] | None = None,
     ) -> Score:
-        """The mean over the judged units, with what it could have been.
+        """The mean over the judged units (as a column, where there are several), with what it could have been.
 
         Trivial units are left out. ``incomplete`` says that units are missing altogether (a part of the
         response that could not be read): the score is then partial at best. ``weights`` are the verdicts', in
@@ -314,7 +327,8 @@ class Metric:
         counted = [verdict for verdict in verdicts if not verdict.trivial]
         judged = [(weight * v.value, weight) for v, weight in pairs if v.value is not None and not v.trivial]
         unjudged = len(counted) - len(judged)
-        common: dict[str, Any] = {"verdicts": tuple(verdicts), "detail": {**_panel(counted), **(detail or {})}}
+        told = {**_panel(counted), **(detail or {})}
+        common: dict[str, Any] = {"column": column, "verdicts": tuple(verdicts), "detail": told}
         if not counted:
             if incomplete:
                 return self.without_value(record, "judge_failed", incomplete, **common)
@@ -330,18 +344,16 @@ class Metric:
         total = math.fsum(weight for verdict, weight in pairs if not verdict.trivial)
         value = gained / known
         why = "; ".join(text for text in (incomplete, _failures(counted) if unjudged else "", reason) if text)
-        return Score(
-            metric=self.name,
-            record=record.id,
-            value=value,
-            status="partial" if unjudged or incomplete else "scored",
+        return self.valued(
+            record,
+            value,
+            0.0 if incomplete else gained / total,  # how many units are missing is not known
+            1.0 if incomplete else best(gained, known, total),
+            partial=bool(unjudged or incomplete),
             asked=len(counted),
             unjudged=unjudged,
-            low=0.0 if incomplete else gained / total,  # how many units are missing is not known
-            high=1.0 if incomplete else best(gained, known, total),
-            outcome=self.outcome(value),
             reason=why,
-            **{**common, "detail": {**common["detail"], **self.band(value)}},
+            **{**common, "detail": {**told, **self.band(value)}},
         )
 
     def band(self, value: float) -> dict[str, Any]:

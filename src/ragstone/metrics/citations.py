@@ -150,8 +150,8 @@ class Citations(Metric):
             for one, cited, unit in pairs
         ]
         detail: dict[str, Any] = {"numbering": numbering, "citations": rows, "nonexistent": unknown}
-        score = self.mean_score(record, [found[unit.id] for _, _, unit in pairs], reason="; ".join(said), detail=detail)
-        return replace(score, metric=self.score_name(COLUMNS[0]))
+        verdicts = [found[unit.id] for _, _, unit in pairs]
+        return self.mean_score(record, verdicts, column=COLUMNS[0], reason="; ".join(said), detail=detail)
 
     def _recall(self, record: Record, sentences: Sequence[CitedSentence], verdicts: Sequence[Verdict]) -> Score:
         pairs = zip(sentences, verdicts, strict=True)
@@ -161,9 +161,7 @@ class Citations(Metric):
         said = f"{many} should cite and do{'' if len(uncited) > 1 else 'es'} not: {numbers}" if uncited else ""
         trivial = [verdict.unit.id for verdict in verdicts if verdict.trivial]
         detail = {"uncited": uncited, **({"trivial": trivial} if trivial else {})}
-        return replace(
-            self.mean_score(record, verdicts, reason=said, detail=detail), metric=self.score_name(COLUMNS[1])
-        )
+        return self.mean_score(record, verdicts, column=COLUMNS[1], reason=said, detail=detail)
 
 
 def _pairs(record: Record, sentences: Sequence[CitedSentence]) -> list[Pair]:

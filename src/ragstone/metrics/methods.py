@@ -75,7 +75,8 @@ def points_between(plain: float | None, nuggetized: float | None) -> float | Non
 def interpretation(aspect: str, difference: float | None, interval: Sequence[float] | None = None) -> str:
     """Explain a difference in points: over ten either way is a gap, else the two are similar or differ by less.
 
-    Where its interval includes 0, and is more than that one point, it says that the sample cannot tell.
+    Where its interval includes 0, and is more than that one point, it says that the sample cannot tell; where the
+    interval reaches beyond ten points, that the difference may.
     """
     if difference is None:
         return "cannot be compared: one of the two has no value"
@@ -86,4 +87,8 @@ def interpretation(aspect: str, difference: float | None, interval: Sequence[flo
         return f"{what} the interval includes 0"
     if gap:
         return f"{gap}: {_MEANING[aspect, difference > 0]}"
-    return f"{direction}, by at most {GAP:g} points" if interval and difference else "similar"
+    if not (interval and difference):
+        return "similar"
+    if max(map(abs, interval)) > GAP:
+        return f"{abs(difference):.1f} points {direction} by nuggets; may be more than {GAP:g}"
+    return f"{direction}, by at most {GAP:g} points"

@@ -7,7 +7,7 @@ counts; what is unjudged is in none of them and widens low and high.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
@@ -70,31 +70,20 @@ def recalls(nuggets: Iterable[Held]) -> dict[str, Recall]:
     return {column: _recall(listed, *_COUNTING[column]) for column in COLUMNS}
 
 
-def _every(_importance: Importance | None) -> float:
-    return 1.0
-
-
-def _vital(importance: Importance | None) -> float:
-    return 1.0 if importance == "vital" else 0.0
-
-
-def _weighted(importance: Importance | None) -> float:
-    return 1.0 if importance == "vital" else 0.5
-
-
-_COUNTING: Final[Mapping[str, tuple[Callable[[Importance | None], float], bool]]] = {
-    "all": (_every, False),
-    "strict_all": (_every, True),
-    "vital": (_vital, False),
-    "strict_vital": (_vital, True),
-    "weighted": (_weighted, False),
-    "weighted_strict": (_weighted, True),
+_COUNTING: Final[Mapping[str, tuple[float, float, bool]]] = {
+    "all": (1.0, 1.0, False),
+    "strict_all": (1.0, 1.0, True),
+    "vital": (1.0, 0.0, False),
+    "strict_vital": (1.0, 0.0, True),
+    "weighted": (1.0, 0.5, False),
+    "weighted_strict": (1.0, 0.5, True),
 }
-"""The weight of a nugget in each column, and whether only full support counts there."""
+"""By column the weight of a vital nugget, that of any other, and whether only full support counts."""
 
 
-def _recall(nuggets: Sequence[Held], weigh: Callable[[Importance | None], float], strict: bool) -> Recall:
-    pairs = [(weigh(n.importance), n.strict if strict else n.lenient) for n in nuggets if weigh(n.importance)]
+def _recall(nuggets: Sequence[Held], vital: float, other: float, strict: bool) -> Recall:
+    weighted = [(vital if n.importance == "vital" else other, n.strict if strict else n.lenient) for n in nuggets]
+    pairs = [(weight, held) for weight, held in weighted if weight]
     judged = [(weight, held) for weight, held in pairs if held is not None]
     gained = math.fsum(weight * held for weight, held in judged)
     counted = math.fsum(weight for weight, _ in judged)
@@ -231,34 +220,24 @@ class NuggetRecall(BankMetric):
         rows = [{"nugget": v.unit.id, "importance": v.unit.importance, "assignment": v.label} for v in verdicts]
         source = "record" if record.nuggets is not None else "created"
         detail = {**base.detail, "bank": source, **nuggets.counts(), "nuggets": rows}
-        scores = [
-            self._column(record, column, recall, base, incomplete)
+        return self.together(
+            self._column(record, column, recall, base, incomplete, {"verdicts": verdicts, "detail": detail})
             for column, recall in recalls(map(held, verdicts)).items()
-        ]
-        return (replace(scores[0], verdicts=verdicts, detail=detail, verdicts_in=""), *scores[1:])
-
-    def _column(self, record: Record, column: str, recall: Recall, base: Score, incomplete: str) -> Score:
-        name, first = f"{self.name}.{column}", f"{self.name}.{COLUMNS[0]}"
-        if recall.value is None and not recall.asked:
-            return self.without_value(record, "empty", "no nugget is vital", column=column, verdicts_in=first)
-        if recall.value is None:
-            return self.without_value(
-                record, "judge_failed", base.reason, column=column, verdicts_in=first,
-                asked=recall.asked, unjudged=recall.unjudged,
-            )  # fmt: skip
-        return Score(
-            metric=name,
-            record=record.id,
-            value=recall.value,
-            status="partial" if recall.unjudged or incomplete else "scored",
-            asked=recall.asked,
-            unjudged=recall.unjudged,
-            low=0.0 if incomplete else recall.low,
-            high=1.0 if incomplete else recall.high,
-            outcome=self.outcome(recall.value),
-            reason=base.reason,
-            verdicts_in=first,
         )
+
+    def _column(
+        self, record: Record, column: str, recall: Recall, base: Score, incomplete: str, shared: Mapping[str, Any]
+    ) -> Score:
+        if recall.value is None and not recall.asked:
+            return self.without_value(record, "empty", "no nugget is vital", column=column, **shared)
+        common = {"column": column, "asked": recall.asked, "unjudged": recall.unjudged, **shared}
+        if recall.value is None:
+            return self.without_value(record, "judge_failed", base.reason, **common)
+        assert recall.low is not None
+        assert recall.high is not None
+        low, high = (0.0, 1.0) if incomplete else (recall.low, recall.high)
+        partial = bool(recall.unjudged or incomplete)
+        return self.valued(record, recall.value, low, high, partial=partial, reason=base.reason, **common)
 
 
 def held(verdict: Verdict) -> Held:

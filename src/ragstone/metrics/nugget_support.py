@@ -79,7 +79,7 @@ class NuggetSupport(Metric):
     ) -> Score:
         """The mean of each nugget's best verdict; a passage that stayed unjudged might have been the best."""
         best = [max(verdicts, key=lambda v: -1.0 if v.value is None else v.value) for verdicts in by_nugget]
-        score = replace(self.mean_score(record, best, detail=detail), metric=f"{self.name}.{column}")
+        score = self.mean_score(record, best, column=column, detail=detail)
         lost = sum(v.unjudged for verdicts in by_nugget for v in verdicts)
         if score.value is None or not lost:
             return score

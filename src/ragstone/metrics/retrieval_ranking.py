@@ -145,31 +145,23 @@ class RetrievalRanking(Metric):
         failed = "; ".join(dict.fromkeys(v.failure for v in verdicts if v.failure))
         missed = [f"{unjudged} of {len(verdicts)} unjudged, left out of the ranking: {failed}"] if unjudged else []
         level = self.level if by == "ids" else self.judged_level
-        found, first = measures(ranked, judged, self.k, level), self.score_name(COLUMNS[0])
+        common: dict[str, Any] = {
+            "asked": len(verdicts), "unjudged": unjudged, "verdicts": tuple(verdicts),
+            "detail": {"by": by, **{what.replace(" ", "_"): list(names) for what, names in lists.items() if names}},
+        }  # fmt: skip
         scores = []
-        for column, value in found.items():
-            lead = column == COLUMNS[0]
-            common: dict[str, Any] = {
-                "asked": len(verdicts), "unjudged": unjudged, "verdicts": tuple(verdicts) if lead else (),
-                "verdicts_in": "" if lead else first,
-                "detail": {"by": by, **{what.replace(" ", "_"): list(names) for what, names in lists.items() if names}}
-                if lead else {},
-            }  # fmt: skip
-            reason = "; ".join([*missed, *(said if lead else ())])
+        for column, value in measures(ranked, judged, self.k, level).items():
+            reason = "; ".join([*missed, *(said if column == COLUMNS[0] else ())])
             if verdicts and not ranked:
                 scores.append(self.without_value(record, "judge_failed", reason, column=column, **common))
             elif value is None:
                 why = "; ".join(["no passage is relevant", *missed])
                 scores.append(self.without_value(record, "empty", why, column=column, **common))
             else:
-                scores.append(
-                    Score(
-                        self.score_name(column), record.id, value, "partial" if unjudged else "scored",
-                        low=0.0 if unjudged else value, high=1.0 if unjudged else value,
-                        outcome=self.outcome(value), reason=reason, **common,
-                    )
-                )  # fmt: skip
-        return tuple(scores)
+                low, high = (0.0, 1.0) if unjudged else (value, value)
+                more = {"column": column, "partial": bool(unjudged), "reason": reason, **common}
+                scores.append(self.valued(record, value, low, high, **more))
+        return self.together(scores)
 
 
 def _tied(record: Record) -> list[str]:

@@ -154,8 +154,8 @@ class RubricMetric(Metric):
                 yield self.without_value(record, status, reason, column=column)
                 continue
             missing = "; ".join(f"{one.name}: {why}" for one in criteria if (why := lacking[one.name][1]))
-            score = self.mean_score(record, found, detail={"steps": told} if told else {}, incomplete=missing)
-            yield replace(score, metric=self.score_name(column))
+            detail = {"steps": told} if told else {}
+            yield self.mean_score(record, found, column=column, detail=detail, incomplete=missing)
 
 
 def _lacking(record: Record, criterion: Criterion) -> tuple[Status, str]:

@@ -154,23 +154,20 @@ class TraceMetric(Metric):
             return self.nothing(record, "judge_failed", f"the contexts contain more than {SENTENCES:,} sentences")
         (answer,) = yield from ask(Trace("trace", record.question or "", contexts, response))
         traced = _checked(answer, {key_of(unit) for unit in contexts})
-        first = f"{self.name}.{COLUMNS[0]}"
         found = self._columns(traced, contexts)
         unjudged = sum(verdict.unjudged for verdict in traced.verdicts)
-        scores = []
+        mapped, scores = sentence_map(traced, contexts), []
         for name, column in found.items():
             about = name.startswith("adherence") or name == "average"
-            lead = name == COLUMNS[0]
             scores.append(
                 Score(
                     metric=f"{self.name}.{name}", record=record.id, value=column.value, status=column.status,
                     asked=len(response) if about else 0, unjudged=unjudged if about else 0,
                     low=column.low, high=column.high, outcome=self.outcome(column.value), reason=column.reason,
-                    verdicts=traced.verdicts if lead else (), verdicts_in="" if lead else first,
-                    detail=sentence_map(traced, contexts) if lead else {},
+                    verdicts=traced.verdicts, detail=mapped,
                 )
             )  # fmt: skip
-        return tuple(scores)
+        return self.together(scores)
 
     def _columns(self, traced: Traced, contexts: tuple[Unit, ...]) -> dict[str, TraceColumn]:
         weigh = LENGTHS[self.length]

@@ -45,7 +45,6 @@ def with_f1(
 
     F1 is 0 where one side is 0, also where the other has no value, since none could raise it.
     """
-    first = f"{metric.name}.{COLUMNS[0]}"
     both = [sides[source] for source in OTHER]
     known = [side if side.status != "empty" else replace(side, value=None, low=0.0, high=1.0) for side in both]
     verdicts = tuple(verdict for side in both for verdict in side.verdicts)
@@ -62,15 +61,10 @@ def with_f1(
     else:
         assert low is not None
         assert high is not None
-        score = Score(
-            first, record.id, value, "partial" if statuses & {"partial", "judge_failed"} else "scored",
-            low=min(low, value), high=max(high, value), outcome=metric.outcome(value), **common,
-        )  # fmt: skip
-    columns = (
-        replace(sides[source], metric=f"{metric.name}.{column}", verdicts=(), detail={}, verdicts_in=first)
-        for column, source in SIDE.items()
-    )
-    return (score, *columns)
+        partial = bool(statuses & {"partial", "judge_failed"})
+        score = metric.valued(record, value, min(low, value), max(high, value), column="f1", partial=partial, **common)
+    columns = (replace(sides[source], metric=metric.score_name(column)) for column, source in SIDE.items())
+    return metric.together((score, *columns))
 
 
 def f1(precision: float | None, recall: float | None) -> float | None:

@@ -43,6 +43,22 @@ class ExportFormat:
     pipes: bool = True
 
 
+def line_format(
+    name: str, about: str, lines: Callable[[Run], Generator[bytes, None, None]], lacking: str = ""
+) -> ExportFormat:
+    """A format of which each line is a JSON object; InputError that a run has no lines, in the words of ``lacking``."""
+
+    def write(run: Run, _rows: str, target: IO[bytes]) -> None:
+        count = 0
+        with contextlib.closing(lines(run)) as source:  # also if the reader of the stream goes away before the end
+            for count, line in enumerate(source, 1):  # noqa: B007 - the count is what is looked for
+                target.write(line + b"\n")
+        if lacking and not count:
+            raise InputError(f"run {run.id} {lacking}")
+
+    return ExportFormat(name, LINES, about, write)
+
+
 @lru_cache(maxsize=1)
 def formats() -> Mapping[str, ExportFormat]:
     """Every format by name, the default one first."""
@@ -69,13 +85,6 @@ def export_to(run: Run, form: str, rows: str, path: Path | str) -> None:
         return
     with whole(Path(path)) as target:
         wanted.write(run, rows, target)
-
-
-def write_lines(lines: Generator[bytes, None, None], target: IO[bytes]) -> None:
-    """Write lines, and close their source even if the reader of the stream goes away before the end."""
-    with contextlib.closing(lines):
-        for line in lines:
-            target.write(line)
 
 
 def form_of(out: str | None, given: str | None, known: Mapping[str, tuple[str, ...]]) -> str:

@@ -16,10 +16,9 @@ from typing import Final, Literal
 
 from ragstone.parsing.echoes import without_placeholders
 from ragstone.parsing.label_lists import lists_of, unread
-from ragstone.parsing.label_rows import LABEL_FORMATS, MOST, Format, Found
-from ragstone.parsing.label_words import BACK, Words, words_of
+from ragstone.parsing.label_rows import LABEL_FORMATS, Format, Found
+from ragstone.parsing.label_words import BACK, Words
 from ragstone.parsing.reasoning import plain, quoted_tags, strip_reasoning, unopened
-from ragstone.types import Scale
 
 Status = Literal["ok", "unknown_label", "truncation", "count_mismatch", "format_error"]
 """``unknown_label``: every unit has an entry, some outside the scale or contradicting themselves. ``truncation``:
@@ -92,39 +91,17 @@ class Parsed:
         return sum(label is not None for label in self.labels)
 
 
-def parse_labels(
-    text: str,
-    units: int,
-    scale: Scale,
-    format: Format = "adaptive",  # noqa: A002 - the field's word for it, and only a keyword here
-    *,
-    case_sensitive: bool = False,
-    more: Sequence[str] = (),
-    material: Sequence[str] = (),
-    ended: bool = False,
-) -> Parsed:
-    """Read the labels of ``units`` units (1 or more) from a model's reply.
-
-    Reasoning blocks are left out. The reader of the ``format`` that was asked for is tried first, then the others;
-    the last list of the right length counts, else the longest. ``adaptive`` takes whatever form there is, and last
-    of all the label words in their order. With ``case_sensitive`` only the scale's exact words count. ``more`` are
-    labels besides the scale's (``trivial``). ``material`` are the texts of the record: a list that stands in one of
-    them word for word is not the model's answer. ``ended`` says that the reply is known to be whole; else a last
-    word that may be the beginning of a label is none. Raises ValueError for a number of units or a format that there is
-    not.
-    """
-    if not 1 <= units <= MOST:
-        raise ValueError(f"units is {units}; expected a number from 1 to {MOST}")
-    if format not in LABEL_FORMATS:
-        raise ValueError(f"no format {format!r} for labels; known: {', '.join(LABEL_FORMATS)}")
-    words = words_of(scale, tuple(more), exact=case_sensitive)
-    return read_labels(text, range(1, units + 1), words, format, material, ended=ended)
-
-
 def read_labels(
     text: str, asked: Sequence[int], words: Words, fmt: Format, material: Sequence[str] = (), *, ended: bool = False
 ) -> Parsed:
-    """The labels of the units with the numbers ``asked``, in that order."""
+    """The labels of the units with the numbers ``asked``, in that order, read from a model's reply.
+
+    Reasoning blocks are left out. The reader of the format ``fmt`` that was asked for is tried first, then the others;
+    the last list of the right length counts, else the longest. ``adaptive`` takes whatever form there is, and last
+    of all the label words in their order. ``material`` are the texts of the record: a list that stands in one of
+    them word for word is not the model's answer. ``ended`` says that the reply is known to be whole; else a last
+    word that may be the beginning of a label is none.
+    """
     nothing: tuple[str | None, ...] = (None,) * len(asked)
     if len(text) > LONGEST:
         problem = f"the reply has {len(text)} characters; at most {LONGEST} are read"

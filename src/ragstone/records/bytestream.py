@@ -24,6 +24,8 @@ from ragstone.records.limits import CHUNK, MAX_BLANK_BYTES, MAX_SPOOL_BYTES, WRI
 
 MOST_NAMES: Final = 10_000
 """Names in a folder that are looked through for one like it."""
+SOME_NAMES: Final = 3
+"""Names in a folder that a message lists."""
 MAGIC: Final = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 COMPRESSIONS: Final = {".gz": "gzip", ".zst": "zstd"}
 UTF8_BOM: Final = b"\xef\xbb\xbf"
@@ -160,15 +162,20 @@ def origin_of(path: Path, *, name: str = "") -> Origin:
 
 
 def _nearest(path: Path) -> str:
-    """The file beside it whose name is most like it, as a question; nothing where none is like it."""
+    """The file beside it whose name is most like it, as a question; where none is like it, those with its ending."""
     import difflib  # noqa: PLC0415 - only a mistake needs it
 
     try:
-        names = [entry.name for entry in islice(path.parent.iterdir(), MOST_NAMES)]
+        names = sorted(entry.name for entry in islice(path.parent.iterdir(), MOST_NAMES))
     except OSError:
-        return ""
-    near = difflib.get_close_matches(path.name, names, 1)
-    return f"did you mean {path.with_name(near[0])}?" if near else ""
+        return f"there is no folder {path.parent} either"
+    if near := difflib.get_close_matches(path.name, names, 1):
+        return f"did you mean {path.with_name(near[0])}?"
+    where = "this folder" if path.parent == Path() else str(path.parent)
+    alike = [name for name in names if path.suffix and name.endswith(path.suffix)]
+    more = f" and {len(alike) - SOME_NAMES} more" if len(alike) > SOME_NAMES else ""
+    some = ", ".join(alike[:SOME_NAMES]) or f"no {path.suffix} file"
+    return f"{where} has {some}{more}" if path.suffix else ""
 
 
 def reason(error: OSError) -> str:

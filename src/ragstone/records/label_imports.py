@@ -8,7 +8,7 @@ units without a choice. No label is mapped to another.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
@@ -42,29 +42,33 @@ class Imported:
     skipped: Counter[str] = field(default_factory=Counter)
 
 
-def import_labels(path: Path | str, task: str = "") -> Imported:
+def import_labels(path: Path | str, task: str = "", own: Collection[str] = ()) -> Imported:
     """Read a file of labels of any form; ``task`` is that of rows which name none.
 
+    ``own`` are tasks that a metric of another package asks, maybe on a scale of its own; ``agree`` checks their labels.
     InputError, with file and line, for what is no label or on no scale of its task, a row without a task, and two
     labels of one annotator for one unit; RecordError for an unreadable file.
     """
     if task and task.partition(".")[0] not in TASKS:
         raise InputError(f"--task {task}: no such step; expected one of {', '.join(TASKS)}")
     found = Imported()
-    found.rows = list(each_once(_finished(label_drafts(path, found.skipped), task)))
+    found.rows = list(each_once(_finished(label_drafts(path, found.skipped), task, own)))
     return found
 
 
-def _finished(drafts: Iterator[tuple[str, Row]], task: str) -> Iterator[tuple[str, LabelRow]]:
+def _finished(drafts: Iterator[tuple[str, Row]], task: str, own: Collection[str]) -> Iterator[tuple[str, LabelRow]]:
     for where, draft in drafts:
         named = {**draft, "task": draft.get("task") or task}
         if not named["task"]:
             raise InputError(f"{where}: the label names no task; say which with --task ({', '.join(TASKS)})")
         row = row_from_json(named, where)
-        scales = [scale.labels for scale in SCALES.get(row.task, ())]
+        scales = [scale.labels for scale in SCALES.get(row.task, ()) if row.task not in own]
         if scales and row.label is not None and row.label not in {TRIVIAL, *chain(*scales)}:
             known = "; or ".join(", ".join(labels) for labels in scales)
-            raise InputError(f"{where}: '{row.label[:40]}' is no label for {row.task}; expected {known}")
+            raise InputError(
+                f"{where}: '{row.label[:40]}' is no label for {row.task}; expected {known}",
+                hint="labels on a metric's own scale need no import: ragstone agree reads this file",
+            )
         yield f"{where}: ", row
 
 

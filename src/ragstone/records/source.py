@@ -311,27 +311,25 @@ def open_records(
     mapper = Mapper(fields if isinstance(fields, Fields) else Fields(fields), blocks)
     listed = source if isinstance(source, list | tuple) else ()
     paths = [os.fspath(path) for path in listed if isinstance(path, str | os.PathLike)]
-    parts = _several(paths, mapper) if paths and len(paths) == len(listed) else _parts(source, mapper)
+    with ExitStack() as undo:  # deletes the copies where a later part cannot be opened
+        several = paths and len(paths) == len(listed)
+        parts = _several(paths, mapper, undo) if several else _parts(source, mapper, undo)
+        undo.pop_all()
     return Source(parts, mapper, on_error=on_error, inspect=inspect, joined=joined, cut=cut, layout=layout)
 
 
-def _several(names: Sequence[str], mapper: Mapper) -> list[InputPart]:
+def _several(names: Sequence[str], mapper: Mapper, undo: ExitStack) -> list[InputPart]:
     twice = first_repeated(name if _is_no_file(name) else os.path.realpath(name) for name in names)
     if twice is not None:
         raise ConfigError(f"{twice}: this input is given twice; name it once")
     alike = first_repeated(PurePath(name).name for name in names) is not None
-    parts: list[InputPart] = []
-    with ExitStack() as undo:
-        for name, run in zip(names, _runs(names), strict=True):
-            part = _part(name, mapper, _printable(name) if alike else "")
-            if part.temporary:
-                undo.callback(part.temporary.unlink)
-            parts.append(part._replace(run=run))
-        undo.pop_all()
-    return parts
+    return [
+        _part(name, mapper, undo, _printable(name) if alike else "")._replace(run=run)
+        for name, run in zip(names, _runs(names), strict=True)
+    ]
 
 
-def _parts(source: Any, mapper: Mapper) -> list[InputPart]:
+def _parts(source: Any, mapper: Mapper, undo: ExitStack) -> list[InputPart]:
     """One input: its only part, or those of a folder, which are read as one file."""
     if object_stores.is_address(source):
         names: list[Any] = list(object_stores.parts_of(source))
@@ -340,15 +338,8 @@ def _parts(source: Any, mapper: Mapper) -> list[InputPart]:
         if not names:
             raise RecordError(str(source), "there is no file in this directory", "expected files of records")
     else:
-        return [_part(source, mapper)]
-    with ExitStack() as undo:
-        parts = []
-        for name in names:
-            parts.append(_part(name, mapper))
-            if temporary := parts[-1].temporary:
-                undo.callback(temporary.unlink)
-        undo.pop_all()
-    return parts
+        names = [source]
+    return [_part(name, mapper, undo) for name in names]
 
 
 def _is_no_file(name: str) -> bool:
@@ -380,40 +371,37 @@ def _printable(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def _part(source: Any, mapper: Mapper, called: str = "") -> InputPart:
+def _part(source: Any, mapper: Mapper, undo: ExitStack, called: str = "") -> InputPart:
     """One input, opened; ``called`` is what messages call a file, else its name without folders."""
     if isinstance(source, str) and source.startswith(hub.SCHEME):
         hub.check(source)
         return InputPart(source, partial(hub.read, source))
     if object_stores.is_address(source):
-        path = object_stores.fetched(source)
-        with ExitStack() as undo:
-            undo.callback(path.unlink)
-            part = _from(origin_of(path, name=called or PurePath(source).name), mapper, path)
-            undo.pop_all()
-        return part
+        path = _undone(object_stores.fetched(source), undo)
+        return _from(origin_of(path, name=called or PurePath(source).name), mapper, path)
     if isinstance(source, str) and source == "-":
-        return _spooled("stdin", standard_input(), "", mapper)
+        return _spooled("stdin", standard_input(), "", mapper, undo)
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if is_pipe(path):
-            return _spooled(called or path.name, pipe(path), "".join(path.suffixes[-2:]), mapper)
+            return _spooled(called or path.name, pipe(path), "".join(path.suffixes[-2:]), mapper, undo)
         return _from(origin_of(path, name=called), mapper)
     name, items = frames.reader(source)
     loose = not (hasattr(source, "columns") or hasattr(source, "column_names"))
     if not isinstance(source, Iterator):
         return InputPart(name, items, loose=loose)
-    path = frames.keep(items())
+    path = _undone(frames.keep(items()), undo)
     return InputPart(name, partial(frames.kept, path), path, loose=loose)
 
 
-def _spooled(name: str, chunks: Iterable[bytes], suffix: str, mapper: Mapper) -> InputPart:
-    path = spool(name, chunks, suffix=suffix)
-    with ExitStack() as undo:
-        undo.callback(path.unlink)
-        part = _from(origin_of(path, name=name), mapper, path)
-        undo.pop_all()
-    return part
+def _spooled(name: str, chunks: Iterable[bytes], suffix: str, mapper: Mapper, undo: ExitStack) -> InputPart:
+    path = _undone(spool(name, chunks, suffix=suffix), undo)
+    return _from(origin_of(path, name=name), mapper, path)
+
+
+def _undone(copy: Path, undo: ExitStack) -> Path:
+    undo.callback(copy.unlink)
+    return copy
 
 
 def _from(origin: Origin, mapper: Mapper, temporary: Path | None = None) -> InputPart:

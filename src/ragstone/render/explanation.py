@@ -24,7 +24,7 @@ def label_of(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
     """
     verdicts = with_verdicts(result, score)["verdicts"]
     kind = kind_of({"label": "", "value": score["value"]})
-    return labels_of(score["metric"], verdicts)[kind] if verdicts else ""
+    return labels_of(score["metric"], verdicts, score["signature"])[kind] if verdicts else ""
 
 
 def explanation(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ragstone.metrics import column_of, of_score
 from ragstone.metrics.words import ANY_COLUMN, Labels, MetricWords, Sentence
-from ragstone.questions import TEXTS
+from ragstone.questions import SCALES, TEXTS
 from ragstone.render.text import clean
 from ragstone.segment import record_language
 from ragstone.types import RESPONSE, TRIVIAL
@@ -66,21 +66,35 @@ def sentence_of(score: str, signature: str) -> Sentence | None:
     return words_of(score, signature).sentences.get(column_of(score))
 
 
-def labels_of(score: str, verdicts: Iterable[Mapping[str, Any]]) -> Labels:
-    """The words for verdicts of a score; of several judges' those of the one who can say less."""
+def labels_of(score: str, verdicts: Iterable[Mapping[str, Any]], signature: str = "") -> Labels:
+    """The words for verdicts of a score; of several judges' those of the one who can say less.
+
+    The ``signature`` says which judge's words a verdict by rule has, which names no judge.
+    """
     metric = of_score(score)
-    embedded = metric.found_words and any(verdict["judge"] == _EMBEDDED for verdict in verdicts)
+    embedded = by_embedded(signature) or any(verdict["judge"] == _EMBEDDED for verdict in verdicts)
     return metric.found_words.labels if metric.found_words and embedded else metric.words.labels
 
 
-def word(score: str, verdict: Mapping[str, Any]) -> str:
+def word(score: str, verdict: Mapping[str, Any], signature: str = "") -> str:
     """``not supported``, ``to check``, ``partly relevant``: a verdict in the words of its metric and its judge."""
     metric = of_score(score)
     if metric.open_columns and verdict["label"] not in (None, *metric.words.labels):
         return clean(verdict["label"])
-    found, kind = labels_of(score, (verdict,)), kind_of(verdict)
+    found, kind = labels_of(score, (verdict,), signature), kind_of(verdict)
     other = found.get(f"{kind} {'/'.join(verdict['unit'].split('/')[-2:-1])}", found[kind])
     return found.get(verdict["label"], other) if kind == "no" else other
+
+
+def grade_said(score: Mapping[str, Any]) -> str:
+    """``grade 1 of 2``: the verdict on a whole response that is a score's value; empty for any other score."""
+    verdict = score["verdicts"][0] if len(score["verdicts"]) == 1 else None
+    if verdict is None or score["value"] is None or "/response/" not in verdict["unit"]:
+        return ""
+    scales = (scale for scale in SCALES.get(of_score(score["metric"]).task(), ()) if scale.labels[-1].isdigit())
+    levels = {(label, round(scale.value(label), 6)): scale.labels[-1] for scale in scales for label in scale.labels}
+    best = levels.get((verdict["label"], round(score["value"], 6)))
+    return f"grade {verdict['label']} of {best}" if best else ""
 
 
 def lead_order(score: str) -> tuple[int, ...]:
@@ -170,10 +184,16 @@ def band_text(result: Mapping[str, Any], band: Mapping[str, str]) -> str:
 
 def in_words(result: Mapping[str, Any], reason: str) -> str:
     """A reason without the keys of traced sentences, which its readers never saw: ``passage 2, sentence 1``."""
+    words = sentence_names(result)
+    return re.sub(r"\w+", lambda found: words.get(found[0], found[0]), reason) if words else reason
+
+
+def sentence_names(result: Mapping[str, Any]) -> dict[str, str]:
+    """By key of each traced sentence the words for it; empty where nothing was traced."""
     traced = (score["detail"] for score in result["scores"] if is_map(score))
     detail: Mapping[str, Any] = next(traced, {})
     if not detail:
-        return reason
+        return {}
     ranks = {context["id"]: context["rank"] for context in result["contexts"]}
     numbers: Counter[str] = Counter()
     words: dict[str, str] = {}
@@ -181,8 +201,7 @@ def in_words(result: Mapping[str, Any], reason: str) -> str:
         numbers[row["passage"]] += 1
         rank = ranks.get(row["passage"], row["passage"])
         words[row["key"]] = f"passage {rank}, sentence {numbers[row['passage']]}"
-    words |= {row["key"]: f"sentence {n} of the response" for n, row in enumerate(detail["response"], 1)}
-    return re.sub(r"\w+", lambda found: words.get(found[0], found[0]), reason)
+    return words | {row["key"]: f"sentence {n} of the response" for n, row in enumerate(detail["response"], 1)}
 
 
 def is_map(score: Mapping[str, Any]) -> bool:

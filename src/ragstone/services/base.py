@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from ragstone.errors import ConfigError
 
@@ -81,43 +82,29 @@ class Pushed(NamedTuple):
         return Pushed(self.sent + other.sent, self.unchanged + other.unchanged, self.missing + other.missing)
 
 
-class Service(Protocol):
-    """One tool.
+class Service(ABC):
+    """One tool; ``name`` is its name on the command line, ``title`` in messages.
 
     ``format`` is the export that its traces are read as. ``addresses`` are the variables that hold its address, the
-    first that is set counts; ``keys`` those that its keys are read from.
+    first that is set counts, else ``address``; ``keys`` those that its keys are read from.
     """
 
-    @property
-    def name(self) -> str:
-        """As on the command line."""
+    name: ClassVar[str]
+    title: ClassVar[str]
+    format: ClassVar[str]
+    address: ClassVar[str]
+    addresses: ClassVar[Sequence[str]]
+    keys: ClassVar[Sequence[str]]
 
-    @property
-    def title(self) -> str:
-        """As in messages."""
-
-    @property
-    def format(self) -> str:
-        """The name of the export."""
-
-    @property
-    def address(self) -> str:
-        """The address where none is given."""
-
-    @property
-    def addresses(self) -> Sequence[str]:
-        """Variables with an address."""
-
-    @property
-    def keys(self) -> Sequence[str]:
-        """Variables with keys."""
-
+    @abstractmethod
     def authorization(self, keys: Mapping[str, str]) -> str:
         """The Authorization header, empty for none; ConfigError where a key is required."""
 
+    @abstractmethod
     def pull(self, wanted: TraceQuery, write: Write) -> Flow[tuple[int, int]]:
         """Write the rows of all spans, trace by trace; return how many traces there are, and how many without spans."""
 
+    @abstractmethod
     def push(self, scores: Sequence[TraceScore]) -> Flow[Pushed]:
         """Send scores so that sending them again changes nothing."""
 

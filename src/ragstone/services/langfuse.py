@@ -19,6 +19,7 @@ from ragstone.services.base import (
     Flow,
     Pushed,
     Request,
+    Service,
     TraceQuery,
     TraceScore,
     Write,
@@ -31,15 +32,15 @@ TRACES: Final = 50
 API: Final = "/api/public"
 
 
-class Langfuse:
+class Langfuse(Service):
     """Langfuse, in its cloud or as a server of one's own. Its keys belong to one project."""
 
-    name: Final = "langfuse"
-    title: Final = "Langfuse"
-    format: Final = "langfuse"
-    address: Final = "https://cloud.langfuse.com"
-    addresses: Final = ("LANGFUSE_BASE_URL", "LANGFUSE_HOST")
-    keys: Final = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
+    name = "langfuse"
+    title = "Langfuse"
+    format = "langfuse"
+    address = "https://cloud.langfuse.com"
+    addresses = ("LANGFUSE_BASE_URL", "LANGFUSE_HOST")
+    keys = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
 
     def authorization(self, keys: Mapping[str, str]) -> str:
         """Both keys; ConfigError where one is missing."""

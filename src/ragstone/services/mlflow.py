@@ -16,6 +16,7 @@ from ragstone.services.base import (
     Flow,
     Pushed,
     Request,
+    Service,
     TraceQuery,
     TraceScore,
     Write,
@@ -34,15 +35,15 @@ CHANGED: Final = ("feedback", "rationale", "metadata")
 """The fields of an assessment that are Ragstone's."""
 
 
-class MLflow:
+class MLflow(Service):
     """An MLflow tracking server."""
 
-    name: Final = "mlflow"
-    title: Final = "MLflow"
-    format: Final = "mlflow"
-    address: Final = "http://localhost:5000"
-    addresses: Final = ("MLFLOW_TRACKING_URI",)
-    keys: Final = ("MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN")
+    name = "mlflow"
+    title = "MLflow"
+    format = "mlflow"
+    address = "http://localhost:5000"
+    addresses = ("MLFLOW_TRACKING_URI",)
+    keys = ("MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN")
 
     def authorization(self, keys: Mapping[str, str]) -> str:
         """User and password, else the token, else none; as MLflow's own client reads them."""

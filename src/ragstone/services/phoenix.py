@@ -11,7 +11,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
-from ragstone.services.base import OWNER, Flow, Pushed, Request, TraceQuery, TraceScore, Write, instant, needed_project
+from ragstone.services.base import (
+    OWNER,
+    Flow,
+    Pushed,
+    Request,
+    Service,
+    TraceQuery,
+    TraceScore,
+    Write,
+    instant,
+    needed_project,
+)
 
 TRACES: Final = 50
 """Traces whose spans are asked for at once: their ids stand in the address."""
@@ -19,15 +30,15 @@ SPANS: Final = 200
 """Spans in one reply."""
 
 
-class Phoenix:
+class Phoenix(Service):
     """Arize Phoenix, as a server of one's own or at app.phoenix.arize.com."""
 
-    name: Final = "phoenix"
-    title: Final = "Phoenix"
-    format: Final = "openinference"
-    address: Final = "http://localhost:6006"
-    addresses: Final = ("PHOENIX_ENDPOINT", "PHOENIX_COLLECTOR_ENDPOINT", "PHOENIX_BASE_URL")
-    keys: Final = ("PHOENIX_API_KEY",)
+    name = "phoenix"
+    title = "Phoenix"
+    format = "openinference"
+    address = "http://localhost:6006"
+    addresses = ("PHOENIX_ENDPOINT", "PHOENIX_COLLECTOR_ENDPOINT", "PHOENIX_BASE_URL")
+    keys = ("PHOENIX_API_KEY",)
 
     def authorization(self, keys: Mapping[str, str]) -> str:
         """The key, if there is one."""

@@ -90,12 +90,10 @@ class Matrix:
 
     def kappa(self, weights: Weights = "none") -> float | None:
         """Cohen's kappa (Cohen 1960, 1968); None where both sides use one and the same label throughout."""
-        last = len(self.counts) - 1
+        last, power = len(self.counts) - 1, ("none", "linear", "quadratic").index(weights)
 
         def apart(one: int, other: int) -> float:
-            if weights == "none":
-                return float(one != other)
-            return (abs(one - other) / last) ** (1 if weights == "linear" else 2)
+            return (abs(one - other) / last) ** power if one != other else 0.0
 
         cells, gold, judged = list(product(range(last + 1), repeat=2)), self.gold, self.judged
         expected = math.fsum(apart(i, j) * gold[i] * judged[j] for i, j in cells)
@@ -155,11 +153,11 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
     return (ranks - first * (first + 1) / 2) / (first * second)
 
 
-def calibration_error(probabilities: Sequence[float], outcomes: Sequence[bool], bins: int = 10) -> float | None:
-    """The expected calibration error over equally wide bins (Naeini et al. 2015); None without items."""
-    held: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
+def calibration_error(probabilities: Sequence[float], outcomes: Sequence[bool]) -> float | None:
+    """The expected calibration error over ten equally wide bins (Naeini et al. 2015); None without items."""
+    held: list[list[tuple[float, bool]]] = [[] for _ in range(10)]
     for probability, outcome in zip(probabilities, outcomes, strict=True):
-        held[min(int(probability * bins), bins - 1)].append((probability, outcome))
+        held[min(int(probability * 10), 9)].append((probability, outcome))
     gaps = [abs(math.fsum(p - outcome for p, outcome in one)) for one in held]
     return math.fsum(gaps) / len(probabilities) if probabilities else None
 

@@ -105,7 +105,7 @@ def _variance(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
 
 
 class Rates(NamedTuple):
-    """Counts of labelled items; see ``rogan_gladen``."""
+    """Counts of labelled items: all that people pass and that they fail, and on how many of each the judge agrees."""
 
     pass_right: int
     pass_total: int
@@ -114,15 +114,9 @@ class Rates(NamedTuple):
 
 
 def rogan_gladen(
-    passed: int,
-    judged: int,
-    *,
-    pass_right: int,
-    pass_total: int,
-    fail_right: int,
-    fail_total: int,
+    passed: int, judged: int, labelled: Rates,
     clusters: tuple[Sequence[Rates], Sequence[tuple[int, int]]] | None = None,
-) -> Corrected:
+) -> Corrected:  # fmt: skip
     """Correct a judge's pass rate by its error rates (Rogan and Gladen 1978; interval of arXiv 2511.21140).
 
     Where items are clustered, both parts of the variance grow by their design effects: the linearised variance of
@@ -131,16 +125,14 @@ def rogan_gladen(
     Args:
         passed: items without labels that the judge passes.
         judged: all items without labels.
-        pass_right: items that people pass and the judge passes too.
-        pass_total: all items that people pass.
-        fail_right: items that people fail and the judge fails too.
-        fail_total: all items that people fail.
+        labelled: the items with labels.
         clusters: the same counts of each labelled cluster (record), and ``(passed, judged)`` of each other cluster.
             Each item is its own cluster if None.
 
     Raises:
         ValueError: no items in one of the three groups, or a judge no better than chance (TPR + TNR at most 1).
     """
+    pass_right, pass_total, fail_right, fail_total = labelled
     if not (judged and pass_total and fail_total):
         raise ValueError("the correction needs unlabelled items, items people pass and items people fail")
     rate, sensitivity, specificity = passed / judged, pass_right / pass_total, fail_right / fail_total

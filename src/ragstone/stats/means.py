@@ -88,15 +88,6 @@ class Mean:
         return math.fsum(self._part) / self._count if self._count else None
 
 
-def median(values: Sequence[float]) -> float:
-    """The middle value, or the mean of the two middle ones; ValueError for no values."""
-    if not values:
-        raise ValueError("no values")
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-
-
 def mean_interval(values: Sequence[float], *, seed: int = 0) -> Interval:
     """The mean and its 95 % interval.
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from ragstone.analysis.leaderboard import run_of
 from ragstone.analysis.run import Run
-from ragstone.errors import InputError
 from ragstone.metrics import of_score
-from ragstone.output.export import LINES, ExportFormat, write_lines
+from ragstone.output.export import line_format
 from ragstone.questions import SUPPORT_3
 
 if TYPE_CHECKING:
@@ -72,23 +71,16 @@ def block(record: Mapping[str, Any]) -> dict[str, Any]:
     return {**head, "block": [record["answer_text"]], "block_nuggets_assignment": record["nuggets"]}
 
 
-def _write(form: Callable[[dict[str, Any]], dict[str, Any]], run: Run, _rows: str, target: IO[bytes]) -> None:
-    write_lines(_assignments(run, form), target)
-
-
-def _assignments(run: Run, form: Callable[[dict[str, Any]], dict[str, Any]]) -> Generator[bytes, None, None]:
-    """An assignment record for each result that has one, in a form; InputError where none has."""
-    found = False
+def _lines(form: Callable[[dict[str, Any]], dict[str, Any]], run: Run) -> Generator[bytes, None, None]:
+    """An assignment record for each result that has one, in a form."""
     for result in run.results():
         record = assignment(result)
         if record is not None:
-            found = True
-            yield orjson.dumps(form(record)) + b"\n"
-    if not found:
-        raise InputError(f"run {run.id} has no assigned nuggets; assign them with: ragstone nuggets assign")
+            yield orjson.dumps(form(record))
 
 
+LACKING: Final = "has no assigned nuggets; assign them with: ragstone nuggets assign"
 FORMATS: Final = (
-    ExportFormat("assignments", LINES, "assigned nuggets, for nuggets score", partial(_write, dict)),
-    ExportFormat("blocks", LINES, "assigned nuggets by block of text", partial(_write, block)),
+    line_format("assignments", "assigned nuggets, for nuggets score", partial(_lines, dict), LACKING),
+    line_format("blocks", "assigned nuggets by block of text", partial(_lines, block), LACKING),
 )

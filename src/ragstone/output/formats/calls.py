@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import orjson
 
 from ragstone import metrics
 from ragstone.analysis.run import Run
 from ragstone.errors import InputError
-from ragstone.output.export import LINES, ExportFormat, write_lines
+from ragstone.output.export import line_format
 
 VERSION: Final = 1
 
 
-def _write(run: Run, _rows: str, target: IO[bytes]) -> None:
-    write_lines(_recording(run), target)
-
-
 def _recording(run: Run) -> Generator[bytes, None, None]:
     """The head with the judges and their steps, then each call of the results, once."""
-    yield orjson.dumps({"ragstone_calls": VERSION, "judges": _judges(run)}) + b"\n"
+    yield orjson.dumps({"ragstone_calls": VERSION, "judges": _judges(run)})
     written: set[str] = set()
     for result in run.results():
         for call in result.typed.get("calls", []):
@@ -35,7 +31,7 @@ def _recording(run: Run) -> Generator[bytes, None, None]:
                     "key": key, "judge": row.judge, "task": row.task, "maker": row.maker,
                     "request": orjson.Fragment(row.request), "reply": orjson.Fragment(row.reply),
                 }  # fmt: skip
-                yield orjson.dumps(recorded) + b"\n"
+                yield orjson.dumps(recorded)
 
 
 def _judges(run: Run) -> list[dict[str, Any]]:
@@ -62,4 +58,4 @@ def _judges(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-FORMATS: Final = (ExportFormat("calls", LINES, "recording for the judge replay:FILE", _write),)
+FORMATS: Final = (line_format("calls", "recording for the judge replay:FILE", _recording),)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import IO, Final
+from typing import Final
 
 from ragstone.analysis.run import Run
-from ragstone.output.export import LINES, ExportFormat, write_lines
+from ragstone.output.export import line_format
 
-
-def _write(run: Run, _rows: str, target: IO[bytes]) -> None:
-    write_lines((line + b"\n" for line in run.lines()), target)
-
-
-FORMATS: Final = (ExportFormat("jsonl", LINES, "results", _write),)
+FORMATS: Final = (line_format("jsonl", "results", Run.lines),)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import orjson
 
 from ragstone.analysis.run import Run, TraceRows, traces_of
-from ragstone.errors import InputError
-from ragstone.output.export import LINES, ExportFormat, write_lines
+from ragstone.output.export import line_format
 
 SCORES: Final[Mapping[str, str]] = {
     "relevance_score": "relevance_share", "utilization_score": "utilization_share",
@@ -60,18 +59,11 @@ def _keys(traced: TraceRows, mark: str) -> list[str] | None:
     return [row["key"] for row in traced.contexts if row[mark]]
 
 
-def _write(run: Run, _rows: str, target: IO[bytes]) -> None:
-    write_lines(_lines(run), target)
-
-
 def _lines(run: Run) -> Generator[bytes, None, None]:
-    found = False
     for result in run.results():
         for traced in traces_of(result):
-            found = True
-            yield orjson.dumps(row_of(result, traced)) + b"\n"
-    if not found:
-        raise InputError(f"run {run.id} has no traces; make them with: ragstone run FILE -m trace")
+            yield orjson.dumps(row_of(result, traced))
 
 
-FORMATS: Final = (ExportFormat("ragbench", LINES, "traces by sentence, as in RAGBench", _write),)
+LACKING: Final = "has no traces; make them with: ragstone run FILE -m trace"
+FORMATS: Final = (line_format("ragbench", "traces by sentence, as in RAGBench", _lines, LACKING),)

@@ -8,7 +8,7 @@ it can be seen.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,8 +18,8 @@ from ragstone.analysis.run import Run
 from ragstone.render.facts import RunFacts
 from ragstone.render.html.case import calls_of, case_of, keys_of
 from ragstone.render.html.document import Block, page, to_json
-from ragstone.render.html.overview import Readings, overview_of
-from ragstone.render.html.rows import GroupFields, PageRow, block_of, row_of, text_of
+from ragstone.render.html.overview import overview_of
+from ragstone.render.html.rows import PageRow, RowCounts, block_of, text_of
 
 LARGEST: Final = 50_000_000
 """Bytes of a report."""
@@ -33,29 +33,13 @@ _MARGIN: Final = 2_000
 """Bytes kept for what is said of the blocks themselves, besides a few for each record."""
 
 
-class RowCounts:
-    """Counts of one pass over a run's results: the groups with their values of ``metric``, how replies were read."""
-
-    def __init__(self, metric: str) -> None:
-        self.groups = GroupFields(metric)
-        self.readings = Readings()
-
-    def rows(self, results: Iterable[Mapping[str, Any]]) -> Iterator[PageRow]:
-        """Yield the row of each result once it is counted."""
-        for result in results:
-            row = row_of(result)
-            self.groups.add(row)
-            self.readings.add(result)
-            yield row
-
-
 def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[bytes]:
     """The parts of a run's page, at most ``largest`` bytes of records and calls; ``calls``: with the raw ones."""
     told = RunFacts.of(run)
     counts = RowCounts(told.lead)
     kept = _Kept(told.ranked)
     kept.take(run, counts.rows(run.results()))
-    first = overview_of(told, counts.groups, counts.readings)
+    first = overview_of(told, counts)
     metrics = [metric["name"] for metric in first["metrics"]]
     blocks = [
         Block(f"rows-{number}", to_json(block_of(part, metrics, first["fields"])))

@@ -13,7 +13,7 @@ import orjson
 
 from ragstone.judges.base import reply_from_json
 from ragstone.questions import history_of
-from ragstone.render.wording import band_text, source_of, words_of
+from ragstone.render.wording import band_text, grade_said, source_of, words_of
 from ragstone.store.database import Store
 
 LONGEST_META: Final = 400
@@ -79,6 +79,7 @@ def _score(
         **({key: score[key] for key in ("low", "high")} if score["low"] != score["high"] else {}),
         **{key: score[key] for key in _TOLD_BY_SCORE if score.get(key)},
         **({"detail": detail} if detail else {}),
+        **({"grade": grade} if (grade := grade_said(score)) else {}),
         **({"signature": score["signature"]} if score["signature"] != signatures.get(score["metric"]) else {}),
         "verdicts": [_verdict(verdict, prefix) for verdict in score["verdicts"]],
     }

@@ -212,7 +212,7 @@ def _judged(result: Result, metric: str) -> Iterator[_Judged]:
             verdict,
             {
                 "kind": kind_of(verdict),
-                "word": word(metric, verdict),
+                "word": word(metric, verdict, score["signature"]),
                 "why": in_words(result, why(verdict)),
                 "failed": bool(verdict.get("failure")),
                 "quotes": [{"text": quote["text"], "place": place(result, metric, quote)} for quote in quotes],

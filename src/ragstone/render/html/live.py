@@ -12,6 +12,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Protocol
@@ -54,6 +55,10 @@ Answer = tuple[str, bytes]
 """The kind and the content of what stands at a path."""
 
 
+class _AbsentError(Exception):
+    """There is no such run or record."""
+
+
 class LabelDesk(Protocol):
     """Where people's labels of a run are made and kept."""
 
@@ -85,7 +90,7 @@ class Live(ThreadingHTTPServer):
         self._desk = desk
         self._lock = threading.Lock()  # the store is read by one thread at a time
         self._runs: OrderedDict[int, ServedRun] = OrderedDict()
-        self._routes: list[tuple[str, Callable[..., Answer | None]]] = [
+        self._routes: list[tuple[str, Callable[..., Answer]]] = [
             ("/", self._list),
             (_RUN, self._run_page),
             (rf"{_RUN}data/(rows|more|record|calls)-(0|[1-9][0-9]{{0,9}})", self._data),
@@ -114,37 +119,34 @@ class Live(ThreadingHTTPServer):
 
     def answer(self, path: str) -> Answer | None:
         """What stands at a path; None for nothing. InputError where it cannot be shown."""
-        for pattern, answered in self._routes:
-            if found := re.fullmatch(pattern, path):
-                with self._lock:
+        with self._lock, suppress(_AbsentError):
+            for pattern, answered in self._routes:
+                if found := re.fullmatch(pattern, path):
                     return answered(*found.groups())
         return None
 
     def keep_labels(self, path: str, lines: bytes) -> bool:
         """Keep labels at their path; False where there is none. InputError for lines that are none."""
-        found = re.fullmatch(_LABELS, path)
-        with self._lock:
-            run = self._run(found[1]) if found else None
-            if found is None or run is None:
-                return False
-            self._desk.keep(run, unquote(found[2]), lines)
-            return True
+        with self._lock, suppress(_AbsentError):
+            if found := re.fullmatch(_LABELS, path):
+                self._desk.keep(self._run(found[1]), unquote(found[2]), lines)
+                return True
+        return False
 
     # ---- what stands where
 
-    def _run(self, number: str) -> Run | None:
+    def _run(self, number: str) -> Run:
         row = self._store.run(int(number))
-        return None if row is None else Run(self._store, row)
+        if row is None:
+            raise _AbsentError
+        return Run(self._store, row)
 
-    def _served(self, number: str, *, fresh: bool = False) -> ServedRun | None:
+    def _served(self, number: str, *, fresh: bool = False) -> ServedRun:
         """The run as it was when its page was loaded last."""
         key = int(number)
         held = self._runs.get(key)
         if held is None or (fresh and held.run.status == "unfinished"):
-            run = self._run(number)
-            if run is None:
-                return None
-            held = self._runs[key] = ServedRun(run)
+            held = self._runs[key] = ServedRun(self._run(number))
         self._runs.move_to_end(key)
         while len(self._runs) > OPEN:
             self._runs.popitem(last=False)
@@ -153,17 +155,13 @@ class Live(ThreadingHTTPServer):
     def _list(self) -> Answer:
         return HTML, b"".join(runs_page(self._store))
 
-    def _run_page(self, number: str) -> Answer | None:
+    def _run_page(self, number: str) -> Answer:
         held = self._served(number, fresh=True)
-        if held is None:
-            return None
         first = {**held.first, "root": "../../", "labels": self._desk.files(held.run)}
         return HTML, b"".join(page("run", held.run.name, first, (), live=True))
 
-    def _data(self, number: str, kind: str, of: str) -> Answer | None:
+    def _data(self, number: str, kind: str, of: str) -> Answer:
         held = self._served(number)
-        if held is None:
-            return None
         if kind == "rows":
             return JSON, to_json(held.rows(int(of)))
         if kind == "more":
@@ -176,23 +174,19 @@ class Live(ThreadingHTTPServer):
             return JSON, to_json(held.search(unquote(of)))
         result = held.result(int(of))
         if result is None:
-            return None
+            raise _AbsentError
         if kind == "calls":
             return JSON, to_json(calls_of(keys_of(result), self._store))
         return JSON, to_json({**held.case(result), "labels": self._desk.of_record(held.run, result)})
 
-    def _label_page(self, number: str) -> Answer | None:
-        run = self._run(number)
-        return None if run is None else (HTML, b"".join(self._desk.page(run)))
+    def _label_page(self, number: str) -> Answer:
+        return HTML, b"".join(self._desk.page(self._run(number)))
 
-    def _labels(self, number: str, annotator: str) -> Answer | None:
-        run = self._run(number)
-        return None if run is None else (LINES, self._desk.kept(run, unquote(annotator)))
+    def _labels(self, number: str, annotator: str) -> Answer:
+        return LINES, self._desk.kept(self._run(number), unquote(annotator))
 
-    def _compared(self, first: str, second: str) -> Answer | None:
+    def _compared(self, first: str, second: str) -> Answer:
         one, other = self._run(first), self._run(second)
-        if one is None or other is None:
-            return None
         return HTML, b"".join(comparison_page(compare(one, other, moved=20), one, other, root="../../../"))
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from ragstone import __version__
 from ragstone.render.agreement import agreement_of
 from ragstone.render.facts import Headline, Low, RunFacts, answered_now, cost_said
-from ragstone.render.html.rows import STATUSES, GroupFields
+from ragstone.render.html.rows import STATUSES, GroupFields, RowCounts, beginning
 from ragstone.render.text import number, percent, plural
 from ragstone.render.wording import card_order, in_words, measures, title_of
 from ragstone.stats.means import mean, mean_interval, spread
@@ -22,21 +22,8 @@ BINS: Final = 20
 """Bins of a distribution, each five hundredths wide; the last also holds the value 1."""
 WORST: Final = 10
 """Records that are printed."""
-
-
-@dataclass(slots=True)
-class Readings:
-    """Counts of a language model's replies and of those that could not be read whole."""
-
-    replies: int = 0
-    unread: int = 0
-
-    def add(self, result: Mapping[str, Any]) -> None:
-        """Count one record's."""
-        told = [call["reading"] for call in result.get("calls", ()) if "reading" in call]
-        unread = sum(reading["status"] != "ok" for reading in told)
-        self.replies += len(told)
-        self.unread += unread
+LONGEST: Final = 240
+"""Characters of each of their texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +35,18 @@ class CardFact:
     note: str = ""
 
 
-def overview_of(
-    told: RunFacts, groups: GroupFields, readings: Readings | None, *, live: bool = False
-) -> dict[str, Any]:
-    """All of the first screen; ``groups`` may be of fewer records than the run has, and then none is named.
+def overview_of(told: RunFacts, counted: RowCounts, *, live: bool = False) -> dict[str, Any]:
+    """All of the first screen; where fewer records than the run has were counted, no group and no reply is.
 
-    ``readings`` is None where not all replies were looked at. A ``live`` page counts distributions itself and asks for
-    the lowest records, once it has all rows: both would read every score before anything is shown.
+    A ``live`` page counts distributions itself and asks for the lowest records, once it has all rows: both would read
+    every score before anything is shown.
     """
     run, summary, leading = told.run, told.summary, told.lead
     counts = None if live else run.store.bins(run.id, BINS)
     names = sorted(summary["metrics"], key=lambda name: (*_lacking(summary["metrics"][name]), card_order(name)))
     mean = summary["metrics"][leading]["mean"] if leading else None
-    group = worst_group(groups, mean) if len(groups) == summary["records"] and mean is not None else None
+    groups, whole = counted.groups, len(counted.groups) == summary["records"]
+    group = worst_group(groups, mean) if whole and mean is not None else None
     return {
         "ragstone": __version__,
         "run": run.id,
@@ -78,7 +64,7 @@ def overview_of(
         "sentence": [part.as_json() for part in sentence(summary["records"], told.headline, told.doubts, group)],
         "metrics": [_metric(name, summary["metrics"][name], counts) for name in names],
         "measures": measures([*names, *summary.get("left_out", {})]),
-        "facts": [asdict(fact) for fact in _facts(told, readings)],
+        "facts": [asdict(fact) for fact in _facts(told, counted if whole else RowCounts())],
         "steps": (summary.get("bill") or {}).get("by_step", []),
         "missing": [asdict(cause) for cause in told.missing],
         "methods": summary.get("methods"),
@@ -110,7 +96,7 @@ def _metric(name: str, entry: Mapping[str, Any], counts: Mapping[str, Sequence[i
     }
 
 
-def _facts(told: RunFacts, readings: Readings | None) -> list[CardFact]:
+def _facts(told: RunFacts, rows: RowCounts) -> list[CardFact]:
     """The facts at the right: judges, cost and estimate, cache, time, unread replies."""
     bill = told.summary.get("bill")
     first = next((place for place, who in enumerate(told.judged_by) if "embedded" in who), None)
@@ -136,11 +122,9 @@ def _facts(told: RunFacts, readings: Readings | None) -> list[CardFact]:
         facts += [CardFact("Cascade", answered, sureness), CardFact("Saved", saved)]
     if told.time:
         facts.append(CardFact("Time", told.time))
-    if readings is not None and readings.replies:
-        unread = f"{number(readings.unread)} of {plural(readings.replies, 'reply', 'replies')}"
-        facts.append(
-            CardFact("Unread", unread, "not parsed in full, even after a repair call" if readings.unread else "")
-        )
+    if rows.replies:
+        unread = f"{number(rows.unread)} of {plural(rows.replies, 'reply', 'replies')}"
+        facts.append(CardFact("Unread", unread, "not parsed in full, even after a repair call" if rows.unread else ""))
     if told.quotes:
         facts.append(CardFact("Quotes", told.quotes))
     return facts
@@ -155,16 +139,11 @@ def _worst(low: Low) -> dict[str, Any]:
     return {
         "position": low.result["position"],
         "id": low.result["id"],
-        "question": _cut(low.result["question"]),
+        "question": beginning(low.result["question"], LONGEST),
         "value": low.score["value"],
-        "unit": _cut(low.text),
-        "reason": _cut(in_words(low.result, low.worst["reason"] or "")) if low.worst else "",
+        "unit": beginning(low.text, LONGEST),
+        "reason": beginning(in_words(low.result, low.worst["reason"] or ""), LONGEST) if low.worst else "",
     }
-
-
-def _cut(text: str | None, most: int = 240) -> str:
-    found = " ".join((text or "")[: 4 * most].split())
-    return f"{found[: most - 1]}…" if len(found) > most else found
 
 
 # ---- in one sentence

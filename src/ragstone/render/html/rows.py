@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -148,6 +148,27 @@ class GroupFields:
         """The values of the records of each group of a field, or of all records; those without a value have none."""
         found = self._values[field] if field else {"": self._all}
         return {text: [value for value in values if not math.isnan(value)] for text, values in found.items()}
+
+
+class RowCounts:
+    """Counts of one pass over results: the groups with their values of ``metric``, and a language model's replies.
+
+    ``unread`` replies could not be read whole.
+    """
+
+    def __init__(self, metric: str = "") -> None:
+        self.groups = GroupFields(metric)
+        self.replies = self.unread = 0
+
+    def rows(self, results: Iterable[Mapping[str, Any]]) -> Iterator[PageRow]:
+        """Yield the row of each result once it is counted."""
+        for result in results:
+            row = row_of(result)
+            self.groups.add(row)
+            read = [call["reading"]["status"] == "ok" for call in result.get("calls", ()) if "reading" in call]
+            self.replies += len(read)
+            self.unread += read.count(False)
+            yield row
 
 
 def block_of(rows: Sequence[PageRow], metrics: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ are then, and no others.
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
@@ -18,11 +18,10 @@ import orjson
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
 from ragstone.render.facts import RunFacts
-from ragstone.render.html.build import RowCounts
 from ragstone.render.html.case import case_of
 from ragstone.render.html.document import to_json
 from ragstone.render.html.overview import overview_of, worst_of
-from ragstone.render.html.rows import LONGEST_ID, STATUSES, beginning, judged_of, row_of, text_of
+from ragstone.render.html.rows import LONGEST_ID, STATUSES, RowCounts, beginning, judged_of, row_of, text_of
 
 ROWS: Final = 1_000
 """Places in the input that a block of table covers."""
@@ -41,12 +40,12 @@ class ServedRun:
             self.run = run = Run(run.store, row) if row else run
             self._told = told = RunFacts.of(run)
             counts = RowCounts(told.lead)
-            whole = sum(1 for _ in counts.rows(islice(run.results(), SURVEYED))) == told.summary["records"]
+            deque(counts.rows(islice(run.results(), SURVEYED)), maxlen=0)
             # Of a run that goes on, the table keeps to the records that the figures are of.
             self._places = run.store.ids(run.id) if run.status == "unfinished" else None
             self._fields = counts.groups.names
             self.first = {
-                **overview_of(told, counts.groups, counts.readings if whole else None, live=True),
+                **overview_of(told, counts, live=True),
                 "live": True,
                 "row_blocks": -(-run.store.last_place(run.id) // ROWS),
             }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -17,11 +18,14 @@ from ragstone.metrics import column_of
 from ragstone.render.agreement import FiguresTable, agrees, ends_said, kappa_said, systems_and_repeats
 from ragstone.render.facts import handle
 from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, page, prose, section, to_paste
-from ragstone.render.terminal.tables import Column, beside, fitting, grid, table, unit_lines
+from ragstone.render.terminal.tables import Column, beside, fitted, grid, unit_lines
 from ragstone.render.text import between, coefficient, duration, flat, number, percent, plural, shorten
+from ragstone.render.wording import in_words
 
 GROUPS = 20
 """Groups that are shown; --json has all."""
+NAME = 13
+"""Terminal cells to which a narrow screen shortens the names of scores."""
 NAMED = 3
 """Units that are named of those that did not join for one reason."""
 
@@ -41,7 +45,7 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
         *(_figures(one, look) for one in systems_and_repeats(found)),
         _groups(found, look),
         _annotators(found, look),
-        _disagreements(found, look),
+        _disagreements(found, run, look),
         _not_joined(found, look),
         _parsed(found, look),
         _following(found, run, options, look),
@@ -89,23 +93,18 @@ def _table(found: Agreement, look: Look) -> RenderableType:
     of = [(items, mean if mean and mean.value is not None else None) for _, items, mean in rows]
     raw = [percent(mean.raw, mean.records) if mean and mean.raw is not None else "" for _, _, mean in rows]
     corrected = [percent(mean.value) if mean else "" for _, mean in of]
-    return table(
-        fitting(
-            [
-                Column("", [name for name, *_ in rows]),
-                items("units", [number(one.matrix.n) if one else "" for one, _ in of], 2),
-                items("accuracy", [percent(one.matrix.accuracy) if one else "" for one, _ in of]),
-                items("guess", [percent(one.matrix.base_rate) if one else "" for one, _ in of]),
-                items("kappa", [figure(one.kappa) if one else "" for one, _ in of]),
-                items("95 %", [_span(one, look) if one else "" for one, _ in of], 3),
-                items("mean", raw),
-                items("corrected", corrected),
-                items("95 %", [_ends(mean, look) for _, mean in of]),
-            ],
-            look.width - 2,
-            look,
-        )
-    )
+    columns = [
+        Column("", [name for name, *_ in rows], least=NAME),
+        items("units", [number(one.matrix.n) if one else "" for one, _ in of], 1),
+        items("accuracy", [percent(one.matrix.accuracy) if one else "" for one, _ in of], 4),
+        items("guess", [percent(one.matrix.base_rate) if one else "" for one, _ in of], 3),
+        items("kappa", [figure(one.kappa) if one else "" for one, _ in of]),
+        replace(items("kappa 95 %", [_span(one, look) if one else "" for one, _ in of], 2), short="95 %"),
+        items("mean", raw, 5),
+        items("corrected", corrected),
+        items("95 %", [_ends(mean, look) for _, mean in of]),
+    ]
+    return fitted(columns, look)
 
 
 def _ends(mean: CorrectedMean | None, look: Look) -> str:
@@ -163,7 +162,7 @@ def _matrix(one: MetricAgreement, people: str, look: Look) -> RenderableType | N
     for place, label in enumerate(shown.labels):
         cells = [Text(number(counts[row][place]), style="head" if row == place else "") for row in rows]
         columns.append(Column(label, cells, right=True))
-    drawn = [indented(table(fitting(columns, look.width - 4, look)))]
+    drawn = [indented(fitted(columns, look, indent=2))]
     whole = one.wholes if one.wholes is not one.leading else None
     told = [
         _measures(one.leading),
@@ -198,7 +197,7 @@ def _figures(one: FiguresTable, look: Look) -> RenderableType:
     ]
     cut = f"; {number(len(one.rows) - GROUPS)} more in --json" if len(one.rows) > GROUPS else ""
     said = (prose(line.replace("\u2013", look.dash), look, "quiet", 2) for line in one.lines)
-    drawn = [indented(table(fitting(columns, look.width - 4, look)))] if columns else []
+    drawn = [indented(fitted(columns, look, indent=2))] if columns else []
     return section(one.title, *(indented(line) for line in said), *drawn, note=f"{one.note}{cut}")
 
 
@@ -216,7 +215,7 @@ def _groups(found: Agreement, look: Look) -> RenderableType | None:
         Column(title, [row[at] for row in rows[:GROUPS]], right=at > 1, least=8 if at == 1 else 0)
         for at, title in enumerate(titles)
     ]
-    return section(f"By {flat(found.by)}", indented(table(fitting(columns, look.width - 4, look))), note=note)
+    return section(f"By {flat(found.by)}", indented(fitted(columns, look, indent=2)), note=note)
 
 
 # ---- people
@@ -245,17 +244,18 @@ def _annotators(found: Agreement, look: Look) -> RenderableType | None:
         for one in found.metrics if one.people_alphas is not None and len(named) > 2
     ]  # fmt: skip
     return section("Annotators", indented(Group(
-        table(fitting(columns, look.width - 4, look)), *(prose(line, look, "quiet", 2) for line in lines)
+        fitted(columns, look, indent=2), *(prose(line, look, "quiet", 2) for line in lines)
     )))  # fmt: skip
 
 
-def _disagreements(found: Agreement, look: Look) -> RenderableType | None:
+def _disagreements(found: Agreement, run: AnyRun, look: Look) -> RenderableType | None:
     room = look.width - 4
     blocks: list[RenderableType] = []
     for one in found.disagreements:
         mark = look.mark("no" if abs(one.gap) >= 1 else "partly")
         blocks += beside(flat(one.record), one.metric, look, room)
-        because = f": {flat(one.reason)}" if one.reason else ""
+        result = run.find(one.record)
+        because = f": {flat(in_words(result, one.reason) if result else one.reason)}" if one.reason else ""
         said = f"{flat(found.labelled_by)} {_votes(one)}; judge {one.judge}{because}"
         blocks += unit_lines(mark, one.text, said, look, room)
     return section("Largest disagreements", indented(Group(*blocks))) if blocks else None

@@ -22,7 +22,17 @@ from ragstone.render.terminal.screen import Look, Page, facts, heading, indented
 from ragstone.render.terminal.sentence_map import SentenceMap, TracedSentence
 from ragstone.render.terminal.tables import grid, marked
 from ragstone.render.text import between, clean, dollars, flat, middle, number, percent, plural, shorten, tokens
-from ragstone.render.wording import ORDER, band_text, drawn_at, kind_of, labels_of, source_of, word, words_of
+from ragstone.render.wording import (
+    ORDER,
+    band_text,
+    drawn_at,
+    grade_said,
+    kind_of,
+    labels_of,
+    source_of,
+    word,
+    words_of,
+)
 
 SHOWN: Final = 800
 """Characters of earlier turns that are shown unless all is."""
@@ -189,7 +199,9 @@ class _Drawing:
             if part.own is None and same:
                 yield from self.map.under(resting, ())
                 continue
-            blocks = self.map.under(resting, shown, named="trace" if same else f"trace of {resting.key}")
+            blocks = self.map.under(
+                resting, shown, named="trace" if same else f"trace of {self.map.names[resting.key]}"
+            )
             yield marked([(self.look.mark(resting.kind), Group(*blocks))], margin=1)
 
     def _asked(self) -> str:
@@ -242,6 +254,7 @@ class _Drawing:
         """A score's status, range, outcome and details in a few words, without those that differ by column."""
         elsewhere = score["status"] == "scored" or (in_columns and score["value"] is None)
         facts = [] if elsewhere else [score["status"]]
+        facts += [grade] if (grade := grade_said(score)) else []
         if score["value"] is not None and score["low"] != score["high"] and not in_columns:
             ends = between(score["low"], score["high"], 0, self.look.dash)
             facts.append(f"could be {ends} % counting unjudged units")

@@ -49,7 +49,7 @@ from ragstone.render.terminal.screen import (
     section,
     to_paste,
 )
-from ragstone.render.terminal.tables import Column, fitting, grid, record_lines, table, units_legend
+from ragstone.render.terminal.tables import Column, fitted, grid, record_lines, units_legend
 from ragstone.render.text import flat, middle, number, percent, plural
 from ragstone.render.wording import words_of
 from ragstone.stats.points import signed
@@ -127,10 +127,7 @@ def _table(found: Comparison, look: Look) -> RenderableType:
         replace(column("better/same/worse", ways_said, 1), short="+/=/-"),
     ]
     styles = ["" if one is None else _STYLES.get(one.finding, "quiet") for _, one in rows]
-    kept = fitting(columns, look.width - 2, look)
-    hidden = ", ".join(str(one.title) for one in columns if one.drop and one.drop not in {other.drop for other in kept})
-    note = [prose(f"Not shown at this width: {hidden}.", look, "quiet")] if hidden else []
-    return Group(table(kept, styles), *note)
+    return fitted(columns, look, styles)
 
 
 def _rows(found: Comparison) -> list[tuple[str, Compared | None]]:
@@ -175,7 +172,7 @@ def _moved(one: Compared, runs: tuple[AnyRun, AnyRun], look: Look) -> Renderable
     for moved, shown in zip(one.moved, points, strict=True):
         worse, units = _worse(one.metric, moved, runs)
         values = f"{percent(moved.first)} to {percent(moved.second)}"
-        rows.append((shown, record_lines(moved.record, values, units, look, room)))
+        rows.append((shown, record_lines(moved.record, values, units, worse, look, room)))
         signs += _signs(one.metric, worse, units)
     return _records(f"Largest changes in {one.metric} (points)", grid(rows, "><"), signs, look) if rows else None
 
@@ -252,8 +249,7 @@ def _decisions(gate: CheckResult, look: Look) -> RenderableType:
 
 def _worst(decision: Decision, run: AnyRun, look: Look) -> RenderableType:
     room, metric = look.width - 4, decision.threshold.metric
-    blocks = [record_lines(worst.record, record_said(worst), worst.wanting, look, room) for worst in decision.worst]
-    signs = [
-        sign for one in decision.worst if one.wanting for sign in _signs(metric, run.find(one.record), one.wanting)
-    ]
+    found = [(worst, run.find(worst.record)) for worst in decision.worst]
+    blocks = [record_lines(one.record, record_said(one), one.wanting, result, look, room) for one, result in found]
+    signs = [sign for one, result in found if one.wanting for sign in _signs(metric, result, one.wanting)]
     return _records(worst_said(decision), Group(*blocks), signs, look)

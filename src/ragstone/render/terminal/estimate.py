@@ -6,14 +6,14 @@ import math
 from dataclasses import replace
 from typing import Any, Final
 
-from rich.table import Table
+from rich.console import RenderableType
 
 from ragstone.analysis.run import part_said
 from ragstone.forecast.figures import Range, Sum, added
 from ragstone.forecast.summary import Estimate, price_said
 from ragstone.render.facts import called
 from ragstone.render.terminal.screen import Look, Page, facts, heading, page, prose, to_paste, told_rows
-from ragstone.render.terminal.tables import Column, fitting, table
+from ragstone.render.terminal.tables import Column, fitted
 from ragstone.render.text import dollars, duration, flat, number, plural, tokens
 
 UNKNOWN: Final = "?"
@@ -71,7 +71,7 @@ def _ends(found: Range, written: Any) -> str:
 # ---- by metric and step
 
 
-def _table(estimate: Estimate, look: Look) -> Table:
+def _table(estimate: Estimate, look: Look) -> RenderableType:
     """One line a metric, below it one a step, at the end the total."""
     judges = {row.judge for row in estimate.rows}
     lines: list[tuple[str, str, tuple[str, ...]]] = []
@@ -89,7 +89,7 @@ def _table(estimate: Estimate, look: Look) -> Table:
         for (title, drop), column in zip(drops.items(), zip(*cells, strict=True), strict=True)
         if {*column} - {UNKNOWN}
     ]
-    return table(fitting([Column("", names, least=LEAST), *columns], look.width - 2, look), styles)
+    return fitted([Column("", names, least=LEAST), *columns], look, styles)
 
 
 def _cells(found: Sum) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ def _cells(found: Sum) -> tuple[str, ...]:
 # ---- what it assumes
 
 
-def _facts(estimate: Estimate, following: str, look: Look) -> Table:
+def _facts(estimate: Estimate, following: str, look: Look) -> RenderableType:
     alone = [
         f"{called(one.judge)} for all of {step}: {plural(one.calls, 'call')}, {dollars(one.dollars)}"
         for step, one in estimate.alone.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Final
 
@@ -22,12 +22,13 @@ from ragstone.render.agreement import kappa_said
 from ragstone.render.facts import DASH, judged_by, lead
 from ragstone.render.terminal.columns import RECALL
 from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
-from ragstone.render.terminal.tables import Column, fitting, grid, marked, table
+from ragstone.render.terminal.tables import Column, fitted, grid, marked
 from ragstone.render.text import NBSP, clean, flat, middle, moment, number, percent, plural, size
 from ragstone.render.watch import messages, warnings
 from ragstone.types import NOTHING
 
 MOST_NOTES: Final = 12
+NOTHING_SCORED: Final = "nothing scored"
 BESIDE: Final = 24
 """Columns of a judge's address from which the name of its key has room beside it."""
 
@@ -48,11 +49,11 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
         Column("records", records, right=True),
         Column("judge", judge, drop=1, least=11, style="quiet"),
         Column("status", [Text(one, style="quiet" if one == "done" else "partly") for one in status]),
-        Column("mean", mean),
+        Column("mean", [Text(one, style="partly" if one == NOTHING_SCORED else "") for one in mean]),
         *([Column("kappa", kappa, drop=3)] if any(kappa) else []),
         *([Column("command", command, drop=4)] if any(command) else []),
     ]
-    return page(table(fitting(columns, look.width - 2, look)))
+    return page(fitted(columns, look))
 
 
 def batch_table(batches: Sequence[Mapping[str, Any]], look: Look) -> Page:
@@ -67,22 +68,22 @@ def batch_table(batches: Sequence[Mapping[str, Any]], look: Look) -> Page:
         Column("status", [one["status"] for one in batches]),
         Column("made", [moment(one["made"]) for one in batches], drop=1, style="quiet"),
     ]
-    return page(table(fitting(columns, look.width - 2, look)))
+    return page(fitted(columns, look))
 
 
 def _run_row(run: Run, look: Look) -> tuple[str, ...]:
     summary = run.summary()
     name = lead(summary)
     found = summary["metrics"].get(name)
-    mean = percent(found["mean"], found["scored"]) if found else "nothing scored"
+    mean = f"{percent(found['mean'], found['scored']):>5} {name.removeprefix(f'{RECALL.name}.')}" if found else ""
     return (
         str(run.id),
         middle(flat(run.name), 20, look.ellipsis),
         moment(run.started),
         number(summary["records"]),
         middle(flat(judges_said(judged_by(run.spec))), 20, look.ellipsis),
-        run.status if found or run.status != "done" else "failed",
-        f"{mean:>5} {name.removeprefix(f'{RECALL.name}.')}",
+        run.status,
+        mean or NOTHING_SCORED,
         _kappa(run, name, look),
         command_of(run.spec),
     )
@@ -232,19 +233,39 @@ def judge_checked(judge: str, seconds: float, said: str, look: Look) -> Page:
 def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str], following: str, look: Look) -> Page:
     """Show the fields of an input, available metrics, notes and unreadable records.
 
-    ``named`` says why a metric runs only where it is named; ``following`` is the command to go on with, if any.
+    ``named`` says why a metric runs only where it is named, or cannot run; ``following`` is the command to go on with,
+    if any.
     """
     counts = plural(found.records, "record")
     if found.set_aside:
         counts += f", {number(found.set_aside)} more unreadable"
     return page(
         heading(found.name, look, counts),
-        _shares("Fields", found.present, found.records),
-        _shares("Available metrics", able, found.records, named) if any(able.values()) else None,
+        _shares("Fields", found.present, found.records) if found.records else None,
+        *(_metrics(able, named, found.records, look) if any(able.values()) else ()),
         _notes("Notes", warnings(found, MOST_NOTES), look),
         _notes("Unreadable records", messages(found), look),
         facts([("Next", to_paste(following, look))]) if following else None,
     )
+
+
+def _metrics(
+    able: Mapping[str, int], named: Mapping[str, str], total: int, look: Look
+) -> Iterable[RenderableType | None]:
+    """The metrics that run, those that run only where they are named, and those that cannot, by reason."""
+    usual = {name: count for name, count in able.items() if count and not named.get(name)}
+    others = {name: count for name, count in able.items() if count and named.get(name)}
+    unable: dict[str, list[str]] = {}
+    for name in (name for name, count in able.items() if not count):
+        unable.setdefault(named.get(name) or "no record has all of its fields", []).append(name)
+    yield _shares("Metrics that run", usual, total) if usual else None
+    if others:
+        adding = {name: f"; add -m {name}" for name in others}
+        whys = {name: named[name].replace(f"{add} to use", "; uses").removesuffix(add) for name, add in adding.items()}
+        yield _shares("Metrics that run if you add -m NAME", others, total, whys)
+    if unable:
+        lines = [prose(f"{why}: {', '.join(names)}", look, "quiet", 2) for why, names in unable.items()]
+        yield section("Metrics that cannot run", *map(indented, lines))
 
 
 def _shares(title: str, counts: Mapping[str, int], total: int, remarks: Mapping[str, str] = NOTHING) -> RenderableType:
@@ -364,4 +385,4 @@ def _groups(groups: Sequence[Mapping[str, Any]], look: Look) -> RenderableType:
         Column("size", [size(group["bytes"]) for group in groups], right=True, drop=3),
         Column("newest", [moment(group["newest"]) for group in groups], drop=2, style="quiet"),
     ]
-    return section("Calls", indented(table(fitting(columns, look.width - 4, look))))
+    return section("Calls", indented(fitted(columns, look, indent=2)))

@@ -39,8 +39,12 @@ class Gap:
     difference: float
 
 
-def widest_apart(run: Run, count: int = WIDEST) -> list[Gap]:
+def widest_apart(run: Run) -> list[Gap]:
     """The records with the largest differences, each by the aspect in which it is largest."""
+
+    def apart(pair: tuple[str, float, float]) -> float:
+        return round(100 * abs(pair[2] - pair[1]), 6)
+
     found: dict[int, tuple[str, float, float]] = {}
     for aspect, names in PAIRS.items():
         plain, nuggetized = (
@@ -48,18 +52,14 @@ def widest_apart(run: Run, count: int = WIDEST) -> list[Gap]:
             for name in names
         )
         for position in plain.keys() & nuggetized.keys():
-            known = found.get(position)
-            pair = (aspect, plain[position], nuggetized[position])
-            if known is None or abs(pair[2] - pair[1]) > abs(known[2] - known[1]):
-                found[position] = pair
-    apart = sorted(found.items(), key=lambda item: (-abs(item[1][2] - item[1][1]), item[0]))[:count]
-    gaps = []
-    for position, (aspect, plain_value, nuggetized_value) in apart:
-        row = run.store.result(run.id, position=position)
-        difference = round(100 * (nuggetized_value - plain_value), 6)
-        if row is not None and difference:
-            gaps.append(Gap(row.record, position, aspect, plain_value, nuggetized_value, difference))
-    return gaps
+            pair = aspect, plain[position], nuggetized[position]
+            found[position] = max(found.get(position, pair), pair, key=apart)
+    widest = sorted(found.items(), key=lambda item: (-apart(item[1]), item[0]))[:WIDEST]
+    return [
+        Gap(row.record, position, *pair, round(100 * (pair[2] - pair[1]), 6))
+        for position, pair in widest
+        if apart(pair) and (row := run.store.result(run.id, position=position)) is not None
+    ]
 
 
 def comparison(run: Run, look: Look, place: Place | None = None) -> Page:

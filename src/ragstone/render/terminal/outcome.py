@@ -42,7 +42,7 @@ from ragstone.render.terminal.screen import (
 )
 from ragstone.render.terminal.tables import Column, beside, fitting, grid, table, unit_lines, used
 from ragstone.render.text import NBSP, between, flat, number, percent, plural, shorten
-from ragstone.render.wording import kind_of
+from ragstone.render.wording import in_words, kind_of
 
 MOST_CAUSES: Final = 8
 REASONS: Final = 3
@@ -177,7 +177,9 @@ def _worst(told: RunFacts, look: Look, count: int = 5) -> RenderableType | None:
 def _worst_record(low: Low, look: Look, room: int) -> Group:
     lines = beside(flat(low.result["id"]), low.shortfall, look, room)
     if low.worst is not None:
-        lines += unit_lines(look.mark(kind_of(low.worst)), low.text, low.worst["reason"] or "", look, room)
+        lines += unit_lines(
+            look.mark(kind_of(low.worst)), low.text, in_words(low.result, low.worst["reason"] or ""), look, room
+        )
     return Group(*lines)
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ragstone.prompts.catalogue import CheckedPrompt, PromptStyle
 from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
-from ragstone.render.terminal.tables import Column, fitting, marked, table
+from ragstone.render.terminal.tables import Column, fitted, marked
 from ragstone.render.text import NBSP, clean, flat
 
 # ---- which there are
@@ -32,7 +32,7 @@ def prompt_list(kinds: Sequence[PromptStyle], changed: Mapping[str, str], look: 
     ]  # fmt: skip
     purposes = {kind.style: kind.purpose for kind in kinds}
     return page(
-        table(fitting(columns, look.width - 2, look)),
+        fitted(columns, look),
         section("Columns", indented(_explained(_legend(kinds), look))),
         section("Styles", indented(_explained(purposes, look))),
         _state(changed, look),

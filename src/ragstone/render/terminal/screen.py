@@ -244,9 +244,9 @@ def told_rows(label: str, lines: Iterable[str], look: Look, style: str = "") -> 
     return labelled(label, [prose(line, look, style, LEFT) for line in lines])
 
 
-def indented(block: RenderableType, by: int = 2) -> Padding:
+def indented(block: RenderableType) -> Padding:
     """A block moved to the right."""
-    return Padding(block, (0, 0, 0, by))
+    return Padding(block, (0, 0, 0, 2))
 
 
 def _stripped(line: list[Segment]) -> list[Segment]:

@@ -19,7 +19,7 @@ from ragstone.render.terminal.evidence import Grounds, legend
 from ragstone.render.terminal.screen import Look, prose, section
 from ragstone.render.terminal.tables import grid, marked
 from ragstone.render.text import flat, number, plural, shorten
-from ragstone.render.wording import is_map, kind_of, word
+from ragstone.render.wording import in_words, is_map, kind_of, sentence_names, word
 
 SPECIALS: Final[Mapping[Special, str]] = {
     "supported_without_sentence": "supported, no sentence named",
@@ -95,6 +95,8 @@ class SentenceMap:
 
     def __init__(self, result: Mapping[str, Any], score: Mapping[str, Any], grounds: Grounds) -> None:
         self.grounds = grounds
+        self.result = result
+        self.names = sentence_names(result)
         self.detail: Mapping[str, Any] = score["detail"]
         self.texts: dict[str, str] = {context["id"]: context["text"] for context in result["contexts"]}
         self.metric: str = score["metric"]
@@ -142,7 +144,7 @@ class SentenceMap:
         elif named and not blocks:
             blocks.append(grounds.aside(f"{first}{word(self.metric, verdict)}"))
         if verdict["reason"] and (grounds.full or resting.kind != "yes"):
-            blocks.append(grounds.aside(grounds.shown(verdict["reason"])))
+            blocks.append(grounds.aside(grounds.shown(in_words(self.result, verdict["reason"]))))
         return list(blocks)
 
     def _rests_on(
@@ -158,10 +160,13 @@ class SentenceMap:
         for key in new[:most]:
             yield self._quoted(key, first)
             first = ""
-        rest = [f"and {', '.join(new[most:])}"] if new[most:] else []
-        for line in [*rest, *([f"{', '.join(old)}, as above"] if old else [])]:
+        rest = [f"and {self._named(new[most:])}"] if new[most:] else []
+        for line in [*rest, *([f"{self._named(old)}, as above"] if old else [])]:
             yield self.grounds.aside(f"{first}{line}")
             first = ""
+
+    def _named(self, keys: Iterable[str]) -> str:
+        return "; ".join(self.names.get(key, key) for key in keys)
 
     def _stands_above(self, key: str, shown: Sequence[Mapping[str, Any]]) -> bool:
         place = self.by_key.get(key)
@@ -172,16 +177,13 @@ class SentenceMap:
         if place is None:
             return self.grounds.aside(f"{first}{key}")
         look = self.grounds.look
-        where = f"{first}{self._where(place)}"
+        where = f"{first}{self.names[key]}"
         text = flat(self.text(place))
         self._quotes.add(key)
         if not self.grounds.full:
             room = look.width - 13 - len(where)
             text = shorten(text, room if room >= NARROW else room + look.width - 12, look.ellipsis)
         return self.grounds.quoted(where, text)
-
-    def _where(self, place: ContextSentence) -> str:
-        return f"{place.key}, passage {self.grounds.ranks.get(place.passage, place.passage)}"
 
     def notes(self) -> RenderableType | None:
         """Note caveats of the labelling in one quiet line."""
@@ -229,7 +231,7 @@ class SentenceMap:
         look, rows = self.grounds.look, []
         most = len(places) if self.grounds.full else STANDING_OUT
         for place in places[:most]:
-            where = self._where(place)
+            where = self.names[place.key]
             # in full, all of its words are with its passage
             text = shorten(flat(self.text(place)), 2 * (look.width - 10) - len(where) - 1, look.ellipsis)
             rows.append((sign(place.kind, look), self.grounds.quoted(where, text)))
@@ -265,18 +267,20 @@ class SentenceMap:
         return _titled((sign(kind, self.grounds.look), words) for kind, (*_, words) in SIGNS.items() if kind in kinds)
 
     def sentences(self, passage: str, evidence: Sequence[tuple[int, int]]) -> RenderableType:
-        """All of a passage, each sentence with its key and its two marks; evidence of others is marked in it."""
+        """All of a passage, each sentence with its number, key and two marks; evidence of others is marked in it."""
         text, at, rows, look = self.texts[passage], 0, [], self.grounds.look
 
         def stretch(start: int, end: int) -> Text:
             within = [(max(first, start) - start, min(last, end) - start) for first, last in evidence]
             return self.grounds.passage(text[start:end], [span for span in within if span[0] < span[1]], full=True)
 
-        for place in (place for place in self.places if place.passage == passage):
+        for n, place in enumerate((place for place in self.places if place.passage == passage), 1):
             if text[at : place.start].strip():  # a division that came with the record may leave something out
                 rows.append((Text(), Text(), stretch(at, place.start)))
             marks = _letter("R", place.relevant, look), " ", _letter("U", place.used, look)
-            rows.append((Text(place.key, style="quiet"), Text.assemble(*marks), stretch(place.start, place.end)))
+            rows.append(
+                (Text(f"{n} {place.key}", style="quiet"), Text.assemble(*marks), stretch(place.start, place.end))
+            )
             at = max(at, place.end)
         if text[at:].strip():
             rows.append((Text(), Text(), stretch(at, len(text))))
@@ -285,7 +289,9 @@ class SentenceMap:
     def reason(self, what: str) -> RenderableType | None:
         """Why the judge labels the ``relevance`` of the contexts, or the ``support`` of the response, as it does."""
         said = self.detail.get(f"{what}_reason")
-        return self.grounds.aside(f"{what.capitalize()}: {self.grounds.shown(said, 2)}") if said else None
+        if not said:
+            return None
+        return self.grounds.aside(f"{what.capitalize()}: {self.grounds.shown(in_words(self.result, said), 2)}")
 
 
 def _titled(signs: Iterable[tuple[Text, str]]) -> Text:

@@ -6,8 +6,9 @@ has room. Strings in cells are plain text: no markup in them is obeyed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Group, RenderableType
@@ -15,8 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.analysis.verdicts import Wanting
-from ragstone.render.terminal.screen import Look
+from ragstone.render.terminal.screen import Look, prose
 from ragstone.render.text import flat, middle, shorten
+from ragstone.render.wording import in_words
 
 GAP = 2
 """Columns between two columns."""
@@ -84,6 +86,15 @@ def table(columns: Sequence[Column], styles: Sequence[str] = ()) -> Table:
     return drawn
 
 
+def fitted(columns: Sequence[Column], look: Look, styles: Sequence[str] = (), indent: int = 0) -> Group:
+    """The columns that fit, and in a quiet line the titles of those left out; ``indent`` as of ``prose``."""
+    kept = fitting(columns, look.width - 2 - indent, look)
+    levels = {column.drop for column in kept}
+    hidden = ", ".join(str(column.title) for column in columns if column.drop not in levels)
+    note = prose(f"Not shown at this width: {hidden}; --json has all.", look, "quiet", indent)
+    return Group(table(kept, styles), *([note] if hidden else []))
+
+
 def grid(rows: Iterable[Sequence[RenderableType]], columns: str, gap: int = GAP, first: int | None = None) -> Table:
     """Rows without titles; of the columns ``<`` and ``>`` are never wrapped, ``~`` is. ``first`` is a least width."""
     drawn = Table.grid(padding=(0, gap, 0, 0))
@@ -109,11 +120,14 @@ def _plain(cell: RenderableType, style: str = "") -> RenderableType:
     return Text(cell, style=style) if isinstance(cell, str) else cell
 
 
-def record_lines(record: str, told: str, units: Sequence[Wanting], look: Look, room: int) -> Group:
-    """A record's id with a few words, and the first of the units that take from its score."""
+def record_lines(
+    record: str, told: str, units: Sequence[Wanting], result: Mapping[str, Any] | None, look: Look, room: int
+) -> Group:
+    """A record's id with a few words, and the first of the units that take from its score in this result."""
     lines = beside(flat(record), told, look, room)
     for unit in units[:1]:
-        lines += unit_lines(look.mark("no" if unit.value <= 0 else "partly"), unit.text, unit.reason, look, room)
+        reason = in_words(result, unit.reason) if result else unit.reason
+        lines += unit_lines(look.mark("no" if unit.value <= 0 else "partly"), unit.text, reason, look, room)
     return Group(*lines)
 
 

@@ -16,7 +16,7 @@ from ragstone.forecast.summary import Estimate
 from ragstone.metrics import find
 from ragstone.render.terminal.agreement_screen import figure
 from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, page, prose, section, to_paste
-from ragstone.render.terminal.tables import Column, fitting, table
+from ragstone.render.terminal.tables import Column, fitted
 from ragstone.render.text import dollars, flat, number, percent, plural, shorten
 
 SHOWN: Final = 12
@@ -105,7 +105,7 @@ def _table(found: Tuning, look: Look) -> RenderableType:
         "style": [flat(one.combination.style) for one in tried],
         "format": [flat(one.combination.format) for one in tried],
     }
-    return table(fitting([
+    return fitted([
         Column("judge", [flat(one.combination.judge) for one in tried], least=LEAST),
         *(Column(title, cells, least=STYLE) for title, cells in named.items() if any(cells)),
         *([column("chosen on", [figure(one.chosen_on) for one in tried], 2)] if len(tried) > 1 else []),
@@ -115,7 +115,7 @@ def _table(found: Tuning, look: Look) -> RenderableType:
         column("parsed", [percent(one.read) for one in tried], 3),
         column("per 1,000", ["unknown" if one.cost is None else dollars(one.cost) for one in tried]),
         column("run", [str(one.run) for one in tried], 1),
-    ], look.width - 2, look))  # fmt: skip
+    ], look)  # fmt: skip
 
 
 def _legend(found: Tuning) -> Iterator[str]:
@@ -195,14 +195,14 @@ def estimate_lines(
     """What each combination would take, the dearest first, and all together."""
     totals = [(combination, estimate.total) for combination, estimate in zip(combinations, estimates, strict=True)]
     dear = sorted(totals, key=lambda pair: -(pair[1].dollars.expected if pair[1].dollars else pair[1].calls.expected))
-    drawn = table(fitting([
+    drawn = fitted([
         Column("combination", [flat(str(combination)) for combination, _ in dear[:SHOWN]], least=LEAST),
         Column("calls", [number(round(one.calls.expected)) for _, one in dear[:SHOWN]], right=True),
         Column("tokens", [
             number(round(one.input_tokens.expected + one.output_tokens.expected)) for _, one in dear[:SHOWN]
         ], right=True, drop=1),
         Column("cost", [dollars(one.dollars.expected if one.dollars else None) for _, one in dear[:SHOWN]], right=True),
-    ], look.width - 2, look))  # fmt: skip
+    ], look)  # fmt: skip
     count = plural(len(combinations), "combination")
     calls = plural(round(total["calls"]["expected"]), "call")
     more = f" The {SHOWN} that cost most:" if len(dear) > SHOWN else ""

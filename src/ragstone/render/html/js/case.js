@@ -61,8 +61,15 @@ function caseView(found, trouble) {
     tabsView(tabs, tab),
     aboutRecord(found),
   ]);
-  lights.show(lights.pinned);
+  lights.show(lights.pinned || toCheck(layer));
   return box;
+}
+
+/** The first unit with the worst verdict of a layer, which a record opens on. @param {Layer | undefined} layer */
+function toCheck(layer) {
+  const of = (/** @type {Kind} */ kind) => layer?.entries.find((entry) => entry.kind === kind);
+  const worst = of('no') || of('partly');
+  return worst ? new Set([worst.unit.id]) : null;
 }
 
 /** @param {any} found @param {number[]} order @param {number} at */

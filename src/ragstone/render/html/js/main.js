@@ -102,6 +102,7 @@ async function render() {
     document.title = seen(`${shortened(found?.id ?? `#${now.record}`, 120)} \u00b7 ${first.name}`);
     if (before.record !== now.record || drawn === 1) {
       scrollTo(0, 0);
+      litIntoView(null);
       document.getElementById('record-title')?.focus({ preventScroll: true });
     } else if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
     return;

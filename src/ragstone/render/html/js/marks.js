@@ -308,11 +308,15 @@ class Lights {
   show(units, source = null, far = false) {
     for (const elements of this.elements.values()) for (const element of elements) element.classList.remove('lit');
     for (const unit of units || []) for (const element of this.elements.get(unit) || []) element.classList.add('lit');
-    if (!source) return;
-    for (const column of document.querySelectorAll('.column')) {
-      const target = column.querySelector('.lit');
-      if (target && !column.contains(source)) bringIntoView(column, target, far);
-    }
+    if (source) litIntoView(source, far);
+  }
+}
+
+/** Show what is lit in each column but that of the source. @param {Element | null} source @param {boolean} [far] */
+function litIntoView(source, far = false) {
+  for (const column of document.querySelectorAll('.column')) {
+    const target = column.querySelector('.lit');
+    if (target && !column.contains(source)) bringIntoView(column, target, far);
   }
 }
 

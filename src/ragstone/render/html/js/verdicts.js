@@ -242,7 +242,8 @@ function standing(score) {
   const facts = [];
   const times = (score.repeats?.values || []).map((/** @type {number | null} */ value) => percent(value));
   if (score.status !== 'scored') facts.push(STATUS[score.status] || score.status);
-  if (score.asked)
+  if (score.grade) facts.push(score.grade);
+  else if (score.asked)
     facts.push(
       score.unjudged
         ? `${score.asked - score.unjudged} of ${plural(score.asked, 'verdict')}`

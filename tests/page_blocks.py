@@ -1,0 +1,17 @@
+"""What a page of HTML holds as data."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from typing import Any
+
+
+def unpacked(data: bytes) -> dict[str, Any]:
+    """The blocks of a page by name, and under ``first`` what is there at once."""
+    found = re.findall(rb'<script type="application/octet-stream" id="([^"]+)">([^<]*)</script>', data)
+    blocks = {name.decode(): json.loads(zlib.decompress(base64.b64decode(text))) for name, text in found}
+    (first,) = re.findall(rb'<script type="application/json" id="first">(.*?)</script>', data, re.DOTALL)
+    return {**blocks, "first": json.loads(first)}
