@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-14", "1903b4165fd5")
+RULES = ("embedded-14", "b3c62925f9e3")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -89,17 +89,16 @@ def response(text: str, language: str, read: Callable[[str], SupportOutcome], ye
         return SupportOutcome(None, (), "no sentence states anything", trivial=True)
     if not rated:
         return wordless(text)
-    chance = math.fsum(one for one, *_ in rated) / len(rated)
+    mean = math.fsum(one for one, *_ in rated) / len(rated)
     least, worst, at = min(rated, key=lambda one: one[0])
-    if least < yes:  # all of it is there only if each of its sentences is
-        chance = min(chance, yes - 0.01)
+    chance = mean if least >= yes else min(mean, yes - 0.01)  # all of it is there only if each of its sentences is
     count = f"{len(rated)} sentence{'s' if len(rated) > 1 else ''}"
     flat = " ".join(text[at.start : at.end].split())
     short = flat if len(flat) <= 80 else flat[:79].rstrip() + "\u2026"
     best = sorted((one for one in rated if one[0] > 0), key=lambda one: -one[0])
     windows = dict.fromkeys(tuple(window) for _, found, _ in best for window in found.windows[:1])
     return SupportOutcome(
-        chance, list(windows)[:QUOTES], f"mean support {chance:.2f} over {count}; lowest: {short} ({worst.reason})"
+        chance, list(windows)[:QUOTES], f"mean support {mean:.2f} over {count}; lowest: {short} ({worst.reason})"
     )
 
 
