@@ -85,6 +85,8 @@ def _belongs_to(side: ParsedStatement, name: int) -> tuple[str, ...] | None:
         if word in word_set("prepositions"):
             between.append(word)
         elif token.stem not in function_stems(LANGUAGE) and word not in _ARTICLES:
+            if not between and k == name - 1 and side.word(k - 1) in _ARTICLES:
+                continue  # "by the architect Ines Prado"
             doing = verbal(token.stem) or word in verbs("third past")
             return (token.stem, *between) if between and doing and token.kind != NAME else None
     return None
