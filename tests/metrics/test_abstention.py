@@ -102,7 +102,7 @@ def test_rates_have_intervals_and_questions_are_shared() -> None:
         ("Anna Holm owns the mill.", "abstained_wrongly"),
         ("Tea is a shrub.", "abstained_rightly"),
         ("The mill is old. Whoever owns the mill must keep the roof of the mill in repair.", ""),
-        ("The mill belongs to Anna Holm.", ""),
+        ("The late fee of the mill is two euros a day.", ""),
     ],
 )
 def test_the_embedded_judge_calls_no_abstention_wrong_for_shared_words_alone(passage: str, column: str) -> None:
