@@ -656,6 +656,36 @@ def test_what_is_said_elsewhere_of_another_thing(passages: list[str], true: str,
         ),
         ("The recipe serves 4 people.", "The recipe serves 4.", "The recipe serves 6."),
         (
+            "The library was rebuilt in 2008 by the architect Ines Corbal. The garden was designed by Tobias Renn.",
+            "The library was rebuilt in 2008 by Ines Corbal.",
+            "The library was rebuilt in 2008 by Tobias Renn.",
+        ),
+        (
+            "The soup can be frozen for two months. Do not freeze it if cream has been added.",
+            "You can freeze the soup for two months.",
+            "You can freeze the soup, even with cream.",
+        ),
+        (
+            "CityWheel does not lend helmets.",
+            "CityWheel lends no helmets.",
+            "Helmets can be borrowed from CityWheel.",
+        ),
+        (
+            "Books can be renewed twice unless they have been reserved.",
+            "Books can be renewed twice.",
+            "Reserved books can be renewed twice.",
+        ),
+        (
+            "All parts of the plant are poisonous to cats.",
+            "Every part of the plant is poisonous to cats.",
+            "Only the bulbs are poisonous to cats.",
+        ),
+        (
+            "Norden AG was founded by Lena Voss in 1987. Since 2019 the company has been run by Jonas Beck.",
+            "Norden AG was founded by Lena Voss.",
+            "Norden AG is run by Lena Voss.",
+        ),
+        (
             "Mira Sand scored twice, and Jo Reyes added a third goal in the 88th minute.",
             "Jo Reyes added a goal in the 88th minute.",
             "Jo Reyes scored twice.",

@@ -102,6 +102,7 @@ def test_rates_have_intervals_and_questions_are_shared() -> None:
         ("Anna Holm owns the mill.", "abstained_wrongly"),
         ("Tea is a shrub.", "abstained_rightly"),
         ("The mill is old. Whoever owns the mill must keep the roof of the mill in repair.", ""),
+        ("The late fee of the mill is two euros a day.", ""),
     ],
 )
 def test_the_embedded_judge_calls_no_abstention_wrong_for_shared_words_alone(passage: str, column: str) -> None:
@@ -112,7 +113,7 @@ def test_the_embedded_judge_calls_no_abstention_wrong_for_shared_words_alone(pas
     if not column:
         assert [score["value"] for score in scores] == [0, 0, None, None]
         assert [score["status"] for score in scores] == ["scored", "scored", "judge_failed", "judge_failed"]
-        assert scores[2]["reason"].startswith("passage 1 has the question's words, which does not show")
+        assert scores[2]["reason"].startswith("passage 1 shares words with the question, which")
 
 
 @pytest.mark.parametrize(

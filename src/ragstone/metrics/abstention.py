@@ -18,7 +18,7 @@ from ragstone.types import NOTHING, Record, Scale, Score, Span, Status, Unit, Ve
 COLUMNS: Final = ("answered_supported", "answered_unsupported", "abstained_rightly", "abstained_wrongly")
 
 UNKNOWN: Final = (
-    "has the question's words, which does not show that it answers: add the field answerable, or use a language model"
+    "shares words with the question, which may mean that it answers: add the field answerable, or use a language model"
 )
 """Why it is not known whether an abstention is wrong, after the passage."""
 
@@ -116,7 +116,8 @@ class AbstentionRates(Metric):
             by, answerable = "context_relevance", False
             if record.passages:
                 (rated,) = yield from ask(passage_relevance(record))
-                relevant = [one for one in rated.verdicts if one.raw is not None and one.raw >= self.level]
+                # A passage that shares words may answer in others, however few they are.
+                relevant = [one for one in rated.verdicts if one.raw and (one.by_words or one.raw >= self.level)]
                 answerable = any(not one.by_words for one in relevant)
                 missed = [one.failure for one in rated.verdicts if one.unjudged]
                 said = f"{len(missed)} of {len(rated.verdicts)} passages unjudged: {missed[0]}" if missed else ""

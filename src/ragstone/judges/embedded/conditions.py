@@ -13,7 +13,8 @@ from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, word_set
 EXCEPTED = 0.7  # the share of a statement that a sentence must have for what it excepts to count
 BEHIND = 4  # words behind a noun within which a limit is its own: "orders over 100 euros"
 _ONLY = frozenset(("only", "solely", "exclusively"))
-_ANYWAY = re.compile(r"\b(?:even (?:if|without)|regardless of|whether or not|without)\b", re.IGNORECASE)
+_ALL = frozenset(("all", "both", "every", "each"))
+_ANYWAY = re.compile(r"\b(?:even (?:if|with|without)|regardless of|whether or not|without)\b", re.IGNORECASE)
 _WHATEVER = re.compile(r"\b(?:even if|regardless of|whether or not)\b", re.IGNORECASE)
 _CAUSE = re.compile(r"\b(?:because(?: of)?|due to|owing to)\b", re.IGNORECASE)
 _CONDITION = re.compile(r"\b(?:if|provided|unless|as long as|on condition)\b", re.IGNORECASE)
@@ -42,6 +43,8 @@ def exception(aligned: Alignment) -> Clash | bool | None:
         inside = [
             j for j in aligned.content if (places := aligned.found(j, line)[0]) and all(p in spots for p in places)
         ]
+        if found[0].lower() == "unless" and not 0 < 2 * sum(aligned.weight[j] for j in inside) <= aligned.total:
+            continue  # "it can be cancelled" of "it goes on unless it is cancelled"
         every = [j for j, word in enumerate(aligned.words) if word in word_set("universal")]
         denied = any(map(aligned.denies, range(len(aligned.tokens))))
         if inside and (denied or opposed(aligned, line, range(len(aligned.tokens)))):
@@ -97,8 +100,13 @@ def _of_all(aligned: Alignment, line: Line) -> Clash | None:
 
 
 def _of_these_only(aligned: Alignment, line: Line) -> Clash | None:
-    """Find "only members may" of "members may"."""
-    if aligned.word(0) != "only" or not aligned.carries(line, NEARLY):
+    """Find "only members may" of "members may", or "only the bulbs are" of "all parts are"."""
+    if aligned.word(0) != "only":
+        return None
+    rest = [j for j in aligned.content if j > BEHIND]
+    if line.word(0) in _ALL and rest and all(aligned.found(j, line)[1] for j in rest):
+        return line.clash("quantity", aligned.around(0), line.around(0))
+    if not aligned.carries(line, NEARLY):
         return None
     if not word_set("restricting").isdisjoint(line.words) or any(map(line.denies, range(len(line.tokens)))):
         return None

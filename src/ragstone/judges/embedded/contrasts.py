@@ -20,6 +20,7 @@ NEXT = 4  # ... that stand next to it
 CARRIES = 0.6  # the share of a statement that a sentence must have for its being asked or doubted to count
 SHORT = 40  # words of such a sentence; a longer one says more besides
 _DETERMINERS = frozenset(["the", "a", "an", "its", "his", "her", "their", "our"])
+_BEING = frozenset(("is", "was", "are", "were", "can", "may", "does", "did"))
 LONG = 22  # words of a sentence above which its clauses are rarely parallel
 
 
@@ -72,7 +73,8 @@ def polarity(aligned: Alignment) -> Clash | None:
 
 def _denies_opposite(aligned: Alignment, i: int, line: Line) -> bool:
     """Whether one side denies a word and the other has its opposite: "does not open" of "is closed"."""
-    against = opposites(aligned.stems[i], aligned.language) if not aligned.found(i, line)[0] else ()
+    complement = aligned.words[i] in word_set("complements") and not aligned.found(i, line)[0]
+    against = opposites(aligned.stems[i], aligned.language) if complement else ()
     return any(line.negated[p] != aligned.negated[i] for stem in against for p in line.places.get(stem, ()))
 
 
@@ -351,12 +353,20 @@ def crossed(aligned: Alignment) -> Clash | None:
         for (one, here), (other, there) in combinations(halves, 2):
             if line.clauses[here] == line.clauses[there] or aligned.clauses[one] != aligned.clauses[other]:
                 continue
+            if _goes_on(line, there):
+                continue
             if _instead(aligned, line, here, line.clauses[there]) is None or _whole(aligned, line, there):
                 continue
             second = _instead(aligned, line, there, line.clauses[here])
             if second is not None:
                 return line.clash("crossing", aligned.quote(one, other), line.quote(*sorted((second, here))))
     return None
+
+
+def _goes_on(line: Line, place: int) -> bool:
+    """Whether a place's clause has the subject of the one before: "and was rebuilt"."""
+    first, *rest = line.inside(place)
+    return line.words[first] in word_set("breaks") and bool(rest) and line.words[rest[0]] in word_set("light") | _BEING
 
 
 def _whole(aligned: Alignment, line: Line, place: int) -> bool:

@@ -157,11 +157,22 @@ class _Roles:
         """The name behind "by", or behind "is" as the last of the clause."""
         for k in inside[1:-1]:
             if self.words[k] in _BY:
-                return self._name_at(k + 1)
+                return self._named(k + 1)
             run = self._name_at(k + 1) if self.words[k] in listed_words("copulas", self.language) else None
             if run is not None and run[1] == inside[-1]:
                 return run
         return None
+
+    def _named(self, k: int) -> Run | None:
+        """The name at a place, or behind what it is: "by the Danish firm *Ravn*"."""
+        first = self._name_at(k)
+        beyond = next((run for run in self.side.names if run[0] > k), None) if self.language == LANGUAGE else None
+        if beyond is None or beyond[0] > k + 4 or self.side.clauses[beyond[0]] != self.side.clauses[k]:
+            return first
+        plain = all(
+            self.tokens[n].kind == WORD and not self.empty(n) for n in range((first or (k, k))[1] + 1, beyond[0])
+        )
+        return beyond if plain and (first is None or self.tokens[first[1]].stem in peoples()) else first
 
     def _noun_end(self, k: int) -> int:
         """The last word of a noun of several: "the security *team*"."""

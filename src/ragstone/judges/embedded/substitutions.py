@@ -25,6 +25,8 @@ def replaced(aligned: Alignment) -> Clash | None:
         found = _name(aligned, line) or _rank(aligned, line)
         if found is not None:
             return found
+    if (agent := _agent(aligned)) is not None:
+        return agent
     return next((found for found in (_ending(aligned, line) for line in aligned.lines[:2]) if found), None)
 
 
@@ -48,6 +50,23 @@ def _name(aligned: Alignment, line: Line) -> Clash | None:
     return None
 
 
+def _agent(aligned: Alignment) -> Clash | None:
+    """Find "Norden is run by Lena Voss" of "the company is run by Jonas Beck", where no passage says the first."""
+    for first, last in aligned.names:
+        key, own = _belongs_to(aligned, first), set(aligned.stems[first : last + 1])
+        if key is None or key[1:] != ("by",):
+            continue
+        lines = aligned.having(key[0])
+        agents = [(line, a, b) for line in lines for a, b in line.names if _belongs_to(line, a) == key]
+        if not agents or any(not own.isdisjoint(line.places) for line, *_ in agents):
+            continue
+        line, a, b = agents[0]
+        rest = [j for j in aligned.content if not first <= j <= last and not aligned.found(j, line)[1]]
+        if all(aligned.tokens[j].kind == NAME and aligned.is_known(aligned.stems[j]) for j in rest):
+            return line.clash("name", aligned.quote(max(0, first - 2), last), line.quote(max(0, a - 2), b))
+    return None
+
+
 def _runs(aligned: Alignment) -> list[tuple[Line, int, int]]:
     return [(line, a, b) for line in aligned.lines for a, b in line.names]
 
@@ -66,6 +85,8 @@ def _belongs_to(side: ParsedStatement, name: int) -> tuple[str, ...] | None:
         if word in word_set("prepositions"):
             between.append(word)
         elif token.stem not in function_stems(LANGUAGE) and word not in _ARTICLES:
+            if not between and k == name - 1 and side.word(k - 1) in _ARTICLES:
+                continue  # "by the architect Ines Prado"
             doing = verbal(token.stem) or word in verbs("third past")
             return (token.stem, *between) if between and doing and token.kind != NAME else None
     return None

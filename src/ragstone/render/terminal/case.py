@@ -226,7 +226,8 @@ class _Drawing:
             rows.append((self.look.mark(kind_of(verdict)), Group(claim, *self.grounds.because(verdict))))
         signs = {(kind_of(v), word(self.names["off_topic"], v)) for v in shown}
         legend = [indented(self.grounds.legend(signs))] if len(signs) > 1 else []
-        count = f"{len(shown)} of {plural(len(verdicts), 'claim')}"
+        relevant = sum(kind_of(v) == "yes" for v in verdicts)
+        count = f"{relevant} of {plural(len(verdicts), 'claim')} relevant"
         return section("Relevance of claims", marked(rows), *legend, note=count)
 
     # ---- scores
