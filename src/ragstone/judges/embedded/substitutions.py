@@ -1,4 +1,4 @@
-"""Find a name or a rank of a statement in whose place its evidence has another one."""
+"""Find a name, an agent, a rank or an ending of a statement in whose place its evidence has another one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _ARTICLES = frozenset(("the", "a", "an"))
 
 
 def replaced(aligned: Alignment) -> Clash | None:
-    """Find "flows into the Baltic Sea" of "flows into the North Sea", or "the longest" of "one of the longest".
+    """Find "flows into the Baltic Sea" of "flows into the North Sea", "the longest" of "one of the longest" in English.
 
-    Both in English. The sentence must have most of the rest.
+    For these the sentence must have most of the rest.
     """
     if aligned.language != LANGUAGE:
         return None
