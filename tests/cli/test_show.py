@@ -381,7 +381,7 @@ def test_every_screen_of_an_unfinished_run_is_drawn(weighed: Path) -> None:
 
 def test_relevance_of_claims_counts_the_relevant_ones() -> None:
     """Not those that are listed: one of three is, as the score says below."""
-    said = {"claims": ["Tea is hot.", "Tea is old.", "It rains."], "relevance": ["yes", "yes", "no"]}
+    said: dict[Any, Any] = {"claims": ["Tea is hot.", "Tea is old.", "It rains."], "relevance": ["yes", "yes", "no"]}
     api.evaluate([row(1)], "claim_relevance", ScriptedJudge(said), store="s.db").store.close()
     shown = ragstone("show", "last", "#1", "--store", "s.db").flat
     assert "Relevance of claims 2 of 3 claims relevant ✗ It rains." in shown
