@@ -231,7 +231,7 @@ def test_what_ray_needs(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match=r"--engine ray needs Ray; install it with: pip install 'ragstone\[ray\]'"):
         api.run(str(source), RunOptions(engine="ray", out=source.parent / "all"))
     for options, said in (
-        ({"address": "auto"}, "--address is that of a Ray cluster; add --engine ray"),
+        ({"address": "auto"}, "--address is for a Ray cluster; add --engine ray"),
         ({"engine": "ray", "shard": "1/3"}, "--engine ray evaluates all shards; remove --shard"),
         ({"engine": "ray", "batch": True}, "--batch cannot be combined with --engine ray"),
     ):
