@@ -221,7 +221,7 @@ def test_what_a_shard_cannot_have(source: Path) -> None:
     ):
         with pytest.raises(ConfigError, match=said):
             api.run(str(source), options)
-    with pytest.raises(ConfigError, match="shards need files as input"):
+    with pytest.raises(ConfigError, match="shards need input files"):
         api.run([{"question": "a", "response": "b", "contexts": ["c"]}], shard(source, 1))
 
 

@@ -85,7 +85,7 @@ def test_the_best_of_sixty_is_found_and_a_kill_is_paid_once(judged: FakeServer) 
     assert len(found.equals) == len(FORMATS) - 1
     assert found.cheapest is winner
     assert (found.units, found.records, found.halves) == (12, COUNT, (2, 2))
-    assert found.notes == ("2 records of records.jsonl skipped: no label",)
+    assert found.notes == ("2 records in records.jsonl skipped: no label",)
 
 
 def test_what_is_paid_is_what_was_estimated_and_nothing_the_second_time(judged: FakeServer) -> None:
@@ -203,7 +203,7 @@ WORST = LabelDraw("worst", 0, 4, 4)
             {},
             r"all labels come from a worst-first draw; label a random sample, with: ragstone label RUN",
         ),
-        ({"hash": "0" * 16}, {"judge": ["embedded"]}, r"no label matches a unit of records.jsonl: 12 text has changed"),
+        ({"hash": "0" * 16}, {"judge": ["embedded"]}, r"no label matches a unit of records.jsonl: text has changed"),
         ({"task": "weigh"}, {}, r"no label is for a step and unit of a metric; steps: weigh"),
     ],
 )
@@ -248,7 +248,7 @@ def test_a_judge_of_a_program_and_a_panel_are_combinations_too(judged: FakeServe
     own = ScriptedJudge({"assign": "support"}, name="own")
     found = tune(judged, ["[good,bad]", own])
     assert {one.combination.judge for one in found.tried} == {"[good,bad]", "own"}
-    assert (found.units, found.notes[-1]) == (11, "labels not used: 1 tied between annotators or trivial")
+    assert (found.units, found.notes[-1]) == (11, "labels not used: tied between annotators or trivial (1)")
     alone = tuner("labels.jsonl", "records.jsonl", [own])
     alone.ask(alone.combinations[0])
     with pytest.raises(ConfigError, match="'own' is an object of this program"):

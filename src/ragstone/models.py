@@ -154,7 +154,7 @@ def _on_hub(user: ModelUser, repo: str, revision: str) -> OnnxFiles:
             ) from error
         except errors.RepositoryNotFoundError as error:
             raise ConfigError(
-                f"{user.name}: no folder {repo}, and no public model of that name on the hub; check the name, or set "
+                f"{user.name}: no folder {repo}, and no public model of that name on the hub; check its name, or set "
                 "HF_TOKEN"
             ) from error
         except errors.RevisionNotFoundError as error:

@@ -120,7 +120,10 @@ def test_labels_on_a_scale_of_another_package_are_for_agree_to_check(tmp_path: P
         ([{"data": UNIT, "annotations": [{"result": [choice("yes", "no")]}]}], "unreadable labels .*too many"),
         ([{"data": {"record": "r1"}, "annotations": [{"result": [choice("yes", name="support")]}]}], "no unit"),
         ([{"data": UNIT, "annotations": ["x"]}], "unreadable labels"),
-        ([{"metadata": UNIT, "responses": [{"user_id": "ann", "values": {"q": {"value": ["a"]}}}]}], "no single label"),
+        (
+            [{"metadata": UNIT, "responses": [{"user_id": "ann", "values": {"q": {"value": ["a"]}}}]}],
+            "not a single label",
+        ),
         (
             [{**UNIT, "label": "yes"}, {**UNIT, "label": "no"}],
             r"item 2: .* is labelled yes and no without an annotator",

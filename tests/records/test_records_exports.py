@@ -539,7 +539,7 @@ def test_the_user_says_where_the_rows_are_and_what_they_are() -> None:
     with pytest.raises(ConfigError, match="--from langfuze: no such format; did you mean 'langfuse'"):
         Layout("langfuze")
     with pytest.raises(
-        RecordError, match=r"no record in it \(Langfuse observations: 0 traces, 0 records; 1 of another"
+        RecordError, match=r"no record in it \(Langfuse observations: 0 traces, 0 records; 1 with an unexpected"
     ):
         ids_of([RECORD], layout=Layout("langfuse"))
     assert ids_of([{**ROOT, "id": "plain"}], layout=Layout("records")) == ["plain"]

@@ -16,7 +16,7 @@ from ragstone.segment import words_in
 from ragstone.types import REFERENCE, RESPONSE, Passage, Record, Score, Span, Verdict
 
 TITLES: Final = {
-    "f1": "F1 of the claims that response and reference have in common",
+    "f1": "F1 of the claims shared by response and reference",
     "precision": "share of the response's claims that the reference supports",
     "recall": "share of the reference's claims that the response supports",
 }

@@ -107,7 +107,7 @@ class NuggetRecall(BankMetric):
     """
 
     name = "nugget_recall"
-    title = "share of the facts of a good answer that the response contains"
+    title = "share of a good answer's facts that the response contains"
     needs = ("response",)
     wants = ("nuggets",)
     instead = ("question", "contexts")

@@ -29,7 +29,7 @@ class NuggetSupport(Metric):
     """
 
     name = "nugget_support"
-    title = "how well the retrieved passages support the facts of a good answer"
+    title = "how well the retrieved passages support a good answer's facts"
     needs = ("contexts", "nuggets")
     asks = ("support",)
     suites = ("retrieval",)

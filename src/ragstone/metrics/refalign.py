@@ -41,7 +41,7 @@ class RefAlign(Metric):
     """
 
     name = "refalign"
-    title = "sentences that response and reference have in common by meaning"
+    title = "sentences that match in meaning in response and reference"
     needs = ("response", "reference")
     asks = ()
     suites = ("reference",)

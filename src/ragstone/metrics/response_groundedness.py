@@ -52,7 +52,7 @@ class ResponseGroundedness(Metric):
     """
 
     name = "response_groundedness"
-    title = "whether the contexts contain all information in the response, judged as a whole"
+    title = "whether the contexts contain all the information in the response, judged as a whole"
     needs = ("response", "contexts")
     asks = ("response_support",)
     suites = ("claims",)

@@ -80,11 +80,9 @@ class Headline:
         value = f"{self.value} ({self.interval})" if self.interval else self.value
         if self.sentence is None:
             return f"{self.title[:1].upper()}{self.title[1:]}: {value}, the mean over {plural(self.scored, 'record')}."
-        average = "On average, " if self.sentence.averages else ""
-        counted = (
-            f"{self.units} in {plural(self.scored, 'response')}" if self.units else plural(self.scored, "response")
-        )
-        which = f"{number(self.lower)} of {plural(self.scored, 'response')}" if self.lower else "No response"
+        average, every = "On average, " * self.sentence.averages, plural(self.scored, "response")
+        which = f"{number(self.lower)} of {every}" if self.lower else "No response"
+        counted = f"{self.units} in {every}" if self.units else every
         return f"{average}{value} {self.sentence.of} ({counted}). {which} {self.short}."
 
 
