@@ -187,7 +187,7 @@ def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -
         ragstone.evaluate(other, batch=True, max_cost=1.0, **options)
     with pytest.raises(ConfigError, match="remove --refresh"):
         ragstone.evaluate(other, batch=True, refresh=True, **options)
-    with pytest.raises(ConfigError, match="a wave is of a whole run"):
+    with pytest.raises(ConfigError, match="a wave covers a whole run"):
         ragstone.evaluate(other, batch=True, shard="1/2", **options)
 
 

@@ -173,7 +173,7 @@ def test_the_embedded_judge_is_asked_once() -> None:
     notes: list[str] = []
     run = weigh("embedded", repeat=5, out="two", on_start=lambda progress: notes.extend(progress.notes))
     assert lines("one") == lines("two")
-    assert notes == ["asked once, not 5 times: replies of embedded are always the same"]
+    assert notes == ["asked once, not 5 times: replies from embedded are always the same"]
     assert "repeats" not in run.summary()["metrics"][WHOLE]
 
 

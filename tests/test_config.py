@@ -358,7 +358,7 @@ def test_panels_have_one_aggregate_and_weights() -> None:
     assert (found.default.aggregate, dict(found.default.weights)) == ("min", {"openai:a": 2.0})
     assert spec(text, judge=["[openai:a,openai:b]"], aggregate="max").default.aggregate == "max"
     assert refusal(text, judge=["openai:b"]) == (
-        "ragstone.toml: [panel] weights names 'openai:a', which is not a judge of this run"
+        "ragstone.toml: [panel] weights names 'openai:a', which is not a judge in this run"
     )
 
 
@@ -458,7 +458,7 @@ def test_an_empty_table_of_a_metric_says_nothing() -> None:
     assert names(metrics=["grounding"], on_empty="zero") == (["grounding"], {}), "nor does a policy for all"
     assert names("[metrics.trace]", metrics=["grounding"]) == (["grounding"], {})
     left_out = names("[metrics.trace]\nnormaliser = 4", metrics=["grounding"])[1]
-    assert left_out == {"trace": "has parameters, but is not a metric of this run"}
+    assert left_out == {"trace": "has parameters, but is not a metric in this run"}
 
 
 def test_auto_leaves_out_what_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:

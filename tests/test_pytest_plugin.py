@@ -361,7 +361,7 @@ class TestMarked:
     def test_by_hand(self, ragstone): pass
 """)
     result.assert_outcomes(errors=2, skipped=1, passed=2)
-    result.stdout.fnmatch_lines(["*uses neither fixture*", "*(grounding), and assert_scores was never called"])
+    result.stdout.fnmatch_lines(["*uses neither fixture*", "*(grounding), but assert_scores was never called"])
 
 
 # ---- endpoints, the store, the configuration

@@ -221,7 +221,7 @@ def test_what_a_shard_cannot_have(source: Path) -> None:
     ):
         with pytest.raises(ConfigError, match=said):
             api.run(str(source), options)
-    with pytest.raises(ConfigError, match="shards need files as input"):
+    with pytest.raises(ConfigError, match="shards need input files"):
         api.run([{"question": "a", "response": "b", "contexts": ["c"]}], shard(source, 1))
 
 
@@ -231,7 +231,7 @@ def test_what_ray_needs(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match=r"--engine ray needs Ray; install it with: pip install 'ragstone\[ray\]'"):
         api.run(str(source), RunOptions(engine="ray", out=source.parent / "all"))
     for options, said in (
-        ({"address": "auto"}, "--address is that of a Ray cluster; add --engine ray"),
+        ({"address": "auto"}, "--address is for a Ray cluster; add --engine ray"),
         ({"engine": "ray", "shard": "1/3"}, "--engine ray evaluates all shards; remove --shard"),
         ({"engine": "ray", "batch": True}, "--batch cannot be combined with --engine ray"),
     ):

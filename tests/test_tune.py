@@ -85,7 +85,7 @@ def test_the_best_of_sixty_is_found_and_a_kill_is_paid_once(judged: FakeServer) 
     assert len(found.equals) == len(FORMATS) - 1
     assert found.cheapest is winner
     assert (found.units, found.records, found.halves) == (12, COUNT, (2, 2))
-    assert found.notes == ("2 records of records.jsonl skipped: no label",)
+    assert found.notes == ("2 records in records.jsonl skipped: no label",)
 
 
 def test_what_is_paid_is_what_was_estimated_and_nothing_the_second_time(judged: FakeServer) -> None:
@@ -126,12 +126,12 @@ def test_two_versions_of_a_prompt_are_compared(judged: FakeServer, tmp_path: Pat
     own = ["assign=./a.md", "assign=./b.md"]
     found = tune(judged, ["good"], styles=[], prompts=own)
     assert {one.combination.style for one in found.tried} == {"./a.md", "./b.md"}
-    with pytest.raises(ConfigError, match="--prompt claims=x: the labels are of the step 'assign'"):
+    with pytest.raises(ConfigError, match="--prompt claims=x: the labels are for the step 'assign'"):
         tune(judged, prompts=["claims=x"])
 
 
 def test_a_budget_is_of_all_combinations_together(judged: FakeServer) -> None:
-    with pytest.raises(BudgetReached, match=r"--max-calls 1 is reached \(what 2 of 4 combinations left\)"):
+    with pytest.raises(BudgetReached, match=r"--max-calls 1 is reached \(what is left after 2 of 4 combinations\)"):
         tune(judged, max_calls=2 * COUNT + 1)
     assert judged.count == 2 * COUNT + 1
     assert tune(judged).bill["calls"] == 2 * COUNT - 1
@@ -198,8 +198,12 @@ WORST = LabelDraw("worst", 0, 4, 4)
         ),
         ({}, {"threshold": True}, r"--threshold needs at least 30 labelled units; labels.jsonl has 12"),
         ({"label": "support"}, {}, r"all 12 labels are 'support'; agreement needs two different labels"),
-        ({"draw": WORST}, {}, r"all labels are of a worst-first draw; label a random one, with: ragstone label RUN"),
-        ({"hash": "0" * 16}, {"judge": ["embedded"]}, r"no label matches a unit of records.jsonl: 12 text has changed"),
+        (
+            {"draw": WORST},
+            {},
+            r"all labels come from a worst-first draw; label a random sample, with: ragstone label RUN",
+        ),
+        ({"hash": "0" * 16}, {"judge": ["embedded"]}, r"no label matches a unit of records.jsonl: text has changed"),
         ({"task": "weigh"}, {}, r"no label is for a step and unit of a metric; steps: weigh"),
     ],
 )
@@ -214,7 +218,7 @@ def test_what_cannot_be_tuned_is_refused_before_a_call(
 
 def test_records_without_labels_are_no_input() -> None:
     write("labels.jsonl", rows(COUNT))
-    with pytest.raises(InputError, match=r"no labelled record is in it; the labels are of records like 'r0'"):
+    with pytest.raises(InputError, match=r"no labelled record is in it; the labels are for records like 'r0'"):
         ragstone.tune("labels.jsonl", [{"id": "x", "response": "R."}], "embedded")
 
 
@@ -234,7 +238,7 @@ def test_labels_of_two_metrics_need_a_name_and_worst_ones_are_not_used(judged: F
         tune(judged)
     write("labels.jsonl", [*both, *(replace(row, draw=WORST) for row in rows(6)[-3:])])
     found = tune(judged, metric="nugget_recall")
-    assert (found.units, found.notes[0]) == (12, "3 labels of a worst-first draw not used")
+    assert (found.units, found.notes[0]) == (12, "3 labels from a worst-first draw not used")
 
 
 def test_a_judge_of_a_program_and_a_panel_are_combinations_too(judged: FakeServer) -> None:
@@ -244,7 +248,7 @@ def test_a_judge_of_a_program_and_a_panel_are_combinations_too(judged: FakeServe
     own = ScriptedJudge({"assign": "support"}, name="own")
     found = tune(judged, ["[good,bad]", own])
     assert {one.combination.judge for one in found.tried} == {"[good,bad]", "own"}
-    assert (found.units, found.notes[-1]) == (11, "labels not used: 1 tied between annotators or trivial")
+    assert (found.units, found.notes[-1]) == (11, "labels not used: tied between annotators or trivial (1)")
     alone = tuner("labels.jsonl", "records.jsonl", [own])
     alone.ask(alone.combinations[0])
     with pytest.raises(ConfigError, match="'own' is an object of this program"):

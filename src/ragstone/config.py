@@ -218,7 +218,7 @@ def resolve(given: RunOptions) -> RunSpec:
     weights = {name: float(weight) for name, weight in file.get("panel", {}).get("weights", {}).items()}
     for name in weights:
         if name not in used:
-            raise ConfigError(f"{origin}: [panel] weights names '{name}', which is not a judge of this run")
+            raise ConfigError(f"{origin}: [panel] weights names '{name}', which is not a judge in this run")
     own = parameters.get("response_groundedness", {}).get("aggregate")
 
     def combined(task: str | None, step: Step) -> Step:
@@ -446,11 +446,11 @@ def _cache(options: RunOptions) -> Cache:
         raise ConfigError(f"--batch needs the stored replies of its waves; remove {option_named(said[0]).flags[0]}")
     if options.batch and (options.shard is not None or options.engine is not None):
         other = "--engine ray" if options.shard is None else "--shard"
-        raise ConfigError(f"--batch cannot be combined with {other}: a wave is of a whole run")
+        raise ConfigError(f"--batch cannot be combined with {other}: a wave covers a whole run")
     if options.engine is not None and options.shard is not None:
         raise ConfigError("--engine ray evaluates all shards; remove --shard")
     if options.address is not None and options.engine is None:
-        raise ConfigError("--address is that of a Ray cluster; add --engine ray")
+        raise ConfigError("--address is for a Ray cluster; add --engine ray")
     if len(said) > 1:
         flags = " and ".join(option_named(name).flags[0] for name in said)
         raise ConfigError(f"{flags} contradict each other; give one of them")

@@ -90,7 +90,7 @@ def row_from_json(row: object, where: str) -> LabelRow:
             raise InputError(f"{where}: no {name}; {EXPECTED}")
     label = row.get("label")
     if "label" not in row or not (label is None or (isinstance(label, str) and label)):
-        raise InputError(f"{where}: 'label' is missing or not text; expected a label, or null for: cannot tell")
+        raise InputError(f"{where}: 'label' is missing or not text; expected a label, or null for 'cannot tell'")
     seconds = row.get("seconds")
     timed = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if seconds is not None and not (timed and math.isfinite(seconds) and seconds >= 0):

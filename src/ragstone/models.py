@@ -81,7 +81,7 @@ def locate(name: str, user: ModelUser) -> OnnxFiles:
     match = _NAME.fullmatch(name)
     if match is None or name.startswith(("./", "../")):
         model = user.written.format("ORG/MODEL[@REVISION]")
-        raise ConfigError(f"'{user.written.format(name)}': no such folder; a model of the hub is {model}")
+        raise ConfigError(f"'{user.written.format(name)}': no such folder; a model on the hub is {model}")
     return _on_hub(user, match[1], match[2] or user.known.get(match[1], "main"))
 
 
@@ -154,7 +154,8 @@ def _on_hub(user: ModelUser, repo: str, revision: str) -> OnnxFiles:
             ) from error
         except errors.RepositoryNotFoundError as error:
             raise ConfigError(
-                f"{user.name}: no folder {repo}, nor a public model on the hub; check its name, or set HF_TOKEN"
+                f"{user.name}: no folder {repo}, and no public model of that name on the hub; check its name, or set "
+                "HF_TOKEN"
             ) from error
         except errors.RevisionNotFoundError as error:
             raise ConfigError(f"{user.name}: the model {repo} has no revision '{revision}'") from error

@@ -240,7 +240,7 @@ class RunOptions:
         "--judge", "-j", metavar="[STEP=]NAME",
         help="Judge for all steps or one; [A,B] is a panel, 'A>B' a cascade. Repeatable.",
         setting="run.judge", default=DEFAULT_JUDGE,
-        note="Judge of every step that has no other judge: embedded, openai:gpt-4o-mini, ollama:qwen3, or a table of "
+        note="Judge for every step that has no other judge: embedded, openai:gpt-4o-mini, ollama:qwen3, or a table of "
         "this file (see: ragstone judges). A list may also hold STEP=NAME.",
     )
     _: KW_ONLY
@@ -263,7 +263,7 @@ class RunOptions:
     cascade_error: float | None = option(
         "--cascade-error", metavar="RATE", help="Accepted error rate of a cascade's first judge",
         commands=f"{SCORING} tune", setting="cascade.error", default=0.05, least=0, most=0.5, between=True,
-        note="Accepted error rate of each judge of a cascade but the last, on either side of its threshold.",
+        note="Accepted error rate of each judge in a cascade except the last, on either side of its threshold.",
     )
     prompts: Sequence[str] | None = option(
         "--prompt", metavar="[STEP=]STYLE|FILE", help="Prompt style, or your own prompt file. Repeatable."
@@ -319,17 +319,17 @@ class RunOptions:
     max_cost: float | None = option(
         "--max-cost", metavar="DOLLARS", help="Stop before the run costs more than this; exits 4.",
         setting="run.max_cost", example=2.5, least=0,
-        note="Max dollars of one run. It stops before it costs more; the same command resumes.",
+        note="Max dollars for one run. It stops before it costs more; the same command resumes.",
     )
     max_calls: int | None = option(
         "--max-calls", metavar="N", help="Stop before sending more calls than this; exits 4.",
         setting="run.max_calls", example=10000, least=0,
-        note="Max calls of one run to endpoints.",
+        note="Max calls to endpoints for one run.",
     )
     max_tokens: int | None = option(
         "--max-tokens", metavar="N", help="Stop before using more tokens than this (in + out); exits 4.",
         setting="run.max_tokens", example=5000000, least=0,
-        note="Max tokens of one run, in and out.",
+        note="Max tokens for one run, in and out.",
     )
     batch: bool = option(
         "--batch", help="Send calls in batches at half the price; run the command again to collect them.",
@@ -348,9 +348,9 @@ class RunOptions:
         "--limit", metavar="N", help="Use only the first N records of each file.", commands=READING, least=1
     )
     sample: int | None = option(
-        "--sample", metavar="N", help="Use N random records of each file.", commands=READING, least=1
+        "--sample", metavar="N", help="Use N random records from each file.", commands=READING, least=1
     )
-    seed: int | None = option("--seed", metavar="S", help="Random seed of --sample [default: 0]", commands=READING)
+    seed: int | None = option("--seed", metavar="S", help="Random seed for --sample [default: 0]", commands=READING)
     estimate: bool | None = option(
         "--estimate/--no-estimate", help="Estimate the cost first, to compare with the bill [default: if quick]",
         commands=RUNS,

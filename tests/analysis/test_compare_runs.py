@@ -177,8 +177,8 @@ def test_settings_that_no_signature_holds_are_warned_of(tmp_path: Path) -> None:
     changed = {**about, "judges": {"one": {"max_tokens": 200, "extra": {"seed": 1}}}}
     changed["default"] = {**route, "weights": {"one": 2.0}}
     found = compare(folder(tmp_path / "a", results, **about), folder(tmp_path / "b", results, **changed))
-    assert [warning.split(" changed: ")[0] for warning in found.warnings] == [
-        "max_tokens of the judge one", "extra of the judge one", "weights of the panel of default",
+    assert [warning.split(" changed from ")[0] for warning in found.warnings] == [
+        "the judge one: max_tokens", "the judge one: extra", "the default panel's weights",
     ]  # fmt: skip
 
 
@@ -278,7 +278,7 @@ def test_metrics_are_named_whole_or_by_their_columns(tmp_path: Path) -> None:
 
 def test_what_cannot_be_paired_is_one_line(tmp_path: Path) -> None:
     one = run_of(tmp_path / "a", {"r1": 1.0})
-    with pytest.raises(InputError, match=r"no record is in both: ids are like 'r1' in the first and like 'x' in"):
+    with pytest.raises(InputError, match=r"no record is in both: ids look like 'r1' in the first and 'x' in"):
         compare(one, run_of(tmp_path / "b", {"x": 1.0}))
     with pytest.raises(InputError, match="the second has no results"):
         compare(one, run_of(tmp_path / "c", {}))
@@ -294,8 +294,8 @@ def test_what_cannot_be_paired_is_one_line(tmp_path: Path) -> None:
         ('{"id": 3, "position": 1, "scores": []}', "not a result of a run"),
         ('{"id": "r1", "position": 1}', "not a result of a run"),
         ('{"id": "r1", "scores": []}', "not a result of a run"),
-        ('{"id": "r1", "position": 1, "scores": [3]}', "the result of 'r1'"),
-        ('{"id": "r1", "position": 1, "scores": [{"metric": "m"}]}', "the result of 'r1' lacks 'value'"),
+        ('{"id": "r1", "position": 1, "scores": [3]}', "the result for 'r1'"),
+        ('{"id": "r1", "position": 1, "scores": [{"metric": "m"}]}', "the result for 'r1' lacks 'value'"),
         ('{"id": "r1", "position": 1, "scores": [{"metric": "\\u001b[31m"}]}', "has a score named '.x1b"),
     ],
 )
@@ -311,7 +311,7 @@ def test_a_file_that_is_no_results_is_one_line(tmp_path: Path, line: str, messag
 @pytest.mark.parametrize("value", [-0.1, 1.5, True, "1"])
 def test_a_value_that_no_score_has_is_refused(tmp_path: Path, value: Any) -> None:
     one = run_of(tmp_path / "a", {"r1": 1.0})
-    with pytest.raises(InputError, match="the result of 'r1'"):
+    with pytest.raises(InputError, match="the result for 'r1'"):
         compare(one, run_of(tmp_path / "b", {"r1": value}))
 
 
@@ -320,7 +320,7 @@ def test_a_folder_is_read_as_its_last_run_left_it(tmp_path: Path) -> None:
     one = run_of(tmp_path / "a", {"r1": 1.0})
     other = Path(run_of(tmp_path / "b", {"r1": 1.0}))
     (other / "run.json").write_text('{"run": 2, "status": "interrupted", "results": "results.jsonl.partial"}')
-    with pytest.raises(InputError, match=r"did not finish \(interrupted\), and results\.jsonl is of an earlier one"):
+    with pytest.raises(InputError, match=r"did not finish \(interrupted\), and results\.jsonl is from an earlier one"):
         compare(one, str(other))
     assert compare(one, str(other / "results.jsonl")).shared == 1
     (other / "run.json").unlink()
@@ -348,5 +348,5 @@ def test_records_set_aside_have_no_scores_and_do_no_harm(tmp_path: Path) -> None
 def test_a_result_whose_verdicts_are_none_is_one_line(tmp_path: Path, verdicts: Any) -> None:
     """Found when the records behind a number are looked up."""
     run = run_of(tmp_path / "a", {"r1": 0.5}, verdicts=verdicts)
-    with pytest.raises(InputError, match="the result of 'r1' is not as ragstone writes it"):
+    with pytest.raises(InputError, match="the result for 'r1' is not in the form that Ragstone writes"):
         check(run, min={"grounding": 0.9})

@@ -187,7 +187,7 @@ def test_labels_of_units_name_their_task_or_have_one_verdict(tmp_path: Path) -> 
     table.write_text("record,unit,label\nt1,t1/resp_s0,yes\nt1,t1/nothing/1,no\n", encoding="utf-8")
     assert labels(gold(table, run)) == {("t1/resp_s0", "trace"): "yes", ("t1/nothing/1", "unknown"): "no"}
     table.write_text("record,unit,label\nt1,t1/claim/1,yes\n", encoding="utf-8")
-    with pytest.raises(InputError, match="names no task, and t1/claim/1 has verdicts of relevance and support"):
+    with pytest.raises(InputError, match="names no task, and t1/claim/1 has verdicts for relevance and support"):
         gold(table, run)
     tasks = {of_score(score["metric"]).task() for score in run["t1"]["scores"]}
     assert tasks == {"trace", "support", "relevance"}

@@ -148,7 +148,7 @@ def test_a_record_with_settings_of_its_own_is_refused(compare: Any) -> None:
     ("gold", "options", "said"),
     [
         ([], {}, r"gold0.jsonl: the file is empty; expected at least one record$"),
-        ([row("zz/claim/1", "no")], {}, r"run 1: 1 no such record \(first: zz/claim/1, support, no\); its records are"),
+        ([row("zz/claim/1", "no")], {}, r"run 1: no such record \(1, first: zz/claim/1, support, no\); its record"),
         ([row("a/claim/1", "no")], {"metrics": "trace"}, r"metric 'trace' is not in run 1; evaluate with -m trace$"),
         ([row("a/claim/1", "no")], {"by": "nothing"}, r"--by nothing: no labelled record has it"),
         ([row("a/claim/1", "no")], {"by": "meta.team"}, r"--by meta.team: no labelled record has it$"),
@@ -169,7 +169,7 @@ def test_labels_of_other_metrics_are_not_missed_where_one_is_named(compare: Any)
     gold = [*rows("a", ["yes"]), row("a/passage/1", "3", "relevance")]
     found = compare(run, gold, metrics=["grounding"])
     assert ([each.metric for each in found.metrics], found.refused) == (["grounding"], ())
-    with pytest.raises(InputError, match=r"no label is of grounding; the labels are of relevance$"):
+    with pytest.raises(InputError, match=r"no label is for grounding; the labels are for relevance$"):
         compare(run, gold[1:], metrics=["grounding"])
 
 
@@ -187,7 +187,7 @@ def test_one_annotator_cannot_give_two_labels(compare: Any) -> None:
 
 
 def test_a_result_that_ragstone_did_not_write_is_named(compare: Any) -> None:
-    with pytest.raises(InputError, match=r"the result of 'a' is not as ragstone writes it"):
+    with pytest.raises(InputError, match=r"the result for 'a' is not in the form that Ragstone writes"):
         compare([{**one("a", ["yes"]), "units": [{}]}], rows("a", ["yes"]))
 
 
@@ -330,14 +330,14 @@ def test_few_labels_stand_for_themselves(compare: Any) -> None:
     (mean,) = compare(*many(60, 9))["grounding"].means
     assert (mean.method, mean.labelled, mean.power) == ("labels", 9, None)
     assert mean.value == mean.people == pytest.approx((3 + 3) / 18)
-    assert mean.reason == "9 records are labelled in full; 30 are needed to correct the judge's mean"
+    assert mean.reason == "correcting the judge's mean needs 30 fully labelled records, and there are 9"
     assert mean.more == 27
     (lone,) = compare(*many(60, 1))["grounding"].means
     assert (lone.value, lone.withheld) == (None, "only 1 record is labelled in full")
     results, gold = many(60, 40)
     for labelled in (9, 40):
         (alike,) = compare(results, [replace(each, label="yes") for each in gold[: 2 * labelled]])["grounding"].means
-        assert (alike.value, alike.withheld) == (None, "people's values are all the same, so there is no interval")
+        assert (alike.value, alike.withheld) == (None, "people's values are all the same, which gives no interval")
 
 
 @pytest.mark.parametrize("method", ["ppi", "rogan_gladen"])
@@ -357,7 +357,7 @@ def test_a_worst_first_draw_enters_no_interval(compare: Any) -> None:
     results, gold = many(60, 40, draw=WORST)
     found = compare(results, gold)["grounding"]
     assert (found.items.matrix.n, found.items.interval, found.worst) == (80, None, 80)
-    assert found.means[0].withheld == "the labels are of a worst-first draw, not a random sample"
+    assert found.means[0].withheld == "the labels come from a worst-first draw, not a random sample"
     assert attached(compare(results, gold))["metrics"]["grounding"]["corrected"] is None
     fair = many(60, 35)[1]
     mixed = compare(results, [*fair, *gold[70:]])["grounding"]
@@ -376,11 +376,11 @@ def test_labels_without_a_draw_are_taken_for_a_random_sample_and_that_is_said(co
     )
     assert compare(*many(60, 40)).notes == ()
     assert compare(*many(60, 40, draw=replace(RANDOM, of=59))).notes == (
-        "records were drawn from 59, and the run has 60; intervals and corrections assume all",
+        "records were drawn from 59, but the run has 60; intervals and corrections assume all",
     )
     by_topic = compare(*many(60, 40, draw=replace(RANDOM, by="topic")))
     assert by_topic.notes == (
-        "records were drawn by topic; corrections assume that each group is sampled in proportion",
+        "records were drawn by topic; corrections assume that each group was sampled in proportion",
     )
 
 

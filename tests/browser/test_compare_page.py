@@ -277,7 +277,7 @@ def test_two_judges_of_one_system(browser: Chromium, tmp_path: Path) -> None:
     judge = ScriptedJudge({"support": {"Two years.": "0", "Nine.": None}})
     second = evaluate(records("Two years.", "Nine."), "groundedness", judge, store=tmp_path / "s.db", name="b")
     opened(browser, first, second, tmp_path / "c.html")
-    assert "groundedness: support changed: embedded" in browser.text(".notice")
+    assert "groundedness: support changed from embedded" in browser.text(".notice")
     assert "The responses are the same in both" in browser.text(".notice")
     assert len(browser.all(".moved-record:first-child .side")) == 1
     cells = browser.all(".moved-record:first-child .changes tbody td")

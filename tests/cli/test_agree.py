@@ -51,13 +51,13 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
     came = ragstone("agree", "last", labels("ana", "ben"), "--store", store, columns=width)
     assert (came.code, came.err) == (0, "")
     assert came.flat.startswith(
-        "Judge does not significantly agree with people: kappa .26 (.00–.67) on 16 claims of 5 records; "
-        "always answering 'yes' would be right in 69 %. "
+        "Judge does not significantly agree with people: kappa .26 (.00–.67) on 16 claims from 5 records; "
+        "always answering 'yes' would be right 69 % of the time. "
     )
     for part in (
         "people in rows, judge in columns",
         "ana and ben: kappa 1.00",
-        "to label to halve each interval: grounding 15",
+        "to halve each interval, label this many more records: grounding 15",
     ):
         assert part in came.flat, part
     table = came.out.partition("guess: ")[0]
@@ -124,10 +124,10 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
     for part in (
         "unjudged no yes", "By meta.team", "grounding blue",
         "Systems by grounding 2 systems", "rank correlation needs at least 3",
-        "not used: scored with settings other than the run's",
+        "left out (scored with settings other than the run's)",
         "Replies parsed in full one support short_cot keyed 0 of 1",
-        "grounding: 5 claims without a verdict; counted as errors, accuracy is",
-        "claims left out: 1 tied between annotators, 5 without a verdict.",
+        "grounding: 5 claims without a verdict; counting them as errors, accuracy is",
+        "6 claims left out (1 tied between annotators, 5 without a verdict).",
     ):  # fmt: skip
         assert part in came.flat, part
     assert "Next" not in came.out, "a run in a folder has no number to show it by"
@@ -141,7 +141,7 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
         (["99", "labels.jsonl"], "error: no run '99' in "),
         (["last", "labels.jsonl", "--correction", "magic"], "'magic' is not one of 'ppi', 'rogan-gladen'"),
         (["last", "empty.jsonl"], "error: empty.jsonl: there is no record in it; expected at least one"),
-        (["last", "other.jsonl"], "error: no label matches run 1: 1 no such record (first: "),
+        (["last", "other.jsonl"], "error: no label matches run 1: no such record (1, first: "),
     ],
 )
 def test_a_mistake_is_one_line(store: str, labels: Labels, arguments: list[str], said: str) -> None:

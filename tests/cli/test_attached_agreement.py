@@ -71,7 +71,7 @@ def test_agree_attaches_and_writes_its_page() -> None:
         for taken in ("labels.jsonl", "out/summary.json" if which == "out/" else "s.db"):
             refused = ragstone(*asked, "-o", taken)
             assert (refused.code, "would be overwritten" in refused.err) == (2, True)
-    assert "one label only on 6 claims, so kappa is undefined" in ragstone("show", "--store", "s.db").flat
+    assert "only one label occurs on 6 claims, so kappa is undefined" in ragstone("show", "--store", "s.db").flat
 
 
 def test_it_is_dropped_where_the_results_change() -> None:
@@ -148,7 +148,7 @@ def test_metrics_with_the_same_verdicts_are_told_of_once_and_nothing_is_claimed_
     )
     told["metrics"].pop("nugget_recall.all")
     told["metrics"]["nugget_recall.vital"] |= {"kappa": None, "interval": None}
-    assert "one label only on 214" in agreements(told)[0].said
+    assert "only one label occurs on 214" in agreements(told)[0].said
     told["metrics"]["nugget_recall.vital"] |= {"units": 0}
     assert "no nugget has both a label and a verdict" in agreements(told)[0].said
     assert [coefficient(value) for value in (0.7095, -0.1, 0.999, 1, -0.001)] == [".71", "-.10", ".99", "1.00", ".00"]
@@ -165,15 +165,18 @@ def test_check_compares_the_lower_end_of_the_corrected_mean() -> None:
     assert (passed.outcome, passed.value, passed.low, passed.count) == ("passed", 0.7412, 0.6612, 500)
     (failed,) = decided(grounding=0.6613).decisions
     assert plain(failed.said) == (
-        "corrected mean 74 % (95 %: 66 to 81), raw 78 % of 500 records, 60 labelled by people; "
+        "corrected mean 74 % (95 %: 66 to 81), raw mean 78 % over 500 records, 60 labelled by people; "
         "required: lower end at least 66.13 %"
     )
     assert check("main", min={"grounding": 0.99}, store="s.db").passed
     attach_agreement(open_run("main", "s.db"), agreement(corrected(0.5, 0.4, 0.6, "labels")))
     found = decided(grounding=0.4).decisions[0].found
-    assert found == "mean of 60 labelled records 50 % (95 %: 40 to 60), raw 78 % of 500 records"
+    assert found == "mean of 60 labelled records 50 % (95 %: 40 to 60), raw mean 78 % over 500 records"
     came = ragstone("check", "--min", "grounding=0.7", "--corrected", "--store", "s.db")
-    assert (came.code, "failed grounding: lower end of the corrected mean at least 0.7" in came.flat) == (1, True)
+    assert (came.code, "failed grounding: lower end of the corrected mean's interval at least 0.7" in came.flat) == (
+        1,
+        True,
+    )
 
 
 def test_what_has_no_corrected_mean_is_an_error_and_never_a_pass() -> None:
@@ -209,7 +212,7 @@ def test_records_that_fell_out_never_let_a_corrected_mean_pass() -> None:
 
 def test_a_corrected_check_is_refused_where_nothing_reads_it() -> None:
     made()
-    with pytest.raises(ConfigError, match="a drop is compared on raw means"):
+    with pytest.raises(ConfigError, match="a drop, which compares raw means"):
         check("main", min={"grounding": 0}, max_drop={"grounding": 0}, baseline="main", corrected=True, store="s.db")
     with pytest.raises(ConfigError, match=r"--corrected is only for means; add --min"):
         check("main", min_coverage={"grounding": 0}, corrected=True, store="s.db")

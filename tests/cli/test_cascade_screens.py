@@ -40,7 +40,7 @@ def test_the_screens_of_a_cascade(columns: int) -> None:
     assert "alone would have needed, by the cost of its calls" in came.flat
     assert "Judged support: embedded answered " in shown.flat
     assert "by embedded: " in shown.flat or "by house/m" in shown.flat
-    assert "Alone house/m for all of support: " in dry.flat
+    assert "Alone house/m for all support units: " in dry.flat
     assert "--cascade-error 0.2" in dry.flat
 
 
@@ -50,7 +50,7 @@ def test_a_last_judge_that_answers_nothing_is_no_success() -> None:
         configure(server.url)
         came = ragstone("run", str(TRACES), "-m", "groundedness", *CASCADE, "-q", "-o", "out")
     assert came.code == 3
-    doubt = "house/m judged none of the support units passed to it: the mean covers only the easy units."
+    doubt = "house/m judged none of the support units passed to it; the mean covers only the easy units."
     assert doubt in came.flat
     assert doubt in Path("out/report.html").read_text("utf-8")
     assert "the mean covers only the easy units" in came.flat
@@ -71,8 +71,8 @@ def test_a_last_judge_that_answers_in_part_is_told_with_the_mean() -> None:
     assert 0 < told["unjudged"] < left
     summary = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))["cascade"]["support"]
     assert told.items() <= summary.items()
-    said = f"house/m left {told['unjudged']} of the {left} units of support passed to it unjudged"
-    assert f"{said}: the mean favours the easy units." in came.flat
+    said = f"house/m left {told['unjudged']} of the {left} support units passed to it unjudged"
+    assert f"{said}; the mean favours the easy units." in came.flat
 
 
 def test_what_came_of_it_is_told_in_words() -> None:
@@ -90,7 +90,7 @@ def test_what_came_of_it_is_told_in_words() -> None:
     }
     assert answered(told).replace("\u00a0", " ") == "embedded answered 6 of 10 units (60 %), house/m 3, 1 unjudged"
     said = sureness(told).replace("\u00a0", " ")
-    assert said == "accepted error rate 5 %: embedded decides yes from 0.9, no never"
+    assert said == "accepted error rate 5 %: embedded decides yes from 0.9, never no"
     assert sureness({**told, "error": 1e-9}).replace("\u00a0", " ").startswith("accepted error rate under 0.01 %: ")
     assert sureness({**told, "bands": [{"below": None, "above": None}]}).endswith("embedded decides nothing")
     assert (
@@ -144,7 +144,7 @@ def test_the_file_may_name_a_cascade() -> None:
 
 def test_a_rate_without_a_cascade_is_told_to_change_nothing() -> None:
     came = ragstone("run", str(TRACES), "-m", "groundedness", "--cascade-error", "0.1")
-    assert "--cascade-error has no effect: no step of this run uses a cascade" in came.err
+    assert "--cascade-error has no effect: no step in this run uses a cascade" in came.err
 
 
 def test_judges_are_checked_one_at_a_time() -> None:

@@ -88,7 +88,7 @@ def test_an_unknown_price_is_said_to_be_unknown() -> None:
     assert "free" not in came.flat
     run = ragstone("run", "a.jsonl", "-m", "groundedness", "-j", "openai:unheard-of", "--max-cost", "1")
     assert run.code == 2
-    assert "cannot be kept: the price of openai/unheard-of is unknown" in run.err
+    assert "cannot be enforced: the price of openai/unheard-of is unknown" in run.err
     assert len(run.err.splitlines()) == 1
 
 
@@ -220,5 +220,5 @@ def test_a_part_of_the_input_is_estimated_run_and_told() -> None:
     refused = ragstone("run", "a.jsonl", "-m", "groundedness", "--only-failed", columns=200)
     assert (refused.code, "it read a part: first 7 only" in refused.err) == (2, True)
     compared = ragstone("compare", "out/", "2").flat
-    assert "Run 1 covers only a part of its input: sample of 8 (seed 5)." in compared
-    assert "Run 2 covers only a part of its input: first 7 only." in compared
+    assert "Run 1 covers only part of its input: sample of 8 (seed 5)." in compared
+    assert "Run 2 covers only part of its input: first 7 only." in compared

@@ -103,7 +103,7 @@ def test_replies_that_no_format_mends() -> None:
     weigh(answering(lambda _: Scripted("", finish="content_filter")), "--store", "w.db", code=3)
     (group,) = told("--store", "w.db")["groups"]
     assert (group["problems"], group["repairs"]["calls"]) == ({"withheld": 12}, 0)
-    assert "a content filter withholds replies" in ragstone("formats", "--store", "w.db").flat
+    assert "a content filter withholds this one's replies" in ragstone("formats", "--store", "w.db").flat
 
 
 def test_samples_are_as_many_as_wanted() -> None:
@@ -167,7 +167,7 @@ def test_a_run_that_did_not_end_is_not_said_to_have_made_no_call() -> None:
         options = ("-m", "grounding,groundedness", "-j", f"vllm:fake@{server.url}", "--max-calls", "1")
         ragstone("run", write("a.jsonl", row(1)), "-q", *options)
     said = ragstone("formats").flat
-    assert "The run did not finish (stopped): only calls of its 0 finished records are counted here." in said
+    assert "The run did not finish (stopped): only calls for its 0 finished records are counted here." in said
     assert "No call was made" not in said
 
 

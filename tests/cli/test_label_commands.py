@@ -28,7 +28,7 @@ def test_a_run_may_stand_in_the_place_of_the_command(weighed: Path) -> None:
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (["-m", "trase"], "no verdicts of 'trase' to label; there are some of"),
+    (["-m", "trase"], "no verdicts for 'trase' to label; there are some for"),
     (["--by", "kind", "--worst"], "--by is for a random draw"),
     (["--against", "1"], "--against is only for --worst"),
     (["-o", "-"], "a page needs an output file"),

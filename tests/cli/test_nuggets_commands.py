@@ -114,7 +114,7 @@ def test_what_a_run_has_not_answered_is_treated_as_asked() -> None:
     assert found == {"warn": {"a": 0.75, "b": 0.25}, "skip": {"a": 1.0, "b": 0.25}, "zero": {"a": 0.75, "b": 0.125}}
     told = ragstone("nuggets", "score", "a.jsonl")
     assert told.code == 0
-    assert "run 'b' has no answer to t2; excluded from the means of that run" in told.flat
+    assert "run 'b' has no answer for t2; excluded from the means of that run" in told.flat
     assert re.search(r"^  b +1 +25\.0", told.out, re.MULTILINE)
     assert "counted as 0" in ragstone("nuggets", "score", "a.jsonl", "--on-missing", "zero").flat
     for how, status in (("warn", None), ("zero", "missing")):
@@ -124,7 +124,7 @@ def test_what_a_run_has_not_answered_is_treated_as_asked() -> None:
         assert (rows["a", "all"]["missing"], rows["b", "all"]["missing"]) == (0, 1)
     came = ragstone("nuggets", "score", "a.jsonl", "--on-missing", "error")
     assert (came.code, came.out) == (2, "")
-    assert "run 'b' has no answer to t2" in came.err
+    assert "run 'b' has no answer for t2" in came.err
 
 
 def test_an_empty_list_of_nuggets_is_a_status() -> None:
@@ -133,7 +133,7 @@ def test_an_empty_list_of_nuggets_is_a_status() -> None:
     write("a.jsonl", share("a", "t1", 4), empty)
     came = ragstone("nuggets", "score", "a.jsonl", "-o", "rows.jsonl", "--on-missing", "zero")
     assert came.code == 0
-    assert "1 answer without nuggets excluded" in came.flat
+    assert "1 answer without nuggets are excluded" in came.flat
     rows = [json.loads(line) for line in Path("rows.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [(row["qid"], row.get("status"), row["all_score"]) for row in rows] == [
         ("t1", None, 1.0), ("t2", "no_nuggets", None), ("all", None, 1.0),
@@ -186,7 +186,7 @@ def test_a_form_without_runs_takes_a_folder_of_files() -> None:
     assert not Path("one.txt").exists()
     came = ragstone("nuggets", "score", "a.jsonl", "--format", "trec_eval", "-o", "boards/")
     assert came.code == 0
-    assert "boards: 2 files, one a run" in came.out
+    assert "boards: 2 files, one per run" in came.out
     written = sorted(path.name for path in Path("boards").iterdir())
     assert (len(written), written[0]) == (2, "a.eval")
     assert re.fullmatch(r"evil-run-[0-9a-f]{12}\.eval", written[1])
@@ -278,7 +278,7 @@ def test_bad_input_of_score_is_one_line() -> None:
         (("none.jsonl",), "none.jsonl: no such file"),
         (("bare.jsonl",), "no nugget is assigned; assign them with: ragstone nuggets assign"),
         (("traces.jsonl",), "traces.jsonl:1: no nuggets; expected assignment records"),
-        (("twice.jsonl",), "run 'a' has two answers to topic 't1'"),
+        (("twice.jsonl",), "run 'a' has two answers for topic 't1'"),
         (("a.jsonl", "a.jsonl"), "given twice"),
         (("a.jsonl", "--against", "four.txt"), "name the form: tot or ir_measures"),
         (("a.jsonl", "-o", "a.jsonl"), "would be overwritten"),
@@ -387,7 +387,7 @@ def test_create_names_only_judges_that_it_asks(topics: str) -> None:
         came = ragstone("nuggets", "create", topics, "-j", f"embedded>{house}", "-o", "bank.jsonl")
         step = ragstone("nuggets", "create", topics, "-j", house, "-j", f"assign=embedded>{house}", "-o", "bank.jsonl")
     assert came.code == step.code == 0
-    assert f"no step of this run uses the cascade embedded>{house}: it only applies to support and assign" in came.err
+    assert f"no step in this run uses the cascade embedded>{house}: it only applies to support and assign" in came.err
     assert "embedded" not in came.out
     assert "embedded" not in step.out
 
@@ -496,7 +496,7 @@ def test_several_files_are_several_systems(answers: tuple[str, str, str]) -> Non
     scored = ragstone("nuggets", "score", "assigned.jsonl", "--json").json
     assert means(scored, "strict_vital") == {"first": 1.0, "second": 0.0}
     assert ragstone("export", "1", "--format", "assignments").out == Path("assigned.jsonl").read_text(encoding="utf-8")
-    assert "50 % (0–100) of the vital nuggets of its topic were found in a response" in ragstone("show", "1").flat
+    assert "50 % (0–100) of a topic's vital nuggets were found in the response" in ragstone("show", "1").flat
 
 
 def test_what_was_assigned_is_counted_in_json_or_printed(answers: tuple[str, str, str]) -> None:
@@ -551,7 +551,7 @@ def test_bad_input_of_assign_is_one_line(answers: tuple[str, str, str]) -> None:
     for arguments, said in (
         ((first,), "--nuggets"),
         ((first, "--nuggets", "none.jsonl"), "none.jsonl: no such file"),
-        ((first, "--nuggets", "other.jsonl"), "its topics are like 'x9', those of the records like 't1'"),
+        ((first, "--nuggets", "other.jsonl"), "its topics look like 'x9', those of the records like 't1'"),
         ((first, first, "--nuggets", bank), "given twice"),
         ((first, "--nuggets", bank, "-o", bank), "would be overwritten"),
         ((first, "--nuggets", bank, "--json"), "add -o FILE for the lines"),

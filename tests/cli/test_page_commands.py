@@ -23,7 +23,7 @@ def test_a_report_is_named_after_its_run(weighed: Path) -> None:
     came = ragstone("report", "--store", str(weighed))
     assert came.code == 0
     assert "report-1.html" in came.out
-    assert "22 records of run 1" in came.out
+    assert "22 records from run 1" in came.out
     for given, written in (("x.html", "x.html"), ("new/", "new/report.html"), (".", "report.html")):
         came = ragstone("report", "1", "-o", given, "--store", str(weighed), "--json")
         assert came.json == {"written": written, "bytes": Path(written).stat().st_size, "run": 1, "records": 22}

@@ -402,7 +402,7 @@ def test_a_prompt_that_fits_says_how_it_is_used(path: str) -> None:
     [
         ([("{{ answer }}\n", "\n")], "{{ answer }}, the wording of the format, is left out"),
         ([('- "yes":', "- so:")], "the label yes of the scale yes_no is not explained"),
-        ([("{{ passage }}", "{{ passage }} {{ passages[0][1] }}")], "a passage (passages) is there twice"),
+        ([("{{ passage }}", "{{ passage }} {{ passages[0][1] }}")], "a passage (passages) appears twice"),
         ([("[{{ code }} end of statements]", "")], "a unit (units) is not between lines with {{ nonce }}"),
         ([("{{ unit }}", "")], "a unit (units) is left out"),
         ([("{{ unit }}", "{{ unti }}")], "'unti' is undefined"),

@@ -114,7 +114,7 @@ def test_metrics_and_groups_can_be_chosen(runs: Path) -> None:
     """Fewer tests raise p less; records that belong together are one."""
     alone = in_store(runs, "compare", "main", "new", "-m", "grounding", "--by", "meta.meta_topic", "--moved", "2")
     assert "p: paired sign-flip test." in alone.flat
-    assert "Intervals and tests by meta.meta_topic: 10 groups." in alone.flat
+    assert "Intervals and tests are by meta.meta_topic (10 groups)." in alone.flat
     assert "Only 10 groups" in alone.flat
     assert alone.out.count("so it seems") == 2
     both = in_store(runs, "compare", "main", "new", "-m", "grounding,groundedness")
@@ -133,7 +133,7 @@ def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Pa
         )
         assert came.code == 0
     found = ragstone("compare", "n0", "n1").flat
-    assert "grounding: scoring_mode changed: the default, now scale_1_5." in found
+    assert "grounding: scoring_mode changed from the default to scale_1_5." in found
     assert "The responses are the same in both" in found
 
 
@@ -248,7 +248,7 @@ def test_a_baseline_that_was_judged_otherwise_is_refused(runs: Path) -> None:
     assert ragstone("run", write("a.jsonl", row(1), row(2)), "-q", "-m", "grounding", "-o", "out").code == 0
     came = in_store(runs, "check", "new", "--max-drop", "grounding=0.05", "--baseline", "out")
     assert (came.code, came.out) == (2, "")
-    assert "used other settings (claims: embedded" in came.err
+    assert "used different settings (claims: embedded" in came.err
     with pytest.raises(InputError, match="evaluate it again"):
         check("new", max_drop={"grounding": 0.05}, baseline="out", store=runs / "s.db")
 

@@ -21,7 +21,7 @@ def test_a_run_is_told_in_one_sentence_then_in_numbers() -> None:
     """The sentence, the metrics, what is missing, the worst, the judge, the cost, the store, the next command."""
     came = ragstone("run", str(TRACES), "-o", "out")
     assert came.code == 0
-    assert re.search(r" of a response's claims were found in its contexts: \d+ claims in 21 responses\. ", came.flat)
+    assert re.search(r" of a response's claims were found in its contexts \(\d+ claims in 21 responses\)\. ", came.flat)
     assert re.search(r" \d+ of 21 responses have a claim to check\.", came.flat)
     for part in ("mean", "95 %", "scored", "21 of 22", "empty: blank response", "Lowest grounding"):
         assert part in came.out

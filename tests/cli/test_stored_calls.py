@@ -106,7 +106,7 @@ def test_only_failed_is_written_with_or_without_a_run(server: FakeServer, writte
     for came in (run(server, *written), ragstone("run", *written, "a.jsonl", *WHOLE, "-j", f"vllm:m@{server.url}")):
         assert came.code == 0, came.err
         assert "run 1 has 4 results: none failed, 4 are reused" in came.err or "run 2 has 4" in came.err
-        assert "4 results of run" in came.flat
+        assert "4 results from run" in came.flat
     assert server.count == 4
 
 
@@ -170,7 +170,7 @@ def test_results_outlive_their_calls(server: FakeServer) -> None:
     [
         ((), "nothing selected to delete"),
         (("--older-than", "soon"), "expected a number and m, h, d or w, as in 30d"),
-        (("--judge", "nobody"), "no stored call of a judge 'nobody'; there are vllm/m@"),
+        (("--judge", "nobody"), "no stored calls by a judge 'nobody'; judges are vllm/m@"),
     ],
 )
 def test_what_cannot_be_pruned_is_usage(server: FakeServer, options: tuple[str, ...], said: str) -> None:

@@ -319,7 +319,7 @@ def test_what_could_be_is_said_of_the_rows_it_is_so_of() -> None:
     """The row of adherence has both of its columns."""
     traced(lambda q: said(q, ["yes", None, None], [["doc_0_s0"], [], []]), parameters={"trace": {"threshold": 0.5}})
     out = flat(shown("lid"))
-    assert "adherence: could be 0–100, 33–100 % counting unjudged units · passed" in out
+    assert "adherence: could be 0–100, 33–100 % if all units were judged · passed" in out
     assert "relevance: relevance failed" not in out
     assert "relevance: failed" in out
 
@@ -371,7 +371,7 @@ def test_a_run_has_the_eight_columns_in_five_rows() -> None:
     }
     traced(lambda q: good if "good" in q.question else WORKED, "trace", lid(), lid(id="good", question="Is it good?"))
     out = shown()
-    assert "50 % (0–100) of the responses have every sentence supported: 6 sentences in 2 responses." in flat(out)
+    assert "50 % (0–100) of the responses have every sentence supported (6 sentences in 2 responses)." in flat(out)
     assert "1 of 2 responses has a sentence that is not fully supported." in flat(out)
     table = flat(out.partition("\n  trace ")[2].partition("Without")[0])
     for line in (
@@ -393,7 +393,7 @@ def test_a_whole_that_is_judged_alone_is_told_without_sentences() -> None:
     traced(lambda q: said(q, [None] * 3, [[]] * 3, overall=False))
     assert "the judge labelled the whole response as not supported" in flat(shown("lid"))
     out = shown()
-    assert "0 % of the responses have every sentence supported: 1 response. 1 of 1 response has a" in flat(out)
+    assert "0 % of the responses have every sentence supported (1 response). 1 of 1 response has a" in flat(out)
     assert "  Lowest trace.adherence\n    0 %  lid  not supported, as a whole\n\n" in out
 
 
@@ -401,7 +401,7 @@ def test_beside_other_metrics_the_trace_has_its_own_block() -> None:
     """And the sentence stays that of groundedness."""
     traced(WORKED, ["groundedness", "trace"])
     out = shown()
-    assert "100 % is how well the contexts support a response, sentence by sentence" in flat(out)
+    assert "100 % is the mean rating of how well the contexts support a response, sentence by sentence" in flat(out)
     plain, _, block = out.partition("\n\n  trace ")
     assert "groundedness  100 %" in plain
     assert "adherence" in block

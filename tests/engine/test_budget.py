@@ -393,7 +393,7 @@ def test_an_unknown_price_is_refused_before_anything_is_sent() -> None:
     """A limit on money cannot be kept then; one on calls can."""
     backend = MeteredBackend(random.Random(6), 0.0)
     judge = only(MeteredJudge(backend))
-    with pytest.raises(ConfigError, match="cannot be kept: the price of metered/m is unknown"):
+    with pytest.raises(ConfigError, match="cannot be enforced: the price of metered/m is unknown"):
         weigh_raising(judge, Limits(cost=1.0))
     assert weigh_raising(judge, Limits(calls=5)).error is None
     assert backend.calls == 3
@@ -475,7 +475,7 @@ def test_an_endpoint_that_takes_no_limit_is_not_asked_under_a_budget() -> None:
     with FakeServer(refuse_parameters=["max_tokens", "max_completion_tokens"]) as server:
         budget = replace(QUICK, limits=Limits(tokens=10**9))
         came = weigh(records(3), metrics("answer_relevance"), prompted(server), settings=budget)
-        assert "a budget cannot be kept" in str(came.error)
+        assert "a budget cannot be enforced" in str(came.error)
         assert server.count == 0
 
 

@@ -396,7 +396,7 @@ def test_a_run_without_any_step_for_it_says_so(house: dict[str, Any]) -> None:
         at(server.url, house)
         summary, _ = weigh(house, ["embedded>house"], metrics=["context_relevance"])
     assert (
-        "no step of this run uses the cascade embedded>house: it only applies to support and assign" in summary["notes"]
+        "no step in this run uses the cascade embedded>house: it only applies to support and assign" in summary["notes"]
     )
     assert "cascade" not in summary
 

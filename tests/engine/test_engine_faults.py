@@ -289,7 +289,7 @@ def test_every_member_failing_is_judge_failed() -> None:
     members = [ScriptedJudge({"response_support": Failed("HTTP 400")}, name=name) for name in ("a", "b")]
     outcome = weigh(records(1), WHOLE, only(*members))
     assert outcome.statuses == ["judge_failed"]
-    assert "every judge of the panel failed (a: HTTP 400; b: HTTP 400)" in outcome.reasons[0]
+    assert "every judge in the panel failed (a: HTTP 400; b: HTTP 400)" in outcome.reasons[0]
 
 
 @pytest.mark.parametrize("fault", ["rate_garbage", "rate_truncated"])

@@ -138,7 +138,7 @@ def test_a_file_for_this_processor_comes_before_others(
         (
             "lab/nothing",
             {},
-            "no folder lab/nothing, nor a public model on the hub; check its name, or set HF_TOKEN",
+            "no folder lab/nothing, and no public model of that name on the hub; check its name, or set HF_TOKEN",
         ),
         (f"{REPO}@v9", {}, "the model lab/reader has no revision 'v9'"),
         (REPO, {"config.json": (401, "GatedRepo")}, "asks for consent to its licence"),
@@ -150,7 +150,7 @@ def test_a_file_for_this_processor_comes_before_others(
             {"tokenizer.json": (403, "")},
             "cannot download tokenizer.json of lab/reader: 403 Forbidden",
         ),
-        ("lab", {}, "'nli:lab': no such folder; a model of the hub is nli:ORG/MODEL[@REVISION]"),
+        ("lab", {}, "'nli:lab': no such folder; a model on the hub is nli:ORG/MODEL[@REVISION]"),
         ("./lab/reader", {}, "'nli:./lab/reader': no such folder"),
     ],
 )

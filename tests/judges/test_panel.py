@@ -47,7 +47,7 @@ def test_the_worked_example_raws_2_and_1_and_one_failure_are_three_quarters() ->
 def test_when_all_failed_there_is_no_value_and_every_cause_is_named() -> None:
     found = panel([None, None])
     assert (found.label, found.value, found.raw, found.unjudged) == (None, None, None, True)
-    assert found.failure == "every judge of the panel failed (id1: id1 is down; id2: id2 is down)"
+    assert found.failure == "every judge in the panel failed (id1: id1 is down; id2: id2 is down)"
     assert len(found.members) == 2
 
 
@@ -96,7 +96,7 @@ def test_a_judge_of_weight_zero_is_shown_and_does_not_count() -> None:
 def test_when_only_judges_of_weight_zero_answered_the_unit_is_unjudged() -> None:
     found = panel(["3", None], weights={"j1": 0})
     assert found.unjudged
-    assert found.failure == "every judge of the panel failed (id1: its weight is 0; id2: id2 is down)"
+    assert found.failure == "every judge in the panel failed (id1: its weight is 0; id2: id2 is down)"
 
 
 def test_most_calling_a_unit_trivial_makes_it_trivial() -> None:

@@ -254,7 +254,7 @@ def test_a_file_of_the_users_own_is_asked_with_as_ours_are(tmp_path: Path) -> No
         ("[{{ nonce }}]\n", "", "a unit (units) is not between lines with {{ nonce }}"),
         ("{{ passage }}", "{{ passag }}", "'passag' is undefined"),
         ('"not_support"', '"no"', "the label not_support of the scale support3 is not explained"),
-        ("{{ unit }}", "{{ unit }} {{ unit }}", "a unit (units) is there twice"),
+        ("{{ unit }}", "{{ unit }} {{ unit }}", "a unit (units) appears twice"),
         ("Is each fact in the text?", "{{ question }}?", "is in the system part, where it could act"),
         ("{{ unit }}", "{{ unit.__class__ }}", "unsafe"),
     ],

@@ -64,7 +64,7 @@ def test_a_model_with_another_output_is_refused(tmp_path: Path) -> None:
     [
         (
             "nowhere",
-            "'--set refalign.model=nowhere': no such folder; a model of the hub is --set refalign.model=ORG/MODEL",
+            "'--set refalign.model=nowhere': no such folder; a model on the hub is --set refalign.model=ORG/MODEL",
         ),
         (".", "has no .onnx file; a model is config.json, tokenizer.json and an .onnx file"),
     ],

@@ -84,9 +84,9 @@ def test_worked_example() -> None:
     assert (precision.value, precision.asked) == (0.375, 4)
     assert (recall.value, recall.asked) == (0.5, 3)
     assert precision.detail["nonexistent"] == ["[9]"]
-    assert precision.reason == "numbers count passages from 1; 1 citation of a passage that does not exist: [9]"
+    assert precision.reason == "passages are numbered from 1; 1 citation to a nonexistent passage: [9]"
     assert recall.detail["uncited"] == ["r/cited/3"]
-    assert recall.reason == "1 sentence should cite and does not: 3"
+    assert recall.reason == "1 sentence lacks a citation: sentence 3"
     assert recall.verdicts[2].reason == "cites nothing"
     assert [len(q.passages) for q in asked if isinstance(q, Rate)] == [1, 1, 3]
 

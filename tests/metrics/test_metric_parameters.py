@@ -75,13 +75,16 @@ def test_an_unknown_metric_is_refused_with_the_closest() -> None:
     [
         ("faithfulness", "the metric here is grounding (share of the response's claims that the contexts support)"),
         ("Hallucination", "grounding (its opposite: "),
-        ("correctness", "answer_correctness (F1 of the claims that response and reference have in common)"),
+        ("correctness", "answer_correctness (F1 of the claims shared by response and reference)"),
         ("contextual_recall", "context_recall (share of the reference's claims that the contexts support)"),
         (
             "relevancy",
-            "answer_relevance (how well the response answers the question, true or not) or context_relevance",
+            "(how well the response answers the question, whether or not it is true) or context_relevance",
         ),
-        ("answer relevancy", "answer_relevance (how well the response answers the question, true or not) or claim_"),
+        (
+            "answer relevancy",
+            "answer_relevance (how well the response answers the question, whether or not it is true) or claim_",
+        ),
         ("completeness", "trace (in its column trace.completeness)"),
     ],
 )

@@ -58,7 +58,7 @@ def test_a_pair_that_is_unjudged_might_have_been_the_best() -> None:
     found, _ = columns(find("nugget_support")(), about(*NUGGETS), grades(p1=["3", "0", "0"], p2=["0", None, "0"]))
     assert found["best"].status == "partial"
     assert found["best"].high == pytest.approx(2 / 3)
-    assert found["best"].reason == "1 of 6 pairs of nugget and passage unjudged"
+    assert found["best"].reason == "1 of 6 nugget-passage pairs unjudged"
 
 
 def test_nuggets_that_name_no_passage_have_no_source_value() -> None:

@@ -96,7 +96,7 @@ def test_what_is_odd_is_named() -> None:
     assert lead.detail["with_the_score_of_the_one_before"] == ["z"]
     assert lead.reason == (
         "1 not retrieved: y; 1 retrieved twice: x; 1 with the score of the one before: z; "
-        "3 retrieved, and precision divides by 5"
+        "3 retrieved, but precision divides by 5"
     )
 
 
@@ -151,7 +151,7 @@ def test_qrels_replace_the_ids_of_records(tmp_path: Path) -> None:
     [
         ("t1 0 a", "'t1 0 a' is not a relevance judgment"),
         ("t1 0 a x", "'t1 0 a x' is not a relevance judgment"),
-        ("t1 0 a 1\nt1 0 a 2", "'a' of topic 't1' is graded 2 here and differently before"),
+        ("t1 0 a 1\nt1 0 a 2", "'a' of topic 't1' is graded 2 here but differently before"),
         ("\n", "there is no row in it"),
     ],
 )

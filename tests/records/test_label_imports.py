@@ -108,7 +108,7 @@ def test_labels_on_a_scale_of_another_package_are_for_agree_to_check(tmp_path: P
         assert CliRunner().invoke(app, command).exit_code == 0
     refused = CliRunner().invoke(app, command)
     assert refused.exit_code == 2
-    assert "'polite' is no label for support; expected no, yes;" in refused.stderr
+    assert "'polite' is not a label for support; expected no, yes;" in refused.stderr
     assert "hint: labels on a metric's own scale need no import: " in refused.stderr
 
 
@@ -120,13 +120,19 @@ def test_labels_on_a_scale_of_another_package_are_for_agree_to_check(tmp_path: P
         ([{"data": UNIT, "annotations": [{"result": [choice("yes", "no")]}]}], "unreadable labels .*too many"),
         ([{"data": {"record": "r1"}, "annotations": [{"result": [choice("yes", name="support")]}]}], "no unit"),
         ([{"data": UNIT, "annotations": ["x"]}], "unreadable labels"),
-        ([{"metadata": UNIT, "responses": [{"user_id": "ann", "values": {"q": {"value": ["a"]}}}]}], "no single label"),
+        (
+            [{"metadata": UNIT, "responses": [{"user_id": "ann", "values": {"q": {"value": ["a"]}}}]}],
+            "not a single label",
+        ),
         (
             [{**UNIT, "label": "yes"}, {**UNIT, "label": "no"}],
             r"item 2: .* is labelled yes and no without an annotator",
         ),
         ([{**UNIT, "label": "yes", "seconds": "long"}], "could not convert"),
-        ([{**UNIT, "label": "maybe"}], r"item 1: 'maybe' is no label for support; expected no, yes; or 1, 2, 3, 4, 5;"),
+        (
+            [{**UNIT, "label": "maybe"}],
+            r"item 1: 'maybe' is not a label for support; expected no, yes; or 1, 2, 3, 4, 5;",
+        ),
     ],
 )
 def test_what_is_no_label_is_refused(tmp_path: Path, rows: object, message: str) -> None:

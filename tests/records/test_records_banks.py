@@ -112,7 +112,7 @@ def test_rows_of_many_systems_are_one_bank() -> None:
     for nuggets, message in [
         (["a"], r"differ from those before \('b' is missing\)"),
         (["a", "b", "c"], r"differ from those before \('c' is new\)"),
-        (["a", {"text": "b", "importance": "okay"}], r"'b' was of no importance given, is okay"),
+        (["a", {"text": "b", "importance": "okay"}], r"'b' was unspecified, is okay"),
         ([], r"'a' is missing"),
     ]:
         with pytest.raises(RecordError, match=message) as caught:
@@ -289,7 +289,7 @@ def test_what_looks_at_records_sees_the_bank() -> None:
 def test_an_open_source_takes_no_bank() -> None:
     """It would have to be read as it was opened."""
     source = open_records(ROWS)
-    with pytest.raises(InputError, match="a source that is open takes no bank"):
+    with pytest.raises(InputError, match="an open source accepts no bank"):
         open_records(source, bank=read_bank(ROWS))
 
 

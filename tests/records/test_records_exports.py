@@ -88,7 +88,7 @@ def holders_of(value: Any) -> list[Any]:
         ("chat-requests.jsonl", "Conversations: 1 record", (GREEN, BLACK), (0.91, 0.44), MODEL),
         (
             "openai-evals.jsonl",
-            "Conversations: 1 record; 1 of another shape: skipped",
+            "Conversations: 1 record; 1 with an unexpected structure: skipped",
             (GREEN, BLACK),
             (),
             None,
@@ -305,7 +305,7 @@ def test_of_two_retrievers_the_reranked_is_replaced() -> None:
             [ROOT, span("a", "RETRIEVER", "root", retrieval_documents=[{"document.id": "7"}])],
             "1 with documents that have",
         ),
-        ([{"name": "no ids", "attributes": {}}], "1 of another shape"),
+        ([{"name": "no ids", "attributes": {}}], "1 with an unexpected structure"),
     ],
 )
 def test_a_trace_that_makes_no_record_is_counted(spans: list[dict[str, Any]], reason: str) -> None:
@@ -539,7 +539,7 @@ def test_the_user_says_where_the_rows_are_and_what_they_are() -> None:
     with pytest.raises(ConfigError, match="--from langfuze: no such format; did you mean 'langfuse'"):
         Layout("langfuze")
     with pytest.raises(
-        RecordError, match=r"no record in it \(Langfuse observations: 0 traces, 0 records; 1 of another"
+        RecordError, match=r"no record in it \(Langfuse observations: 0 traces, 0 records; 1 with an unexpected"
     ):
         ids_of([RECORD], layout=Layout("langfuse"))
     assert ids_of([{**ROOT, "id": "plain"}], layout=Layout("records")) == ["plain"]
@@ -552,7 +552,7 @@ def test_a_row_of_another_shape_is_read_or_counted() -> None:
     result = {"id": "x", "query": "q", "result": "r", "source_documents": []}
     with open_records([result, RECORD, {"total": 2}]) as source:
         assert [record.id for record in source] == ["x", "a"]
-        assert source.recognised == ("LangChain results: 2 records; 1 of another shape: skipped",)
+        assert source.recognised == ("LangChain results: 2 records; 1 with an unexpected structure: skipped",)
 
 
 def test_names_are_matched_in_any_spelling() -> None:

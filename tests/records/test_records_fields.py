@@ -137,7 +137,9 @@ def test_a_record_without_id_is_named_by_its_content() -> None:
     other = record_of({"question": "q", "response": "R", "id": " "})
     assert re.fullmatch("[0-9a-f]{12}", first.id)
     assert first.id == second.id != other.id
-    assert first.notes == ("no id: a hash of the whole record is used, so runs with other responses cannot be paired",)
+    assert first.notes == (
+        "no id: a hash of the whole record is used, so runs with different responses cannot be paired",
+    )
 
 
 def test_passages_come_in_many_shapes() -> None:

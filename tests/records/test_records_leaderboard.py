@@ -136,7 +136,7 @@ def test_names_lose_what_columns_cannot_hold(tmp_path: Path) -> None:
             "trec_eval",
             "there are 2 ('a', 'b'); a file for each",
         ),
-        ([Row("a", "t", "m", 1)], "csv", "no form of leaderboard is called 'csv'; expected trec_eval, tot"),
+        ([Row("a", "t", "m", 1)], "csv", "no leaderboard format 'csv'; expected trec_eval, tot"),
     ],
 )
 def test_what_cannot_be_written_is_refused_before_the_first_line(rows: Any, form: Any, message: str) -> None:
@@ -278,7 +278,7 @@ def test_a_folder_holds_a_run_a_file(tmp_path: Path) -> None:
 def test_a_form_that_there_is_not_is_refused(tmp_path: Path) -> None:
     """Before anything is read."""
     form: Any = "ranking"
-    with pytest.raises(ConfigError, match="no form of leaderboard is called 'ranking'"):
+    with pytest.raises(ConfigError, match="no leaderboard format 'ranking'"):
         read_leaderboard(tmp_path / "nowhere", form)
 
 

@@ -76,7 +76,7 @@ def test_a_source_that_is_dropped_deletes_its_file(tmp_path: Path, monkeypatch: 
     ("row", "message"),
     [
         ({"question": "\ud800"}, "a lone surrogate"),
-        ({"x": object()}, "a value that has no form in JSON: Type is not JSON serializable: object"),
+        ({"x": object()}, "a value that JSON cannot represent: Type is not JSON serializable: object"),
         ([1], "expected an object, found a list"),
         ("text", "expected an object, found a string"),
     ],
@@ -429,7 +429,7 @@ def test_the_survey_counts_what_is_there() -> None:
         ("question: blank", 1, "records item 2"),
         ("response: blank", 1, "records item 2"),
         (
-            "no id: a hash of the whole record is used, so runs with other responses cannot be paired",
+            "no id: a hash of the whole record is used, so runs with different responses cannot be paired",
             1,
             "records item 4",
         ),
@@ -521,6 +521,6 @@ def test_what_an_iterator_brings_is_bounded_and_has_a_form(monkeypatch: pytest.M
     assert isinstance(first, SetAside)
     assert isinstance(second, SetAside)
     assert isinstance(third, Record)
-    assert "a Record that has no form in JSON" in first.error
+    assert "a Record that JSON cannot represent" in first.error
     assert "a record of 217 bytes; expected at most 100" in second.error
     assert third.meta == {"x": [1, 3]}

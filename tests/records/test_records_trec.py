@@ -197,7 +197,9 @@ def test_a_block_is_no_topic_without_sentences() -> None:
     """The id of other records' metadata is theirs; the name of the run is copied, so that one can group by it."""
     row = {"question": "q", "response": "r", "metadata": {"topic_id": "t", "run_id": "x"}}
     record = record_of(row)
-    assert record.notes == ("no id: a hash of the whole record is used, so runs with other responses cannot be paired",)
+    assert record.notes == (
+        "no id: a hash of the whole record is used, so runs with different responses cannot be paired",
+    )
     assert record.meta == {"run_id": "x", "metadata": row["metadata"]}
 
 

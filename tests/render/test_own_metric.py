@@ -47,7 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 def test_the_terminal_says_what_the_metric_says(run: Run) -> None:
     """It leads the run by its rank; the record has its words, its units and its band."""
     whole = drawn(outcome(run, Look(100)))
-    assert "of a response's figures are stated in its contexts: 4 figures in 2 responses." in whole
+    assert "of a response's figures are stated in its contexts (4 figures in 2 responses)." in whole
     assert "1 of 2 responses has a figure not stated." in whole
     assert f"Lowest {NAME}" in whole
     assert "2 of 3 figures not stated" in whole

@@ -56,8 +56,8 @@ def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_pat
     known = measured()
     half = "compares words and numbers; not a language model"
     whole = (
-        f"{half}. On 6 human-labelled data sets it ranks a supported claim above an unsupported one in "
-        f"{100 * known.auroc:.0f} of 100 pairs (counting shared words: {100 * known.floor:.0f})"
+        f"{half}. On 6 human-labelled data sets, it ranks a supported claim above an unsupported one in "
+        f"{100 * known.auroc:.0f} of 100 pairs; simply counting shared words gets {100 * known.floor:.0f}"
     )
     choices: dict[str, list[str | Judge]] = {
         "alone": ["embedded"], "panel": ["embedded", "support=[embedded,second]", second], "without": [second],
@@ -207,7 +207,11 @@ def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
 def test_the_sentence_stands_on_what_has_a_value() -> None:
     """Records that were set aside, lack a field or hold nothing to judge are not in its mean, and it says so."""
     parts = sentence(28, Headline.of("grounding", {**MEAN, "scored": 21}, 0), (), None)
-    assert "".join(part.text for part in parts).replace("\u00a0", " ").startswith("On 21 of 28 records, 50 % of a")
+    assert (
+        "".join(part.text for part in parts)
+        .replace("\u00a0", " ")
+        .startswith("On 21 of 28 records, an average of 50 % of a")
+    )
 
 
 def test_the_sentence_doubts_a_mean_of_the_easy_part() -> None:
@@ -222,11 +226,11 @@ def test_the_sentence_doubts_a_mean_of_the_easy_part() -> None:
         for doubted in [doubts({"support": one}, {**metric, "high": high})]
     ]
     assert told[0].endswith(
-        ". house/m judged none of the support units passed to it: the mean covers only the easy units."
+        ". house/m judged none of the support units passed to it; the mean covers only the easy units."
     )
     assert "But" not in told[1]
-    left = ". house/m left 2 of the 3 units of support passed to it unjudged: "
-    assert told[2].replace("\u00a0", " ").endswith(f"{left}the mean favours the easy units.")
+    left = ". house/m left 2 of the 3 support units passed to it unjudged"
+    assert told[2].replace("\u00a0", " ").endswith(f"{left}; the mean favours the easy units.")
 
 
 # ---- the file

@@ -407,21 +407,21 @@ def _scored(joined: Joined) -> int:
 
 def _notes(rows: Sequence[LabelRow], scored: int, refused: Sequence[Refused]) -> Iterator[str]:
     if any(one.problem in ("changed_text", "other_response") for one in refused):
-        yield "labels do not hold for changed responses; unless the rest is a random sample of this run, label one"
+        yield "labels for changed responses are not used; unless the rest is a random sample of this run, label one"
     if any(row.draw is None for row in rows):
         yield "the labels do not say how their records were drawn; intervals and corrections assume a random sample"
     if (drawn := min((row.draw.of for row in rows if row.draw), default=scored)) < scored:
-        yield f"records were drawn from {drawn:,}, and the run has {scored:,}; intervals and corrections assume all"
+        yield f"records were drawn from {drawn:,}, but the run has {scored:,}; intervals and corrections assume all"
     if fields := dict.fromkeys(row.draw.by for row in rows if row.draw and row.draw.by):
-        yield f"records were drawn by {', '.join(fields)}; corrections assume that each group is sampled in proportion"
+        yield f"records were drawn by {', '.join(fields)}; corrections assume that each group was sampled in proportion"
 
 
 SAID: Final[dict[Problem, str]] = {
     "unknown_record": "no such record",
     "unknown_unit": "no such unit",
-    "wrong_task": "no verdict of that task",
+    "wrong_task": "no verdict for that task",
     "changed_text": "text has changed",
-    "other_response": "label of another response",
+    "other_response": "label for a different response",
     "unknown_label": "label not on the scale",
     "other_settings": "record evaluated with its own settings",
     "cannot_tell": "cannot tell",
@@ -431,14 +431,14 @@ SAID: Final[dict[Problem, str]] = {
 
 def _none_joined(run: AnyRun, rows: Sequence[LabelRow], gathered: Gathered, metrics: Sequence[str] | None) -> str:
     causes = [
-        f"{one.count} {SAID[one.problem]} (first: {one.first[0].unit}, {one.first[0].task}, "
+        f"{SAID[one.problem]} ({one.count}, first: {one.first[0].unit}, {one.first[0].task}, "
         f"{one.first[0].label or 'no label'})"
         for one in gathered.refused.values()
     ]
     if not causes:
         tasks = ", ".join(sorted({row.task for row in rows}))
-        return f"no label is of {' or '.join(metrics or ())}; the labels are of {tasks}"
-    like = f"; its records are like '{gathered.example}'" if gathered.example else "; it has no results"
+        return f"no label is for {' or '.join(metrics or ())}; the labels are for {tasks}"
+    like = f"; its record ids look like '{gathered.example}'" if gathered.example else "; it has no results"
     absent = sorted(name for name in run.spec.get("signatures", ()) if of_score(name) is NotInstalled)
     lack = f"; {', '.join(absent)} is not installed, so its scale is unknown" if absent else ""
     return f"no label matches {called(run)}: {', '.join(causes)}{lack or like}"

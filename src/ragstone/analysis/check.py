@@ -199,8 +199,8 @@ def _compared(baseline: AnyRun, run: AnyRun, names: Sequence[str], records: Mapp
         if other is not None:
             ways = f"{other.part}: {other.first or 'the default'}, now {other.second or 'the default'}"
             raise InputError(
-                f"{name}: the baseline {_called(baseline)} used other settings ({ways}); evaluate it again with "
-                "the judge and the parameters of this run"
+                f"{name}: the baseline {_called(baseline)} used different settings ({ways}); evaluate it again with "
+                "this run's judge and parameters"
             )
     return found
 
@@ -269,7 +269,7 @@ class _Checked(NamedTuple):
             notes.append(f"counting unjudged units as worst or best, the mean could be {could}")
         between = _interval(low, high, lambda value: points(value, len(scored)))
         found, wanted = (
-            f"mean {found}{between} of {records_said(len(scored))}",
+            f"mean {found}{between} over {records_said(len(scored))}",
             f"at {'most' if most else 'least'} {wanted}",
         )
         lowest = () if met else self._lowest(threshold, scored)
@@ -292,7 +292,8 @@ class _Checked(NamedTuple):
         between = f"(95 %: {low.removesuffix(' %')} to {points(most, count)})"
         alone, labelled = one["method"] == "labels", f"{one['labelled']:,} labelled"
         called = f"mean of {labelled} records" if alone else "corrected mean"
-        raw = f"raw {points(one['raw'], count)} % of {records_said(count)}{'' if alone else f', {labelled} by people'}"
+        by_people = "" if alone else f", {labelled} by people"
+        raw = f"raw mean {points(one['raw'], count)} % over {records_said(count)}{by_people}"
         said, wanted = f"{called} {points(value, count)} % {between}, {raw}", f"lower end at least {wanted}"
         worst = () if met else self._lowest(threshold, scored)
         return Decision(threshold, _outcome(met), value, least, most, count, said, wanted, (), worst)

@@ -231,8 +231,8 @@ def _apart(sides: tuple[Side, Side], ours: Sequence[str], theirs: Sequence[str])
     if empty:
         return f"{empty} has no results; nothing can be compared"
     return (
-        f"no record is in both: ids are like '{ours[0]}' in {sides[0].label} and like '{theirs[0]}' in "
-        f"{sides[1].label}; name the field that holds the id when you run, with --field id=COLUMN"
+        f"no record is in both: ids look like '{ours[0]}' in {sides[0].label} and '{theirs[0]}' in "
+        f"{sides[1].label}; name the id column with --field id=COLUMN when you evaluate"
     )
 
 
@@ -327,7 +327,7 @@ def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, 
         if side.status != "done":
             yield f"{side.label} did not finish ({side.status}); it has {records_said(side.records)}"
         if part := part_said(spec.get("extent", {})):
-            yield f"{side.label} covers only a part of its input: {part}"
+            yield f"{side.label} covers only part of its input: {part}"
     if found.other_questions:
         have = f"{records_said(found.other_questions)} {'has' if found.other_questions == 1 else 'have'}"
         yield f"{have} a different question in {found.second.label} than in {found.first.label}"
@@ -348,9 +348,9 @@ def _settings_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> Ite
         for setting in ("max_tokens", "extra"):
             if name in theirs and ours[name].get(setting) != theirs[name].get(setting):
                 before, now = ours[name].get(setting), theirs[name].get(setting)
-                yield f"{setting} of the judge {name} changed: {before}, now {now}"
+                yield f"the judge {name}: {setting} changed from {before} to {now}"
     weights = [{"default": spec.get("default"), **(spec.get("steps") or {})} for spec in (first, second)]
     for step, route in weights[0].items():
         other = weights[1].get(step)
         if route and other and route["judges"] == other["judges"] and route.get("weights") != other.get("weights"):
-            yield f"weights of the panel of {step} changed: {route.get('weights')}, now {other.get('weights')}"
+            yield f"the {step} panel's weights changed from {route.get('weights')} to {other.get('weights')}"

@@ -77,16 +77,16 @@ def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
     }  # fmt: skip
     whole = _Whole(len(judged) / len(every), sum(settled) / len(every))
     if not values and not any(unit.random for unit in (*joined.units, *joined.wholes)):
-        return CorrectedMean(**found, withheld="the labels are of a worst-first draw, not a random sample")
+        return CorrectedMean(**found, withheld="the labels come from a worst-first draw, not a random sample")
     if len(values) < 2:
         return CorrectedMean(**found, withheld=_too_few(len(values), joined))
     corrects = len(values) >= FEWEST and len(others) > 0
     if method == "rogan_gladen" and corrects:
         return _by_error_rates(found, joined, values, whole)
     if not (half := student_half([one.people for one in values])):
-        return CorrectedMean(**found, withheld="people's values are all the same, so there is no interval")
+        return CorrectedMean(**found, withheld="people's values are all the same, which gives no interval")
     if not corrects:
-        why = f"{len(values)} records are labelled in full; {FEWEST} are needed to correct the judge's mean"
+        why = f"correcting the judge's mean needs {FEWEST} fully labelled records, and there are {len(values)}"
         return _of_labels(found, half, why if others else "all records are labelled", whole)
     human, ours = [one.people for one in values], [one.judge for one in values]
     clusters = (range(len(human)), range(len(human), len(judged)))
@@ -112,7 +112,7 @@ def _too_few(count: int, joined: Joined) -> str:
     said = f"{'only 1 record is' if count else 'no record is'} labelled in full"
     if joined.unlike:
         said += f"; {joined.unlike} labelled but scored with settings other than the run's"
-    return f"{said}; {joined.part} in part" if joined.part else said
+    return f"{said}; {joined.part} labelled in part" if joined.part else said
 
 
 def _of_labels(found: dict[str, Any], half: float, why: str, whole: _Whole) -> CorrectedMean:
@@ -136,7 +136,7 @@ def _by_error_rates(
         rates = [_rates([(one.people > 0, one.judge > 0)]) for one in values]
         rest = [(int(value), 1) for value in others]
     elif column_of(found["score"]):
-        return CorrectedMean(**found, withheld="Rogan-Gladen corrects a share that passes, and this is not one")
+        return CorrectedMean(**found, withheld="Rogan-Gladen can only correct a share that passes, which this is not")
     elif joined.scale is None or len(joined.scale.labels) != 2:
         return CorrectedMean(**found, withheld="Rogan-Gladen needs a scale of two labels")
     else:

@@ -171,7 +171,9 @@ def _label_rows(path: Path, run: AnyRun) -> Iterator[LabelRow]:
 def _row(where: str, draft: Mapping[str, Any], tasks: Iterable[str]) -> LabelRow:
     known = [draft["task"]] if draft.get("task") else list(tasks)
     if len(known) > 1:
-        raise InputError(f"{where}: the label names no task, and {draft['unit']} has verdicts of {' and '.join(known)}")
+        raise InputError(
+            f"{where}: the label names no task, and {draft['unit']} has verdicts for {' and '.join(known)}"
+        )
     return row_from_json({**draft, "task": (known or ["unknown"])[0]}, where)
 
 

@@ -137,7 +137,7 @@ def sample(
     if worst:
         drawn = _least_certain(lots, n, against)
     elif by and all(lot.group is None for lot in lots):
-        raise InputError(f"--by {by}: no record of the run has it")
+        raise InputError(f"--by {by}: no record in the run has it")
     else:
         drawn = _proportional(lots, n)
     results = [found for lot in sorted(drawn) if (found := run.find(lot.record)) is not None]
@@ -177,9 +177,11 @@ def _proportional(lots: Sequence[_Lot], n: int) -> list[_Lot]:
 def _least_certain(lots: Sequence[_Lot], n: int, against: AnyRun | None) -> list[_Lot]:
     known = [(-lot.doubt, lot) for lot in lots if lot.doubt is not None]
     if not known and against is not None:
-        raise InputError("no unit has a verdict in both runs; --against needs another run of the same records")
+        raise InputError("no unit has a verdict in both runs; --against needs another run on the same records")
     if not known:
-        raise InputError("the judge gave no probabilities to draw the worst by; compare with a run of another judge")
+        raise InputError(
+            "the judge gave no probabilities, so the worst cannot be found; compare with a run by another judge"
+        )
     found = [lot for doubt, lot in sorted(known)[:n] if doubt]
     if not found:
         raise InputError("the judges agree on every unit; leave out --worst to draw at random")

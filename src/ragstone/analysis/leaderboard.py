@@ -66,7 +66,7 @@ class Leaderboard:
     def add(self, entry: Entry) -> None:
         """Add one; InputError for a second answer of a run to a topic."""
         if (entry.run, entry.topic) in self.entries:
-            raise InputError(f"run '{entry.run}' has two answers to topic '{entry.topic}'")
+            raise InputError(f"run '{entry.run}' has two answers for topic '{entry.topic}'")
         self.entries[entry.run, entry.topic] = entry
         self.measures = tuple(dict.fromkeys((*self.measures, *entry.values)))
 
@@ -199,7 +199,7 @@ def missed(missing: Mapping[str, list[str]]) -> str:
     rest = len(missing) - NAMED
     for run, topics in list(missing.items())[:NAMED]:
         more = f" and {len(topics) - NAMED} more" if len(topics) > NAMED else ""
-        parts.append(f"run '{run}' has no answer to {', '.join(topics[:NAMED])}{more}")
+        parts.append(f"run '{run}' has no answer for {', '.join(topics[:NAMED])}{more}")
     more = f"; and {rest} more {'run' if rest == 1 else 'runs'}" if rest > 0 else ""
     return "; ".join(parts) + more
 

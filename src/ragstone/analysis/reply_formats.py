@@ -192,15 +192,15 @@ def advice(group: FormatGroup) -> str:
     problem, count = group.problems.most_common(1)[0]
     if 2 * count > group.calls - group.whole:
         if problem == "cut_off":
-            return "a higher max_tokens in the judge's table of ragstone.toml"
+            return "a higher max_tokens in the judge's table in ragstone.toml"
         if problem == "withheld":
-            return f"{another}, as a content filter withholds replies of this one"
+            return f"{another}, since a content filter withholds this one's replies"
     if group.format not in (KEYED, "object") and KEYED in _formats(group.step, group.style):
         return f"--format {KEYED}"
     _, dot, language = group.style.partition(".")
     alone = f"{LABELS_ALONE}{dot}{language}"
     if not group.style.startswith(LABELS_ALONE) and _formats(group.step, alone):
-        return f"--prompt {group.step}={alone}, labels without reasons and quotes"
+        return f"--prompt {group.step}={alone}, labels without reasons or quotes"
     return another
 
 

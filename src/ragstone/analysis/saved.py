@@ -43,7 +43,7 @@ class SavedRun:
             if path.is_dir():
                 name, ended = self.path.name, self._about.get("status")
                 raise InputError(
-                    f"{path}: the run last written there did not finish ({ended}), and {name} is of an earlier one; "
+                    f"{path}: the run last written there did not finish ({ended}), and {name} is from an earlier one; "
                     "run it again, or name the file itself"
                 )
             self._about = {}

@@ -101,7 +101,7 @@ def each_scores(run: AnyRun, by: str | None = None) -> Iterator[tuple[str, Recor
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
             raise InputError(
-                f"{run.name}: the result of '{result['id']}' {what}; was it written by ragstone?"
+                f"{run.name}: the result for '{result['id']}' {what}; was it written by ragstone?"
             ) from error
         yield result["id"], scores
 

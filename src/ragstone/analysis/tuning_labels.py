@@ -23,10 +23,10 @@ def usable_labels(path: Path | str) -> tuple[list[LabelRow], list[str]]:
     every = [row for row in read_labels(path) if row.label is not None]
     rows = [row for row in every if not worst(row)]
     if not rows:
-        what = "all labels are of a worst-first draw; label a random one" if every else "no labels found"
+        what = "all labels come from a worst-first draw; label a random sample" if every else "no labels found"
         raise InputError(f"{path}: {what}, with: ragstone label RUN")
     left = len(every) - len(rows)
-    return rows, [f"{left:,} label{'' if left == 1 else 's'} of a worst-first draw not used"] if left else []
+    return rows, [f"{left:,} label{'' if left == 1 else 's'} from a worst-first draw not used"] if left else []
 
 
 def measuring(row: LabelRow) -> list[type[Metric]]:
@@ -61,14 +61,14 @@ def check_labels(rows: Sequence[LabelRow], path: str, *, threshold: bool) -> Non
     for row in rows:
         by_record.setdefault(row.record, set()).add(known.index(row.label or ""))
     if len(known) < 2:
-        one = f"all {len(rows):,} labels are '{known[0]}'" if known else "no label says anything"
+        one = f"all {len(rows):,} labels are '{known[0]}'" if known else "every label is trivial"
         raise InputError(f"{path}: {one}; agreement needs two different labels")
     split(by_record, 0)
     units = len({(row.record, row.unit) for row in rows})
     if threshold and units < LEAST_UNITS:
         raise InputError(f"--threshold needs at least {LEAST_UNITS} labelled units; {path} has {units}")
     if threshold and len(known) > 2:
-        raise InputError(f"--threshold needs labels of a scale of two; {path} has {', '.join(known)}")
+        raise InputError(f"--threshold needs labels on a two-label scale; {path} has {', '.join(known)}")
 
 
 def check_texts(rows: Sequence[LabelRow], path: str, written: Collection[str]) -> None:

@@ -110,7 +110,7 @@ def forget(plan: Plan, options: RunOptions) -> None:
 def _pending(rows: Sequence[BatchRow]) -> BatchPending:
     calls = sum(row.calls for row in rows)
     if exports := [row for row in rows if row.status == "export"]:
-        said = f"{plural(calls, 'call')} of {', '.join({row.judge for row in exports})} wait to be exported"
+        said = f"{plural(calls, 'call')} to {', '.join({row.judge for row in exports})} not yet exported"
         hint = "ragstone batch export FILE writes them; ragstone batch import FILE reads their results"
         return BatchPending(said.replace(NBSP, " "), hint=hint)
     oldest = (time.time() - min(row.made for row in rows)) / 60
@@ -301,7 +301,7 @@ class _Left:
     def reached(self) -> BudgetReached:
         """The budget has no room for one call."""
         return BudgetReached(
-            "the budget has no room for the next call of a batch",
+            "the budget has no room for the next call in a batch",
             hint="raise --max-cost, --max-calls or --max-tokens; the results of batches are stored",
         )
 
@@ -341,7 +341,7 @@ def export_batches(path: Path, store: Path | str | None = None) -> int:
         rows = found.batches("export")
         if not rows:
             raise ConfigError(
-                "no calls wait to be exported; run with --batch and a judge whose provider has no batches"
+                "no calls are waiting to be exported; run with --batch and a judge whose provider has no batches"
             )
         count = 0
         with path.open("wb") as file:

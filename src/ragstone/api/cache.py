@@ -174,7 +174,7 @@ def _judge(store: Store, name: str, config: Path | str | None) -> str:
     for judge in known:
         if judge in wanted:
             return judge
-    raise InputError(f"no stored call of a judge '{name}'; there are {', '.join(known) or 'none'}")
+    raise InputError(f"no stored calls by a judge '{name}'; judges are {', '.join(known) or 'none'}")
 
 
 def _mark_used(store: Store, runs: Sequence[RunRow]) -> None:

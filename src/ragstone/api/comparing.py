@@ -137,7 +137,9 @@ def check(
     if not wanted:
         raise ConfigError("nothing to check; give a threshold, as in --min METRIC=NUMBER, or [check] settings")
     if by_people and drops:
-        raise ConfigError("--corrected with a drop: a drop is compared on raw means; check it in a second call")
+        raise ConfigError(
+            "--corrected cannot be combined with a drop, which compares raw means; check drops in a second command"
+        )
     if by_people and not limits[least]:
         raise ConfigError("--corrected is only for means; add --min METRIC=NUMBER")
     if baseline is not None and not drops:

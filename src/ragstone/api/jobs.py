@@ -160,7 +160,7 @@ def settled(plan: Plan, store: Store, options: RunOptions) -> tuple[Plan, Earlie
     engine = spec.engine
     if engine.repeat > 1 and all(is_steady(judge.backend) for judge in plan.routes.judges()):
         names = " and ".join(judge.name for judge in plan.routes.judges())
-        why = f"replies of {names} are always the same" if names else "no metric asks a judge"
+        why = f"replies from {names} are always the same" if names else "no metric asks a judge"
         notes.append(f"asked once, not {engine.repeat} times: {why}")
         engine = replace(engine, repeat=1)
     if engine.cache == "refresh":

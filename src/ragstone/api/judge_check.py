@@ -27,9 +27,9 @@ def known_judges(config: Path | str | None = None) -> list[KnownJudge]:
     own = [resolve(RunOptions(config=config, judge=name)).judges[name] for name in tables]
     return [
         KnownJudge("embedded", note="needs no key and no network; not a language model"),
-        KnownJudge("nli", note="needs no key; runs a downloaded model for support, assign and trace"),
+        KnownJudge("nli", note="needs no key; runs a downloaded model for the steps support, assign and trace"),
         KnownJudge("nli:MODEL", note="ORG/MODEL[@REVISION] on Hugging Face, or a folder"),
-        KnownJudge("replay:FILE", note="answers from ragstone export RUN --format calls"),
+        KnownJudge("replay:FILE", note="replays a file from ragstone export RUN --format calls"),
         KnownJudge("human:FILE", note="answers from people's labels, for the steps they cover"),
         *(_known(f"{name}:MODEL", Spec(name, provider=name), table=False) for name in providers()),
         *(_known(spec.name, spec, table=True) for spec in own),

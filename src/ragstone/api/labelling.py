@@ -89,4 +89,4 @@ def holder(run: AnyRun, metric: str | None) -> str:
         if metric.partition(".")[0] == name.partition(".")[0]:
             return name
     known = ", ".join(dict.fromkeys(name.partition(".")[0] for name in names))
-    raise InputError(f"run {run.name}: no verdicts of '{metric}' to label; there are some of {known}")
+    raise InputError(f"run {run.name}: no verdicts for '{metric}' to label; there are some for {known}")

@@ -80,7 +80,7 @@ class Desk:
         file = _file(run, annotator)
         given = [_row(line, number) for number, line in enumerate(lines.splitlines(), 1)]
         if any(row.annotator != annotator for row in given):
-            raise InputError(f"a label of another annotator than '{annotator}'")
+            raise InputError(f"a label by an annotator other than '{annotator}'")
         others = [row for row in self._rows(file) if row.annotator != annotator]
         with whole(file) as target:
             target.write(_lines([*others, *given]))

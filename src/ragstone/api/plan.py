@@ -286,7 +286,7 @@ def choose(
             chosen.append(made)
     for name, parameters in spec.parameters.items():
         if parameters and name not in wanted and name not in left_out:
-            left_out[name] = "has parameters, but is not a metric of this run"
+            left_out[name] = "has parameters, but is not a metric in this run"
     return tuple(chosen), {name: why for name, why in left_out.items() if name not in {m.name for m in chosen}}
 
 
@@ -352,7 +352,7 @@ class _Brought:
         if self._empty:
             return f"its lists are empty for {self._empty} of {self._records}"
         first = next(iter(self._bank.nuggets), "")
-        return f"its topics are like '{first}', those of the records like '{self._topic}'"
+        return f"its topics look like '{first}', those of the records like '{self._topic}'"
 
 
 def _answers_of(record: Record, bank: Bank | None, qrels: Qrels | None) -> dict[Task, str]:
@@ -412,7 +412,7 @@ def _unread(plan: Plan, options: RunOptions) -> list[str]:
     ]
     if not named or any(is_prompted(spec) for spec in plan.spec.judges.values()):
         return []
-    return [f"{' and '.join(named)} has no effect: no judge of this run uses prompts"]
+    return [f"{' and '.join(named)} has no effect: no judge in this run uses prompts"]
 
 
 def uncascaded(plan: Plan, options: RunOptions) -> list[str]:
@@ -423,9 +423,9 @@ def uncascaded(plan: Plan, options: RunOptions) -> list[str]:
     if spec.default.cascade:
         sure = [task for task in TASKS if routes.default.able(task).error is not None]
         named = ">".join(spec.default.judges)
-        return [f"no step of this run uses the cascade {named}: it only applies to {' and '.join(sure)}"]
+        return [f"no step in this run uses the cascade {named}: it only applies to {' and '.join(sure)}"]
     changed = options.cascade_error is not None
-    return ["--cascade-error has no effect: no step of this run uses a cascade"] if changed else []
+    return ["--cascade-error has no effect: no step in this run uses a cascade"] if changed else []
 
 
 # ---- the input

@@ -223,7 +223,7 @@ def _about(plan: Plan, of: int) -> dict[str, Any]:
 def _names(source: Any) -> list[str]:
     listed = source if isinstance(source, list | tuple) else [source]
     if not all(isinstance(one, str | Path) for one in listed) or "-" in map(str, listed):
-        raise ConfigError("shards need files as input, which every machine can read by the same name")
+        raise ConfigError("shards need input files that every machine can read under the same name")
     return [str(one) for one in listed]
 
 
@@ -236,7 +236,7 @@ def _given(options: RunOptions) -> dict[str, Any]:
     try:
         kept: dict[str, Any] = orjson.loads(orjson.dumps(given, default=_text))
     except TypeError as error:
-        raise ConfigError("shards need judges by name, not objects") from error
+        raise ConfigError("shards need judges given by name, not objects") from error
     return kept
 
 

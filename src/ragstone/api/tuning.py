@@ -111,7 +111,11 @@ class Tuner:
         try:
             finished = run(list(self.records), replace(self.options_of(combination), on_start=on_start))
         except BudgetReached as error:
-            left = f" (what {len(self.bills)} of {len(self.combinations)} combinations left)" if self.bills else ""
+            left = (
+                f" (what is left after {len(self.bills)} of {len(self.combinations)} combinations)"
+                if self.bills
+                else ""
+            )
             raise BudgetReached(f"{error}{left}", hint=error.hint, run=error.run) from error
         with closing(finished.store):
             self.bills.append(finished.summary()["bill"])
@@ -329,9 +333,9 @@ def tuner(
     check_texts(rows, str(labels), others)
     records, name, skipped = _labelled_records(source, options, {row.record for row in rows})
     if not records:
-        raise InputError(f"{name}: no labelled record is in it; the labels are of records like '{rows[0].record}'")
+        raise InputError(f"{name}: no labelled record is in it; the labels are for records like '{rows[0].record}'")
     if skipped:
-        notes.append(f"{skipped:,} record{'' if skipped == 1 else 's'} of {name} skipped: no label")
+        notes.append(f"{skipped:,} record{'' if skipped == 1 else 's'} in {name} skipped: no label")
     parameters = {**(options.parameters or {})}
     parameters[chosen.name] = {**chosen.always_asking, **parameters.get(chosen.name, {})}
     made = Tuner(
@@ -391,7 +395,7 @@ def _prompt(text: str, task: Task) -> str:
     """The style or file of ``STYLE``, ``STEP=STYLE`` or ``STEP=FILE``; ConfigError for another step."""
     style, named = parse_styles([text])
     if other := next((step for step in named if step != task), ""):
-        raise ConfigError(f"--prompt {text}: the labels are of the step '{task}', so '{other}' cannot be tuned")
+        raise ConfigError(f"--prompt {text}: the labels are for the step '{task}', so '{other}' cannot be tuned")
     return style or named[task]
 
 
@@ -429,8 +433,8 @@ def _answers(finished: Run, combination: Combination, rows: Sequence[LabelRow], 
         if unit.gold in places:
             judged = None if unit.judged is None else places.get(unit.judged, len(labels))
             units[unit.record, unit.unit] = TunedUnit(unit.record, places[unit.gold], judged, unit.probability)
-    refused = [f"{one.count:,} {SAID[one.problem]}" for one in gathered.refused.values()]
-    refused += [f"{uncompared:,} tied between annotators or trivial"] if uncompared else []
+    refused = [f"{SAID[one.problem]} ({one.count:,})" for one in gathered.refused.values()]
+    refused += [f"tied between annotators or trivial ({uncompared:,})"] if uncompared else []
     judged, dollars = 0, 0.0
     known = True
     for result in finished.results():

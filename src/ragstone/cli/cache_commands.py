@@ -55,7 +55,7 @@ def prune(
         str, opt("--older-than", metavar="AGE", help="Delete calls older than this, e.g. 12h, 30d or 8w.")
     ] = "",
     unused: Annotated[bool, opt("--unused", help="Delete calls that no kept run uses.")] = False,
-    judge: Annotated[str, opt("--judge", "-j", metavar="NAME", help="Delete calls of this judge, by name or id.")] = "",
+    judge: Annotated[str, opt("--judge", "-j", metavar="NAME", help="Delete calls by this judge (name or id).")] = "",
     keep_runs: Annotated[
         int | None,
         opt("--keep-runs", metavar="N", help="Delete the results of all but the latest N runs.", least=0),

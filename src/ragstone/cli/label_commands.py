@@ -59,7 +59,7 @@ def label_page(
         opt("--out", "-o", metavar="FILE|DIR/", help="Output file [default: label.html]"),
     ] = None,
     n: Annotated[int, opt("-n", metavar="N", help="Number of records to draw [default: 50]", least=1)] = 50,
-    seed: Annotated[int, opt("--seed", metavar="S", help="Random seed of the draw [default: 0]")] = 0,
+    seed: Annotated[int, opt("--seed", metavar="S", help="Random seed for the draw [default: 0]")] = 0,
     metric: Annotated[
         str | None,
         opt("--metric", "-m", metavar="NAME", help="Label the units of this metric [default: the leading metric]"),

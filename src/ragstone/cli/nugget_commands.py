@@ -185,7 +185,7 @@ def assign(
 ) -> None:
     """Assign nuggets to responses.
 
-    Finds which nuggets of its topic each response contains. Writes one line per response, as each is done.
+    Finds which of its topic's nuggets each response contains. Writes one line per response, as each is done.
     The run is saved in the store, for show and export. Exits 3 if nothing could be assigned.
     """
     from ragstone import api

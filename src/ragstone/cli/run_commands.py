@@ -57,7 +57,7 @@ def ragstone(
 ) -> None:
     """Evaluate the answers of RAG systems against their evidence.
 
-    Reports which claims the contexts support, how confident each verdict is, and what it cost.
+    Reports which claims the contexts support, how confident each verdict is, and what the evaluation cost.
     """
     del version
 

@@ -53,7 +53,7 @@ def tune(
     yes: Annotated[bool, opt("--yes", "-y", help="Do not ask before spending money.")] = False,
     seed: Annotated[
         int,
-        opt("--seed", metavar="S", help="Random seed of the split into halves [default: 0]"),
+        opt("--seed", metavar="S", help="Random seed for the split into halves [default: 0]"),
     ] = 0,
     options: RunOptions,
     quiet: Quiet = False,

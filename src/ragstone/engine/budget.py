@@ -129,7 +129,7 @@ class Budget:
         for judge in judges:
             if self._price(judge, 0, 0) is None:
                 raise ConfigError(
-                    f"--max-cost (max_cost of [run]) cannot be kept: the price of {judge.id} is unknown; "
+                    f"--max-cost (max_cost of [run]) cannot be enforced: the price of {judge.id} is unknown; "
                     "give it as price = { input = …, output = … } in a [judges.NAME] table, or use --max-tokens"
                 )
 
@@ -239,7 +239,7 @@ class Budget:
         given, limit = size.at_most, size.reply
         if limit is None:
             raise BudgetReached(
-                f"{judge.name}: its calls have no limit on the reply length, so a budget cannot be kept",
+                f"{judge.name}: its calls have no limit on the reply length, so a budget cannot be enforced",
                 hint="set max_tokens in the judge's table, or use --max-calls",
             )
         written = max(limit, self._longest.get(judge.id, 0))

@@ -161,9 +161,9 @@ class HttpBackend(ABC):
             instead = newer if newer in message else ""
             if self.bounded and name in self.reply_limits and not instead:
                 raise self.trouble(
-                    "the endpoint accepts no limit on the reply length, so a budget cannot be kept",
+                    "the endpoint accepts no limit on the reply length, so a budget cannot be enforced",
                     fatal=True,
-                    hint="run without --max-cost and --max-tokens, or ask another endpoint",
+                    hint="run without --max-cost and --max-tokens, or use another endpoint",
                 )
             self._refused[name] = instead
             return True

@@ -47,7 +47,7 @@ def _combined(scale: Scale, members: Sequence[Verdict], weights: Sequence[float]
     ]
     if not present:
         causes = "; ".join(f"{member.judge}: {member.failure or 'its weight is 0'}" for member in members)
-        return replace(base, failure=f"every judge of the panel failed ({causes})")
+        return replace(base, failure=f"every judge in the panel failed ({causes})")
     trivial = sum(weight for member, weight in present if member.trivial)
     rated = [(member, weight) for member, weight in present if member.value is not None]
     if trivial > sum(weight for _, weight in rated) or not rated:

@@ -17,9 +17,7 @@ from ragstone.types import NOTHING, Record, Scale, Score, Span, Status, Unit, Ve
 
 COLUMNS: Final = ("answered_supported", "answered_unsupported", "abstained_rightly", "abstained_wrongly")
 
-UNKNOWN: Final = (
-    "shares words with the question, which may mean that it answers: add the field answerable, or use a language model"
-)
+UNKNOWN: Final = "shares words with the question, so it may answer it; add the field answerable or use a language model"
 """Why it is not known whether an abstention is wrong, after the passage."""
 
 
@@ -40,8 +38,8 @@ class Placement(NamedTuple):
 class AbstentionRates(Metric):
     """Four rates that add up to 1: supported and unsupported answers, right and wrong abstentions.
 
-    ``support``: least share of supported claims that makes an answer supported. ``level``: least grade (0-3) of a
-    passage that makes a question answerable, for records without ``answerable``.
+    ``support``: minimum share of supported claims for an answer to be supported. ``level``: minimum grade (0-3) of a
+    passage for its question to be answerable, for records without ``answerable``.
     """
 
     name = "abstention"

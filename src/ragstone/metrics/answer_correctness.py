@@ -16,7 +16,7 @@ from ragstone.segment import words_in
 from ragstone.types import REFERENCE, RESPONSE, Passage, Record, Score, Span, Verdict
 
 TITLES: Final = {
-    "f1": "F1 of the claims that response and reference have in common",
+    "f1": "F1 of the claims shared by response and reference",
     "precision": "share of the response's claims that the reference supports",
     "recall": "share of the reference's claims that the response supports",
 }
@@ -28,7 +28,7 @@ POLAR: Final = re.compile(r"\W*(yes|no|true|false|да|нет|ja|nein|oui|non|s�
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCorrectness(ClaimMetric):
-    """F1 of claims: precision over the response's by the reference, recall over the reference's by the response.
+    """F1 of claims: precision is over the response's claims, judged by the reference; recall the other way round.
 
     A claim's value may be a grade; F1 is the harmonic mean of both means. Source: answer correctness in RAGAS.
     """
@@ -49,7 +49,7 @@ class AnswerCorrectness(ClaimMetric):
     rank = 40
     words = MetricWords(
         side_labels("in", "not in"), TITLES,
-        {"f1": Sentence("is the F1 of claims in response and reference", "{have} a claim not in both", "claim")},
+        {"f1": Sentence("is the mean F1 of claims in both texts", "{have} a claim not in both", "claim")},
     )  # fmt: skip
     found_words = MetricWords(
         side_labels("found in", "not found in"),
@@ -58,7 +58,7 @@ class AnswerCorrectness(ClaimMetric):
             "precision": "share of the response's claims found in the reference",
             "recall": "share of the reference's claims found in the response",
         },
-        {"f1": Sentence("is the F1 of claims found in response and reference", "{have} a claim to check", "claim")},
+        {"f1": Sentence("is the mean F1 of claims found in both texts", "{have} a claim to check", "claim")},
     )  # fmt: skip
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Answer relevance: how well the response answers the question, true or not."""
+"""Answer relevance: how well the response answers the question, whether or not it is true."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AnswerRelevance(Metric):
     """
 
     name = "answer_relevance"
-    title = "how well the response answers the question, true or not"
+    title = "how well the response answers the question, whether or not it is true"
     needs = ("question", "response")
     asks = ("relevance",)
     suites = ("triad",)

@@ -141,10 +141,10 @@ class Citations(Metric):
         if not pairs:
             return self.without_value(record, "empty", "the response cites nothing", column=COLUMNS[0])
         unknown = [cited for _, cited, _ in pairs if isinstance(cited, str)]
-        said = [f"numbers count passages {numbering}"] if numbering in NUMBERED else []
+        said = [f"passages are numbered {numbering}"] if numbering in NUMBERED else []
         if unknown:
-            count = f"{len(unknown)} citation{'s' if len(unknown) > 1 else ''}"
-            said.append(f"{count} of a passage that does not exist: {', '.join(dict.fromkeys(unknown))}")
+            count = f"{len(unknown)} citations" if len(unknown) > 1 else "1 citation"
+            said.append(f"{count} to a nonexistent passage: {', '.join(dict.fromkeys(unknown))}")
         rows = [
             {"citation": unit.id, "sentence": one.unit.id, "passage": cited.id if isinstance(cited, Passage) else cited}
             for one, cited, unit in pairs
@@ -157,8 +157,8 @@ class Citations(Metric):
         pairs = zip(sentences, verdicts, strict=True)
         uncited = [one.unit.id for one, v in pairs if v.value is not None and not one.passages and not one.unknown]
         numbers = ", ".join(name.rpartition("/")[2] for name in uncited)
-        many = f"{len(uncited)} sentence{'s' if len(uncited) > 1 else ''}"
-        said = f"{many} should cite and do{'' if len(uncited) > 1 else 'es'} not: {numbers}" if uncited else ""
+        many = f"{len(uncited)} sentences lack" if len(uncited) > 1 else "1 sentence lacks"
+        said = f"{many} a citation: sentence{'s' if len(uncited) > 1 else ''} {numbers}" if uncited else ""
         trivial = [verdict.unit.id for verdict in verdicts if verdict.trivial]
         detail = {"uncited": uncited, **({"trivial": trivial} if trivial else {})}
         return self.mean_score(record, verdicts, column=COLUMNS[1], reason=said, detail=detail)

@@ -40,7 +40,7 @@ class Groundedness(Metric):
     unit = "sentence"
     rank = 20
     words = one_score(
-        SUPPORTED, "is how well the contexts support a response, sentence by sentence",
+        SUPPORTED, "is the mean rating of how well the contexts support a response, sentence by sentence",
         "{have} a sentence that is not fully supported", "sentence", beside=contradiction.TITLES,
     )  # fmt: skip
     found_words = one_score(

@@ -26,8 +26,8 @@ GAP: Final = 10.0
 
 _MEANING: Final[Mapping[tuple[str, bool], str]] = MappingProxyType(
     {
-        ("groundedness", True): "sentences are marked down for parts, while the vital facts score well",
-        ("groundedness", False): "whole sentences score better than the facts in them: check the facts one by one",
+        ("groundedness", True): "sentences lose points for some of their parts, while the vital facts score well",
+        ("groundedness", False): "whole sentences score better than the facts in them, so check the facts one by one",
         ("relevance", True): "the facts are relevant, but the whole answer leaves part of the question open",
         ("relevance", False): "the whole answer is relevant, but many of its facts are not",
     }
@@ -83,12 +83,12 @@ def interpretation(aspect: str, difference: float | None, interval: Sequence[flo
     direction = "higher" if difference > 0 else "lower"
     gap = f"{abs(difference):.1f} points {direction} by nuggets" if abs(difference) > GAP else ""
     if interval is not None and interval[0] <= 0 <= interval[1] and interval[0] < interval[1]:
-        what = f"{gap}, but" if gap else "no significant difference:"
+        what = f"{gap}, but" if gap else "no significant difference;"
         return f"{what} the interval includes 0"
     if gap:
-        return f"{gap}: {_MEANING[aspect, difference > 0]}"
+        return f"{gap}; {_MEANING[aspect, difference > 0]}"
     if not (interval and difference):
         return "similar"
     if max(map(abs, interval)) > GAP:
-        return f"{abs(difference):.1f} points {direction} by nuggets; may be more than {GAP:g}"
+        return f"{abs(difference):.1f} points {direction} by nuggets; could be more than {GAP:g}"
     return f"{direction}, by at most {GAP:g} points"

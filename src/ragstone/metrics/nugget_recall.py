@@ -27,12 +27,12 @@ from ragstone.types import RESPONSE, Importance, Passage, Record, Score, Status,
 
 COLUMNS: Final = ("all", "strict_all", "vital", "strict_vital", "weighted", "weighted_strict")
 TITLES: Final[Mapping[str, str]] = {
-    "strict_vital": "vital nuggets that are in the response in full",
-    "vital": "vital nuggets that are in the response, in part counting half",
-    "strict_all": "nuggets that are in the response in full",
-    "all": "nuggets that are in the response, in part counting half",
-    "weighted_strict": "nuggets in the response in full, okay ones counting half",
-    "weighted": "nuggets in the response, okay ones and parts counting half",
+    "strict_vital": "vital nuggets fully in the response",
+    "vital": "vital nuggets in the response; partial matches count half",
+    "strict_all": "nuggets fully in the response",
+    "all": "nuggets in the response; partial matches count half",
+    "weighted_strict": "nuggets fully in the response; okay ones count half",
+    "weighted": "nuggets in the response; okay ones and partial matches count half",
 }
 GRADES: Final = MappingProxyType({3: SUPPORT_3, 2: SUPPORT_2})
 
@@ -107,7 +107,7 @@ class NuggetRecall(BankMetric):
     """
 
     name = "nugget_recall"
-    title = "share of the facts of a good answer that the response contains"
+    title = "share of a good answer's facts that the response contains"
     needs = ("response",)
     wants = ("nuggets",)
     instead = ("question", "contexts")
@@ -129,9 +129,9 @@ class NuggetRecall(BankMetric):
         titles=TITLES,
         sentences={
             "strict_vital": Sentence(
-                "of the vital nuggets of its topic are in a response", "{lack} one of them", "vital nugget"
+                "of a topic's vital nuggets are in the response", "{lack} one of them", "vital nugget"
             ),
-            "strict_all": Sentence("of the nuggets of its topic are in a response", "{lack} one of them", "nugget"),
+            "strict_all": Sentence("of a topic's nuggets are in the response", "{lack} one of them", "nugget"),
         },
     )
     found_words = MetricWords(
@@ -144,12 +144,12 @@ class NuggetRecall(BankMetric):
         titles=TITLES,
         sentences={
             "strict_vital": Sentence(
-                "of the vital nuggets of its topic were found in a response",
+                "of a topic's vital nuggets were found in the response",
                 "{have} one of them to check",
                 "vital nugget",
             ),
             "strict_all": Sentence(
-                "of the nuggets of its topic were found in a response", "{have} one of them to check", "nugget"
+                "of a topic's nuggets were found in the response", "{have} one of them to check", "nugget"
             ),
         },
     )

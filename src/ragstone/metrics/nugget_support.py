@@ -24,12 +24,12 @@ TITLES: Final[Mapping[str, str]] = {
 class NuggetSupport(Metric):
     """Mean over a bank's nuggets of the best grade from 0 to 3 by one passage, divided by 3.
 
-    Each passage is judged alone. ``source`` is the same by the passages that a nugget names (``docids``), over the
-    nuggets that name one of the record's.
+    Each passage is judged alone. ``source`` uses only the passages that a nugget names (``docids``), over the nuggets
+    that name one of the record's passages.
     """
 
     name = "nugget_support"
-    title = "how well the retrieved passages support the facts of a good answer"
+    title = "how well the retrieved passages support a good answer's facts"
     needs = ("contexts", "nuggets")
     asks = ("support",)
     suites = ("retrieval",)
@@ -85,7 +85,7 @@ class NuggetSupport(Metric):
             return score
         highest = [1.0 if any(v.unjudged for v in verdicts) else v.value or 0.0
                    for v, verdicts in zip(best, by_nugget, strict=True)]  # fmt: skip
-        reason = score.reason or f"{lost} of {sum(map(len, by_nugget))} pairs of nugget and passage unjudged"
+        reason = score.reason or f"{lost} of {sum(map(len, by_nugget))} nugget-passage pairs unjudged"
         return replace(score, status="partial", high=math.fsum(highest) / len(highest), reason=reason)
 
 

@@ -36,12 +36,12 @@ def encoder(model: str) -> SentenceEncoder:
 class RefAlign(Metric):
     """Share of sentences with a partner in the other text, one to one, and the similarity of both texts.
 
-    ``model``: a folder, or ``ORG/MODEL[@REVISION]`` on the Hugging Face hub, as ONNX. ``threshold``: least
-    cosine similarity of matched sentences, and least value of a column that is PASSED.
+    ``model``: a folder, or ``ORG/MODEL[@REVISION]`` on the Hugging Face hub, as ONNX. ``threshold``:
+    minimum cosine similarity of matched sentences, and minimum value for a column to be PASSED.
     """
 
     name = "refalign"
-    title = "sentences that response and reference have in common by meaning"
+    title = "sentences that match in meaning in response and reference"
     needs = ("response", "reference")
     asks = ()
     suites = ("reference",)
@@ -67,7 +67,7 @@ class RefAlign(Metric):
             "recall": "share of the reference's sentences with a similar one in the response",
             SIMILARITY: "similarity of both texts as a whole",
         },
-        {"f1": Sentence("is the F1 of similar sentences in response and reference", "{have} a sentence not in both",
+        {"f1": Sentence("is the mean F1 of similar sentences in both texts", "{have} a sentence not in both",
                         "sentence")},
     )  # fmt: skip
 

@@ -52,7 +52,7 @@ class ResponseGroundedness(Metric):
     """
 
     name = "response_groundedness"
-    title = "whether the contexts contain all information in the response, judged as a whole"
+    title = "whether the contexts contain all the information in the response, judged as a whole"
     needs = ("response", "contexts")
     asks = ("response_support",)
     suites = ("claims",)
@@ -61,7 +61,11 @@ class ResponseGroundedness(Metric):
     elsewhere: ClassVar[Mapping[str, str]] = {"RAGAS": "response_groundedness"}
     group = TRUE_TO_PASSAGES
     rank = 70
-    words = one_score(SUPPORTED, "is how well the contexts support a response as a whole", "{are} not fully supported")
+    words = one_score(
+        SUPPORTED,
+        "is the mean rating of how well the contexts support a response as a whole",
+        "{are} not fully supported",
+    )
     found_words = one_score(
         TO_CHECK, "of a response was found in its contexts, read as a whole", "{have} something to check",
         title="how much of the response was found in the contexts, read as a whole", banded=False,

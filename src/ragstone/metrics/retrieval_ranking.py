@@ -46,12 +46,12 @@ def _gain(grades: Sequence[int]) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalRanking(Metric):
-    """Five measures of a ranking, the order of the record's contexts.
+    """Five measures of the ranking, which is the order of the record's contexts.
 
-    ``k``: number of places that nDCG, precision and recall count. ``level``: the lowest grade of the record that is
-    relevant. ``ask``: whether to use the grades of a judge, 0-3, where a record has no relevant ids.
-    ``judged_level``: the lowest grade of a judge that is relevant. ``on_empty``: the value of nDCG, recall and average
-    precision if no passage is relevant; trec_eval's is "zero".
+    ``k``: number of places that nDCG, precision and recall count. ``level``: the lowest grade in the record that counts
+    as relevant. ``ask``: whether to use the grades of a judge, 0-3, where a record has no relevant ids.
+    ``judged_level``: the lowest grade by a judge that counts as relevant. ``on_empty``: the value of nDCG, recall and
+    average precision if no passage is relevant; trec_eval's is "zero".
     """
 
     name = "retrieval_ranking"
@@ -126,7 +126,11 @@ class RetrievalRanking(Metric):
             unit, label = passage_unit(record, passage), "yes" if hit else "no"
             verdicts.append(Verdict(unit, label, float(hit), "record", raw=grades[-1], reason=f"grade {grades[-1]}"))
         absent = [name for name, grade in relevant.items() if grade >= self.level and name not in seen]
-        lists = {"not retrieved": absent, "retrieved twice": twice, "with the score of the one before": _tied(record)}
+        lists = {
+            "not retrieved": absent,
+            "retrieved twice": twice,
+            "with the score of the one before": _tied(record),
+        }
         return self._scores(record, verdicts, grades, list(relevant.values()), "ids", lists)
 
     def _scores(
@@ -141,7 +145,7 @@ class RetrievalRanking(Metric):
         unjudged = len(verdicts) - len(ranked)
         said = [f"{len(names)} {what}: {_listed(names)}" for what, names in lists.items() if names]
         if (count := len(record.contexts or ())) < self.k:
-            said.append(f"{count} retrieved, and precision divides by {self.k}")
+            said.append(f"{count} retrieved, but precision divides by {self.k}")
         failed = "; ".join(dict.fromkeys(v.failure for v in verdicts if v.failure))
         missed = [f"{unjudged} of {len(verdicts)} unjudged, left out of the ranking: {failed}"] if unjudged else []
         level = self.level if by == "ids" else self.judged_level

@@ -59,6 +59,11 @@ class Sentence:
     short: str
     unit: str = ""
 
+    @property
+    def averages(self) -> bool:
+        """Return whether the value is the average share of something in one response."""
+        return self.of.startswith("of a ")
+
     def falling_short(self, count: int, signature: str) -> str:
         """The clause about so many responses below 1."""
         fully = "fully " if "|scoring_mode:scale" in signature else ""

@@ -157,7 +157,7 @@ def problems(template: Template) -> list[str]:
             return [f"the step '{template.task}' has one form of answer; its header takes no 'formats' line"]
         if template.gives and "<reasoning>" not in template.text:
             given = " and ".join(sorted(template.gives))
-            return [f"the header says that it gives {given}, and no <reasoning> block is asked for"]
+            return [f"the header says that it gives {given}, but no <reasoning> block is asked for"]
     asked = list(samples(template.task, template.form))
     found: dict[str, None] = {}
     for question, fmt in product((*asked, *_largest(template, asked[-1])), template.formats):
@@ -196,7 +196,7 @@ def _undelimited(system: str, user: str, nonce: str, question: Rate | Write | Tr
             if nonce not in before or nonce not in after:
                 yield f"{name} is not between lines with {{{{ nonce }}}}"
             if user.count(text) > 1:
-                yield f"{name} is there twice"
+                yield f"{name} appears twice"
     if isinstance(question, Rate) and question.passages:
         places = [user.find(passage.text) for passage in question.passages]
         if max(places) > user.find(question.units[0].text) >= 0:

@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of a session: judge, store and configuration of tests that do not name their own."""
     group = parser.getgroup("ragstone", "Ragstone: evaluate responses against their evidence")
     group.addoption(
-        "--ragstone-judge", metavar="NAME", help="Judge of tests that name none, as --judge of ragstone run."
+        "--ragstone-judge", metavar="NAME", help="Judge for tests that name none, as --judge of ragstone run."
     )
     group.addoption("--ragstone-store", metavar="PATH", help="Path of the store, as --store of ragstone run.")
     group.addoption(
@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="Send nothing; use stored replies only. A missing one is an error.",
     )
-    parser.addini("ragstone_judge", "judge of tests that name none", default="")
+    parser.addini("ragstone_judge", "judge for tests that name none", default="")
     parser.addini("ragstone_store", "path of the store, relative to this file", default="")
     parser.addini("ragstone_config", "configuration file, relative to this file", default="")
 
@@ -54,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line(
         "markers",
-        f"{RECORD}(question=..., contexts=[...], ...): fields of the record of a test; a call may add more.",
+        f"{RECORD}(question=..., contexts=[...], ...): fields of a test's record; a call may add more.",
     )
 
 
@@ -120,7 +120,7 @@ def _trouble(item: pytest.Item, call: pytest.CallInfo[None], scorer: Scorer | No
         lonely = next((name for name in (MARK, RECORD) if name in own), None)
         return lonely and f"marked {lonely}, but uses neither fixture: assert_scores or ragstone"
     if MARK in own and scorer.least and not scorer.checked:
-        return f"marked with thresholds ({', '.join(scorer.least)}), and assert_scores was never called"
+        return f"marked with thresholds ({', '.join(scorer.least)}), but assert_scores was never called"
     return None
 
 

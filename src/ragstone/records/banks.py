@@ -168,7 +168,7 @@ def _difference(known: tuple[Nugget, ...], nuggets: tuple[Nugget, ...]) -> str:
             return f"{excerpt(text)} is new"
         if before[text].importance != nugget.importance:
             was, now_is = before[text].importance, nugget.importance
-            return f"{excerpt(text)} was {was or 'of no importance given'}, is {now_is or 'of none'}"
+            return f"{excerpt(text)} was {was or 'unspecified'}, is {now_is or 'of none'}"
     return next((f"{excerpt(text)} is missing" for text in before if text not in now), "one is listed twice")
 
 

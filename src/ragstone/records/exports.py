@@ -101,7 +101,7 @@ EXPORTS: Final = (
         from_evaluators.is_ragbench, from_evaluators.ragbench_row,
     ),
     Export(
-        "chat", "Conversations", "last user turn; last assistant turn; contexts: tool messages since",
+        "chat", "Conversations", "last user turn; last assistant turn; contexts: tool messages after that user turn",
         from_chat.is_chat, from_chat.record_row,
     ),
 )  # fmt: skip

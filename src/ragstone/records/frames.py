@@ -98,7 +98,7 @@ def _line(where: str, value: Any) -> bytes:
         try:
             return dumps([where, "record", value]) + b"\n"
         except TypeError as error:
-            value = RecordError(where, f"a Record that has no form in JSON: {error}", "expected plain values in meta")
+            value = RecordError(where, f"a Record that JSON cannot represent: {error}", "expected plain values in meta")
     if isinstance(value, RecordError):
         return dumps([where, "error", [value.found, value.expected]]) + b"\n"
     return dumps([where, "row", value]) + b"\n"

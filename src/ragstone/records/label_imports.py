@@ -66,7 +66,7 @@ def _finished(drafts: Iterator[tuple[str, Row]], task: str, own: Collection[str]
         if scales and row.label is not None and row.label not in {TRIVIAL, *chain(*scales)}:
             known = "; or ".join(", ".join(labels) for labels in scales)
             raise InputError(
-                f"{where}: '{row.label[:40]}' is no label for {row.task}; expected {known}",
+                f"{where}: '{row.label[:40]}' is not a label for {row.task}; expected {known}",
                 hint="labels on a metric's own scale need no import: ragstone agree reads this file",
             )
         yield f"{where}: ", row
@@ -156,7 +156,7 @@ def _argilla(row: Row, skipped: Counter[str]) -> Iterator[Row]:
             skipped["without a label"] += 1
         else:
             if isinstance(value, list | dict):
-                raise ValueError(f"the response to '{question}' is no single label")
+                raise ValueError(f"the response to '{question}' is not a single label")
             yield {**_given(about, question), "label": str(value), "annotator": str(response.get("user_id") or "")}
 
 

@@ -145,7 +145,7 @@ def read_leaderboard(path: str | os.PathLike[str], form: Form | Literal["auto"] 
 
 def _checked_form(form: str) -> None:
     if form not in FORMS:
-        raise ConfigError(f"no form of leaderboard is called {form!r}; expected {', '.join(FORMS)}")
+        raise ConfigError(f"no leaderboard format {form!r}; expected {', '.join(FORMS)}")
 
 
 def _run_of(path: Path) -> str:
@@ -243,7 +243,7 @@ def _told(found: Sequence[tuple[str, list[str]]], header: tuple[str, ...], name:
     topic = _topic_column([{cells[at] for _, cells in found} for at in range(3)])
     if topic is None:
         raise RecordError(
-            name, "four columns, and nothing that tells the topic from the measure", "name the form: tot or ir_measures"
+            name, "four columns, and nothing shows which one is the topic", "name the form: tot or ir_measures"
         )
     return "ir_measures" if topic == 1 else "tot"
 

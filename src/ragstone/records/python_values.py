@@ -83,11 +83,11 @@ def literal(text: str) -> Any:
         if any(first == second == tokenize.STRING for first, second in pairwise(words)):
             raise ValueError("a printed array, whose items cannot be told apart")
     except (SyntaxError, tokenize.TokenError):
-        raise ValueError("no Python literal") from None
+        raise ValueError("not a Python literal") from None
     try:
         return orjson.loads(dumps(ast.literal_eval(text.strip())))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise ValueError("no Python literal") from None
+        raise ValueError("not a Python literal") from None
 
 
 def _reason(error: Exception) -> tuple[str, str]:
@@ -96,7 +96,7 @@ def _reason(error: Exception) -> tuple[str, str]:
         return "a lone surrogate (half of a character, \\ud800-\\udfff) in a text", "write the whole character"
     if "ecursion" in text:
         return f"a value nested deeper than {MAX_DEPTH} levels", "flatten it"
-    return f"a value that has no form in JSON: {text}", "texts, numbers, lists and dicts"
+    return f"a value that JSON cannot represent: {text}", "texts, numbers, lists and dicts"
 
 
 def _digits(value: Any) -> Any:

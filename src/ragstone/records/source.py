@@ -304,7 +304,7 @@ def open_records(
     if isinstance(source, Source):
         if joined or cut:
             given = "no bank" if bank is not None else "no topics or qrels" if joined else "neither limit nor sample"
-            raise InputError(f"a source that is open takes {given}: give it to open_records with what is to be read")
+            raise InputError(f"an open source accepts {given}; pass them to open_records")
         return source
     if on_error not in ("stop", "skip"):
         raise ConfigError(f"on_error: {on_error!r} is not usable; expected stop or skip")

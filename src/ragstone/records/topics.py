@@ -95,7 +95,7 @@ def read_qrels(path: Path | str) -> Qrels:
             raise RecordError(where, f"{excerpt(line.decode())} is not a relevance judgment", EXPECTED)
         topic, _, name, grade = cells
         if grades.setdefault(topic, {}).setdefault(name, int(grade)) != int(grade):
-            found = f"{excerpt(name)} of topic {excerpt(topic)} is graded {grade} here and differently before"
+            found = f"{excerpt(name)} of topic {excerpt(topic)} is graded {grade} here but differently before"
             raise RecordError(where, found, "keep one grade for each passage")
     judged = sorted(f"{topic}\0{name}\0{grade}" for topic, own in grades.items() for name, grade in own.items())
     return Qrels(origin.name, grades, hashlib.blake2b("\n".join(judged).encode(), digest_size=3).hexdigest())

@@ -82,7 +82,7 @@ def agreement_of(attached: AgreementDict | None, metrics: Mapping[str, Mapping[s
     if attached is None:
         return None
     who = ", ".join(map(flat, attached["annotators"]))
-    source = f"Labels of {', '.join(map(flat, attached['gold']))}{f' by {who}' if who else ''}"
+    source = f"Labels from {', '.join(map(flat, attached['gold']))}{f' by {who}' if who else ''}"
     return {
         "source": f"{source}, compared {flat(attached['at'])[:10]}.",
         "blocks": [asdict(one) for one in agreements(attached, metrics)],
@@ -111,7 +111,7 @@ def _said(found: MetricAgreementDict, unit: str, people: str, on: str) -> str:
     if not found["units"]:
         return f"Agreement with {people}{on} is unknown: no {unit} has both a label and a verdict"
     if found["kappa"] is None:
-        return f"Agreement with {people}{on} is unknown: one label only on {counted}, so kappa is undefined"
+        return f"Agreement with {people}{on} is unknown: only one label occurs on {counted}, so kappa is undefined"
     kappa = kappa_said(found["kappa"], found["interval"])
     return f"Judge {agrees(found['interval'])} with {people}{on}: kappa {kappa} on {counted}"
 
@@ -137,7 +137,7 @@ def _about(found: MetricAgreementDict, unit: str) -> str:
     parts = []
     if found["accuracy"] is not None and found["base_rate"] is not None:
         same, most = (percent(found[key], found["units"]) for key in ("accuracy", "base_rate"))
-        parts.append(f"The same label on {same}; always giving the most frequent one: {most}.")
+        parts.append(f"Same label in {same} of cases; always giving the most frequent label would get {most}.")
     if found["unjudged"]:
         parts.append(f"{plural(found['unjudged'], f'labelled {unit}')} without a verdict, left out.")
     return " ".join(parts)
@@ -233,7 +233,9 @@ def _repeats(one: MetricAgreement) -> FiguresTable:
         apart = "" if score.deviation is None else f", standard deviation {percent(score.deviation, count)}"
         lines.append(f"{score.score}: mean {percent(score.mean, count)}{ends}{apart}")
     if not one.at_k:
-        lines.append("No pass@k: a run made with --repeat keeps no labels of its repeats; pass separate runs by --with")
+        lines.append(
+            "No pass@k: a run made with --repeat keeps no labels for its repeats; pass separate runs with --with"
+        )
     return FiguresTable(
         f"Repeats of {one.metric}",
         plural(len(one.repeats[0].values), "repeat"),

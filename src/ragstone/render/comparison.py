@@ -18,7 +18,7 @@ from ragstone.stats.points import signed
 KINDS: Final = {
     "min": ": mean at least {}",
     "max": ": mean at most {}",
-    "min_corrected": ": lower end of the corrected mean at least {}",
+    "min_corrected": ": lower end of the corrected mean's interval at least {}",
     "min_coverage": ": share scored at least {}",
     "max_drop": " must not drop by more than {}",
     "max_record_drop": " must not drop by more than {} in any record",
@@ -76,7 +76,7 @@ def notes(found: Comparison) -> list[str]:
     elif found.tests:
         told.append("p: paired sign-flip test.")
     if found.by is not None:
-        told.append(f"Intervals and tests by {flat(found.by)}: {number(found.groups or 0)} groups.")
+        told.append(f"Intervals and tests are by {flat(found.by)} ({number(found.groups or 0)} groups).")
     return told
 
 
@@ -122,7 +122,7 @@ def in_the_way(found: Comparison, dash: str = DASH) -> list[str]:
             parts.setdefault((differing.part, differing.first, differing.second), []).append(one.metric)
     for (part, ours, theirs), names in parts.items():
         what = "Ragstone's version" if part == VERSION else f"{', '.join(folded(names))}: {flat(part)}"
-        lines.append(f"{what} changed: {flat(ours) or 'the default'}, now {flat(theirs) or 'the default'}.")
+        lines.append(f"{what} changed from {flat(ours) or 'the default'} to {flat(theirs) or 'the default'}.")
     if any(not one.same_ruler for one in found.metrics):
         lines.append("Part of the difference may come from these settings, not from the system.")
     sides = [(one, ((found.first, one.first), (found.second, one.second))) for one in found.metrics]
@@ -138,7 +138,7 @@ def in_the_way(found: Comparison, dash: str = DASH) -> list[str]:
             f"Only {plural(found.groups, 'group')}: with fewer than about {GROUPS}, p and intervals are approximate."
         )
     if found.ungrouped:
-        lines.append(f"{plural(found.ungrouped, 'record')} without {flat(found.by)}: each counts as its own group.")
+        lines.append(f"{plural(found.ungrouped, 'record')} without {flat(found.by)}; each counts as its own group.")
     return lines
 
 
@@ -170,7 +170,7 @@ def left_out(found: Comparison, ellipsis: str = "…") -> list[str]:
 def _lacking(one: Compared, found: Comparison) -> str:
     """Count records without a value, by run and reason."""
     if one.unit == "nugget":
-        return f"{plural(one.unmatched, 'nugget')} only in one bank, or unjudged" if one.unmatched else ""
+        return f"{plural(one.unmatched, 'nugget')}in one bank only, or unjudged" if one.unmatched else ""
     halves = ((f"in {found.first.label}", one.first), (f"in {found.second.label}", one.second))
     if one.first.statuses == one.second.statuses and one.first.statuses:
         why = flat(", ".join(one.first.statuses))

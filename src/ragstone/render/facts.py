@@ -80,9 +80,10 @@ class Headline:
         value = f"{self.value} ({self.interval})" if self.interval else self.value
         if self.sentence is None:
             return f"{self.title[:1].upper()}{self.title[1:]}: {value}, the mean over {plural(self.scored, 'record')}."
-        counted = f"{self.units} in " if self.units else ""
-        which = f"{number(self.lower)} of {plural(self.scored, 'response')}" if self.lower else "No response"
-        return f"{value} {self.sentence.of}: {counted}{plural(self.scored, 'response')}. {which} {self.short}."
+        average, every = "On average, " * self.sentence.averages, plural(self.scored, "response")
+        which = f"{number(self.lower)} of {every}" if self.lower else "No response"
+        counted = f"{self.units} in {every}" if self.units else every
+        return f"{average}{value} {self.sentence.of} ({counted}). {which} {self.short}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,8 +324,8 @@ def _quotes_said(run: Run, summary: Mapping[str, Any]) -> str:
     of_response = [in_response(name) for name in summary["metrics"]]
     where = "the responses" if all(of_response) else "passages and responses" if any(of_response) else "the passages"
     named = quotes["named"]
-    said = f"{number(named)} named, {percent(quotes['verified'], named)} found in {where}"
-    return f"{said}, {number(quotes['near'])} of them nearly" if quotes["near"] else said
+    said = f"{number(named)} given, {percent(quotes['verified'], named)} found in {where}"
+    return f"{said}, {number(quotes['near'])} of them not word for word" if quotes["near"] else said
 
 
 # ---- what it cost
@@ -423,10 +424,10 @@ def sureness(found: Mapping[str, Any]) -> str:
     """The error rate that was wanted, and where each judge but the last is sure for it."""
     parts = []
     for judge, band in zip(found["judges"], found["bands"], strict=False):
-        yes = "never" if band["above"] is None else f"from {band['above']:g}"
-        no = "never" if band["below"] is None else f"up to {band['below']:g}"
+        yes = "never yes" if band["above"] is None else f"yes from {band['above']:g}"
+        no = "never no" if band["below"] is None else f"no up to {band['below']:g}"
         nothing = band["above"] is None and band["below"] is None
-        where = "nothing" if nothing else f"yes {yes}, no {no}"
+        where = "nothing" if nothing else f"{yes}, {no}"
         parts.append(f"{called(judge)} decides {where}")
     return f"accepted error rate {rate(found['error'])}: {'; '.join(parts)}"
 
@@ -452,12 +453,12 @@ def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> 
     Too little means that the ``metric``'s range in the summary is visible at its precision.
     """
     said = [
-        f"{called(last)} judged none of the {step} units passed to it: the mean covers only the easy units."
+        f"{called(last)} judged none of the {step} units passed to it; the mean covers only the easy units."
         for step, last in silent(told).items()
     ]
     left = partial(told) if differs(metric) else {}
     return said + [
-        f"{called(last)} left {number(lost)} of the {plural(whole, 'unit')} of {step} passed to it unjudged: "
+        f"{called(last)} left {number(lost)} of the {plural(whole, f'{step} unit')} passed to it unjudged; "
         "the mean favours the easy units."
         for step, (last, lost, whole) in left.items()
     ]

@@ -84,7 +84,7 @@ class Connection:
                 return result
             except (KeyError, TypeError, AttributeError) as error:
                 raise self._error(
-                    f"a reply is not as its API describes ({error!r})",
+                    f"a reply does not match its API ({error!r})",
                     f"is {self.url} the address of {self._service.title}, and is it up to date?",
                 ) from error
 

@@ -79,7 +79,7 @@ class Langfuse(Service):
         names = [name for each in answer["data"] for name in (each["name"], each["id"])]
         if project not in names:
             raise ConfigError(
-                f"{self.title}: the keys are of the project '{names[0] if names else '?'}', not '{project}'"
+                f"{self.title}: the keys belong to the project '{names[0] if names else '?'}', not '{project}'"
             )
 
     def push(self, scores: Sequence[TraceScore]) -> Flow[Pushed]:

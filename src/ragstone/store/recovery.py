@@ -154,7 +154,7 @@ def _copy_result(old: sqlite3.Connection, into: sqlite3.Connection, row: sqlite3
     told = {(score["metric"], score["value"], score["status"]) for score in document["scores"]}
     kept = {(score["metric"], rounded(score["value"]), score["status"]) for score in scores}
     if document["position"] != result["position"] or told != kept:
-        raise ValueError("a score is missing, or another than its document has")
+        raise ValueError("a score is missing, or or differs from its document")
     _insert(into, "results", [result])
     _insert(into, "scores", scores)
     return 1

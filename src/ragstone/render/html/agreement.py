@@ -40,7 +40,7 @@ def agreement_page(found: Agreement, run: AnyRun) -> list[bytes]:
         "people": found.labelled_by,
         "figures": [asdict(one) for one in systems_and_repeats(found)],
         "wholes": [
-            f"{one.metric}: whole responses: kappa {kappa_said(one.wholes.kappa, one.wholes.interval)} on "
+            f"{one.metric}, whole responses: kappa {kappa_said(one.wholes.kappa, one.wholes.interval)} on "
             f"{plural(one.wholes.matrix.n, 'response')}"
             for one in found.metrics
             if one.wholes is not None and one.wholes is not one.leading

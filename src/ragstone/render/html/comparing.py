@@ -193,7 +193,9 @@ def _record(metric: str, moved: Moved, ours: Result, theirs: Result) -> dict[str
             "full": full,
         }
     except _MALFORMED as error:
-        raise InputError(f"the result of '{moved.record}' is not as ragstone writes it ({error!r})") from error
+        raise InputError(
+            f"the result for '{moved.record}' is not in the form that Ragstone writes ({error!r})"
+        ) from error
 
 
 def _judged(result: Result, metric: str) -> Iterator[_Judged]:

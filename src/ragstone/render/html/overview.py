@@ -219,7 +219,7 @@ def sentence(records: int, head: Headline | None, doubts: Iterable[str], group: 
     parts = [
         Part("On "),
         Part(stands_on, {"sort": "position"}),
-        Part(", "),
+        Part(", an average of " if head.sentence and head.sentence.averages else ", "),
         Part(value, {"sort": head.metric}),
         Part(f" {head.sentence.of if head.sentence else f'is the mean of {head.metric}, {head.title}'}; "),
     ]

@@ -53,16 +53,16 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
 
 
 def headline(one: MetricAgreement, people: str = PEOPLE) -> str:
-    """``Judge agrees with people: kappa .71 (.58-.82) on 214 …; always answering 'yes' would be right in 78 %.``."""
+    """``Judge agrees with people: kappa .71 (.58-.82) on 214 …; always answering 'yes' would be right …``."""
     items = one.leading
     where = f"on {plural(items.matrix.n, one.unit if items is one.items else 'response')}"
-    where += f" of {plural(items.records, 'record')}"
+    where += f" from {plural(items.records, 'record')}"
     if not items.matrix.n:
         return f"Agreement with {people} is unknown: no {one.unit} has both a label and a verdict."
     if items.kappa is None:
-        return f"Agreement with {people} is unknown: one label only {where}, so kappa is undefined."
+        return f"Agreement with {people} is unknown: only one label occurs {where}, so kappa is undefined."
     kappa = kappa_said(items.kappa, items.interval)
-    guess = f"always answering '{items.constant}' would be right in {percent(items.matrix.base_rate)}"
+    guess = f"always answering '{items.constant}' would be right {percent(items.matrix.base_rate)} of the time"
     return f"Judge {agrees(items.interval)} with {people}: kappa {kappa} {where}; {guess}."
 
 
@@ -119,15 +119,17 @@ def _limits(found: Agreement) -> Iterator[str]:
     for one in found.metrics:
         for mean in one.means:
             if mean.withheld:
-                said.setdefault(f"not corrected: {mean.withheld}", []).append(mean.score)
+                said.setdefault(f"not corrected because {mean.withheld}", []).append(mean.score)
             elif mean.method == "labels":
-                said.setdefault(f"mean and interval from the labels alone: {mean.reason}", []).append(mean.score)
+                said.setdefault(f"mean and interval come from the labels alone; {mean.reason}", []).append(mean.score)
             elif mean.method == "rogan_gladen":
                 what = "records" if column_of(mean.score) else f"{one.unit}s"
-                said.setdefault(f"Rogan-Gladen; means are shares of {what} that pass", []).append(mean.score)
+                said.setdefault(f"corrected by Rogan-Gladen; means are shares of {what} that pass", []).append(
+                    mean.score
+                )
         for line in _left_out(one):
             said.setdefault(line, []).append(one.metric)
-    yield f"guess: accuracy of always giving the most frequent label of {flat(found.labelled_by)}."
+    yield "guess: the accuracy of always giving the most frequent gold label."
     for line, names in said.items():
         yield f"{', '.join(names)}: {line}."
     for note in found.notes:
@@ -138,16 +140,19 @@ def _left_out(one: MetricAgreement) -> Iterator[str]:
     kinds = {
         "tied between annotators": one.ties,
         "chosen worst-first": one.worst if any(mean.labelled for mean in one.means) else 0,
-        "called trivial": sum(one.trivial.values()),
+        "labelled trivial": sum(one.trivial.values()),
         "without a verdict": one.unjudged,
     }
-    if parts := [f"{number(count)} {what}" for what, count in kinds.items() if count]:
-        yield f"{one.unit}s left out: {', '.join(parts)}"
+    found = {what: count for what, count in kinds.items() if count}
+    if found:
+        why = ", ".join(f"{number(count)} {what}" if len(found) > 1 else what for what, count in found.items())
+        yield f"{plural(sum(found.values()), one.unit)} left out ({why})"
     if one.labelled_in_part:
-        partly = f"{plural(one.labelled_in_part, 'record')} without a label for every {one.unit}"
-        yield f"{partly}; not used for the corrected mean"
+        has, which = ("has", "it is") if one.labelled_in_part == 1 else ("have", "they are")
+        mean = "this mean" if any(mean.method == "labels" for mean in one.means) else "the corrected mean"
+        yield f"{plural(one.labelled_in_part, 'record')} {has} {one.unit}s without a label; {which} not used for {mean}"
     if one.unlike:
-        yield f"{plural(one.unlike, 'record')} not used: scored with settings other than the run's"
+        yield f"{plural(one.unlike, 'record')} left out (scored with settings other than the run's)"
 
 
 # ---- one metric
@@ -240,7 +245,7 @@ def _annotators(found: Agreement, look: Look) -> RenderableType | None:
         for pair in found.pairs
     ]
     lines += [
-        f"Alpha among {flat(found.labelled_by)} {figure(one.people_alphas.nominal)} ({one.metric})"
+        f"Alpha among {flat(found.labelled_by)}: {figure(one.people_alphas.nominal)} ({one.metric})"
         for one in found.metrics if one.people_alphas is not None and len(named) > 2
     ]  # fmt: skip
     return section("Annotators", indented(Group(
@@ -290,7 +295,7 @@ def _parsed(found: Agreement, look: Look) -> RenderableType | None:
         for one in found.parsed
     ]  # fmt: skip
     lost = [
-        f"{one.metric}: {plural(one.unjudged, one.unit)} without a verdict; counted as errors, accuracy is "
+        f"{one.metric}: {plural(one.unjudged, one.unit)} without a verdict; counting them as errors, accuracy is "
         f"{percent((one.items.matrix.accuracy or 0) - (one.accuracy_lost or 0))}"
         for one in found.metrics if one.unjudged
     ]  # fmt: skip
@@ -309,8 +314,8 @@ def _following(found: Agreement, run: AnyRun, options: Sequence[str], look: Look
     enough = ", ".join(f"{mean.score} {number(mean.more)}" for mean in means if mean.more)
     never = ", ".join(mean.score for mean in means if not mean.more)
     more = [
-        *([f"more records to label to halve each interval: {enough}"] if enough else []),
-        *([f"labelling every record would not halve the interval of {never}"] if never else []),
+        *([f"to halve each interval, label this many more records: {enough}"] if enough else []),
+        *([f"even labels for every record would not halve the width of the interval for {never}"] if never else []),
     ]
     if more:
         rows.append(("Labels", Group(*(prose(line, look, indent=LEFT) for line in more))))

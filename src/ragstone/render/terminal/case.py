@@ -258,7 +258,7 @@ class _Drawing:
         facts += [grade] if (grade := grade_said(score)) else []
         if score["value"] is not None and score["low"] != score["high"] and not in_columns:
             ends = between(score["low"], score["high"], 0, self.look.dash)
-            facts.append(f"could be {ends} % counting unjudged units")
+            facts.append(f"could be {ends} % if all units were judged")
         if score["outcome"] and not in_columns:
             facts.append(score["outcome"].lower())
         detail = score["detail"]

@@ -67,7 +67,7 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
     below: list[str] = []
     if "could be" not in titles:
         told = zip(rows, possible, strict=True)
-        below += [f"{row} could be {ends} % counting unjudged units" for row, ends in told if ends]
+        below += [f"{row} could be {ends} % if all units were judged" for row, ends in told if ends]
     if "scored" not in titles:
         below += [f"{', '.join(names)}: {told} scored" for told, names in _alike(rows, scored).items()]
     below += [
@@ -150,7 +150,7 @@ def columns_of_record(metric: type[Metric], scores: Mapping[str, Mapping[str, An
 
 def _told(found: Sequence[Mapping[str, Any]], names: Sequence[str], look: Look) -> str:
     ends = [_ends(score["low"], score["high"], 0, look) for score in found if score["value"] is not None]
-    told = [f"could be {', '.join(end for end in ends if end)} % counting unjudged units"] if any(ends) else []
+    told = [f"could be {', '.join(end for end in ends if end)} % if all units were judged"] if any(ends) else []
     outcomes = [score["outcome"].lower() if score["outcome"] else "" for score in found]
     if len(set(outcomes)) == 1:
         told += outcomes[:1] if outcomes[0] else []
@@ -219,7 +219,7 @@ def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
     }
     columns = _fitting(found, titled, ("of a record", "mean", "spread"), look.width - 4, look)
     times = next(iter(found.values()))["times"]
-    said = "spread: standard deviation over the times, in points; flips: units whose label is not always the same"
+    said = "spread: standard deviation over the repeats, in points; flips: units whose label is not always the same"
     return section(f"Asked {times} times", indented(table(columns)), indented(prose(said, look, "quiet", 2)))
 
 

@@ -107,7 +107,7 @@ def _cells(found: Sum) -> tuple[str, ...]:
 
 def _facts(estimate: Estimate, following: str, look: Look) -> RenderableType:
     alone = [
-        f"{called(one.judge)} for all of {step}: {plural(one.calls, 'call')}, {dollars(one.dollars)}"
+        f"{called(one.judge)} for all {step} units: {plural(one.calls, 'call')}, {dollars(one.dollars)}"
         for step, one in estimate.alone.items()
     ]
     asks = any(not row.free for row in estimate.rows)

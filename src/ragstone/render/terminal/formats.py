@@ -30,8 +30,8 @@ from ragstone.render.terminal.tables import GAP, Column, fitting, grid, table, u
 from ragstone.render.text import dollars, flat, middle, number, percent, plural, shorten, tokens
 
 LEGEND: Final = (
-    "calls: first attempts; whole: parsed in full; entries: usable units (a list or a trace is one); left: still "
-    "missing after a repair call; by: parsers"
+    "calls: first attempts; whole: parsed in full; entries: usable units (a list or a trace counts as one); left: "
+    "still missing after a repair call; by: parsers"
 )
 READERS: Final = 16
 """Columns for the readers below which they are under the table."""
@@ -39,7 +39,7 @@ NAMES: Final = ("step", "style", "format")
 LINES: Final = 2
 """Lines of a reply, and of what is wrong with it."""
 _PROBLEMS: Final[Mapping[str, str]] = {
-    "format_error": "no expected content",
+    "format_error": "expected content missing",
     "count_mismatch": "wrong number of labels",
     "truncation": "some units left out",
     "unknown_label": "labels outside the scale, or doubtful",
@@ -145,7 +145,7 @@ def _repairs(group: Mapping[str, Any]) -> str:
     else:
         counted = f"{tokens(spent['input_tokens'])} tokens in, {tokens(spent['output_tokens'])} out"
         if spent["unmetered_calls"]:
-            counted += f" without those of {plural(spent['unmetered_calls'], 'call')}"
+            counted += f" excluding {plural(spent['unmetered_calls'], 'call')}"
     return f"{said}: {counted}, {dollars(spent['dollars'])}"
 
 
@@ -186,7 +186,7 @@ def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
         yield f"{plural(told['failed'], 'call')} failed without a reply; run the same command to send them again."
     if run.status != "done":
         yield (
-            f"The run did not finish ({run.status}): only calls of its {plural(len(run), 'finished record')} are "
+            f"The run did not finish ({run.status}): only calls for its {plural(len(run), 'finished record')} are "
             "counted here. Run the same command to resume."
         )
     elif not (told["groups"] or told["untold"] or told["failed"]):

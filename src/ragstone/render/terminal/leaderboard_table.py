@@ -93,7 +93,7 @@ def board_page(told: Board, look: Look) -> Page:
 def _files(written: Sequence[Path]) -> str:
     if len(written) == 1:
         return str(written[0])
-    return f"{written[0].parent}: {plural(len(written), 'file')}, one a run"
+    return f"{written[0].parent}: {plural(len(written), 'file')}, one per run"
 
 
 # ---- the table
@@ -167,7 +167,7 @@ def _below(
     if any(unjudged_of(told.board).values()):
         said.append("unjudged nuggets are excluded")
     if empty := sum(entry.status == "no_nuggets" for entry in told.board.entries.values()):
-        said.append(f"{plural(empty, 'answer')} without nuggets excluded")
+        said.append(f"{plural(empty, 'answer')} without nuggets are excluded")
     lines: list[RenderableType] = [prose("; ".join(said), look, "quiet")]
     if missing := told.board.missing():
         lines.append(prose(f"{flat(missed(missing))}; {TREATED[told.on_missing]}", look, "partly"))

@@ -146,10 +146,12 @@ def metric_page(metric: type[Metric], look: Look) -> Page:
         "Needs": ", ".join(metric.needs),
         "Wants": f"{', '.join(metric.wants)} (auto and suites require them)" if metric.wants else "",
         "Steps": ", ".join(metric.asks),
-        "Calls": f"about {metric.calls} per record of typical length, with a language model",
+        "Calls": f"about {metric.calls} per record of typical length, with a language model"
+        if metric.calls
+        else "none",
         "Suites": ", ".join((*metric.suites, "all")),
         "Scores": ", ".join(metric.score_names()) if metric.columns else "",
-        "Also": f"{', '.join(metric.blocks)} is also accepted in a record's own parameters" if metric.blocks else "",
+        "Also": f"a record's overrides may also use the name {', '.join(metric.blocks)}" if metric.blocks else "",
         "In other tools": catalogue.elsewhere_said(metric),
         "Source": metric.source,
     }
@@ -289,7 +291,11 @@ def input_list(look: Look) -> Page:
     return page(
         section("Fields and their aliases", indented(grid(names, "<~"))),
         section("Formats, detected or set with --from", indented(grid(forms, "<~"))),
-        prose("Case is ignored: retrievedContexts is retrieved_contexts. To check: ragstone validate FILE", look),
+        prose(
+            "Case and separators are ignored: retrievedContexts is retrieved_contexts. "
+            "To check: ragstone validate FILE",
+            look,
+        ),
     )
 
 
@@ -304,7 +310,7 @@ def init_page(path: str, look: Look) -> Page:
 
 def report_written(told: Mapping[str, Any], look: Look) -> Page:
     """The file of a report."""
-    what = f"{plural(told['records'], 'record')} of run {told['run']} {look.dot} {size(told['bytes'])}"
+    what = f"{plural(told['records'], 'record')} from run {told['run']} {look.dot} {size(told['bytes'])}"
     return page(facts([("Report", told["written"]), ("", what)]))
 
 
@@ -319,7 +325,7 @@ def label_page_written(told: Mapping[str, Any], wanted: int, unit: str, look: Lo
         ("Page", flat(told["written"])),
         ("", size(told["bytes"])),
         ("Records", f"{kept} scored records, {how}{by} (seed {draw['seed']}){few}"),
-        ("Units", f"{plural(told['units'], unit)} of {told['metric'].partition('.')[0]}"),
+        ("Units", f"{plural(told['units'], unit)} for {told['metric'].partition('.')[0]}"),
         ("Time", f"about {plural(minutes, 'minute')}, at {SECONDS} s per unit"),
     ]
     if draw["mode"] == "worst":
@@ -330,7 +336,7 @@ def label_page_written(told: Mapping[str, Any], wanted: int, unit: str, look: Lo
 
 def serving(address: str, run: Run | None, look: Look) -> Page:
     """The address of a page, while it is served: a run's, or that of all."""
-    which = "all runs of the store" if run is None else f"{flat(run.name)} {look.dot} run {run.id}"
+    which = "all runs in the store" if run is None else f"{flat(run.name)} {look.dot} run {run.id}"
     what = f"{which} {look.dot} on this machine only"
     return page(facts([("Page", Text(address, style="head")), ("", what), ("Stop", "Ctrl-C")]))
 

@@ -131,7 +131,7 @@ def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Render
     shown = fitting([column for column in columns if any(column.cells) or not column.drop], look.width - 4, look)
     below = [
         Text(
-            f"{name} could be {cell} % counting unjudged units" if column.drop == 2 else f"{name}: {cell} passed",
+            f"{name} could be {cell} % if all units were judged" if column.drop == 2 else f"{name}: {cell} passed",
             "quiet",
         )
         for column in columns
@@ -199,7 +199,7 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str], look: Lo
     if summary.get("bill"):
         rows += bill_rows(summary["bill"], look)
     if summary.get("taken_over"):
-        words = f"{plural(summary['taken_over'], 'result')} of run {run.spec['only_failed']}"
+        words = f"{plural(summary['taken_over'], 'result')} from run {run.spec['only_failed']}"
         rows += told_rows("Reused", [words], look)
     rows += told_rows("Estimated", [told.estimated] if told.estimated else [], look, "quiet")
     rows += told_rows("Time", [told.time] if told.time else [], look)
@@ -220,7 +220,7 @@ def judge_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: str, l
     rows = labelled("Judge", [Text(flat(who), overflow="fold") for who in judged_by])
     if embedded:
         models = f"--judge{NBSP}openai:gpt-4o-mini, or{NBSP}ollama:qwen3 on your machine"
-        others = f". To ask a language model: {models}" if list(judges) == ["embedded"] else ""
+        others = f". To use a language model: {models}" if list(judges) == ["embedded"] else ""
         rows += told_rows("", [f"{embedded}{others}"], look, "quiet")
     return rows
 

@@ -32,7 +32,7 @@ def tune_page(
 ) -> Page:
     """The whole screen; ``command`` is what to type next, ``written`` the settings file and the lines added to it."""
     units = plural(found.units, find(found.metric).unit)
-    about = [f"{found.metric}: {units} of {plural(found.records, 'record')}", *map(flat, sources)]
+    about = [f"{found.metric}: {units}from {plural(found.records, 'record')}", *map(flat, sources)]
     source = shorten(f" {look.dot} ".join(about), look.width - 2, look.ellipsis)
     return page(
         Group(prose(headline(found, look), look, "head"), Text(source, style="quiet")),
@@ -120,7 +120,7 @@ def _table(found: Tuning, look: Look) -> RenderableType:
 
 def _legend(found: Tuning) -> Iterator[str]:
     if (more := len(found.tried) - SHOWN) > 0:
-        yield f"{plural(more, 'further combination')}: add --json."
+        yield f"{plural(more, 'more combination')}: add --json."
     if len(found.tried) == 1:
         yield "A unit without a parsed verdict counts as a disagreement."
         return

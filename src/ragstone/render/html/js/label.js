@@ -350,7 +350,7 @@ function showEnd() {
       el('button', { class: 'primary', id: 'finish', on: { click: exportLabels } }, 'Export labels'),
       el('p', null, 'Then measure the judge against them:'),
       el('p', null, el('code', null, first.next.replace(first.file, labels.file()))),
-      el('p', { class: 'note' }, '\u2190 goes back through the labels, u takes the last one back.'),
+      el('p', { class: 'note' }, '\u2190 goes back through the labels, u undoes the last one.'),
     ),
   );
   drawProgress();

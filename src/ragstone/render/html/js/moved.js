@@ -59,7 +59,7 @@ async function drawMoved(least = AT_ONCE) {
       el(
         'p',
         { class: 'empty' },
-        `The ${plural(records, 'record')} of this metric do not fit into this file. Write it with a smaller `,
+        `The ${plural(records, 'record')} for this metric do not fit into this file. Write it with a smaller `,
         el('code', null, '--moved'),
         ', or with ',
         el('code', null, `-m ${metric}`),
@@ -126,7 +126,7 @@ function movedRecord(one, metric) {
     ),
     one.other_question === null
       ? null
-      : el('p', { class: 'note' }, `Another question in ${after}: `, foreign(one.other_question, { class: 'written' })),
+      : el('p', { class: 'note' }, `Different question in ${after}: `, foreign(one.other_question, { class: 'written' })),
     one.responses.length === 1
       ? el(
           'div',
@@ -136,8 +136,8 @@ function movedRecord(one, metric) {
       : el(
           'div',
           { class: 'both columns' },
-          responseOf(`Response of ${before}`, one.responses[0], one.marks[0]),
-          responseOf(`Response of ${after}`, one.responses[1], one.marks[1]),
+          responseOf(`Response in ${before}`, one.responses[0], one.marks[0]),
+          responseOf(`Response in ${after}`, one.responses[1], one.marks[1]),
         ),
     changesTable(one, metric),
   );
@@ -188,7 +188,7 @@ function changesTable(one, metric) {
     one.same ? `${plural(one.same, 'verdict')} the same in both` : '',
     ...first.sides.map((/** @type {any} */ side, /** @type {number} */ place) =>
       one.full[place]
-        ? `${plural(one.full[place], 'unit')} in the ${sourceOf(metric)} of ${side.label} only, with full score`
+        ? `${plural(one.full[place], 'unit')} in the ${sourceOf(metric)} of ${side.label} only, with a full score`
         : '',
     ),
   ].filter(Boolean);

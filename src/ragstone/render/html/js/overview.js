@@ -161,7 +161,7 @@ function coverage(metric, toRecords) {
     parts.push([/** @type {any} */ (link)]);
   }
   if (metric.low !== null && points(metric.low, metric.scored) !== points(metric.high, metric.scored)) {
-    parts.push([`could be ${between(metric.low, metric.high, metric.scored)}${NBSP}% counting unjudged units`]);
+    parts.push([`could be ${between(metric.low, metric.high, metric.scored)}${NBSP}% if all units were judged`]);
   }
   if (metric.outcomes) {
     const least = metric.threshold === null ? '' : ` (min ${percent(metric.threshold)})`;
@@ -238,7 +238,7 @@ function stepsChart() {
     'table',
     { class: 'plain by-step' },
     el('caption', null, 'By step'),
-    tableHead(['Step', paid ? 'Cost' : 'Calls', 'Time a call'].map((title, place) => el('th', { scope: 'col', class: place ? 'number' : null }, title))),
+    tableHead(['Step', paid ? 'Cost' : 'Calls', 'Time per call'].map((title, place) => el('th', { scope: 'col', class: place ? 'number' : null }, title))),
     el(
       'tbody',
       null,

@@ -95,7 +95,7 @@ function searching(all) {
   const read = first.live ? Math.max(0, found) : table.whole.read;
   if (read === all) return '';
   return table.whole.complete || found < 0
-    ? ` \u00b7 of ${plural(all - read, 'record')} ${first.live ? 'no text' : 'only the beginnings'} could be searched`
+    ? ` \u00b7 ${first.live ? 'no text' : 'only the beginning'} of ${plural(all - read, 'record')} could be searched`
     : ` \u00b7 reading whole texts, ${count(read)} of ${count(all)} so far`;
 }
 

@@ -83,7 +83,7 @@ function trendChart(runs, metric) {
     el(
       'p',
       { class: 'coverage' },
-      `${count(points.length)} runs with one name, input and signature${others ? `; ${count(others)} with others not drawn` : ''}`,
+      `${count(points.length)} runs with the same name, input and signature${others ? `; ${count(others)} others not drawn` : ''}`,
     ),
   );
 }
@@ -106,7 +106,7 @@ function drawRuns() {
   const names = metricsOf(runs, CHARTS);
   const cards = names.map((/** @type {string} */ name) => trendChart(runs, name)).filter(Boolean);
   refill(trends, cards.length ? [el('h2', { id: 'trends' }, 'Trend'), el('div', { class: 'cards' }, cards)] : null);
-  refill(list, runs.length ? runsTable(runs) : el('p', { class: 'empty' }, first.runs.length ? 'No run has these words.' : 'No runs yet; make one with: ragstone run FILE'));
+  refill(list, runs.length ? runsTable(runs) : el('p', { class: 'empty' }, first.runs.length ? 'No run matches these words.' : 'No runs yet; make one with: ragstone run FILE'));
   drawChosen();
 }
 

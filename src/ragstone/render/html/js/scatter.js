@@ -133,8 +133,8 @@ function scatterInWords(dots) {
       sum((dot) => dot.x < 0.5 && dot.y < 0.5),
       'record',
     )} low in both, ` +
-    `${sum((dot) => dot.x < 0.5 && dot.y >= 0.5)} low in the first alone, ` +
-    `${sum((dot) => dot.x >= 0.5 && dot.y < 0.5)} low in the second alone, ` +
+    `${sum((dot) => dot.x < 0.5 && dot.y >= 0.5)} low in the first only,  ` +
+    `${sum((dot) => dot.x >= 0.5 && dot.y < 0.5)} low in the second only,  ` +
     `${sum((dot) => dot.x >= 0.5 && dot.y >= 0.5)} in neither`
   );
 }
