@@ -50,8 +50,8 @@ def compare(
 ) -> None:
     """Compare two runs, record by record.
 
-    For each metric, prints the difference (second minus first) on the records in both runs, its interval and p value.
-    If it is not significant, also prints the smallest detectable difference. Calls no judge.
+    For each metric, prints the difference (second minus first) over the records of both runs, with its interval and
+    p value. If it is not significant, also prints the smallest detectable difference. Calls no judge.
     """
     from ragstone.analysis.run_files import COMPARISON
     from ragstone.output.target import whole
