@@ -26,6 +26,8 @@ OUTSIDE: Final = Path(__file__).parents[2] / "shared" / "data"
 
 if hasattr(signal, "SIGHUP"):  # ignored under nohup, and so by the processes that tests start
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so in the background of a script
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class NetworkBlockedError(RuntimeError):

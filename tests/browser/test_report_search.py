@@ -105,7 +105,7 @@ def test_records_without_whole_texts_are_counted(
     path = tmp_path / "small.html"
     path.write_bytes(b"".join(parts))
     browser.open(f"{path.as_uri()}#q=plain")
-    assert "only the beginnings could be searched" in browser.text(".shown")
+    assert "only the beginning of 3\xa0records could be searched" in browser.text(".shown")
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def test_a_served_page_searches_whole_texts_once_they_can_be_had(browser: Chromi
             assert found(browser, words) == []
             browser.until("document.querySelector('#trouble')?.textContent.startsWith('The server cannot be reached')")
         assert len(browser.all(".notice")) == 1
-        assert "no text could be searched" in browser.text(".shown")
+        assert "no text of 3\xa0records could be searched" in browser.text(".shown")
     finally:
         browser.offline(cut=False)
     browser.evaluate("document.querySelector('#search').select()")
