@@ -139,9 +139,9 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
     sums = {(one.dimension, one.unit) for one in found if one.dimension in _money()}
     if len(sums) == 1:  # "31 million dollars, from 38 million"
         ((money, unit),) = sums
-        bare = [one.value >= MILLION and not one.dimension + one.unit for one in found]
         found = [
-            one._replace(dimension=money, unit=unit) if lacks else one for one, lacks in zip(found, bare, strict=True)
+            one._replace(dimension=money, unit=unit) if one.value >= MILLION and not one.dimension + one.unit else one
+            for one in found
         ]
     return found
 

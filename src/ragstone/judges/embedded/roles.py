@@ -264,7 +264,6 @@ def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[
     near = stems.union(*(likes(one, aligned.language) for one in stems))
     says = aligned.quote(min(own[0], i), max(own[1], i))
     clash: Clash | None = None
-    elsewhere = _holds_another(aligned, stem, rest, name=kind == "name")
     for line in aligned.lines:
         spoken = line.before if line.lends == SPOKEN else frozenset()  # "It was designed by"
         there = {j: 1.0 if aligned.stems[j] in spoken else aligned.found(j, line)[1] for j in rest}
@@ -280,9 +279,10 @@ def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[
         for place in (p for p, weight in held.items() if weight >= most):
             runs = _told_of(aligned, theirs, place)
             other = all(of.kind(run) == kind and near.isdisjoint(of.stems(run) - heads) for of, run in runs)
-            other = other and (elsewhere or any(of is not theirs for of, _ in runs))
             beside = -1 in theirs.held(stem) and (kind == "name" or any(p < place for p in line.places.get(stem, ())))
             if not runs or not other or beside:
+                return None
+            if all(of is theirs for of, _ in runs) and not _holds_another(aligned, stem, rest, name=kind == "name"):
                 return None
             clash = clash or line.clash("role", says, f"this of {runs[0][0].side.quote(*runs[0][1])}")
     return clash
@@ -329,9 +329,10 @@ def _is_thing(aligned: Alignment, i: int) -> bool:
 
 def _swapped(aligned: Alignment, line: Line, one: Run, other: Run, verb: int) -> Clash | None:
     first, second = (line.places.get(aligned.stems[run[1]]) for run in (one, other))
-    spoken = [k for k in range(len(line.tokens)) if line.words[k] in _SUBJECTS][:1]
-    if word_set("prepositions").isdisjoint(set(aligned.words[verb + 1 : other[0]]) - _BY):
-        first, second = first or (spoken if second else None), second or (spoken if first else None)
+    direct = word_set("prepositions").isdisjoint(set(aligned.words[verb + 1 : other[0]]) - _BY)
+    if bool(first) != bool(second) and direct:  # a pronoun stands for the name that the sentence lacks
+        spoken = [k for k, word in enumerate(line.words) if word in _SUBJECTS][:1]
+        first, second = first or spoken, second or spoken
     if not first or not second or len(first) + len(second) > 2:
         return None
     low, high = sorted((first[0], second[0]))
