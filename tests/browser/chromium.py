@@ -15,7 +15,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -169,12 +169,14 @@ class Chromium:
         x, y = self.place(selector)
         self.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
-    def click(self, selector: str) -> None:
-        """Click on an element."""
+    def click(self, selector: str, meanwhile: Callable[[], object] = lambda: None) -> None:
+        """Click on an element; something may happen while the button is held."""
         x, y = self.place(selector)
-        self.drag((x, y), (x, y))
+        self.drag((x, y), (x, y), meanwhile)
 
-    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+    def drag(
+        self, start: tuple[float, float], end: tuple[float, float], meanwhile: Callable[[], object] = lambda: None
+    ) -> None:
         """Press at one place and let go at another."""
         for kind, (x, y) in (
             ("mouseMoved", start),
@@ -184,6 +186,8 @@ class Chromium:
         ):
             button = "none" if kind == "mouseMoved" and start == end else "left"
             held = 1 if kind == "mousePressed" or (kind == "mouseMoved" and (x, y) == end != start) else 0
+            if kind == "mouseReleased":
+                meanwhile()
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=held, clickCount=1)
 
     def press(self, key: str) -> None:

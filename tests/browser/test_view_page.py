@@ -29,6 +29,11 @@ CUT = """[...document.querySelectorAll('.wide, .column, #response, .unit-text, b
     || (one.scrollHeight > one.clientHeight && getComputedStyle(one).overflowY !== 'visible'))
   .map((one) => one.className || one.tagName)"""
 """What is wider than paper, or would have to be scrolled."""
+SLOW = """const fetched = fetch;
+window.fetch = (name) => name.includes('lines-') ? new Promise((then) => {
+  window.arrive = async () => { const found = await fetched(name); const data = await found.json();
+    then({ok: true, status: 200, json: async () => data}); }; }) : fetched(name);"""
+"""The texts of the lines that are shown come when ``arrive`` is called."""
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +126,10 @@ def test_records_are_filtered_by_verdict_metric_and_panel(page: Chromium, live: 
         assert found == places("groundedness", kind), kind
     assert 0 < len(found) < len(results)
     assert page.all("#choose-verdict, #choose-of", "value") == ["apart", "groundedness"]
-    page.click(".chips a")
+    slow = page.send("Page.addScriptToEvaluateOnNewDocument", source=SLOW)["identifier"]
+    page.open(f"{live}run/1/#verdict=apart&judged=groundedness")
+    page.click(".chips a", meanwhile=lambda: page.evaluate("window.arrive().then(() => new Promise(setTimeout))"))
+    page.send("Page.removeScriptToEvaluateOnNewDocument", identifier=slow)
     page.until("document.querySelectorAll('.lines tbody tr').length === 22")
     page.open(f"{live}run/1/#q=blanket")
     page.until("document.querySelector('.shown').textContent.startsWith('3 of 22')")

@@ -35,6 +35,11 @@ function drawRecords() {
     if (select) select.value = value;
   }
   refill(chosen, chips());
+  drawLines();
+}
+
+/** The table alone: texts that come while somebody presses on a filter leave it where it is. */
+function drawLines() {
   const lines = matching(now);
   const pages = Math.max(1, Math.ceil(lines.length / PAGE));
   const page = Math.min(now.page, pages);
@@ -44,7 +49,7 @@ function drawRecords() {
   refill(recordsBody, lines.length ? recordTable(shown) : noneFound(), lines.length > PAGE ? pager(page, pages) : null);
   if (focused) focusRow(focused);
   readLines(shown)
-    .then((came) => came && !now.record && drawRecords())
+    .then((came) => came && !now.record && drawLines())
     .catch(failed);
 }
 
