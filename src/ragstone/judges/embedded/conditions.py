@@ -7,8 +7,9 @@ from functools import lru_cache
 
 from ragstone.judges.embedded.alignment import MOSTLY, NEARLY, Alignment, Clash, Line
 from ragstone.judges.embedded.contrasts import opposed
-from ragstone.judges.embedded.parsed_statement import SCOPE
+from ragstone.judges.embedded.parsed_statement import AUXILIARIES, SCOPE
 from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, word_set
+from ragstone.judges.embedded.words import function_stems
 
 EXCEPTED = 0.7  # the share of a statement that a sentence must have for what it excepts to count
 BEHIND = 4  # words behind a noun within which a limit is its own: "orders over 100 euros"
@@ -61,7 +62,7 @@ def condition(aligned: Alignment) -> Clash | None:
         return None
     for line in aligned.carriers(2):
         found = _in_any_case(aligned, line) or _of_all(aligned, line) or _of_these_only(aligned, line)
-        found = found or _for_another_reason(aligned, line)
+        found = found or _of_others_only(aligned, line) or _for_another_reason(aligned, line)
         if found is not None:
             return found
     return None
@@ -111,6 +112,19 @@ def _of_these_only(aligned: Alignment, line: Line) -> Clash | None:
     if not word_set("restricting").isdisjoint(line.words) or any(map(line.denies, range(len(line.tokens)))):
         return None
     return line.clash("quantity", aligned.around(0), line.around(0))
+
+
+def _of_others_only(aligned: Alignment, line: Line) -> Clash | None:
+    """Find "members can change it" of "only the owner can change it"."""
+    first, does = (next((i for i, word in enumerate(side.words) if word in AUXILIARIES), 0) for side in (aligned, line))
+    if line.word(0) not in _ONLY or not does or not first or "only" in aligned.words or any(aligned.negated):
+        return None
+    rest = [j for j in aligned.content if j > first]
+    holders = {token.stem for token in line.tokens[1:does]} - function_stems(LANGUAGE)
+    held = sum(aligned.weight[j] for j in rest if any(p > does for p in aligned.found(j, line)[0]))
+    if not rest or not holders.isdisjoint(aligned.stems) or held < NEARLY * sum(aligned.weight[j] for j in rest):
+        return None
+    return line.clash("condition", aligned.quote(0, first - 1), line.quote(0, does - 1))
 
 
 def _for_another_reason(aligned: Alignment, line: Line) -> Clash | None:

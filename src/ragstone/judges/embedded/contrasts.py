@@ -53,7 +53,8 @@ def polarity(aligned: Alignment) -> Clash | None:
             if best is None or grade < (ALIKE if own[i] else DENIED):
                 continue
             near = [p for p in places if aligned.fit(i, line, p) >= 0.6 * best[0]]
-            found.append((not unlike or any(_alike(aligned, i, line, p) for p in near), best))
+            alike = not unlike or any(_alike(aligned, i, line, p) for p in near) or _denies_rest(aligned, i, line)
+            found.append((alike, best))
         agrees, best = max(found, key=lambda one: (one[1][0], one[0]), default=(True, None))
         if agrees and best is not None:  # "need not fast before A. Fast for 12 hours before B." of "fast before A"
             agreeing = [place[1] for ok, place in found if ok]
@@ -76,6 +77,12 @@ def _denies_opposite(aligned: Alignment, i: int, line: Line) -> bool:
     complement = aligned.words[i] in word_set("complements") and not aligned.found(i, line)[0]
     against = opposites(aligned.stems[i], aligned.language) if complement else ()
     return any(line.negated[p] != aligned.negated[i] for stem in against for p in line.places.get(stem, ()))
+
+
+def _denies_rest(aligned: Alignment, i: int, line: Line) -> bool:
+    """Whether what is denied of a word is so in part: "not reset in the app" of "reset on the site, not in the app"."""
+    own, inside = aligned.negated, set(aligned.inside(i))
+    return own[i] and any(not own[j] and _denied(aligned, j, line) for j in aligned.content if j in inside)
 
 
 def _of_another(aligned: Alignment, i: int, line: Line) -> bool:
@@ -189,11 +196,23 @@ def opposite(aligned: Alignment) -> Clash | None:
         if len(hours) > 1 and not aligned.agreed.isdisjoint(q.at for q in aligned.quantities if q.dimension == "clock"):
             aligned.agreed.add(i)  # what is open from 10 to 17 closes at 17
             continue
+        if _converse(aligned, i, line, place):
+            aligned.agreed.add(i)
+            continue
         clear = aligned.prefers(i, rival, own) or (same and aligned.outdone(line, [one for one, _ in same], {i}))
         told = _familiar(aligned, line, place) and aligned.speaks_of(i, line, place)
         if clear and told and _same_object(aligned, i, line, place):
             return line.clash("opposite", aligned.around(i), line.around(place))
     return None
+
+
+def _converse(aligned: Alignment, i: int, line: Line, place: int) -> bool:
+    """Whether both sides of an opposite are turned round, too: "A lost to B" is "B beat A"."""
+    sides = {
+        (j > i) == (p > place) for j in aligned.inside(i) if aligned.tokens[j].kind == NAME for p in line.places.get(aligned.stems[j], ())
+    }
+    names = [j for j in aligned.inside(i) if aligned.tokens[j].kind == NAME and aligned.stems[j] in line.places]
+    return sides == {False} and min(names) < i < max(names)
 
 
 def _beside(aligned: Alignment, line: Line, place: int, most: int) -> Iterator[tuple[float, bool, bool]]:
@@ -241,7 +260,7 @@ Sides = tuple[list[tuple[Line, int]], list[tuple[Line, int]]]
 def _sides_of(aligned: Alignment, i: int) -> Sides:
     stem, language, kind = aligned.tokens[i].stem, aligned.language, aligned.tokens[i].kind
     against = opposites(stem, language) if kind == WORD or (i and kind == NAME) else frozenset()
-    if not against or not against.isdisjoint(aligned.stems):
+    if not against or aligned.denies(i) or not against.isdisjoint(aligned.stems):
         return [], []
     other = _places(aligned, i, against)
     return _places(aligned, i, {stem} | allies(stem, language) | likes(stem, language).keys()) if other else [], other
@@ -285,7 +304,8 @@ def graded(aligned: Alignment) -> Clash | None:
         head = next((j for j in aligned.content if i < j <= i + 4 and aligned.stems[j] not in ranks), None)
         before = [aligned.stems[k] for k in range(max(0, i - 2), i)]
         weaker = any(ranks.get(word, ("", 0))[0] == kind for word in before)  # "may require"
-        if head is None or weaker or aligned.negated[i] or (i and aligned.tokens[i - 1].kind == NEGATION):
+        limit = any(q.bound and i < q.at <= i + 4 for q in aligned.quantities)  # "may have at most 600 words"
+        if head is None or weaker or (limit and kind == "necessity") or aligned.negated[i] or (i and aligned.tokens[i - 1].kind == NEGATION):
             continue
         best = aligned.best(head, ((line, p) for line in aligned.lines for p in aligned.found(head, line)[0]))
         if best is None or best[0] < FITS or not aligned.carries(best[1], MOSTLY):
