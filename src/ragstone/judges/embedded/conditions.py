@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from ragstone.judges.embedded.alignment import MOSTLY, NEARLY, Alignment, Clash, Line
+from ragstone.judges.embedded.alignment import MOSTLY, NEARLY, TOGETHER, Alignment, Clash, Line
 from ragstone.judges.embedded.contrasts import opposed
-from ragstone.judges.embedded.parsed_statement import AUXILIARIES, SCOPE
+from ragstone.judges.embedded.parsed_statement import AUXILIARIES, SCOPE, ParsedStatement
 from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, word_set
 from ragstone.judges.embedded.words import function_stems
 
 EXCEPTED = 0.7  # the share of a statement that a sentence must have for what it excepts to count
 BEHIND = 4  # words behind a noun within which a limit is its own: "orders over 100 euros"
 _ONLY = frozenset(("only", "solely", "exclusively"))
+_MODALS = frozenset(("can", "may", "must"))
+_ALLOWED = frozenset(("allowed", "permitted"))
+_FORBIDDEN = frozenset(("forbidden", "prohibited", "banned"))
+_BE = frozenset(("is", "are", "be", "not"))
 _ALL = frozenset(("all", "both", "every", "each"))
 _ANYWAY = re.compile(r"\b(?:even (?:if|with|without)|regardless of|whether or not|without)\b", re.IGNORECASE)
 _WHATEVER = re.compile(r"\b(?:even if|regardless of|whether or not)\b", re.IGNORECASE)
@@ -138,3 +142,42 @@ def _for_another_reason(aligned: Alignment, line: Line) -> Clash | None:
     if not inside or not theirs or any(aligned.told(j, line) or aligned.is_known(aligned.stems[j]) for j in inside):
         return None
     return line.clash("cause", aligned.around(inside[0]), line.around(theirs[0]))
+
+
+def permitted(aligned: Alignment) -> Clash | bool | None:
+    """Find "bikes may be taken on the buses" of "bikes cannot be carried on the buses", or the reverse.
+
+    True where both permit it, or both forbid it.
+    """
+    own = _permission(aligned, 0) if aligned.language == LANGUAGE else None
+    subject = [j for j in aligned.content if own and j < own[0]]
+    rest = [j for j in aligned.content if own and j > own[0] and aligned.is_known(aligned.stems[j])]
+    if own is None or not subject or not rest:
+        return None
+    weight = aligned.weight.__getitem__
+    for line in aligned.carriers(2):
+        start = 0
+        while (theirs := _permission(line, start)) is not None:
+            start = theirs[0] + 1
+            inside = line.inside(theirs[0])
+            before = all(any(p < start for p in aligned.found(j, line)[0]) for j in subject)
+            held = [j for j in rest if not set(inside).isdisjoint(p for p in aligned.found(j, line)[0] if p > start)]
+            likely = aligned.words[own[0]] == line.words[theirs[0]] == "may"  # it may happen
+            if before and not likely and sum(map(weight, held)) >= TOGETHER * sum(map(weight, rest)):
+                if own[1] == theirs[1]:
+                    return True
+                return line.clash("negation", aligned.around(own[0]), line.around(theirs[0]))
+    return None
+
+
+def _permission(side: ParsedStatement, start: int) -> tuple[int, bool] | None:
+    """The place of the first word from a place on that permits or forbids something, and whether it forbids."""
+    for i in range(start, len(side.words)):
+        word, behind = side.words[i], side.word(i + 1)
+        if word == "cannot" or word in _FORBIDDEN:
+            return i, word == "cannot" or side.word(i - 1) != "not"
+        if word in _MODALS and (word != "must" or behind == "not"):
+            return i, behind == "not"
+        if word in _ALLOWED and side.word(i - 1) in _BE:
+            return i, side.word(i - 1) == "not"
+    return None

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, Alignment, Clash, Line
-from ragstone.judges.embedded.conditions import condition, exception
+from ragstone.judges.embedded.conditions import condition, exception, permitted
 from ragstone.judges.embedded.contrasts import (
     compared,
     crossed,
@@ -83,6 +83,7 @@ def _clash(aligned: Alignment) -> Clash | None:
         exception,
         condition,
         compared,
+        permitted,
         polarity,
         opposite,
         graded,
