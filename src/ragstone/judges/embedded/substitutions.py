@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragstone.judges.embedded.alignment import FITS, NEARLY, Alignment, Clash, Line
+from ragstone.judges.embedded.alignment import FITS, NEARLY, SAME, Alignment, Clash, Line
 from ragstone.judges.embedded.parsed_statement import ParsedStatement
 from ragstone.judges.embedded.thesaurus import LANGUAGE, common, opposites, siblings, singular, verbal, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
@@ -43,7 +43,10 @@ def _sibling(aligned: Alignment) -> Clash | None:
         others, same = siblings(aligned.words[i])
         near = range(max(0, i - LISTED), min(len(aligned.words), i + LISTED + 1))
         beside = {aligned.stems[k] for k in near if singular(aligned.words[k]) in others}
-        for line in aligned.carriers(3) if others else ():
+        rest = aligned.total - aligned.weight[i]
+        for line in aligned.lines[:3] if others else ():
+            if aligned.weight_in(line) < SAME * rest:
+                continue
             if not same.isdisjoint(map(singular, line.words)):
                 break
             if not beside.isdisjoint(line.places):
