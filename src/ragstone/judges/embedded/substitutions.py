@@ -64,7 +64,7 @@ def _described(aligned: Alignment, i: int) -> Clash | None:
         return None
     against = opposites(aligned.stems[i], aligned.language)
     for line in aligned.having(aligned.stems[i + 1]) if against else ():
-        for p in line.places[aligned.stems[i + 1]]:
+        for p in line.places.get(aligned.stems[i + 1], ()):
             same = p and line.words[p] == aligned.words[i + 1] != "than"
             if same and line.tokens[p - 1].stem in against and line.negated[p - 1] == aligned.negated[i]:
                 return line.clash("opposite", aligned.quote(i, i + 1), line.quote(p - 1, p))
