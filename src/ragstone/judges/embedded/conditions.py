@@ -48,10 +48,11 @@ def exception(aligned: Alignment) -> Clash | bool | None:
         inside = [
             j for j in aligned.content if (places := aligned.found(j, line)[0]) and all(p in spots for p in places)
         ]
-        if found[0].lower() == "unless" and not 0 < 2 * sum(aligned.weight[j] for j in inside) <= aligned.total:
+        denied = any(map(aligned.denies, range(len(aligned.tokens))))
+        part = 0 < 2 * sum(aligned.weight[j] for j in inside) <= aligned.total
+        if found[0].lower() == "unless" and not part and not denied:
             continue  # "it can be cancelled" of "it goes on unless it is cancelled"
         every = [j for j, word in enumerate(aligned.words) if word in word_set("universal")]
-        denied = any(map(aligned.denies, range(len(aligned.tokens))))
         if inside and (denied or opposed(aligned, line, range(len(aligned.tokens)))):
             return True
         if inside or every:
@@ -95,10 +96,13 @@ def _of_all(aligned: Alignment, line: Line) -> Clash | None:
             limit = next((q for q in line.quantities if q.bound and 0 < q.at - place <= BEHIND), None)
             if limit is not None and line.tokens[limit.at].stem not in aligned.stems:
                 return line.clash("condition", aligned.quote(i, i + 1), line.quote(place, limit.last))
+            only = [p for p in line.inside(place) if line.words[p] in _ONLY]
+            if word == "both" and only and "both" not in line.words:  # "both queries" of "read queries only"
+                return line.clash("condition", aligned.quote(i, i + 1), line.quote(min(place, *only), max(place, *only)))
             kind, light = line.word(place - 1), {"", *word_set("function")} - {"only"}  # "remote employees"
             if kind in light or line.tokens[place - 1].stem in aligned.stems:
                 continue
-            spots = {place - 1, place, *(p for p in line.inside(place) if line.words[p] in _ONLY)}
+            spots = {place - 1, place, *only}
             if len(spots) > 2 or kind in _ONLY or place == 1 > i:
                 return line.clash("condition", aligned.quote(i, i + 1), line.quote(min(spots), max(spots)))
     return None

@@ -207,12 +207,16 @@ def opposite(aligned: Alignment) -> Clash | None:
 
 
 def _converse(aligned: Alignment, i: int, line: Line, place: int) -> bool:
-    """Whether both sides of an opposite are turned round, too: "A lost to B" is "B beat A"."""
-    sides = {
-        (j > i) == (p > place) for j in aligned.inside(i) if aligned.tokens[j].kind == NAME for p in line.places.get(aligned.stems[j], ())
-    }
-    names = [j for j in aligned.inside(i) if aligned.tokens[j].kind == NAME and aligned.stems[j] in line.places]
-    return sides == {False} and min(names) < i < max(names)
+    """Whether who does it is turned round, too: "A lost to B" is "B beat A", "A taught B" is "B learned from A"."""
+    own, theirs = set(aligned.inside(i)), set(line.inside(place))
+    doers = [j for j in aligned.content if j in own and j < i]
+    others = [j for j in aligned.content if j in own and j > i and aligned.tokens[j].kind == NAME]
+    spots = [[p for p in aligned.found(j, line)[0] if p in theirs] for j in doers]
+    if not any(spots) or any(p < place for one in spots for p in one):
+        return False
+    named = any(p < place for j in others for p in aligned.found(j, line)[0])
+    dealing = aligned.words[i] in word_set("dealing")
+    return named or (dealing and any("from" in line.words[place:p] for one in spots for p in one))
 
 
 def _beside(aligned: Alignment, line: Line, place: int, most: int) -> Iterator[tuple[float, bool, bool]]:
