@@ -795,6 +795,111 @@ def test_what_is_said_elsewhere_of_another_thing(passages: list[str], true: str,
             "You can renew a card in Varn Park.",
             "You cannot renew a card in Varn Park.",
         ),
+        (
+            "In June the elephants moved to a new enclosure beside the lake.",
+            "The elephants moved to a new enclosure in June.",
+            "The giraffes moved to a new enclosure in June.",
+        ),
+        (
+            "Pets need the landlord's written permission.",
+            "Pets need written permission from the landlord.",
+            "Pets need the caretaker's written permission.",
+        ),
+        (
+            "The lamp is available in grey and dark blue.",
+            "The lamp is available in dark blue.",
+            "The lamp is available in grey, dark blue and red.",
+        ),
+        (
+            "The thick trunk of the tree stores water. Its flowers open at dusk.",
+            "The flowers of the tree open at dusk.",
+            "The flowers of the tree open at dawn.",
+        ),
+        (
+            "The museum shop sells film posters. The book was published in 1990.",
+            "The museum shop sells film posters.",
+            "The museum shop sells opera posters.",
+        ),
+        (
+            "The e-bike weighs 19 kilograms. Power comes from a quiet motor in the rear hub.",
+            "The e-bike has a motor in the rear hub.",
+            "The e-bike has a noisy motor.",
+        ),
+        (
+            "The canal was built in 1799 and is 40 km long. Today it is used by anglers.",
+            "The canal is 40 km long.",
+            "The canal is one of the longest in the country.",
+        ),
+        (
+            "Bicycles cannot be carried on the buses, but wheelchairs can.",
+            "Bicycles may not be taken on the buses.",
+            "Bicycles may be taken along on the buses.",
+        ),
+        (
+            "Power banks have to travel in the cabin and are forbidden in checked baggage.",
+            "Power banks may not be packed in checked baggage.",
+            "Power banks are allowed in checked baggage.",
+        ),
+        (
+            "Only the owner can change the payment method or cancel the plan.",
+            "The owner can change the payment method.",
+            "Members of the plan can change the payment method.",
+        ),
+        (
+            "Replicas answer read queries only.",
+            "Replicas answer read queries.",
+            "Replicas answer both read queries and write queries.",
+        ),
+        (
+            "Ravensburg beat Torvik 3-1 in the semi-final.",
+            "Torvik lost the semi-final to Ravensburg.",
+            "Ravensburg lost the semi-final to Torvik.",
+        ),
+        (
+            "Ilona learned chess from her grandfather, a railway clerk.",
+            "Her grandfather taught her chess.",
+            "Her grandfather taught her tennis.",
+        ),
+        (
+            "A loan can be renewed twice, unless another reader has reserved the item.",
+            "An item that another reader has reserved cannot be renewed.",
+            "A loan cannot be renewed twice.",
+        ),
+        (
+            "Socks and insoles cannot be returned for hygiene reasons.",
+            "Socks are excluded from returns for hygiene reasons.",
+            "Socks can be returned for hygiene reasons.",
+        ),
+        (
+            "The export to EPUB is faster, but the export to Markdown has been removed because hardly anyone used it.",
+            "The export to Markdown has been removed because hardly anyone used it.",
+            "The export to EPUB has been removed because hardly anyone used it.",
+        ),
+        (
+            "Pangolins have no teeth and grind their food with small stones.",
+            "Lacking teeth, pangolins grind their food with small stones.",
+            "Pangolins grind their food with strong teeth.",
+        ),
+        (
+            "The PIN can be reset on the website but not in the mobile app.",
+            "The PIN cannot be reset in the mobile app.",
+            "The PIN can be reset in the mobile app.",
+        ),
+        (
+            "Blend half of the soup and return it to the pot.",
+            "Blend half of the soup.",
+            "Blend all of the soup.",
+        ),
+        (
+            "Upload a letter of no more than 600 words; you must sign it.",
+            "The letter may have at most 600 words.",
+            "The letter may have at most 900 words.",
+        ),
+        (
+            "The restorers deliberately kept the dark green surface.",
+            "The restorers kept the dark green surface.",
+            "The restorers removed the dark green surface.",
+        ),
     ],
 )
 def test_what_answers_say_in_other_words_is_not_accused(passage: str, true: str, wrong: str) -> None:

@@ -98,7 +98,9 @@ def _of_all(aligned: Alignment, line: Line) -> Clash | None:
                 return line.clash("condition", aligned.quote(i, i + 1), line.quote(place, limit.last))
             only = [p for p in line.inside(place) if line.words[p] in _ONLY]
             if word == "both" and only and "both" not in line.words:  # "both queries" of "read queries only"
-                return line.clash("condition", aligned.quote(i, i + 1), line.quote(min(place, *only), max(place, *only)))
+                return line.clash(
+                    "condition", aligned.quote(i, i + 1), line.quote(min(place, *only), max(place, *only))
+                )
             kind, light = line.word(place - 1), {"", *word_set("function")} - {"only"}  # "remote employees"
             if kind in light or line.tokens[place - 1].stem in aligned.stems:
                 continue
@@ -151,7 +153,7 @@ def _for_another_reason(aligned: Alignment, line: Line) -> Clash | None:
 def permitted(aligned: Alignment) -> Clash | bool | None:
     """Find "bikes may be taken on the buses" of "bikes cannot be carried on the buses", or the reverse.
 
-    True where both permit it, or both forbid it.
+    True where both forbid it.
     """
     own = _permission(aligned, 0) if aligned.language == LANGUAGE else None
     subject = [j for j in aligned.content if own and j < own[0]]
@@ -165,11 +167,13 @@ def permitted(aligned: Alignment) -> Clash | bool | None:
             start = theirs[0] + 1
             inside = line.inside(theirs[0])
             before = all(any(p < start for p in aligned.found(j, line)[0]) for j in subject)
-            held = [j for j in rest if not set(inside).isdisjoint(p for p in aligned.found(j, line)[0] if p > start)]
+            there = {j: places for j in rest if (places := aligned.found(j, line)[0])}
+            held = [j for j, places in there.items() if any(p > start and p in inside for p in places)]
             likely = aligned.words[own[0]] == line.words[theirs[0]] == "may"  # it may happen
-            if before and not likely and sum(map(weight, held)) >= TOGETHER * sum(map(weight, rest)):
+            whole = len(held) == len(there)  # not "on the website but not in the app"
+            if before and whole and not likely and sum(map(weight, held)) >= TOGETHER * sum(map(weight, rest)):
                 if own[1] == theirs[1]:
-                    return True
+                    return own[1] or None
                 return line.clash("negation", aligned.around(own[0]), line.around(theirs[0]))
     return None
 

@@ -21,6 +21,7 @@ from ragstone.judges.embedded.contrasts import (
     foreign,
     graded,
     opposite,
+    parallel,
     polarity,
 )
 from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
@@ -91,6 +92,7 @@ def _clash(aligned: Alignment) -> Clash | None:
         turned,
         replaced,
         crossed,
+        parallel,
         _addition,
     ):
         if agreed and check in {polarity, opposite}:

@@ -62,11 +62,11 @@ def _described(aligned: Alignment, i: int) -> Clash | None:
     """Find "a noisy motor", of which no passage speaks, where they speak of "a quiet motor"."""
     if i + 1 not in aligned.weight or aligned.clauses[i] != aligned.clauses[i + 1]:
         return None
-    against = opposites(aligned.stems[i], aligned.language)
+    against = () if any(aligned.negated) else opposites(aligned.stems[i], aligned.language)
     for line in aligned.having(aligned.stems[i + 1]) if against else ():
         for p in line.places.get(aligned.stems[i + 1], ()):
             same = p and line.words[p] == aligned.words[i + 1] != "than"
-            if same and line.tokens[p - 1].stem in against and line.negated[p - 1] == aligned.negated[i]:
+            if same and line.tokens[p - 1].stem in against and not any(map(line.denies, line.inside(p))):
                 return line.clash("opposite", aligned.quote(i, i + 1), line.quote(p - 1, p))
     return None
 
