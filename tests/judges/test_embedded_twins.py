@@ -2,7 +2,9 @@
 
 ``first`` and ``second`` were written by somebody who had not seen the judge: natural sentences of ten fields. ``first``
 was looked at while the judge was built, ``second`` was not. ``short`` holds single sentences as somebody types them to
-try a judge, most with two parallel clauses. The floors are what was measured, rounded down.
+try a judge, most with two parallel clauses. ``claims`` are eight or ten claims about each passage, half of them true,
+by somebody who had not seen the judge; they were looked at once they had been measured. The floors are what was
+measured, rounded down.
 """
 
 from __future__ import annotations
@@ -83,6 +85,19 @@ def test_twins_are_told_apart(name: str) -> None:
         print(f"{name:8}{group:12} accepted {found[group].accepted:.3f}, refused {found[group].refused:.3f}")  # noqa: T201
         assert found[group].accepted >= floor.accepted, group
         assert found[group].refused >= floor.refused, group
+
+
+def test_claims_about_short_texts_are_judged() -> None:
+    """Of 180 true claims and 180 false ones the shares accepted and refused."""
+    texts = [orjson.loads(line) for line in (TWINS / "claims.jsonl").read_bytes().splitlines()]
+    found = {
+        side: [accepted(claim, text["passage"]) for text in texts for _, claim in text[side]]
+        for side in ("true", "false")
+    }
+    rates = Rates(sum(found["true"]) / len(found["true"]), found["false"].count(False) / len(found["false"]))
+    print(f"claims: accepted {rates.accepted:.3f}, refused {rates.refused:.3f}")  # noqa: T201
+    assert rates.accepted >= 0.72
+    assert rates.refused >= 0.78
 
 
 METRICS = ["grounding", "groundedness", "response_groundedness", "trace"]
@@ -280,7 +295,7 @@ def test_what_is_said_of_one_is_not_accepted_of_another(passage: str, true: str,
             "Bis wann ist es offen?", "17 Uhr",
             "Das Museum ist dienstags bis sonntags von 10 bis 17 Uhr ge\u00f6ffnet.", "found in passage 1",
         ),
-        ("What does the warranty cover?", "The battery.", "The warranty covers the screen.", "not found: battery ("),
+        ("What does the warranty cover?", "The battery.", "The warranty covers the screen.", "not found: battery; "),
         ("Who is the CEO?", "Priya.", "Jonas Weil is the CEO.", "not found: Priya ("),
         ("How do I remove limescale?", "Descaling.", "Descaling. Fill the kettle with acid.", "found in passage 1 ("),
         ("Weight?", "It is 40 cm wide.", "The lamp is 40 cm wide and made of steel.", "found in passage 1 ("),

@@ -304,7 +304,11 @@ def graded(aligned: Alignment) -> Clash | None:
     """Find all for some, always for sometimes, must for may, before the same word."""
     ranks = _ranks(aligned.language)
     for i, stem in enumerate(aligned.stems):
-        if stem not in ranks or _limits(aligned, i) or aligned.text[aligned.tokens[i].end : aligned.tokens[i].end + 1] == ",":
+        if (
+            stem not in ranks
+            or _limits(aligned, i)
+            or aligned.text[aligned.tokens[i].end : aligned.tokens[i].end + 1] == ","
+        ):
             continue
         kind, mine = ranks[stem]
         head = next((j for j in aligned.content if i < j <= i + 4 and aligned.stems[j] not in ranks), None)
