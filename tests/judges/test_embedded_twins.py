@@ -2,7 +2,9 @@
 
 ``first`` and ``second`` were written by somebody who had not seen the judge: natural sentences of ten fields. ``first``
 was looked at while the judge was built, ``second`` was not. ``short`` holds single sentences as somebody types them to
-try a judge, most with two parallel clauses. The floors are what was measured, rounded down.
+try a judge, most with two parallel clauses. ``claims`` are eight or ten claims about each passage, half of them true,
+by somebody who had not seen the judge; they were looked at once they had been measured. The floors are what was
+measured, rounded down.
 """
 
 from __future__ import annotations
@@ -83,6 +85,19 @@ def test_twins_are_told_apart(name: str) -> None:
         print(f"{name:8}{group:12} accepted {found[group].accepted:.3f}, refused {found[group].refused:.3f}")  # noqa: T201
         assert found[group].accepted >= floor.accepted, group
         assert found[group].refused >= floor.refused, group
+
+
+def test_claims_about_short_texts_are_judged() -> None:
+    """Of 180 true claims and 180 false ones the shares accepted and refused."""
+    texts = [orjson.loads(line) for line in (TWINS / "claims.jsonl").read_bytes().splitlines()]
+    found = {
+        side: [accepted(claim, text["passage"]) for text in texts for _, claim in text[side]]
+        for side in ("true", "false")
+    }
+    rates = Rates(sum(found["true"]) / len(found["true"]), found["false"].count(False) / len(found["false"]))
+    print(f"claims: accepted {rates.accepted:.3f}, refused {rates.refused:.3f}")  # noqa: T201
+    assert rates.accepted >= 0.72
+    assert rates.refused >= 0.78
 
 
 METRICS = ["grounding", "groundedness", "response_groundedness", "trace"]
@@ -280,7 +295,7 @@ def test_what_is_said_of_one_is_not_accepted_of_another(passage: str, true: str,
             "Bis wann ist es offen?", "17 Uhr",
             "Das Museum ist dienstags bis sonntags von 10 bis 17 Uhr ge\u00f6ffnet.", "found in passage 1",
         ),
-        ("What does the warranty cover?", "The battery.", "The warranty covers the screen.", "not found: battery ("),
+        ("What does the warranty cover?", "The battery.", "The warranty covers the screen.", "not found: battery; "),
         ("Who is the CEO?", "Priya.", "Jonas Weil is the CEO.", "not found: Priya ("),
         ("How do I remove limescale?", "Descaling.", "Descaling. Fill the kettle with acid.", "found in passage 1 ("),
         ("Weight?", "It is 40 cm wide.", "The lamp is 40 cm wide and made of steel.", "found in passage 1 ("),
@@ -794,6 +809,111 @@ def test_what_is_said_elsewhere_of_another_thing(passages: list[str], true: str,
             "How can you renew a card in Varn Park? Fill in the form.",
             "You can renew a card in Varn Park.",
             "You cannot renew a card in Varn Park.",
+        ),
+        (
+            "In June the elephants moved to a new enclosure beside the lake.",
+            "The elephants moved to a new enclosure in June.",
+            "The giraffes moved to a new enclosure in June.",
+        ),
+        (
+            "Pets need the landlord's written permission.",
+            "Pets need written permission from the landlord.",
+            "Pets need the caretaker's written permission.",
+        ),
+        (
+            "The lamp is available in grey and dark blue.",
+            "The lamp is available in dark blue.",
+            "The lamp is available in grey, dark blue and red.",
+        ),
+        (
+            "The thick trunk of the tree stores water. Its flowers open at dusk.",
+            "The flowers of the tree open at dusk.",
+            "The flowers of the tree open at dawn.",
+        ),
+        (
+            "The museum shop sells film posters. The book was published in 1990.",
+            "The museum shop sells film posters.",
+            "The museum shop sells opera posters.",
+        ),
+        (
+            "The e-bike weighs 19 kilograms. Power comes from a quiet motor in the rear hub.",
+            "The e-bike has a motor in the rear hub.",
+            "The e-bike has a noisy motor.",
+        ),
+        (
+            "The canal was built in 1799 and is 40 km long. Today it is used by anglers.",
+            "The canal is 40 km long.",
+            "The canal is one of the longest in the country.",
+        ),
+        (
+            "Bicycles cannot be carried on the buses, but wheelchairs can.",
+            "Bicycles may not be taken on the buses.",
+            "Bicycles may be taken along on the buses.",
+        ),
+        (
+            "Power banks have to travel in the cabin and are forbidden in checked baggage.",
+            "Power banks may not be packed in checked baggage.",
+            "Power banks are allowed in checked baggage.",
+        ),
+        (
+            "Only the owner can change the payment method or cancel the plan.",
+            "The owner can change the payment method.",
+            "Members of the plan can change the payment method.",
+        ),
+        (
+            "Replicas answer read queries only.",
+            "Replicas answer read queries.",
+            "Replicas answer both read queries and write queries.",
+        ),
+        (
+            "Ravensburg beat Torvik 3-1 in the semi-final.",
+            "Torvik lost the semi-final to Ravensburg.",
+            "Ravensburg lost the semi-final to Torvik.",
+        ),
+        (
+            "Ilona learned chess from her grandfather, a railway clerk.",
+            "Her grandfather taught her chess.",
+            "Her grandfather taught her tennis.",
+        ),
+        (
+            "A loan can be renewed twice, unless another reader has reserved the item.",
+            "An item that another reader has reserved cannot be renewed.",
+            "A loan cannot be renewed twice.",
+        ),
+        (
+            "Socks and insoles cannot be returned for hygiene reasons.",
+            "Socks are excluded from returns for hygiene reasons.",
+            "Socks can be returned for hygiene reasons.",
+        ),
+        (
+            "The export to EPUB is faster, but the export to Markdown has been removed because hardly anyone used it.",
+            "The export to Markdown has been removed because hardly anyone used it.",
+            "The export to EPUB has been removed because hardly anyone used it.",
+        ),
+        (
+            "Pangolins have no teeth and grind their food with small stones.",
+            "Lacking teeth, pangolins grind their food with small stones.",
+            "Pangolins grind their food with strong teeth.",
+        ),
+        (
+            "The PIN can be reset on the website but not in the mobile app.",
+            "The PIN cannot be reset in the mobile app.",
+            "The PIN can be reset in the mobile app.",
+        ),
+        (
+            "Blend half of the soup and return it to the pot.",
+            "Blend half of the soup.",
+            "Blend all of the soup.",
+        ),
+        (
+            "Upload a letter of no more than 600 words; you must sign it.",
+            "The letter may have at most 600 words.",
+            "The letter may have at most 900 words.",
+        ),
+        (
+            "The restorers deliberately kept the dark green surface.",
+            "The restorers kept the dark green surface.",
+            "The restorers removed the dark green surface.",
         ),
     ],
 )

@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from ragstone.judges.embedded.alignment import MOSTLY, NEARLY, Alignment, Clash, Line
+from ragstone.judges.embedded.alignment import MOSTLY, NEARLY, TOGETHER, Alignment, Clash, Line
 from ragstone.judges.embedded.contrasts import opposed
-from ragstone.judges.embedded.parsed_statement import SCOPE
+from ragstone.judges.embedded.parsed_statement import AUXILIARIES, SCOPE, ParsedStatement
 from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, word_set
+from ragstone.judges.embedded.words import function_stems
 
 EXCEPTED = 0.7  # the share of a statement that a sentence must have for what it excepts to count
 BEHIND = 4  # words behind a noun within which a limit is its own: "orders over 100 euros"
 _ONLY = frozenset(("only", "solely", "exclusively"))
+_MODALS = frozenset(("can", "may", "must"))
+_ALLOWED = frozenset(("allowed", "permitted"))
+_FORBIDDEN = frozenset(("forbidden", "prohibited", "banned"))
+_BE = frozenset(("is", "are", "be", "not"))
 _ALL = frozenset(("all", "both", "every", "each"))
 _ANYWAY = re.compile(r"\b(?:even (?:if|with|without)|regardless of|whether or not|without)\b", re.IGNORECASE)
 _WHATEVER = re.compile(r"\b(?:even if|regardless of|whether or not)\b", re.IGNORECASE)
@@ -43,10 +48,11 @@ def exception(aligned: Alignment) -> Clash | bool | None:
         inside = [
             j for j in aligned.content if (places := aligned.found(j, line)[0]) and all(p in spots for p in places)
         ]
-        if found[0].lower() == "unless" and not 0 < 2 * sum(aligned.weight[j] for j in inside) <= aligned.total:
+        denied = any(map(aligned.denies, range(len(aligned.tokens))))
+        part = 0 < 2 * sum(aligned.weight[j] for j in inside) <= aligned.total
+        if found[0].lower() == "unless" and not part and not denied:
             continue  # "it can be cancelled" of "it goes on unless it is cancelled"
         every = [j for j, word in enumerate(aligned.words) if word in word_set("universal")]
-        denied = any(map(aligned.denies, range(len(aligned.tokens))))
         if inside and (denied or opposed(aligned, line, range(len(aligned.tokens)))):
             return True
         if inside or every:
@@ -61,7 +67,7 @@ def condition(aligned: Alignment) -> Clash | None:
         return None
     for line in aligned.carriers(2):
         found = _in_any_case(aligned, line) or _of_all(aligned, line) or _of_these_only(aligned, line)
-        found = found or _for_another_reason(aligned, line)
+        found = found or _of_others_only(aligned, line) or _for_another_reason(aligned, line)
         if found is not None:
             return found
     return None
@@ -90,10 +96,15 @@ def _of_all(aligned: Alignment, line: Line) -> Clash | None:
             limit = next((q for q in line.quantities if q.bound and 0 < q.at - place <= BEHIND), None)
             if limit is not None and line.tokens[limit.at].stem not in aligned.stems:
                 return line.clash("condition", aligned.quote(i, i + 1), line.quote(place, limit.last))
+            only = [p for p in line.inside(place) if line.words[p] in _ONLY]
+            if word == "both" and only and "both" not in line.words:  # "both queries" of "read queries only"
+                return line.clash(
+                    "condition", aligned.quote(i, i + 1), line.quote(min(place, *only), max(place, *only))
+                )
             kind, light = line.word(place - 1), {"", *word_set("function")} - {"only"}  # "remote employees"
             if kind in light or line.tokens[place - 1].stem in aligned.stems:
                 continue
-            spots = {place - 1, place, *(p for p in line.inside(place) if line.words[p] in _ONLY)}
+            spots = {place - 1, place, *only}
             if len(spots) > 2 or kind in _ONLY or place == 1 > i:
                 return line.clash("condition", aligned.quote(i, i + 1), line.quote(min(spots), max(spots)))
     return None
@@ -113,6 +124,19 @@ def _of_these_only(aligned: Alignment, line: Line) -> Clash | None:
     return line.clash("quantity", aligned.around(0), line.around(0))
 
 
+def _of_others_only(aligned: Alignment, line: Line) -> Clash | None:
+    """Find "members can change it" of "only the owner can change it"."""
+    first, does = (next((i for i, word in enumerate(side.words) if word in AUXILIARIES), 0) for side in (aligned, line))
+    if line.word(0) not in _ONLY or not does or not first or "only" in aligned.words or any(aligned.negated):
+        return None
+    rest = [j for j in aligned.content if j > first]
+    holders = {token.stem for token in line.tokens[1:does]} - function_stems(LANGUAGE)
+    held = sum(aligned.weight[j] for j in rest if any(p > does for p in aligned.found(j, line)[0]))
+    if not rest or not holders.isdisjoint(aligned.stems) or held < NEARLY * sum(aligned.weight[j] for j in rest):
+        return None
+    return line.clash("condition", aligned.quote(0, first - 1), line.quote(0, does - 1))
+
+
 def _for_another_reason(aligned: Alignment, line: Line) -> Clash | None:
     """Find "because of a flood", of which no passage speaks, of "because of a strike"."""
     cause = _CAUSE.search(aligned.text)
@@ -124,3 +148,44 @@ def _for_another_reason(aligned: Alignment, line: Line) -> Clash | None:
     if not inside or not theirs or any(aligned.told(j, line) or aligned.is_known(aligned.stems[j]) for j in inside):
         return None
     return line.clash("cause", aligned.around(inside[0]), line.around(theirs[0]))
+
+
+def permitted(aligned: Alignment) -> Clash | bool | None:
+    """Find "bikes may be taken on the buses" of "bikes cannot be carried on the buses", or the reverse.
+
+    True where both forbid it.
+    """
+    own = _permission(aligned, 0) if aligned.language == LANGUAGE else None
+    subject = [j for j in aligned.content if own and j < own[0]]
+    rest = [j for j in aligned.content if own and j > own[0] and aligned.is_known(aligned.stems[j])]
+    if own is None or not subject or not rest:
+        return None
+    weight = aligned.weight.__getitem__
+    for line in aligned.carriers(2):
+        start = 0
+        while (theirs := _permission(line, start)) is not None:
+            start = theirs[0] + 1
+            inside = line.inside(theirs[0])
+            before = all(any(p < start for p in aligned.found(j, line)[0]) for j in subject)
+            there = {j: places for j in rest if (places := aligned.found(j, line)[0])}
+            held = [j for j, places in there.items() if any(p > start and p in inside for p in places)]
+            likely = aligned.words[own[0]] == line.words[theirs[0]] == "may"  # it may happen
+            whole = len(held) == len(there)  # not "on the website but not in the app"
+            if before and whole and not likely and sum(map(weight, held)) >= TOGETHER * sum(map(weight, rest)):
+                if own[1] == theirs[1]:
+                    return own[1] or None
+                return line.clash("negation", aligned.around(own[0]), line.around(theirs[0]))
+    return None
+
+
+def _permission(side: ParsedStatement, start: int) -> tuple[int, bool] | None:
+    """The place of the first word from a place on that permits or forbids something, and whether it forbids."""
+    for i in range(start, len(side.words)):
+        word, behind = side.words[i], side.word(i + 1)
+        if word == "cannot" or word in _FORBIDDEN:
+            return i, word == "cannot" or side.word(i - 1) != "not"
+        if word in _MODALS and (word != "must" or behind == "not"):
+            return i, behind == "not"
+        if word in _ALLOWED and side.word(i - 1) in _BE:
+            return i, side.word(i - 1) == "not"
+    return None

@@ -18,6 +18,7 @@ FAMILIAR = 0.5  # the share of the words beside an opposite that a statement mus
 AROUND = 6  # words on either side of a place that are around it
 NEXT = 4  # ... that stand next to it
 CARRIES = 0.6  # the share of a statement that a sentence must have for its being asked or doubted to count
+NEAR = 3  # ... that a name belongs to: "trips to Austria"
 SHORT = 40  # words of such a sentence; a longer one says more besides
 _DETERMINERS = frozenset(["the", "a", "an", "its", "his", "her", "their", "our"])
 _BEING = frozenset(("is", "was", "are", "were", "can", "may", "does", "did"))
@@ -53,7 +54,8 @@ def polarity(aligned: Alignment) -> Clash | None:
             if best is None or grade < (ALIKE if own[i] else DENIED):
                 continue
             near = [p for p in places if aligned.fit(i, line, p) >= 0.6 * best[0]]
-            found.append((not unlike or any(_alike(aligned, i, line, p) for p in near), best))
+            alike = not unlike or any(_alike(aligned, i, line, p) for p in near) or _denies_rest(aligned, i, line)
+            found.append((alike, best))
         agrees, best = max(found, key=lambda one: (one[1][0], one[0]), default=(True, None))
         if agrees and best is not None:  # "need not fast before A. Fast for 12 hours before B." of "fast before A"
             agreeing = [place[1] for ok, place in found if ok]
@@ -76,6 +78,13 @@ def _denies_opposite(aligned: Alignment, i: int, line: Line) -> bool:
     complement = aligned.words[i] in word_set("complements") and not aligned.found(i, line)[0]
     against = opposites(aligned.stems[i], aligned.language) if complement else ()
     return any(line.negated[p] != aligned.negated[i] for stem in against for p in line.places.get(stem, ()))
+
+
+def _denies_rest(aligned: Alignment, i: int, line: Line) -> bool:
+    """Whether what is denied of a word is denied in part: "not in the app" of "on the website but not in the app"."""
+    but = line.text.find(" but not ")
+    behind = set(line.behind(but)) if but >= 0 and aligned.negated[i] else set()
+    return any(places and behind.issuperset(places) for places in (aligned.found(j, line)[0] for j in aligned.content))
 
 
 def _of_another(aligned: Alignment, i: int, line: Line) -> bool:
@@ -189,11 +198,27 @@ def opposite(aligned: Alignment) -> Clash | None:
         if len(hours) > 1 and not aligned.agreed.isdisjoint(q.at for q in aligned.quantities if q.dimension == "clock"):
             aligned.agreed.add(i)  # what is open from 10 to 17 closes at 17
             continue
+        if _converse(aligned, i, line, place):
+            aligned.agreed.add(i)
+            continue
         clear = aligned.prefers(i, rival, own) or (same and aligned.outdone(line, [one for one, _ in same], {i}))
         told = _familiar(aligned, line, place) and aligned.speaks_of(i, line, place)
         if clear and told and _same_object(aligned, i, line, place):
             return line.clash("opposite", aligned.around(i), line.around(place))
     return None
+
+
+def _converse(aligned: Alignment, i: int, line: Line, place: int) -> bool:
+    """Whether who does it is turned round, too: "A lost to B" is "B beat A", "A taught B" is "B learned from A"."""
+    own, theirs = set(aligned.inside(i)), set(line.inside(place))
+    doers = [j for j in aligned.content if j in own and j < i]
+    others = [j for j in aligned.content if j in own and j > i and aligned.tokens[j].kind == NAME]
+    spots = [[p for p in aligned.found(j, line)[0] if p in theirs] for j in doers]
+    if not any(spots) or any(p < place for one in spots for p in one):
+        return False
+    named = any(p < place for j in others for p in aligned.found(j, line)[0])
+    dealing = aligned.words[i] in word_set("dealing")
+    return named or (dealing and any("from" in line.words[place:p] for one in spots for p in one))
 
 
 def _beside(aligned: Alignment, line: Line, place: int, most: int) -> Iterator[tuple[float, bool, bool]]:
@@ -241,7 +266,7 @@ Sides = tuple[list[tuple[Line, int]], list[tuple[Line, int]]]
 def _sides_of(aligned: Alignment, i: int) -> Sides:
     stem, language, kind = aligned.tokens[i].stem, aligned.language, aligned.tokens[i].kind
     against = opposites(stem, language) if kind == WORD or (i and kind == NAME) else frozenset()
-    if not against or not against.isdisjoint(aligned.stems):
+    if not against or aligned.denies(i) or not against.isdisjoint(aligned.stems):
         return [], []
     other = _places(aligned, i, against)
     return _places(aligned, i, {stem} | allies(stem, language) | likes(stem, language).keys()) if other else [], other
@@ -279,20 +304,32 @@ def graded(aligned: Alignment) -> Clash | None:
     """Find all for some, always for sometimes, must for may, before the same word."""
     ranks = _ranks(aligned.language)
     for i, stem in enumerate(aligned.stems):
-        if stem not in ranks or aligned.text[aligned.tokens[i].end : aligned.tokens[i].end + 1] == ",":
+        if (
+            stem not in ranks
+            or _limits(aligned, i)
+            or aligned.text[aligned.tokens[i].end : aligned.tokens[i].end + 1] == ","
+        ):
             continue
         kind, mine = ranks[stem]
         head = next((j for j in aligned.content if i < j <= i + 4 and aligned.stems[j] not in ranks), None)
         before = [aligned.stems[k] for k in range(max(0, i - 2), i)]
         weaker = any(ranks.get(word, ("", 0))[0] == kind for word in before)  # "may require"
-        if head is None or weaker or aligned.negated[i] or (i and aligned.tokens[i - 1].kind == NEGATION):
+        limit = any(q.bound and i < q.at <= i + 4 for q in aligned.quantities)  # "may have at most 600 words"
+        if (
+            head is None
+            or weaker
+            or (limit and kind == "necessity")
+            or aligned.negated[i]
+            or (i and aligned.tokens[i - 1].kind == NEGATION)
+        ):
             continue
         best = aligned.best(head, ((line, p) for line in aligned.lines for p in aligned.found(head, line)[0]))
         if best is None or best[0] < FITS or not aligned.carries(best[1], MOSTLY):
             continue
         _, line, place = best
         spots = range(max(0, place - 5), min(len(line.tokens), place + 2))
-        found = [(abs(place - p), p, ranks[line.tokens[p].stem]) for p in spots if line.tokens[p].stem in ranks]
+        ranked = (p for p in spots if line.tokens[p].stem in ranks and not _limits(line, p))
+        found = [(abs(place - p), p, ranks[line.tokens[p].stem]) for p in ranked]
         near = [(gap, p, rank) for gap, p, (other, rank) in found if other == kind]
         if not near or any(rank == mine for *_, rank in near):
             continue
@@ -300,6 +337,11 @@ def graded(aligned: Alignment) -> Clash | None:
         if abs(rank - mine) >= 2 or (mine, rank) == (5, 4):
             return line.clash("quantity", aligned.around(i), line.around(p))
     return None
+
+
+def _limits(side: ParsedStatement, i: int) -> bool:
+    """Whether a word belongs to a limit: "at most", "no more than"."""
+    return side.word(i - 1) == "at" or side.word(i + 1) in {"more", "less", "fewer", "later"}
 
 
 def compared(aligned: Alignment) -> Clash | bool | None:
@@ -360,6 +402,24 @@ def crossed(aligned: Alignment) -> Clash | None:
             second = _instead(aligned, line, there, line.clauses[here])
             if second is not None:
                 return line.clash("crossing", aligned.quote(one, other), line.quote(*sorted((second, here))))
+    return None
+
+
+def parallel(aligned: Alignment) -> Clash | None:
+    """Find "exports to EPUB were removed" of "exports to EPUB are faster, but exports to Markdown were removed"."""
+    for line in (one for one in aligned.lines[:2] if aligned.carries(one, NEARLY)):
+        clauses = {j: {line.clauses[p] for p in aligned.found(j, line)[0]} for j in aligned.content}
+        for clause in sorted(set().union(*clauses.values())):
+            said = [j for j, places in clauses.items() if places == {clause}]
+            begins = min(aligned.found(said[0], line)[0]) if len(said) > 1 else 0
+            own = aligned.inside(said[0]) if len(said) > 1 else []
+            for name in (j for j in own if j < said[0] and aligned.tokens[j].kind == NAME and clauses.get(j)):
+                heads = {token.stem for token in aligned.tokens[max(0, name - NEAR) : name]} & aligned.weights.keys()
+                for p in range(begins):
+                    another = line.tokens[p].kind == NAME and line.tokens[p].stem not in aligned.weights
+                    beside = any(token.stem in heads for token in line.tokens[max(0, p - NEAR) : p])
+                    if line.clauses[p] == clause not in clauses[name] and another and beside:
+                        return line.clash("crossing", aligned.quote(name, said[0]), line.quote(p, begins))
     return None
 
 

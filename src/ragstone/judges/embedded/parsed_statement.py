@@ -14,7 +14,7 @@ from ragstone.judges.embedded.words import NAME, NEGATION, TITLES, Token
 SHOWN: Final = 60  # characters of a value that are quoted
 SCOPE: Final = 7  # words behind a negation within which it reaches one
 _BREAKS: Final = re.compile(r"[;,.!?()\u2014]|\s-\s")
-_AUXILIARIES: Final = frozenset(("can", "is", "are", "was", "were", "may", "will", "has", "have"))
+AUXILIARIES: Final = frozenset(("can", "is", "are", "was", "were", "may", "will", "has", "have"))
 _PREFIXED: Final = re.compile(r"-\w")
 
 
@@ -71,7 +71,7 @@ class ParsedStatement:
                 if self.turns(i):
                     break
                 word = self.words[i]
-                if heads == 1 and denial == "no" and word in _AUXILIARIES:
+                if heads == 1 and denial == "no" and word in AUXILIARIES:
                     break  # "a policy with no rules can be used"
                 found[i] = not found[i]
                 heads -= word not in light and (len(word) > 3 or not word.isascii())

@@ -77,7 +77,8 @@ def _units() -> dict[str, tuple[str, float]]:
 
 @lru_cache(maxsize=1)
 def _periods() -> dict[str, float]:
-    return {word: float(size) for word, size in (pair.split("=") for pair in slot_lists()["periods"].split())}
+    pairs = (pair.partition("=") for pair in slot_lists()["periods"].split())
+    return {word: _units()[of or word][1] if (of or word) in _units() else float(of) for word, _, of in pairs}
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, Alignment, Clash, Line
-from ragstone.judges.embedded.conditions import condition, exception
+from ragstone.judges.embedded.conditions import condition, exception, permitted
 from ragstone.judges.embedded.contrasts import (
     compared,
     crossed,
@@ -21,6 +21,7 @@ from ragstone.judges.embedded.contrasts import (
     foreign,
     graded,
     opposite,
+    parallel,
     polarity,
 )
 from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
@@ -83,6 +84,7 @@ def _clash(aligned: Alignment) -> Clash | None:
         exception,
         condition,
         compared,
+        permitted,
         polarity,
         opposite,
         graded,
@@ -90,6 +92,7 @@ def _clash(aligned: Alignment) -> Clash | None:
         turned,
         replaced,
         crossed,
+        parallel,
         _addition,
     ):
         if agreed and check in {polarity, opposite}:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from ragstone.judges.embedded.alignment import NEARLY, Alignment, Clash, Line
+from ragstone.judges.embedded.alignment import FITS, NEARLY, SAME, Alignment, Clash, Line
 from ragstone.judges.embedded.parsed_statement import ParsedStatement
-from ragstone.judges.embedded.thesaurus import LANGUAGE, common, verbal, word_set
+from ragstone.judges.embedded.thesaurus import LANGUAGE, common, opposites, siblings, singular, verbal, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, function_stems
 
 CLEAR = 0.7  # how nearly a word of the evidence must mean one of the statement for that to be heard of
 ALIKE = 5  # first letters of words that mean the same: "Europe", "European"
+LISTED = 3  # words between things that are listed together
 REACH = 4  # words before a name among which the word is that it belongs to: "flows into the North Sea"
 _ARTICLES = frozenset(("the", "a", "an"))
 
@@ -21,6 +22,8 @@ def replaced(aligned: Alignment) -> Clash | None:
     """
     if aligned.language != LANGUAGE:
         return None
+    if (other := _sibling(aligned)) is not None:
+        return other
     for line in aligned.carriers(2):
         found = _name(aligned, line) or _rank(aligned, line)
         if found is not None:
@@ -28,6 +31,44 @@ def replaced(aligned: Alignment) -> Clash | None:
     if (agent := _agent(aligned)) is not None:
         return agent
     return next((found for found in (_ending(aligned, line) for line in aligned.lines[:2]) if found), None)
+
+
+def _sibling(aligned: Alignment) -> Clash | None:
+    """Find "giraffes", of which no passage speaks, where a sentence about the same has "elephants", or other kinds."""
+    for i in aligned.content:
+        if aligned.is_known(aligned.stems[i]) or any(aligned.found(i, line)[1] for line in aligned.lines):
+            continue
+        if (against := _described(aligned, i)) is not None:
+            return against
+        others, same = siblings(aligned.words[i])
+        near = range(max(0, i - LISTED), min(len(aligned.words), i + LISTED + 1))
+        beside = {aligned.stems[k] for k in near if singular(aligned.words[k]) in others}
+        rest = aligned.total - aligned.weight[i]
+        for line in aligned.lines[:3] if others else ():
+            if aligned.weight_in(line) < SAME * rest:
+                continue
+            if not same.isdisjoint(map(singular, line.words)):
+                break
+            if not beside.isdisjoint(line.places):
+                return Clash("addition", aligned.quote(i, i))  # "in grey, blue and red" of "in grey and blue"
+            places = [p for p, word in enumerate(line.words) if singular(word) in others]
+            best = aligned.best(i, ((line, p) for p in places))
+            if best is not None and best[0] >= FITS:
+                return line.clash("opposite", aligned.quote(i, i), line.quote(best[2], best[2]))
+    return None
+
+
+def _described(aligned: Alignment, i: int) -> Clash | None:
+    """Find "a noisy motor", of which no passage speaks, where they speak of "a quiet motor"."""
+    if i + 1 not in aligned.weight or aligned.clauses[i] != aligned.clauses[i + 1]:
+        return None
+    against = () if any(aligned.negated) else opposites(aligned.stems[i], aligned.language)
+    for line in aligned.having(aligned.stems[i + 1]) if against else ():
+        for p in line.places.get(aligned.stems[i + 1], ()):
+            same = p and line.words[p] == aligned.words[i + 1] != "than"
+            if same and line.tokens[p - 1].stem in against and not any(map(line.denies, line.inside(p))):
+                return line.clash("opposite", aligned.quote(i, i + 1), line.quote(p - 1, p))
+    return None
 
 
 def _name(aligned: Alignment, line: Line) -> Clash | None:
@@ -120,12 +161,20 @@ def _heard(aligned: Alignment, i: int) -> bool:
 
 def _rank(aligned: Alignment, line: Line) -> Clash | None:
     for i, word in enumerate(aligned.words):
-        if not word.endswith("est") or aligned.word(i - 1) != "the" or _one_of(aligned, i):
+        if word not in word_set("superlatives") or aligned.word(i - 1) not in word_set("determiners"):
             continue
         places = line.places.get(aligned.stems[i], [])
-        if places and all(_one_of(line, p) for p in places):
+        if not aligned.is_known(aligned.stems[i]) and not _ranked(aligned):
+            return Clash("quantity", aligned.quote(i - 1, i))
+        if places and not _one_of(aligned, i) and all(_one_of(line, p) for p in places):
             return line.clash("quantity", aligned.quote(i - 1, i), line.quote(max(0, places[0] - 3), places[0]))
     return None
+
+
+def _ranked(aligned: Alignment) -> bool:
+    """Whether a sentence that is compared ranks something."""
+    ranks = word_set("ranks")
+    return any(word in ranks or word.endswith("est") for line in aligned.lines for word in line.words)
 
 
 def _one_of(side: ParsedStatement, place: int) -> bool:

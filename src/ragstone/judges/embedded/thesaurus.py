@@ -8,6 +8,8 @@ WordNet 3.0 and the word vectors of all-MiniLM-L6-v2 by ``training/make_thesauru
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Final, cast
@@ -17,6 +19,9 @@ from ragstone.judges.embedded.words import packaged, stem_of
 LANGUAGE: Final = "en"
 GRADES: Final = (0.85, 0.7, 0.6, 0.5)  # how much a like word counts of the word itself, by its grade
 REMEMBERED: Final = 8192
+_NONE: Final = (frozenset[str](), frozenset[str]())
+Sides = tuple[frozenset[str], frozenset[str]]
+"""Words that stand against a word, and those beside it."""
 _PREFIXES: Final = ("un", "non", "in", "im", "ir", "il", "dis")
 
 
@@ -72,7 +77,7 @@ def verbal(stem: str) -> bool:
 @lru_cache(maxsize=REMEMBERED)
 def opposites(stem: str, language: str) -> frozenset[str]:
     """Stems that mean the opposite, by the groups, by the thesaurus, and by a prefix ("un-", "non-")."""
-    found = _groups(language).get(stem, (frozenset(), frozenset()))[0]
+    found = _groups(language).get(stem, _NONE)[0]
     if language != LANGUAGE:
         return found
     unopposed = word_set("unopposed")
@@ -87,17 +92,39 @@ def opposites(stem: str, language: str) -> frozenset[str]:
 @lru_cache(maxsize=REMEMBERED)
 def allies(stem: str, language: str) -> frozenset[str]:
     """Stems that stand on the same side of a group of opposites."""
-    return _groups(language).get(stem, (frozenset(), frozenset()))[1]
+    return _groups(language).get(stem, _NONE)[1]
+
+
+def siblings(word: str) -> tuple[frozenset[str], frozenset[str]]:
+    """English words for other things of a word's kind, as "giraffe" is one beside "elephants", and those for itself."""
+    return _siblings().get(singular(word), _NONE)
+
+
+def singular(word: str) -> str:
+    """A word that names a kind of thing as it is listed, if its plural is written; else the word itself."""
+    word = word.removesuffix("'s").removesuffix("\u2019s")
+    forms = (word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word))
+    return next((form for form in forms if form in _siblings()), word)
+
+
+@lru_cache(maxsize=1)
+def _siblings() -> dict[str, Sides]:
+    return _grouped([[frozenset(side.split()) for side in group.split("/")] for group in slot_lists()["siblings"]])
 
 
 @lru_cache(maxsize=16)
-def _groups(language: str) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
-    found: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
-    for group in slot_lists()["opposites"]:
-        sides = [frozenset(stem_of(word, language) for word in side.split()) for side in group.split("/")]
-        every = frozenset().union(*sides)
+def _groups(language: str) -> dict[str, Sides]:
+    groups = (group.split("/") for group in slot_lists()["opposites"])
+    return _grouped([[frozenset(stem_of(word, language) for word in side.split()) for side in one] for one in groups])
+
+
+def _grouped(groups: Sequence[Sequence[frozenset[str]]]) -> dict[str, Sides]:
+    """Return for each word those of the other sides of its groups, and those of its own."""
+    found: dict[str, Sides] = {}
+    for sides in groups:
+        every = frozenset[str]().union(*sides)
         for one in sides:
-            for stem in one:
-                against, beside = found.get(stem, (frozenset(), frozenset()))
-                found[stem] = (against | (every - one), beside | one)
-    return {stem: (against - beside, beside) for stem, (against, beside) in found.items()}
+            for word in one:
+                against, beside = found.get(word, _NONE)
+                found[word] = (against | (every - one), beside | one)
+    return {word: (against - beside, beside) for word, (against, beside) in found.items()}
