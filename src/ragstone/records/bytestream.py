@@ -13,7 +13,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -254,21 +254,33 @@ def _bounded(name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield chunk
 
 
+@contextmanager
+def temporary(suffix: str = "") -> Iterator[BinaryIO]:
+    """A new temporary file (mode 0600), open for writing, which is deleted unless the block ends well.
+
+    Its name is chosen first, so that no interrupt finds a file that nobody deletes.
+    """
+    import tempfile  # noqa: PLC0415 - only what cannot be read twice needs it
+
+    path = Path(tempfile.gettempdir(), f"ragstone-{os.urandom(8).hex()}{suffix}")
+    try:
+        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as handle:
+            yield handle
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
 def spool(name: str, chunks: Iterable[bytes], *, suffix: str = "") -> Path:
     """Copy a stream to a new temporary file (mode 0600) and return its path; the caller deletes it.
 
     RecordError above `MAX_SPOOL_BYTES` or when the disk is full; nothing is left behind then.
     """
-    import tempfile  # noqa: PLC0415 - only what cannot be read twice needs it
-
-    number, place = tempfile.mkstemp(prefix="ragstone-", suffix=suffix)
-    path = Path(place)
-    with ExitStack() as undo, os.fdopen(number, "wb") as handle:
-        undo.callback(path.unlink)
+    with temporary(suffix) as handle:
         try:
             handle.writelines(_bounded(name, chunks))
             handle.flush()
         except OSError as error:
-            raise RecordError(name, f"cannot be kept in {path.parent}: {reason(error)}") from None
-        undo.pop_all()
-    return path
+            folder = Path(handle.name).parent
+            raise RecordError(name, f"cannot be kept in {folder}: {reason(error)}") from None
+    return Path(handle.name)

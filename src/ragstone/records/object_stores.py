@@ -7,7 +7,6 @@ line that names the address. fsspec's packages try again by themselves what may 
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from ragstone.errors import ConfigError, InputError
+from ragstone.records.bytestream import temporary
 
 _ADDRESS: Final = re.compile(r"(s3|gs|gcs|az|abfs)://")
 _PACKAGES: Final = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs"}
@@ -74,18 +74,11 @@ def parts_of(address: str) -> list[str]:
 
 def fetched(address: str) -> Path:
     """Copy a file to a new temporary one with the same endings, which the caller deletes."""
-    import tempfile  # noqa: PLC0415 - it imports random and shutil, which no other reader needs
-
-    number, place = tempfile.mkstemp(prefix="ragstone-", suffix="".join(PurePosixPath(address).suffixes[-2:]))
-    target = Path(place)
-    try:
-        os.close(number)
+    with temporary("".join(PurePosixPath(address).suffixes[-2:])) as handle:
+        handle.close()  # it is written by its name
         with opened(address) as (system, path):
-            system.get_file(path, place)
-    except BaseException:
-        target.unlink()
-        raise
-    return target
+            system.get_file(path, handle.name)
+    return Path(handle.name)
 
 
 def _line(error: Exception) -> str:
