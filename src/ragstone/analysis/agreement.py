@@ -407,7 +407,7 @@ def _scored(joined: Joined) -> int:
 
 def _notes(rows: Sequence[LabelRow], scored: int, refused: Sequence[Refused]) -> Iterator[str]:
     if any(one.problem in ("changed_text", "other_response") for one in refused):
-        yield "labels for changed responses are not used; unless the rest is a random sample of this run, label one"
+        yield "labels for changed responses are not used; if the others are not a random sample of this run, label one"
     if any(row.draw is None for row in rows):
         yield "the labels do not say how their records were drawn; intervals and corrections assume a random sample"
     if (drawn := min((row.draw.of for row in rows if row.draw), default=scored)) < scored:

@@ -317,7 +317,7 @@ def find_run(store: Store, which: str | int = "last") -> Run:
     for row in reversed(runs):
         if str(stem_of(PurePath(row.name))) == which:
             return Run(store, row)
-    absent = f"no folder '{which}', and no such run" if "/" in str(which) else f"no run '{which}'"
+    absent = f"no folder or run '{which}'" if "/" in str(which) else f"no run '{which}'"
     raise InputError(f"{absent} in {store.path}; {_meant(store, runs, str(which))}")
 
 

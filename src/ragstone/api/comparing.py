@@ -149,7 +149,7 @@ def check(
         try:
             other = None if before is None else stack.enter_context(opened(before, store))
         except InputError as error:
-            error.hint = "no baseline yet? Check this run without drops; it can be the baseline of the next"
+            error.hint = "no baseline yet? Check this run without drops; it can then be the baseline for the next run"
             raise
         return check_run(one, wanted, other, policy)
 

@@ -112,7 +112,7 @@ class Tuner:
             finished = run(list(self.records), replace(self.options_of(combination), on_start=on_start))
         except BudgetReached as error:
             left = (
-                f" (what is left after {len(self.bills)} of {len(self.combinations)} combinations)"
+                f" (what was left after {len(self.bills)} of {len(self.combinations)} combinations)"
                 if self.bills
                 else ""
             )
@@ -333,7 +333,9 @@ def tuner(
     check_texts(rows, str(labels), others)
     records, name, skipped = _labelled_records(source, options, {row.record for row in rows})
     if not records:
-        raise InputError(f"{name}: no labelled record is in it; the labels are for records like '{rows[0].record}'")
+        raise InputError(
+            f"{name}: it contains none of the labelled records; the labels are for records like '{rows[0].record}'"
+        )
     if skipped:
         notes.append(f"{skipped:,} record{'' if skipped == 1 else 's'} in {name} skipped: no label")
     parameters = {**(options.parameters or {})}
@@ -347,7 +349,7 @@ def tuner(
     )  # fmt: skip
     made.combinations, made.left_out = _combinations(made, candidates, prompts, formats)
     if not made.combinations:
-        raise ConfigError(f"no combination can be asked: {'; '.join(dict.fromkeys(made.left_out.values()))}")
+        raise ConfigError(f"no combination can be tried: {'; '.join(dict.fromkeys(made.left_out.values()))}")
     if threshold and not any(made.cuts(one.judge) for one in made.combinations):
         raise ConfigError("--threshold: none of these judges has probabilities; add --judge embedded or nli")
     return made

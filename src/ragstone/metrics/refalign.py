@@ -41,7 +41,7 @@ class RefAlign(Metric):
     """
 
     name = "refalign"
-    title = "sentences that match in meaning in response and reference"
+    title = "sentences in the response and the reference that match in meaning"
     needs = ("response", "reference")
     asks = ()
     suites = ("reference",)

@@ -20,6 +20,7 @@ from ragstone.types import DETAILS, NOTHING, Record, Score, Verdict
 COLUMNS: Final = ("ndcg", "precision", "recall", "mrr", "average_precision")
 NAMED: Final = 5
 """Ids that a reason names."""
+_SHOWN: Final = {"with the score of the one before": "tied with the previous passage"}
 
 
 def measures(ranked: Sequence[int], judged: Sequence[int], k: int, level: int = 1) -> dict[str, float | None]:
@@ -81,7 +82,7 @@ class RetrievalRanking(Metric):
         labels=RELEVANT,
         titles={
             "ndcg": "gain of the first passages, relative to the best order",
-            "precision": "first places that hold a relevant passage",
+            "precision": "first places with a relevant passage",
             "recall": "relevant passages that are among the first",
             "mrr": "reciprocal rank of the first relevant passage",
             "average_precision": "mean precision at the ranks of the relevant passages",
@@ -143,7 +144,7 @@ class RetrievalRanking(Metric):
         lists: Mapping[str, Sequence[str]] = NOTHING,
     ) -> tuple[Score, ...]:
         unjudged = len(verdicts) - len(ranked)
-        said = [f"{len(names)} {what}: {_listed(names)}" for what, names in lists.items() if names]
+        said = [f"{len(names)} {_SHOWN.get(what, what)}: {_listed(names)}" for what, names in lists.items() if names]
         if (count := len(record.contexts or ())) < self.k:
             said.append(f"{count} retrieved, but precision divides by {self.k}")
         failed = "; ".join(dict.fromkeys(v.failure for v in verdicts if v.failure))
