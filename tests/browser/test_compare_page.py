@@ -290,7 +290,7 @@ def test_what_does_not_fit_is_said(browser: Chromium, held: Held, tmp_path: Path
     path = tmp_path / "small.html"
     path.write_bytes(b"".join(comparison_page(held.found, held.first, held.second, largest=100)))
     browser.open(path.as_uri())
-    assert "do not fit into this file" in browser.text(".moved-box")
+    assert "do not fit in this file" in browser.text(".moved-box")
     assert len(browser.all(".differences tbody tr")) >= 4
 
 

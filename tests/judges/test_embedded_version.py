@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-14", "b61dc8cd4545")
+RULES = ("embedded-14", "8ccfaf815f50")
 """A version, and the digest of the code that it stands for."""
 
 

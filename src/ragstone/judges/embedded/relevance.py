@@ -255,7 +255,7 @@ class PassageWords:
         if wanted and self.given is not None and not self.declines:
             parts.append("includes " + (wanted.called if self.given else f"no {wanted.called.removeprefix('a ')}"))
         if self.level == "statement":
-            parts[-1] += f" (relevance {self.chance:.2f})"
+            parts[-1] += f" (probability {self.chance:.2f})"
         return "; ".join(filter(None, (_DECLINES[self.declines], *parts)))
 
     def row(self) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def tune_page(
 ) -> Page:
     """The whole screen; ``command`` is what to type next, ``written`` the settings file and the lines added to it."""
     units = plural(found.units, find(found.metric).unit)
-    about = [f"{found.metric}: {units}from {plural(found.records, 'record')}", *map(flat, sources)]
+    about = [f"{found.metric}: {units} from {plural(found.records, 'record')}", *map(flat, sources)]
     source = shorten(f" {look.dot} ".join(about), look.width - 2, look.ellipsis)
     return page(
         Group(prose(headline(found, look), look, "head"), Text(source, style="quiet")),
