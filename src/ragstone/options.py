@@ -203,7 +203,7 @@ def field_paths(pairs: Sequence[str]) -> dict[str, str | list[str]]:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Progress:
-    """A run in progress, for whoever draws it: ``tally`` counts, ``total`` is the number of records."""
+    """A run in progress, for progress displays: ``tally`` has the counts, ``total`` is the number of records."""
 
     run: int
     total: int
@@ -220,13 +220,12 @@ class Progress:
 class RunOptions:
     """Options of a run. None means not given: the environment, the configuration file or the default decides.
 
-    ``judge`` is a name for every step, or ``STEP=NAME`` for one, or several of these. ``[A,B]`` in the place of a name
-    is a panel, ``A>B`` a cascade: A answers where it is confident enough, B the rest. A judge may also be an object.
+    ``judge`` is a name for every step, ``STEP=NAME`` for one step, or a list of these. ``[A,B]`` in place of a name is
+    a panel, ``A>B`` a cascade: A answers if it is confident enough, B answers the rest. A judge may also be an object.
     ``parameters`` maps a metric to changed parameters, ``fields`` a canonical field to a path. ``only_failed`` is an
-    earlier run, by number or name, or True for the last of this input. ``progress`` shows how far ``evaluate`` or
-    ``aevaluate`` is; None does so in a terminal and in a notebook, but not under pytest or CI. ``on_start`` receives
-    the progress before the first call, ``on_result`` each line of results.jsonl. The help texts of the fields say what
-    the others do.
+    earlier run, by number or name, or True for the input's last run. ``progress`` turns the progress display on or off;
+    None shows it in a terminal or notebook, but not under pytest or CI. ``on_start`` receives the progress before the
+    first call, ``on_result`` each line of results.jsonl. The help texts of the fields describe the other options.
     """
 
     # fmt: off
@@ -429,7 +428,7 @@ class RunOptions:
 
     @classmethod
     def called(cls, *positional: Any, **given: Any) -> Self:
-        """Make options from the keywords of ``evaluate``; None is as if not given, TypeError for an unknown name."""
+        """Make options from the keywords of ``evaluate``; None counts as not given. TypeError for an unknown name."""
         known = [one.name for one in fields(cls)]
         unknown = sorted(set(given) - set(known))
         if unknown:
@@ -445,7 +444,7 @@ class RunOptions:
         return cls(**{name: value for name, value in {**named, **given}.items() if value is not None})
 
     def words(self, *, without: Sequence[str] = ()) -> list[str]:
-        """The options that were given, as words of a command line."""
+        """The options that were given, as command-line words."""
         found = ((one, getattr(self, one.name)) for one in options_of(type(self)) if one.name not in without)
         return [word for one, value in found if value not in (one.unset, None, "") for word in one.words(value)]
 

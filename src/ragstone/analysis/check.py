@@ -103,7 +103,7 @@ class Decision:
 class CheckResult:
     """A run with the decision on each threshold; ``baseline`` is the name of the run that drops are measured from.
 
-    ``agreement`` with people is that which is attached to the run, of the metrics with a threshold.
+    ``agreement`` is the attached agreement with people, for the metrics with a threshold.
     """
 
     run: int
