@@ -47,12 +47,12 @@ def _gain(grades: Sequence[int]) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalRanking(Metric):
-    """Five measures of the ranking, which is the order of the record's contexts.
+    """Five measures of the ranking, that is, the order of the record's contexts.
 
     ``k``: number of places that nDCG, precision and recall count. ``level``: the lowest grade in the record that counts
-    as relevant. ``ask``: whether to use the grades of a judge, 0-3, where a record has no relevant ids.
-    ``judged_level``: the lowest grade by a judge that counts as relevant. ``on_empty``: the value of nDCG, recall and
-    average precision if no passage is relevant; trec_eval's is "zero".
+    as relevant. ``ask``: whether to use a judge's grades (0-3) if a record has no relevant ids. ``judged_level``: the
+    lowest grade by a judge that counts as relevant. ``on_empty``: the value of nDCG, recall and average precision if no
+    passage is relevant; trec_eval uses "zero".
     """
 
     name = "retrieval_ranking"
