@@ -36,7 +36,7 @@ def test_the_screens_of_a_cascade(columns: int) -> None:
         assert screen.code == 0, screen.err
     assert "support: embedded > house" in came.flat
     assert "Cascade support: embedded answered " in came.flat
-    assert "accepted error rate 20 %: embedded decides yes from 0." in came.flat
+    assert "accepted error rate 20 %: embedded decides yes at 0." in came.flat
     assert "alone would have needed, based on the cost of its calls" in came.flat
     assert "Judged support: embedded answered " in shown.flat
     assert "by embedded: " in shown.flat or "by house/m" in shown.flat
@@ -90,7 +90,7 @@ def test_what_came_of_it_is_told_in_words() -> None:
     }
     assert answered(told).replace("\u00a0", " ") == "embedded answered 6 of 10 units (60 %), house/m 3, 1 unjudged"
     said = sureness(told).replace("\u00a0", " ")
-    assert said == "accepted error rate 5 %: embedded decides yes from 0.9, never no"
+    assert said == "accepted error rate 5 %: embedded decides yes at 0.9 or more, never no"
     assert sureness({**told, "error": 1e-9}).replace("\u00a0", " ").startswith("accepted error rate under 0.01 %: ")
     assert sureness({**told, "bands": [{"below": None, "above": None}]}).endswith("embedded decides nothing")
     assert (

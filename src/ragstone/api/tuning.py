@@ -127,7 +127,7 @@ class Tuner:
         shared = set.intersection(*(set(one.units) for one in self._answers))
         if not shared:
             raise InputError(
-                f"{self.labels}: no label matches a unit of {self.name}: {first.refused or 'none is judged'}"
+                f"{self.labels}: no label matches a unit of {self.name}: {first.refused or 'no unit was judged'}"
             )
         notes = [*self.notes, *([f"labels not used: {first.refused}"] if first.refused else [])]
         asked = [

@@ -424,8 +424,8 @@ def sureness(found: Mapping[str, Any]) -> str:
     """The error rate that was wanted, and where each judge but the last is sure for it."""
     parts = []
     for judge, band in zip(found["judges"], found["bands"], strict=False):
-        yes = "never yes" if band["above"] is None else f"yes from {band['above']:g}"
-        no = "never no" if band["below"] is None else f"no up to {band['below']:g}"
+        yes = "never yes" if band["above"] is None else f"yes at {band['above']:g} or more"
+        no = "never no" if band["below"] is None else f"no at {band['below']:g} or less"
         nothing = band["above"] is None and band["below"] is None
         where = "nothing" if nothing else f"{yes}, {no}"
         parts.append(f"{called(judge)} decides {where}")

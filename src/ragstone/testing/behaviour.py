@@ -216,7 +216,7 @@ class Behaviour:
             raise ValueError(f"the shares of {', '.join(FAULTS)} add up to more than 1")
         least, most = self.latency if isinstance(self.latency, Sequence) else (self.latency, self.latency)
         if not 0 <= least <= most:
-            raise ValueError(f"latency: {self.latency!r} is neither seconds nor a (least, most) pair of them")
+            raise ValueError(f"latency: {self.latency!r} is neither seconds nor a (min, max) pair")
         if self.context_limit is not None and self.context_limit < 1:
             raise ValueError(f"context_limit: {self.context_limit!r} is no number of tokens; None sets no limit")
         if not self.rate_window > 0:
