@@ -186,7 +186,7 @@ def test_a_step_without_labels_is_refused_before_the_run(tmp_path: Path) -> None
         with pytest.raises(ConfigError, match=f"cannot answer the step {message}"):
             evaluate(records, metric, f"human:{path}", store=tmp_path / "s.db")
     only = file(tmp_path, row())
-    with pytest.raises(ConfigError, match=r"'claims': .* has no texts of claims, only labels for support"):
+    with pytest.raises(ConfigError, match=r"'claims': .* has no texts for claims, only labels for support"):
         evaluate(records, "grounding", f"human:{only}", store=tmp_path / "s.db")
 
 
