@@ -37,53 +37,53 @@ FOLDER: Final = Path(__file__).parent / "reference"
 NOTICE: Final = "<!-- Written by docs/generate.py. Change the code, then run it again. -->"
 
 _PROMPTS: Final[Mapping[str, str]] = {
-    "style": "The prompt style of every step that has it; unless set, `default`. `ragstone prompts list` has them.",
-    "format": "How labels are given: `json`, `keyed`, `yaml`, … or `adaptive`; unless set, the prompt's own.",
-    "structured": "Whether a JSON schema is sent: `auto`, `schema` or `off`; unless set, `auto`.",
-    "case_sensitive": "Whether only the exact words of a scale are labels; unless set, they are not.",
-    "pack": "A file of definitions and examples, [beside every prompt](../tasks/prompts-and-formats.md#add-a-pack).",
-    "pack_examples": "How many examples of the pack a prompt has, those nearest to the question; 0 for all.",
-    **{task: f"The style of the step `{task}`, or the path of a prompt of your own." for task in TASKS},
+    "style": "Prompt style for every step that has it. Default: `default`. `ragstone prompts list` lists the styles.",
+    "format": "Format of labels: `json`, `keyed`, `yaml`, … or `adaptive`. Default: the prompt's own.",
+    "structured": "Whether to send a JSON schema: `auto`, `schema` or `off`. Default: `auto`.",
+    "case_sensitive": "Whether labels must match the scale's exact words. Default: no.",
+    "pack": "A file of definitions and examples, [added to every prompt](../tasks/prompts-and-formats.md#add-a-pack).",
+    "pack_examples": "How many of the pack's examples to add, those most similar to the question; 0: all.",
+    **{task: f"Style for the step `{task}`, or the path of your own prompt." for task in TASKS},
 }
 """What each setting of prompts means, of all judges and of one."""
 
 MEANINGS: Final[Mapping[str, str]] = {
-    "judges.NAME.model": "The model's name, as the endpoint knows it. Required, but not of `embedded`.",
-    "judges.NAME.provider": "A preset of [judges](judges.md). It or `base_url` is required.",
-    "judges.NAME.base_url": "The address that `/chat/completions` is added to. No password or query in it.",
-    "judges.NAME.api_key_env": "The variable that holds the key; unless set, the provider's. Empty for no key.",
-    "judges.NAME.concurrency": "The most calls at a time; 4 for `llamacpp`, `lmstudio` and `ollama`.",
-    "judges.NAME.rpm": "The most requests in any 60 seconds, of all judges at this address with this key; 0: no limit.",
-    "judges.NAME.tpm": "The most tokens in any 60 seconds, of requests and replies, likewise; 0: no limit.",
-    "judges.NAME.tier": "The service tier: flex costs about half and answers later. `--tier` goes before it.",
-    "judges.NAME.tier_fallback": "Whether the standard tier is asked where flex has no capacity.",
-    "judges.NAME.batch_tokens": "The most tokens that batches have queued at a time; 0: no limit.",
+    "judges.NAME.model": "The model's name, as the endpoint knows it. Required, except for `embedded`.",
+    "judges.NAME.provider": "A preset from [judges](judges.md). Required, unless `base_url` is set.",
+    "judges.NAME.base_url": "Address that `/chat/completions` is appended to, without a password or query.",
+    "judges.NAME.api_key_env": "Environment variable with the key. Default: the provider's. Empty: no key.",
+    "judges.NAME.concurrency": "Max concurrent calls; 4 for `llamacpp`, `lmstudio` and `ollama`.",
+    "judges.NAME.rpm": "Max requests in any 60 seconds, over all judges at this address with this key; 0: no limit.",
+    "judges.NAME.tpm": "Max tokens in any 60 seconds (in + out), over the same judges; 0: no limit.",
+    "judges.NAME.tier": "Service tier: flex costs about half and is slower. `--tier` overrides it.",
+    "judges.NAME.tier_fallback": "Whether to use the standard tier if flex has no capacity.",
+    "judges.NAME.batch_tokens": "Max tokens queued in batches at a time; 0: no limit.",
     "judges.NAME.timeout": "Seconds to wait for one reply; 600 for local servers.",
     "judges.NAME.temperature": "Sampling temperature, unless a metric sets its own.",
-    "judges.NAME.max_tokens": "The most tokens of a reply; reasoning counts. Local servers: by task.",
-    "judges.NAME.context": "Tokens of material it takes at once, for what can be asked in pieces; 0: not known.",
-    **{f"judges.NAME.prompts.{name}": f"For this judge, before `prompts.{name}`." for name in _PROMPTS},
-    "judges.NAME.seed": "Goes into each request.",
-    "judges.NAME.extra_body": "Further fields of each request, as they are.",
-    "judges.NAME.threshold": "The lowest probability that gets the best label from `embedded` or `nli`.",
-    "judges.NAME.price.input": "Dollars per million tokens of input. With `output`, instead of the price list.",
-    "judges.NAME.price.output": "Dollars per million tokens of output.",
-    "judges.NAME.price.cached": "Dollars per million tokens of input that was cached; unless set, `input`.",
-    "steps": "A step to its judge, to a list of judges, which is a panel, or to `A>B`, which is a cascade.",
-    "panel.weights": "A judge's name to its weight for `mean` and `majority`; 1 where absent.",
+    "judges.NAME.max_tokens": "Max tokens of a reply, reasoning included. For local servers, it depends on the task.",
+    "judges.NAME.context": "Tokens of material that fit into one call, for questions that can be split; 0: unknown.",
+    **{f"judges.NAME.prompts.{name}": f"For this judge; overrides `prompts.{name}`." for name in _PROMPTS},
+    "judges.NAME.seed": "Sent with each request.",
+    "judges.NAME.extra_body": "Further fields to send with each request, unchanged.",
+    "judges.NAME.threshold": "The lowest probability for which `embedded` or `nli` gives the best label.",
+    "judges.NAME.price.input": "Dollars per million input tokens. With `output`, replaces the price list.",
+    "judges.NAME.price.output": "Dollars per million output tokens.",
+    "judges.NAME.price.cached": "Dollars per million cached input tokens. Default: `input`.",
+    "steps": "Maps a step to its judge, a list of judges (a panel), or `A>B` (a cascade).",
+    "panel.weights": "Maps a judge's name to its weight for `mean` and `majority`; 1 if absent.",
     **{f"prompts.{name}": said for name, said in _PROMPTS.items()},
-    "check.min": "A metric to the least mean that `ragstone check` passes, from 0 to 1.",
-    "check.max": "A score to the largest mean that `ragstone check` passes, from 0 to 1.",
-    "check.min_coverage": "A metric to the least share of the records that has to have a value.",
-    "check.max_drop": "A metric to the largest drop from the baseline, from 0 to 1, that does not fail.",
-    "check.max_record_drop": "A metric to the largest drop of one record that does not fail, from 0 to 1.",
+    "check.min": "Maps a metric to the minimum mean that passes, from 0 to 1.",
+    "check.max": "Maps a score to the maximum mean that passes, from 0 to 1.",
+    "check.min_coverage": "Maps a metric to the minimum share of records with a value.",
+    "check.max_drop": "Maps a metric to the largest drop from the baseline that passes, from 0 to 1.",
+    "check.max_record_drop": "Maps a metric to the largest drop of a single record that passes, from 0 to 1.",
     "check.baseline": "The run that drops are measured from: a number, a name or a folder.",
-    "check.undecided": "What a drop does that is larger than allowed and could be chance: `pass` or `fail`.",
+    "check.undecided": "Outcome of a drop that is larger than allowed but could be due to chance: `pass` or `fail`.",
     "check.corrected": "Compare `min` with the lower end of the mean corrected by people's labels.",
-    "engine.deadline": "The most seconds from a call's first try to the end of its last.",
-    "engine.tries": "The most tries of one call.",
+    "engine.deadline": "Max seconds from a call's first try to the end of its last.",
+    "engine.tries": "Max tries per call.",
     "rubric": 'Your own criteria: `[rubric.NAME]`, `criterion = "…"`. See [rubric](../tasks/own-criteria.md).',
-    "metrics": "A metric to its parameters: `[metrics.grounding]`, `threshold = 0.8`. See [metrics](metrics.md).",
+    "metrics": "Maps a metric to its parameters: `[metrics.grounding]`, `threshold = 0.8`. See [metrics](metrics.md).",
     **{
         one.setting: f"{(one.note or one.help).rstrip('.')}."
         for one in options_of(RunOptions)
@@ -110,14 +110,14 @@ RUN_FILE: Final[Mapping[str, str]] = {
 
 BILL: Final[Mapping[str, str]] = {
     "sent": "requests that went out",
-    "answered, here": "calls that were answered; those of them without a request, by judge",
-    "replayed, shared": "calls answered from the store; by a reply that another call of this run had",
-    "retried, failed": "further tries; calls that got no reply",
-    "unseen": "calls of an offline run that were not in the store",
+    "answered, here": "calls that were answered; of these, the ones without a request, by judge",
+    "replayed, shared": "calls answered from the store; calls that shared another call's reply in this run",
+    "retried, failed": "repeated tries; calls that got no reply",
+    "unseen": "calls of an offline run that are not in the store",
     "paid": "calls, tokens and dollars of the replies; `unmetered_calls` had no token counts",
     "by_step": "the same by judge and step, with `seconds`",
-    "unusable": "the part of it that was charged for replies that could not be read",
-    "lost": "`attempts` without a whole reply, and the most `dollars` that they can have cost",
+    "unusable": "the part of it that was charged for unreadable replies",
+    "lost": "`attempts` without a complete reply, and the most `dollars` that they can have cost",
     "retry_causes, waited_seconds": "why tries were repeated; the time waited",
     "notes": "parameters that an endpoint rejected",
 }
@@ -128,7 +128,7 @@ CASCADE: Final[Mapping[str, str]] = {
     "bands": "the probabilities from which the first judge is confident",
     "units, answered, unjudged": "number of units; of those answered, by judge; of those without a verdict",
     "calls, dollars": "`made`, what the last judge `alone` would take, and `saved`",
-    "by": "how money was computed",
+    "by": "how the dollars were computed",
 }
 """What the keys of a step of a cascade mean."""
 
@@ -150,7 +150,7 @@ HEADER: Final[Mapping[str, str]] = {
 
 VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "Rating steps: `support`, `assign`, `relevance`, `importance`, `response_support`": {
-        "nonce": "the code for the lines around material",
+        "nonce": "the code on the lines around material",
         "code": "the same, but equal in all prompts about the same passages, so that calls that begin with them share "
         "the provider's cache",
         "question": "the record's question, if the step needs one",
@@ -165,9 +165,9 @@ VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
         "reasons, evidence": "whether the metric wants them",
         "answer": "the instructions of the chosen format, for `n` labels",
     },
-    "`rubric`, beside those": {
+    "`rubric`, in addition to those": {
         "criteria": "pairs of number and criterion, which has `text`, `labels` with their meanings, and `steps`",
-        "response, reference, history": "empty if the criteria do not see it",
+        "response, reference, history": "empty if no criterion sees it",
     },
     "`rubric`, form `steps`": {
         "criterion": "the criterion",
@@ -234,8 +234,8 @@ def metrics_page() -> str:
     """Every metric with its parameters."""
     lines = [
         "# Metrics", "",
-        "Each name leads to the page that says what the value means. Parameters are set with",
-        "`--set METRIC.NAME=VALUE`, under `[metrics.METRIC]` in `ragstone.toml`, or on a record by a field that is",
+        "Each name links to the page that explains its values. Set parameters with",
+        "`--set METRIC.NAME=VALUE`, under `[metrics.METRIC]` in `ragstone.toml`, or in a field of a record that is",
         "named after the metric.", "",
     ]  # fmt: skip
     for group, members in metrics.groups().items():
@@ -250,12 +250,12 @@ def metrics_page() -> str:
             cells.append(metrics.elsewhere_said(metric))
             lines.append(f"| [`{metric.name}`](../metrics/{metric.name}.md) | {' | '.join(cells)} |")
         lines.append("")
-    lines += ["*calls* is about how many a language model takes for a record of typical length.",
-              "*elsewhere* is the name of the same or the nearest metric in other tools."]  # fmt: skip
+    lines += ["*calls* is roughly how many calls a language model needs for a record of typical length.",
+              "*elsewhere* is the name of the same or the closest metric in other tools."]  # fmt: skip
     for name, metric in metrics.catalogue().items():
         lines += ["", f"## {name}", "", _sentence(metric.title), ""]
         if metric.blocks:
-            lines += [f"A record may also call it {_coded(metric.blocks)}.", ""]
+            lines += [f"A record may also use the name {_coded(metric.blocks)}.", ""]
         lines += ["| parameter | default | meaning |", "|---|---|---|"]
         said = metrics.explained(metric)
         lines += [f"| `{field.name}` | {_default(field)} | {said[field.name]} |" for field in fields(metric)]
@@ -266,8 +266,8 @@ def judges_page() -> str:
     """Every judge that can be named."""
     lines = [
         "# Judges", "",
-        "[Choose a judge](../tasks/choose-a-judge.md) says how they are used.", "",
-        "| name | address | variable of the key |", "|---|---|---|",
+        "[Choose a judge](../tasks/choose-a-judge.md) explains how to use them.", "",
+        "| name | address | key variable |", "|---|---|---|",
         "| `embedded` | in this package; no network | none |",
         "| `replay:FILE` | a recording; no network | none |",
         "| `human:FILE` | people's labels, for every step that the file has labels for; no network | none |",
@@ -277,8 +277,8 @@ def judges_page() -> str:
         lines.append(f"| `{name}:MODEL` | {address} | {f'`{preset.key}`' if preset.key else 'none'} |")
     local = ", ".join(f"`{name}`" for name, preset in PRESETS.items() if preset.local)
     lines += [
-        "", "`PROVIDER:MODEL@ADDRESS` is the same API at another address. A `[judges.NAME]` table of",
-        f"[the configuration](configuration.md) is named by its NAME. Calls to {local} are free.",
+        "", "`PROVIDER:MODEL@ADDRESS` is the same API at a different address. A `[judges.NAME]` table in",
+        f"[the configuration](configuration.md) is a judge called NAME. Calls to {local} are free.",
         "", "## Add a provider with another dialect", "",
         "An endpoint that speaks neither OpenAI's chat completions nor Anthropic's Messages needs one class and one",
         "entry point in a package of your own. The class extends `ragstone.judges.http.HttpBackend` and",
@@ -298,10 +298,9 @@ def configuration_page() -> str:
     """Every setting of ragstone.toml."""
     lines = [
         "# Configuration", "",
-        "`ragstone.toml` is read in the current folder, or where `--config` or the variable `RAGSTONE_CONFIG` says.",
-        "Flags win over the file, and the file over the defaults. The variable `RAGSTONE_STORE` wins over `run.store`.",
-        "`ragstone init` writes the file with its settings commented out. A setting that is not in this list is",
-        "refused, by name.", "",
+        "`ragstone.toml` is read from the current folder, unless `--config` or `RAGSTONE_CONFIG` names another file.",
+        "Options override the file, and the variable `RAGSTONE_STORE` overrides `run.store`.",
+        "`ragstone init` writes the file with its settings commented out. Unknown settings are errors.", "",
         "| setting | type | default | meaning |", "|---|---|---|---|",
     ]  # fmt: skip
     for name, field, _ in settings():
@@ -309,7 +308,7 @@ def configuration_page() -> str:
     lines += [
         "",
         "`run.metrics` is `metrics` in the table `[run]`. NAME is a name that you choose.",
-        "[Prompts and formats](../tasks/prompts-and-formats.md) says more of `prompts`.",
+        "[Prompts and formats](../tasks/prompts-and-formats.md) says more about `prompts`.",
     ]
     return _page(lines)
 
@@ -318,15 +317,14 @@ def fields_page() -> str:
     """Every field of a record with its other names."""
     lines = [
         "# Fields", "",
-        "The names under which a field is found, besides its own. The first that holds anything wins, from left to",
-        "right.",
-        "[Input formats](../tasks/input-formats.md) says what each field holds.", "", "| field | also |", "|---|---|",
+        "Each field is also found under these names. From left to right, the first that has a value wins.",
+        "[Input formats](../tasks/input-formats.md) describes each field.", "", "| field | also |", "|---|---|",
     ]  # fmt: skip
     lines += [f"| `{field}` | {_coded(aliases) or 'no other name'} |" for field, aliases in ALIASES.items()]
     blocks = {block: name for block, name in metrics.blocks().items() if block != name}
-    lines += ["", "An object under a metric's name holds parameters of that metric for this record."]
+    lines += ["", "An object under a metric's name sets that metric's parameters for the record."]
     lines += [f"`{block}` is short for `{name}`." for block, name in blocks.items()]
-    lines += ["", "Formats of other tools, by the name that `--from` takes. Each is recognised by its shape.", ""]
+    lines += ["", "Formats of other tools, by their `--from` name. Each is recognised by its structure.", ""]
     lines += ["| format | | what is read |", "|---|---|---|"]
     lines += [f"| `{one.name}` | {one.title} | {one.reads} |" for one in EXPORTS]
     lines += ["", f"Files: {_coded(tuple(READERS))}, each also with `.gz` or `.zst`."]
@@ -339,8 +337,8 @@ def cli_page() -> str:
     lines = ["# Command line", "", *_paragraphs(root.help), ""]
     every = list(_commands(root))
     lines += [f"- [`ragstone {name}`](#ragstone-{name.replace(' ', '-')})" for name, _ in every]
-    lines += ["", "`ragstone --version` prints the version; `-h` after any command its help.", ""]
-    lines += ["[Read the results](../tasks/read-the-results.md#for-programs) has the exit codes."]
+    lines += ["", "`ragstone --version` prints the version; any command with `-h` prints its help.", ""]
+    lines += ["[Read the results](../tasks/read-the-results.md#for-programs) lists the exit codes."]
     for name, command in every:
         command.get_params(command.context_class(command))  # completes help that is read from a registry
         arguments = [parameter for parameter in command.params if not parameter.opts[0].startswith("-")]
@@ -366,7 +364,7 @@ def cli_page() -> str:
 def python_page() -> str:
     """Every public name with its signature and docstring."""
     lines = ["# Python", "", "`import ragstone` loads each name when it is first used.",
-             "[Use from Python](../tasks/use-from-python.md) shows how they go together.", ""]  # fmt: skip
+             "[Use from Python](../tasks/use-from-python.md) shows how they work together.", ""]  # fmt: skip
     names = sorted(set(ragstone.__all__) - {"__version__"}, key=lambda name: (name != "evaluate", name))
     every = [(name, getattr(ragstone, name)) for name in names]
     written_out: dict[str, str] = {}
@@ -500,7 +498,7 @@ def testing_page() -> str:
     """Every keyword of the fake endpoint."""
     lines = ["# The fake endpoint", "",
              "The keywords of `FakeServer`, and of `python -m ragstone.testing` as `--rate-429 0.05`.",
-             "[Test without a model](../testing.md) shows it at work.", ""]  # fmt: skip
+             "[Test without a model](../testing.md) shows how to use it.", ""]  # fmt: skip
     return _page([*lines, *_docstring(Behaviour, "", {})][:-1])
 
 

@@ -130,7 +130,7 @@ def test_what_prompts_cannot_mean_is_refused_where_it_stands(text: str, message:
         ({"prompts": ["mine.md"]}, "--prompt mine.md: name its step, as in --prompt support=mine.md"),
         (
             {"prompts": ["legacy", "optimized"]},
-            "--prompt optimized: 'legacy' is given for all steps already; name the step",
+            "--prompt optimized: 'legacy' already applies to all steps; name the step",
         ),
         (
             {"prompts": ["short_cot.v1"]},

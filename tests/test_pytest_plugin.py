@@ -272,7 +272,7 @@ def test_partial(assert_scores, least):
             "*test_partial[[]0.5] PASSED*",
             "*test_partial[[]0.6] ERROR*",
             "*test_partial[[]0.8] FAILED*",
-            "E*grounding is between 0.50 and 0.75, which does not show whether it reaches 0.60: 1 of 4 unjudged*",
+            "E*grounding is between 0.50 and 0.75, so it is unclear whether it reaches 0.60: 1 of 4 unjudged*",
             "E*not supported: Claim 3.",
             "E*unjudged: Claim 4.",
             "E*grounding is 0.67, below 0.80: 1 of 4 claims not supported; *were good: 0.75",
@@ -299,7 +299,7 @@ def test_most(assert_scores, most, label):
         [
             "*test_most[[]0.25-contradicted[]] FAILED*",
             "*test_most[[]0.25-None[]] ERROR*",
-            "E*grounding.contradicted is between 0.25 and 0.50, which does not show whether it exceeds 0.25: *",
+            "E*grounding.contradicted is between 0.25 and 0.50, so it is unclear whether it exceeds 0.25: *",
             "E*grounding.contradicted is 0.50, above 0.25: 2 of 4 claims contradicted",
             "E*contradicted: Claim 2.",
             "E*contradicted: Claim 4.",

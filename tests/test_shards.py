@@ -206,7 +206,7 @@ def test_a_shard_of_something_else_is_refused(source: Path, changed: dict[str, A
     options = shard(source, 2, **{name: value for name, value in changed.items() if name != "shard"})
     if "shard" in changed:
         options = RunOptions(metrics="grounding", out=options.out, **changed)
-    with pytest.raises(ConfigError, match=f"holds shards of another run: .*({said}).*; name another folder with -o"):
+    with pytest.raises(ConfigError, match=f"contains shards of another run: .*({said}).*; name another folder with -o"):
         api.run(str(source), options)
     source.write_text(source.read_text().replace("noon", "nine"))
     with pytest.raises(ConfigError, match="its input had different records"):

@@ -115,7 +115,7 @@ def test_a_combination_that_a_style_does_not_take_is_left_out_and_said(judged: F
     assert {str(one.combination) for one in found.tried} == {"good, short_cot, json", "good, short_cot, yaml"}
     assert list(found.left_out) == ["good, default, json", "good, default, yaml"]
     assert "takes no format 'json'" in found.left_out["good, default, json"]
-    with pytest.raises(ConfigError, match="no combination can be asked: the prompt 'default' of the step 'assign'"):
+    with pytest.raises(ConfigError, match="no combination can be tried: the prompt 'default' of the step 'assign'"):
         tune(judged, styles=["default"])
 
 
@@ -131,7 +131,7 @@ def test_two_versions_of_a_prompt_are_compared(judged: FakeServer, tmp_path: Pat
 
 
 def test_a_budget_is_of_all_combinations_together(judged: FakeServer) -> None:
-    with pytest.raises(BudgetReached, match=r"--max-calls 1 is reached \(what is left after 2 of 4 combinations\)"):
+    with pytest.raises(BudgetReached, match=r"--max-calls 1 is reached \(what was left after 2 of 4 combinations\)"):
         tune(judged, max_calls=2 * COUNT + 1)
     assert judged.count == 2 * COUNT + 1
     assert tune(judged).bill["calls"] == 2 * COUNT - 1
@@ -218,7 +218,9 @@ def test_what_cannot_be_tuned_is_refused_before_a_call(
 
 def test_records_without_labels_are_no_input() -> None:
     write("labels.jsonl", rows(COUNT))
-    with pytest.raises(InputError, match=r"no labelled record is in it; the labels are for records like 'r0'"):
+    with pytest.raises(
+        InputError, match=r"it contains none of the labelled records; the labels are for records like 'r0'"
+    ):
         ragstone.tune("labels.jsonl", [{"id": "x", "response": "R."}], "embedded")
 
 

@@ -109,7 +109,7 @@ class Judging:
 
 def _two(first: Step, second: Step, where: str = "") -> ConfigError:
     both = f"[{','.join(dict.fromkeys((*first.judges, *second.judges)))}]"
-    return ConfigError(f"{where}two judges for everything; name one, or a panel of them as {both}")
+    return ConfigError(f"{where}two judges for every step; name one, or a panel as {both}")
 
 
 def _task(name: str, where: str) -> Task:

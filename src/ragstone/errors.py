@@ -28,7 +28,7 @@ from typing import Any
 
 
 class RagstoneError(Exception):
-    """The base of all exceptions of Ragstone; ``hint`` is what the user can do, where the message does not say it."""
+    """The base of all Ragstone exceptions; ``hint`` says what the user can do, if the message does not."""
 
     def __init__(self, message: str = "", *, hint: str = "") -> None:
         self.hint = hint
@@ -41,14 +41,15 @@ class RagstoneError(Exception):
 
 
 class InputError(RagstoneError):
-    """Input is not usable; the message says what to change."""
+    """The input is invalid; the message says what to change."""
 
 
 class RecordError(InputError):
     """One record cannot be read.
 
     ``where`` is the file with its line or row, ``field`` the field's name (empty for the whole record), ``found`` what
-    is there and ``expected`` what should be. ``option`` are the words of the option that probably reads it.
+    is there and ``expected`` what should be there. ``option`` has the words of an option that probably makes it
+    readable.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class RecordError(InputError):
 
 
 class ConfigError(InputError):
-    """The configuration file, a flag or an argument is not usable."""
+    """The configuration file, an option or an argument is invalid."""
 
 
 class OutputError(ConfigError):
@@ -95,13 +96,12 @@ class JudgeError(RagstoneError):
 class BackendError(JudgeError):
     """A backend gave no usable answer.
 
-    ``retryable``: the same request may succeed later. ``fatal``: no request of this run will succeed (a
-    wrong key, an unknown model), so the run stops. ``retry_after``: seconds the endpoint asked to wait.
-    ``too_long``: the request exceeds the model's context. ``spent``: the tokens that
-    the endpoint counted (the fields of ``Usage``), if it did. ``lost``: the request was sent and no reply
-    came; it may have been charged. ``status``: the HTTP status, 0 if there was none. ``loading``: the server reads
-    its model. ``no_capacity``: the cheap tier has no room now. ``allowance``: what is left of the endpoint's limits, as
-    it said.
+    ``retryable``: the same request may succeed later. ``fatal``: no request in this run will succeed (a wrong key, an
+    unknown model), so the run stops. ``retry_after``: seconds the endpoint asked to wait. ``too_long``: the request
+    exceeds the model's context. ``spent``: the tokens that the endpoint counted (the fields of ``Usage``), if it did.
+    ``lost``: the request was sent but no reply came; it may have been charged. ``status``: the HTTP status, 0 if there
+    was none. ``loading``: the server is loading its model. ``no_capacity``: the flex tier has no capacity now.
+    ``allowance``: what the endpoint says is left of its limits.
     """
 
     message: str = ""
@@ -129,7 +129,7 @@ class BackendError(JudgeError):
 
 
 class ParseError(JudgeError):
-    """A reply is not in the format that was asked for; ``reply`` is its text."""
+    """A reply is not in the requested format; ``reply`` is its text."""
 
     def __init__(self, message: str, *, reply: str = "", judge: str = "") -> None:
         self.reply = reply
@@ -137,17 +137,17 @@ class ParseError(JudgeError):
 
 
 class ServiceError(RagstoneError):
-    """A server of traces cannot be reached, or refuses."""
+    """A trace server cannot be reached, or refuses."""
 
 
 class WorkerError(RagstoneError):
-    """A worker process ended unexpectedly, again and again."""
+    """A worker process kept ending unexpectedly."""
 
 
 class BudgetReached(RagstoneError):  # noqa: N818 - not a fault: the limit worked
     """The next call would exceed a limit on money, calls or tokens.
 
-    ``run`` is the number of the run with the results (0: there are none).
+    ``run`` is the number of the run with the results; 0 if there are none.
     """
 
     def __init__(self, message: str, *, hint: str = "", run: int = 0) -> None:
@@ -162,7 +162,7 @@ class BatchPending(RagstoneError):  # noqa: N818 - not a fault: the provider has
 class StoreError(RagstoneError):
     """The store cannot be opened, read or written; the message names the file.
 
-    ``damaged``: the file is no valid store.
+    ``damaged``: the file is not a valid store.
     """
 
     def __init__(self, message: str, *, damaged: bool = False) -> None:

@@ -203,7 +203,7 @@ def field_paths(pairs: Sequence[str]) -> dict[str, str | list[str]]:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Progress:
-    """A run in progress, for whoever draws it: ``tally`` counts, ``total`` is the number of records."""
+    """A run in progress, for progress displays: ``tally`` has the counts, ``total`` is the number of records."""
 
     run: int
     total: int
@@ -220,21 +220,20 @@ class Progress:
 class RunOptions:
     """Options of a run. None means not given: the environment, the configuration file or the default decides.
 
-    ``judge`` is a name for every step, or ``STEP=NAME`` for one, or several of these. ``[A,B]`` in the place of a name
-    is a panel, ``A>B`` a cascade: A answers where it is confident enough, B the rest. A judge may also be an object.
+    ``judge`` is a name for every step, ``STEP=NAME`` for one step, or a list of these. ``[A,B]`` in place of a name is
+    a panel, ``A>B`` a cascade: A answers if it is confident enough, B answers the rest. A judge may also be an object.
     ``parameters`` maps a metric to changed parameters, ``fields`` a canonical field to a path. ``only_failed`` is an
-    earlier run, by number or name, or True for the last of this input. ``progress`` shows how far ``evaluate`` or
-    ``aevaluate`` is; None does so in a terminal and in a notebook, but not under pytest or CI. ``on_start`` receives
-    the progress before the first call, ``on_result`` each line of results.jsonl. The help texts of the fields say what
-    the others do.
+    earlier run, by number or name, or True for the input's last run. ``progress`` turns the progress display on or off;
+    None shows it in a terminal or notebook, but not under pytest or CI. ``on_start`` receives the progress before the
+    first call, ``on_result`` each line of results.jsonl. The help texts of the fields describe the other options.
     """
 
     # fmt: off
     metrics: Sequence[str] | str | None = option(
         "--metrics", "-m", metavar="NAMES", help="Metrics or suites, e.g. grounding,triad, or MODULE:CLASS of your own",
         commands="run estimate", setting="run.metrics", default="auto",
-        note="Metrics and suites (see: ragstone metrics), or auto: those whose fields the records have and whose calls "
-        "are few.",
+        note="Metrics and suites (see: ragstone metrics), or auto: those that the records have fields for and that "
+        "need few calls.",
     )
     judge: Sequence[str | Judge] | str | Judge | None = option(
         "--judge", "-j", metavar="[STEP=]NAME",
@@ -263,7 +262,7 @@ class RunOptions:
     cascade_error: float | None = option(
         "--cascade-error", metavar="RATE", help="Accepted error rate of a cascade's first judge",
         commands=f"{SCORING} tune", setting="cascade.error", default=0.05, least=0, most=0.5, between=True,
-        note="Accepted error rate of each judge in a cascade except the last, on either side of its threshold.",
+        note="Accepted error rate of each judge in a cascade except the last, on each side of its threshold.",
     )
     prompts: Sequence[str] | None = option(
         "--prompt", metavar="[STEP=]STYLE|FILE", help="Prompt style, or your own prompt file. Repeatable."
@@ -281,11 +280,12 @@ class RunOptions:
         "--structured", help="Send a JSON schema with each request [default: auto]"
     )
     parameters: Mapping[str, Mapping[str, Any]] | None = option(
-        "--set", metavar="METRIC.NAME=VALUE", help="Set a metric's parameter for this run. Repeatable.",
+        "--set", metavar="METRIC.NAME=VALUE", help="Set a metric parameter for this run. Repeatable.",
         commands=f"{SCORING} tune", parse=assignments,
     )
     rubric: Sequence[Path | str] | Path | str | None = option(
-        "--rubric", metavar="FILE", help="Your own criteria: a TOML or JSON file of [rubric.NAME] tables. Repeatable.",
+        "--rubric", metavar="FILE",
+        help="Your own criteria: a TOML or JSON file with [rubric.NAME] tables. Repeatable.",
         commands=f"{RUNS} estimate",
     )
     fields: Mapping[str, str | Sequence[str]] | None = option(
@@ -296,7 +296,7 @@ class RunOptions:
     input_format: str | None = option(
         "--from", metavar="FORMAT", help="Format of the input, e.g. langfuse [default: detected]",
         commands=f"{EVERY} validate", setting="run.from", example="langfuse",
-        note="Format of the input (see: ragstone fields), or records. Without it, the format is detected.",
+        note="Format of the input (see: ragstone fields), or records. By default, the format is detected.",
     )
     records_path: str | None = option(
         "--records", metavar="PATH[]", help="Path to the list of records in each object, e.g. data.items[]",
@@ -310,16 +310,16 @@ class RunOptions:
     on_empty: Literal["null", "zero", "one"] | None = option(
         "--on-empty", help="Value when there is nothing to judge",
         commands=f"estimate {RUNS}", setting="run.on_empty", default="null",
-        note="Value of a score when there is nothing to judge, such as a response without claims.",
+        note="Value of a score when there is nothing to judge, e.g. a response without claims.",
     )
     concurrency: int | None = option(
         "--concurrency", metavar="N", help="Max concurrent calls per judge [default: 64; 4 for a small local server]",
         least=1,
     )
     max_cost: float | None = option(
-        "--max-cost", metavar="DOLLARS", help="Stop before the run costs more than this; exits 4.",
+        "--max-cost", metavar="DOLLARS", help="Stop before the cost exceeds this; exits 4.",
         setting="run.max_cost", example=2.5, least=0,
-        note="Max dollars for one run. It stops before it costs more; the same command resumes.",
+        note="Max dollars for one run. The run stops before it costs more; the same command resumes it.",
     )
     max_calls: int | None = option(
         "--max-calls", metavar="N", help="Stop before sending more calls than this; exits 4.",
@@ -332,16 +332,16 @@ class RunOptions:
         note="Max tokens for one run, in and out.",
     )
     batch: bool = option(
-        "--batch", help="Send calls in batches at half the price; run the command again to collect them.",
+        "--batch", help="Send calls in batches at half the price; run the command again to collect the results.",
         commands="run estimate", unless=False,
     )
     wait: bool = option("--wait", help="With --batch: wait for the batches.", commands="run", unless=False)
     finish: Literal["live", "flex", "batch"] | None = option(
-        "--finish", help="With --batch: how to send the last calls if fewer than 200 [default: live]",
+        "--finish", help="With --batch: how to send the last calls if fewer than 200 remain [default: live]",
         commands="run estimate",
     )
     tier: Literal["standard", "flex"] | None = option(
-        "--tier", help="flex is about half the price and slower (OpenAI, Azure, Gemini) [default: standard]",
+        "--tier", help="flex is slower, at about half the price (OpenAI, Azure, Gemini) [default: standard]",
         commands=f"{SENDING} estimate",
     )
     limit: int | None = option(
@@ -352,14 +352,14 @@ class RunOptions:
     )
     seed: int | None = option("--seed", metavar="S", help="Random seed for --sample [default: 0]", commands=READING)
     estimate: bool | None = option(
-        "--estimate/--no-estimate", help="Estimate the cost first, to compare with the bill [default: if quick]",
+        "--estimate/--no-estimate", help="Estimate the cost first, to compare it with the bill [default: if quick]",
         commands=RUNS,
     )
     workers: int | None = option(
         "--workers", metavar="N", help="Number of processes [default: all cores for a single-threaded judge, else 1]",
         commands=f"{RUNS} merge", setting="run.workers", example=4, least=1,
-        note="Processes that share the records. Without it: as many as cores for judges that compute in one thread, as "
-        "embedded does, and 1 for others.",
+        note="Processes that share the records. Default: one per core for judges that compute in one thread, such as "
+        "embedded, and 1 for others.",
     )
     shard: str | None = option(
         "--shard", metavar="I/N", commands="run",
@@ -391,11 +391,11 @@ class RunOptions:
         "--name", metavar="NAME", help="Name of the run; not a number [default: input name]", commands=f"{RUNS} assign"
     )
     generator: str | None = option(
-        "--generator", metavar="MODEL", help="Model that wrote the responses; warns if it is also a judge.",
+        "--generator", metavar="MODEL", help="Model that wrote the responses; prints a warning if it is also a judge.",
         commands=RUNS,
     )
     repeat: int | None = option(
-        "--repeat", metavar="K", help="Ask everything K times and print the spread.",
+        "--repeat", metavar="K", help="Ask every question K times and print the spread.",
         commands=SCORING, least=1, most=MOST_REPEATS,
     )
     only_failed: bool | int | str = option(
@@ -415,7 +415,7 @@ class RunOptions:
     store: Path | str | None = option(
         "--store", metavar="PATH", help="Path to the store", commands=f"{EVERY} merge",
         setting="run.store", variable="RAGSTONE_STORE", default=STORE,
-        note="File of calls and results. The variable RAGSTONE_STORE and the option --store override it.",
+        note="File for calls and results. The variable RAGSTONE_STORE and the option --store override it.",
     )
     config: Path | str | None = option(
         "--config", metavar="PATH", help="Configuration file [default: ragstone.toml, if it exists]",
@@ -428,7 +428,7 @@ class RunOptions:
 
     @classmethod
     def called(cls, *positional: Any, **given: Any) -> Self:
-        """Make options from the keywords of ``evaluate``; None is as if not given, TypeError for an unknown name."""
+        """Make options from the keywords of ``evaluate``; None counts as not given. TypeError for an unknown name."""
         known = [one.name for one in fields(cls)]
         unknown = sorted(set(given) - set(known))
         if unknown:
@@ -444,7 +444,7 @@ class RunOptions:
         return cls(**{name: value for name, value in {**named, **given}.items() if value is not None})
 
     def words(self, *, without: Sequence[str] = ()) -> list[str]:
-        """The options that were given, as words of a command line."""
+        """The options that were given, as command-line words."""
         found = ((one, getattr(self, one.name)) for one in options_of(type(self)) if one.name not in without)
         return [word for one, value in found if value not in (one.unset, None, "") for word in one.words(value)]
 

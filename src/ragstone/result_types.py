@@ -23,8 +23,8 @@ class CostDict(TypedDict):
 class QuoteDict(TypedDict):
     """Evidence of a verdict.
 
-    ``passage``: its id. ``start``, ``end``: offsets in the passage; None where the text is in no passage.
-    ``verbatim``: true only where code found the text word for word; a near match has a start and is not verbatim.
+    ``passage``: its id. ``start``, ``end``: offsets in the passage; None if the text is in no passage. ``verbatim``:
+    true only if code found the text word for word; a near match has a start and is not verbatim.
     """
 
     passage: str
@@ -38,10 +38,9 @@ class VerdictDict(TypedDict):
     """A judge's verdict on one unit.
 
     ``unit``: the unit's id. ``label``: a label of the metric's scale; "trivial" for a unit that states nothing; None
-    for unjudged. ``value``: from 0 to 1; of a panel the aggregate. ``raw``: the number of the label.
-    ``probability``: that the unit deserves the best label; language models give none. ``judge``: its name; a panel's
-    members are joined by ``+``. ``reason``: one sentence, if requested. ``failure``: why it is unjudged.
-    ``members``: a panel's verdicts.
+    for unjudged. ``value``: from 0 to 1; for a panel, the aggregate. ``raw``: the number of the label. ``probability``:
+    that the unit deserves the best label; language models give none. ``judge``: its name; a panel's members are joined
+    by ``+``. ``reason``: one sentence, if requested. ``failure``: why it is unjudged. ``members``: a panel's verdicts.
     """
 
     unit: str
@@ -59,9 +58,9 @@ class VerdictDict(TypedDict):
 class UnitDict(TypedDict):
     """A unit that has a verdict.
 
-    ``text``: None for a passage and for the whole response, which the result has already. ``start``, ``end``: offsets
-    in the response. ``parent``: the sentence or passage that it is from. ``confidence``: that of the claim's writer.
-    ``part``: the part of a long response. ``importance``: only of a nugget.
+    ``text``: None for a passage and for the whole response, whose texts are elsewhere in the result. ``start``,
+    ``end``: offsets in the response. ``parent``: the sentence or passage that it is from. ``confidence``: the claim
+    writer's confidence. ``part``: the part of a long response. ``importance``: only for nuggets.
     """
 
     id: str
@@ -78,8 +77,8 @@ class UnitDict(TypedDict):
 class RepeatsDict(TypedDict):
     """The values of a score that was asked several times.
 
-    ``spread``: their standard deviation (with n - 1). ``units``: units with a label every time. ``flips``: those of
-    them whose label changed. ``unmatched``: units that were missing or unjudged at least once.
+    ``spread``: their standard deviation (with n - 1). ``units``: units with a label every time. ``flips``: of these,
+    the units whose label changed. ``unmatched``: units that were missing or unjudged at least once.
     """
 
     values: list[float | None]
@@ -93,10 +92,10 @@ class ScoreDict(TypedDict):
     """One metric of one record, or one column of a metric that has several.
 
     ``asked``: number of units that need a verdict. ``unjudged``: those without one. ``low``, ``high``: the value if
-    every unjudged unit were worst, or best. ``outcome``: the value compared with the metric's threshold.
-    ``reason``: why the value is missing or partial; else the judge's reason for all units, if requested. ``detail``:
-    what only this metric has. ``verdicts_in``: for a column, the score that has the verdicts. ``shared``:
-    how many of its calls an earlier score of the record had made.
+    every unjudged unit were worst, or best. ``outcome``: the value compared with the metric's threshold. ``reason``:
+    why the value is missing or partial; else the judge's reason for all units, if requested. ``detail``: data specific
+    to this metric. ``verdicts_in``: for a column, the score that has the verdicts. ``shared``: how many of its calls
+    had been made for an earlier score of the record.
     """
 
     metric: str
@@ -118,7 +117,7 @@ class ScoreDict(TypedDict):
 
 
 class ReadingDict(TypedDict):
-    """How a reply was read.
+    """How a reply was parsed.
 
     ``style``, ``format``: what the prompt asked for. ``reader``: the parser that read it. ``read``: units with a label,
     of those ``asked``. ``repair``: whether it was the second try. ``problem``: what was wrong.
@@ -137,7 +136,7 @@ class ReadingDict(TypedDict):
 class CallDict(TypedDict):
     """One call.
 
-    ``key``: finds it in the store. ``metrics``: those that use its reply. ``maker``: the prompt, or the model's
+    ``key``: finds it in the store. ``metrics``: the metrics that use its reply. ``maker``: the prompt, or the model's
     version. ``finish``: how the reply ended.
     """
 
@@ -222,8 +221,8 @@ class ResultDict(InputDict):
     """One record's result, a line of results.jsonl.
 
     A record that could not be read has only ``id``, ``position``, ``set_aside`` (the reason) and no ``scores``.
-    ``methods``: where the plain and the nuggetized triad both ran. ``units``: all units that have a verdict. ``cost``:
-    that of all calls that the record uses. ``meta``: all other fields of the input. ``notes``: warnings.
+    ``methods``: if the plain and the nuggetized triad both ran. ``units``: all units that have a verdict. ``cost``: the
+    cost of all calls that the record uses. ``meta``: all other fields of the input. ``notes``: warnings.
     """
 
     set_aside: NotRequired[str]
@@ -289,9 +288,9 @@ class MetricDict(TypedDict):
 class CorrectedDict(TypedDict):
     """A metric's mean over all records, corrected by people's labels of a random sample, with its 95 % interval.
 
-    ``method`` is ``ppi`` (prediction-powered), ``rogan_gladen``, or ``labels``: too few are labelled, so that the mean
-    and interval are of the labels alone. ``raw`` is the judge's mean; ``labelled`` of ``records`` have people's labels.
-    ``power`` is the weight of the judge's values, None except for ``ppi``.
+    ``method`` is ``ppi`` (prediction-powered), ``rogan_gladen``, or ``labels`` if too few records are labelled, so that
+    the mean and interval come from the labels alone. ``raw`` is the judge's mean; ``labelled`` of ``records`` have
+    people's labels. ``power`` is the weight of the judge's values, None except for ``ppi``.
     """
 
     method: str
@@ -308,10 +307,10 @@ class MetricAgreementDict(TypedDict):
     """Agreement of a judge with people on one metric's units.
 
     ``unit`` is what people labelled. ``labels`` is the scale, worst first; ``counts[gold][judged]`` the confusion
-    matrix over it; ``units`` its total, over ``records``. ``unjudged`` more units are labelled and have no verdict.
-    ``kappa`` is Cohen's without weights, ``interval`` its 95 % interval clustered by record; None where undefined.
-    ``base_rate`` is the accuracy of always answering the most frequent label. ``corrected`` is None where ``withheld``
-    says why.
+    matrix over it; ``units`` its total, over ``records``. A further ``unjudged`` units are labelled but have no
+    verdict. ``kappa`` is Cohen's, unweighted; ``interval`` is its 95 % interval, clustered by record, and None if
+    undefined. ``base_rate`` is the accuracy of always giving the most frequent label. If ``corrected`` is None,
+    ``withheld`` says why.
     """
 
     task: str
@@ -331,11 +330,10 @@ class MetricAgreementDict(TypedDict):
 
 
 class AgreementDict(TypedDict):
-    """Agreement that ``agree --attach`` keeps with a run: the gold labels, who gave them, and each metric's.
+    """Agreement saved by ``agree --attach``: the gold labels, the annotators, and each metric's agreement.
 
-    ``labelled_by`` is ``people`` (also where it is not there), or ``run NAME`` for another judge's verdicts.
-
-    ``results`` is the hash of the results file that it is of, in a folder's summary.json; a store needs none.
+    ``labelled_by`` is ``people`` (also if absent), or ``run NAME`` for another judge's verdicts. ``results``, only in a
+    folder's summary.json, is the hash of the results file that the agreement was computed from.
     """
 
     gold: list[str]
@@ -369,13 +367,13 @@ class QuotesDict(TypedDict):
 
 
 class SummaryDict(TypedDict):
-    """summary.json; a run that was killed has only what its stored scores give.
+    """summary.json; for a killed run, only what its stored scores give.
 
     ``run``: its number in the store. ``status``: done, stopped (by an error) or interrupted. ``set_aside``: number of
-    unreadable records. ``cost``: of all calls that the results use, whenever they were paid; a call that several
-    metrics share counts for the first. ``bill``: the calls of this run. ``missing``: scores without a full value, by
+    unreadable records. ``cost``: of all calls that the results use, whenever they were paid for; a call shared by
+    several metrics counts for the first. ``bill``: the calls of this run. ``missing``: scores without a full value, by
     reason. ``left_out``: metrics that did not run, with the reason. ``taken_over``: results copied from an earlier run.
-    ``estimate``: low, expected and high of each figure, its ``error``, and whether the bill ``held`` the range.
+    ``estimate``: low, expected and high of each figure, its ``error``, and whether the range ``held`` the bill.
     ``seconds``: duration.
     """
 

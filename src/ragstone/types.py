@@ -63,11 +63,11 @@ class Passage:
 class Unit:
     """One thing that a judge gives a verdict on.
 
-    ``id`` is ``record/level/n`` with ``n`` from 1. ``span`` is where the unit stands in the response (or, for
-    a passage, the whole passage); a claim that was reworded carries the span of the sentence it was taken
-    from. ``parent`` is the id of that sentence. ``confidence`` (0-1) is the writer's own for a claim;
-    ``part`` (from 1) the part of a long response that it was written from. ``importance`` is a nugget's, None
-    where nobody gave one. ``scale`` and ``steps`` are a criterion's own: its labels, and how to judge by it.
+    ``id`` is ``record/level/n`` with ``n`` from 1. ``span`` is the unit's place in the response (or, for a passage, the
+    whole passage); a reworded claim has the span of the sentence it was taken from. ``parent`` is the id of that
+    sentence. For a claim, ``confidence`` (0-1) is the writer's confidence and ``part`` (from 1) the part of a long
+    response that it was written from. ``importance`` is for nuggets, None if unknown. ``scale`` and ``steps`` are for
+    criteria: the labels, and how to judge by them.
     """
 
     id: str
@@ -82,7 +82,7 @@ class Unit:
     steps: tuple[str, ...] = ()
 
     def called(self, name: str) -> Unit:
-        """The same unit by another id; ``dataclasses.replace`` takes three times as long."""
+        """The same unit under another id; faster than ``dataclasses.replace``."""
         return Unit(
             name, self.level, self.text, self.span, self.parent, self.confidence, self.part, self.importance,
             self.scale, self.steps,
@@ -123,15 +123,14 @@ def either(words: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One interaction: a question, the passages that were retrieved, the response that was generated.
+    """One interaction: a question, the retrieved passages and the generated response.
 
-    ``None`` means that the input has no such field; ``""`` that it is there and blank. ``contexts`` is None
-    when absent and may hold blank passages; ``passages`` leaves those out. ``overrides`` maps a metric's name
-    to parameters for this record alone. ``relevant`` maps ids of passages to their grade, 0 for one that should not
-    be retrieved. ``answerable`` says whether the question can be answered. ``where`` names the file and line that the
-    record came from.
-    ``topic`` is the id as the input has it, which several systems' records may share and nugget banks are
-    keyed by; ``id`` is unique.
+    ``None`` means that the input lacks the field, ``""`` that it is there but blank. ``contexts`` is None when absent
+    and may contain blank passages; ``passages`` leaves those out. ``overrides`` maps a metric's name to parameters for
+    this record only. ``relevant`` maps passage ids to grades; a passage with grade 0 should not be retrieved.
+    ``answerable`` says whether the question can be answered. ``where`` names the file and line that the record came
+    from. ``topic`` is the id in the input; records of several systems may share it, and nugget banks are keyed by it.
+    ``id`` is unique.
     """
 
     id: str
@@ -157,10 +156,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """An ordered, closed set of labels, worst first, each with its value in [0, 1].
+    """An ordered, closed set of labels, worst first, each with a value in [0, 1].
 
-    ``raws`` are the numbers that a person would write for the labels (1-5 for a Likert scale). ``meanings`` explain
-    the labels of a scale that no prompt explains.
+    ``raws`` are the numbers that a person would write for the labels (1-5 for a Likert scale). ``meanings`` explains
+    the labels if no prompt does.
     """
 
     name: str
@@ -184,7 +183,7 @@ class Scale:
             raise KeyError(label) from None
 
     def nearest(self, value: float) -> str:
-        """The label whose value is closest; of two equally close, the worse."""
+        """The label with the closest value; of two equally close, the worse."""
         return min(
             zip(self.labels, self.values, strict=True),
             key=lambda pair: (round(abs(pair[1] - value), 9), pair[1]),
@@ -195,8 +194,8 @@ class Scale:
 class Quote:
     """Evidence that a judge quoted.
 
-    ``verbatim`` is found by code, never believed: true when ``text`` stands in the passage at ``span``. A
-    quote that is nowhere has no span; ``passage`` then is the id that the judge claimed, or empty.
+    ``verbatim`` is checked by code, not taken from the judge: true if ``text`` is in the passage at ``span``. A quote
+    that was not found has no span; ``passage`` is then the id that the judge claimed, or empty.
     """
 
     passage: str
@@ -209,11 +208,11 @@ class Quote:
 class Verdict:
     """A judge's verdict on one unit.
 
-    ``label`` None means unjudged, and ``failure`` says why; that is an answer of its own and never a number.
-    The label ``trivial`` has no value either, but is a judgement. ``value`` is in [0, 1]; for a panel it is
-    the aggregate, ``label`` the label nearest to it, and ``members`` every judge's own verdict.
-    ``probability`` (0-1) is the judge's own, where it has one, that the unit deserves the best label. ``by_words``: of
-    a passage it saw the question's words, and cannot tell whether the answer is there.
+    If ``label`` is None, the unit is unjudged and ``failure`` says why; unjudged units never count as a number. The
+    label ``trivial`` has no value either, but is a judgement. ``value`` is in [0, 1]; for a panel it is the aggregate,
+    ``label`` the label nearest to it, and ``members`` every judge's own verdict. ``probability`` (0-1) is the judge's
+    own probability, if it gives one, that the unit deserves the best label. ``by_words``: the judge found the
+    question's words in a passage, but cannot tell whether the passage answers the question.
     """
 
     unit: Unit
@@ -257,13 +256,12 @@ class Repeats:
 class Score:
     """One metric of one record.
 
-    ``value`` is in [0, 1] or None; ``low`` and ``high`` are what it would be if every unjudged unit were
-    worst or best. ``asked`` counts the units that should have a verdict, ``unjudged`` those that have none.
-    ``outcome`` compares the value with the metric's threshold, if it has one, and is None without a value:
-    a failure to judge is not a failure of the response. ``detail`` holds what is particular to the metric
-    and is plain JSON. The engine fills ``signature``. A metric of several columns has one score for each, and
-    ``verdicts_in`` of all but the first names the score that holds the verdicts they share. ``repeats`` is there
-    where all was asked several times; everything else then is of the first time.
+    ``value`` is in [0, 1] or None; ``low`` and ``high`` are its values if every unjudged unit were worst or best.
+    ``asked`` counts the units that should have a verdict, ``unjudged`` those that have none. ``outcome`` compares the
+    value with the metric's threshold, if it has one, and is None without a value: a failure to judge is not a failure
+    of the response. ``detail`` is plain JSON that depends on the metric. The engine fills in ``signature``. A metric
+    with several columns has one score for each; in all but the first, ``verdicts_in`` names the score with the verdicts
+    they share. ``repeats`` is set if everything was asked several times; everything else is then from the first time.
     """
 
     metric: str

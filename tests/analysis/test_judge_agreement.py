@@ -330,14 +330,17 @@ def test_few_labels_stand_for_themselves(compare: Any) -> None:
     (mean,) = compare(*many(60, 9))["grounding"].means
     assert (mean.method, mean.labelled, mean.power) == ("labels", 9, None)
     assert mean.value == mean.people == pytest.approx((3 + 3) / 18)
-    assert mean.reason == "correcting the judge's mean needs 30 fully labelled records, and there are 9"
+    assert mean.reason == "correcting the judge's mean needs 30 fully labelled records; there are 9"
     assert mean.more == 27
     (lone,) = compare(*many(60, 1))["grounding"].means
     assert (lone.value, lone.withheld) == (None, "only 1 record is labelled in full")
     results, gold = many(60, 40)
     for labelled in (9, 40):
         (alike,) = compare(results, [replace(each, label="yes") for each in gold[: 2 * labelled]])["grounding"].means
-        assert (alike.value, alike.withheld) == (None, "people's values are all the same, which gives no interval")
+        assert (alike.value, alike.withheld) == (
+            None,
+            "people's values are all the same, so no interval can be computed",
+        )
 
 
 @pytest.mark.parametrize("method", ["ppi", "rogan_gladen"])

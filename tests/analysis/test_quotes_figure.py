@@ -208,6 +208,6 @@ def test_a_record_tells_the_kinds_apart(weighed: Run) -> None:
     """What stands there word for word has its place, what nearly does says so, what does not is not found."""
     text = shown(case(weighed.result("r1"), 2, 1, Look(100), full=True))
     assert "passage 1, characters 0\u20135 “A ket”" in text
-    assert "nearly: passage 1, characters 0\u20135" not in text
-    assert "nearly: passage 1, characters 6\u201312 “le 1 i”" in text
+    assert "close match: passage 1, characters 0\u20135" not in text
+    assert "close match: passage 1, characters 6\u201312 “le 1 i”" in text
     assert "not found in the context “Purple elephants [31m sing”" in text

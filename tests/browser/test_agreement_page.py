@@ -101,7 +101,7 @@ def test_the_page_shows_who_differs_where_and_executes_nothing(
         assert browser.evaluate("document.documentElement.scrollWidth") <= width
     assert len(browser.all(".differing li")) == min(100, found["grounding"].items.matrix.n)
     first = browser.text(".differing li")
-    for part in ("people\nyes (2 of 3)", "judge\nno (more strict)", "<script>window.hit = 1</script>", "passage 1"):
+    for part in ("people\nyes (2 of 3)", "judge\nno (stricter)", "<script>window.hit = 1</script>", "passage 1"):
         assert part in first
     assert browser.evaluate("document.querySelector('h1').textContent") == seen(run.name)
     assert "tau_ap-b" in browser.text("section:has(#figures0)")

@@ -255,7 +255,7 @@ def test_no_pair_has_both_values(browser: Chromium, tmp_path: Path) -> None:
     first = evaluate(records("Two years."), "groundedness", store=tmp_path / "s.db", name="a")
     second = evaluate(records("Two years."), "groundedness", ScriptedJudge(out), store=tmp_path / "s.db", name="b")
     opened(browser, first, second, tmp_path / "c.html")
-    assert browser.text(".sentence") == "No metric has a value for the same record in both runs."
+    assert browser.text(".sentence") == "No record has a value for the same metric in both runs."
     assert "no record has a value in both" in browser.text(".differences")
     assert "1 judge_failed" in browser.text(".left-out-list")
     assert browser.all(".moved") == []
@@ -290,7 +290,7 @@ def test_what_does_not_fit_is_said(browser: Chromium, held: Held, tmp_path: Path
     path = tmp_path / "small.html"
     path.write_bytes(b"".join(comparison_page(held.found, held.first, held.second, largest=100)))
     browser.open(path.as_uri())
-    assert "do not fit into this file" in browser.text(".moved-box")
+    assert "do not fit in this file" in browser.text(".moved-box")
     assert len(browser.all(".differences tbody tr")) >= 4
 
 

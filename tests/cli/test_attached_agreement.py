@@ -103,7 +103,7 @@ def test_a_run_without_a_summary_gets_one_line() -> None:
     Path("out/summary.json").unlink()
     with opened("out/") as folder:
         assert folder.agreement is None
-        with pytest.raises(InputError, match=r"results\.jsonl: no summary\.json of this run beside it to attach to"):
+        with pytest.raises(InputError, match=r"results\.jsonl: no summary\.json of this run next to it to attach to"):
             attach_agreement(folder, agreement())
 
 

@@ -36,8 +36,8 @@ def test_the_screens_of_a_cascade(columns: int) -> None:
         assert screen.code == 0, screen.err
     assert "support: embedded > house" in came.flat
     assert "Cascade support: embedded answered " in came.flat
-    assert "accepted error rate 20 %: embedded decides yes from 0." in came.flat
-    assert "alone would have needed, by the cost of its calls" in came.flat
+    assert "accepted error rate 20 %: embedded decides yes at 0." in came.flat
+    assert "alone would have needed, based on the cost of its calls" in came.flat
     assert "Judged support: embedded answered " in shown.flat
     assert "by embedded: " in shown.flat or "by house/m" in shown.flat
     assert "Alone house/m for all support units: " in dry.flat
@@ -90,13 +90,13 @@ def test_what_came_of_it_is_told_in_words() -> None:
     }
     assert answered(told).replace("\u00a0", " ") == "embedded answered 6 of 10 units (60 %), house/m 3, 1 unjudged"
     said = sureness(told).replace("\u00a0", " ")
-    assert said == "accepted error rate 5 %: embedded decides yes from 0.9, never no"
+    assert said == "accepted error rate 5 %: embedded decides yes at 0.9 or more, never no"
     assert sureness({**told, "error": 1e-9}).replace("\u00a0", " ").startswith("accepted error rate under 0.01 %: ")
     assert sureness({**told, "bands": [{"below": None, "above": None}]}).endswith("embedded decides nothing")
     assert (
         saved(told).replace("\u00a0", " ").startswith("3 of 5 calls and $1.50 of $2.00 that house/m alone would have")
     )
-    assert saved({**told, "by": "estimate"}).endswith("by the estimate")
+    assert saved({**told, "by": "estimate"}).endswith("based on the estimate")
     unknown = {"made": None, "alone": None, "saved": None}
     assert saved({**told, "dollars": unknown}).endswith("the saved cost is unknown")
     nothing = {"made": 0.0, "alone": 0.0, "saved": 0.0}

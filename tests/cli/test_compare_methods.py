@@ -90,7 +90,7 @@ def test_both_methods_stand_side_by_side() -> None:
         assert points == (f"{found['difference']:+.1f}" if abs(found["difference"]) >= 0.05 else "0.0")
         assert line.endswith(f" {found['records']}")
         assert f"{aspect}: {found['interpretation']}" in came.flat
-    assert came.out.partition("Largest differences")[2].count("by nuggets") == 5
+    assert came.out.partition("Largest differences")[2].count("with nuggets") == 5
     assert "Largest differences" in came.out
     assert re.search(r"Next +ragstone show 1 ", came.out)
     assert "compare-methods" in ragstone("runs").flat
@@ -127,7 +127,7 @@ def test_the_same_block_is_shown_with_the_run_and_the_record(weighed_kettle: Non
     record = ragstone("show", "kettle", "r1", "--store", "s.db")
     for came in (shown, record):
         assert re.search(r"^  groundedness +100 % +67 % +-33\.3", came.out, re.MULTILINE)
-        assert "groundedness: 33.3 points lower by nuggets" in came.flat
+        assert "groundedness: 33.3 points lower with nuggets" in came.flat
 
 
 def test_where_nothing_can_be_compared_the_code_is_3() -> None:
@@ -136,7 +136,7 @@ def test_where_nothing_can_be_compared_the_code_is_3() -> None:
         came = ragstone("compare-methods", write("a.jsonl", row(1)), "-q", "-j", f"vllm:m@{server.url}")
     assert came.code == 3
     assert "Nothing could be compared." in came.out
-    assert "by nuggets" not in came.out
+    assert "with nuggets" not in came.out
 
 
 def test_a_file_that_cannot_be_compared_is_one_line() -> None:

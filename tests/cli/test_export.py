@@ -148,7 +148,7 @@ def test_the_format_is_what_the_ending_says(weighed: Path) -> None:
         (("--json", "-o", "x.csv"), "'.csv' does not fit the format jsonl"),
         (("-f", "calls", "-o", "x.csv"), "'.csv' does not fit the format calls; name it as in -o x.jsonl"),
         (("-f", "tot", "-o", "x.csv"), "'.csv' does not fit the format tot; name it as in -o x.tsv"),
-        (("-o", "x.tsv"), "'.tsv' may be trec_eval or tot or ir_measures; say which with --format"),
+        (("-o", "x.tsv"), "'.tsv' could be trec_eval or tot or ir_measures; choose one with --format"),
         (("-o", "x.csv.gz"), "compressed output is not supported; name it without '.gz'"),
     ],
 )
@@ -192,7 +192,7 @@ def test_no_file_holds_what_its_ending_belies() -> None:
     cases = (
         (("score", "a.jsonl", "-o", "x.csv"), "this command does not write '.csv' files; use one of .jsonl"),
         (("score", "a.jsonl", "-f", "tot", "-o", "x.jsonl"), "'.jsonl' does not fit the format tot"),
-        (("score", "a.jsonl", "-o", "x.tsv"), "say which with --format"),
+        (("score", "a.jsonl", "-o", "x.tsv"), "choose one with --format"),
         (("create", "a.jsonl", "-o", "x.csv"), "this command does not write '.csv' files"),
         (("assign", "a.jsonl", "-o", "x.parquet"), "this command does not write '.parquet' files"),
     )

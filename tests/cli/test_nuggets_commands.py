@@ -335,7 +335,7 @@ def test_banks_are_lines_and_what_is_missing_is_told(topics: str, fake: str) -> 
     assert "Next        ragstone nuggets assign ANSWERS --nuggets bank.jsonl" in came.out
     assert set(read_bank("bank.jsonl").nuggets) == {"r1", "r2"}
     assert not list(Path().glob("*.partial"))
-    rules = "Nuggets are extracted by rules: some are headings, others are missing. Check the bank before you use it."
+    rules = "Rules extracted these nuggets: some may be headings, and facts may be missing. Check the bank first."
     assert rules not in came.flat
     assert rules in ragstone("nuggets", "create", topics, "-o", "embedded.jsonl").flat
     again = ragstone("nuggets", "create", topics, "-j", fake, "-o", "bank.jsonl", "--json").json
@@ -551,7 +551,7 @@ def test_bad_input_of_assign_is_one_line(answers: tuple[str, str, str]) -> None:
     for arguments, said in (
         ((first,), "--nuggets"),
         ((first, "--nuggets", "none.jsonl"), "none.jsonl: no such file"),
-        ((first, "--nuggets", "other.jsonl"), "its topics look like 'x9', those of the records like 't1'"),
+        ((first, "--nuggets", "other.jsonl"), "its topics look like 'x9', the records' like 't1'"),
         ((first, first, "--nuggets", bank), "given twice"),
         ((first, "--nuggets", bank, "-o", bank), "would be overwritten"),
         ((first, "--nuggets", bank, "--json"), "add -o FILE for the lines"),

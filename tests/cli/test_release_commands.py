@@ -114,7 +114,7 @@ def test_metrics_and_groups_can_be_chosen(runs: Path) -> None:
     """Fewer tests raise p less; records that belong together are one."""
     alone = in_store(runs, "compare", "main", "new", "-m", "grounding", "--by", "meta.meta_topic", "--moved", "2")
     assert "p: paired sign-flip test." in alone.flat
-    assert "Intervals and tests are by meta.meta_topic (10 groups)." in alone.flat
+    assert "Intervals and tests are clustered by meta.meta_topic (10 groups)." in alone.flat
     assert "Only 10 groups" in alone.flat
     assert alone.out.count("so it seems") == 2
     both = in_store(runs, "compare", "main", "new", "-m", "grounding,groundedness")
@@ -141,7 +141,7 @@ def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Pa
     ("arguments", "message"),
     [
         (("compare", "main", "nine"), "no run 'nine'"),
-        (("compare", "main", "nine/"), "error: no folder 'nine/', and no such run in "),
+        (("compare", "main", "nine/"), "error: no folder or run 'nine/' in "),
         (
             ("compare", "main", "new", "-m", "grunding"),
             "have no metric 'grunding'; did you mean 'grounding'?",
@@ -257,7 +257,7 @@ def test_a_first_run_is_told_what_to_do_without_a_baseline(runs: Path) -> None:
     came = in_store(runs, "check", "new", "--max-record-drop", "grounding=0.1", "--baseline", "main-out/")
     assert (came.code, came.err.splitlines()[1:]) == (
         2,
-        ["hint: no baseline yet? Check this run without drops; it can be the baseline of the next"],
+        ["hint: no baseline yet? Check this run without drops; it can then be the baseline for the next run"],
     )
 
 

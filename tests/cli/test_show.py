@@ -103,7 +103,7 @@ def test_one_long_name_of_a_judge_does_not_take_all_of_them_from_the_table() -> 
     assert re.search(r"  embedded  +done", narrow[2])
     assert re.search(r"  claims[: \w]*…\w*  +done", narrow[3])
     assert "judge" not in least[1]
-    assert "Not shown at this width: judge; --json has all." in "\n".join(least)
+    assert "Not shown at this width: judge; --json shows all." in "\n".join(least)
     for judges, said in (
         (["openai:gpt-4o-mini"], "gpt-4o-mini"),
         (["ollama:qwen3:8b@localhost"], "qwen3:8b"),
@@ -224,7 +224,7 @@ def test_validate_says_what_it_recognised() -> None:
     """One line on the format, and what is left out; --from and --records are those of run."""
     spans = Path(__file__).parent.parent / "records" / "exports" / "openinference-otlp.jsonl"
     came = ragstone("validate", str(spans), columns=200)
-    assert "OpenInference spans: 3 traces, 1 record; 1 failed before an answer; 1 without a retriever" in came.out
+    assert "OpenInference spans: 3 traces, 1 record; 1 failed before answering; 1 without a retriever" in came.out
     row = {"question": "q", "response": "r", "retrievedDocs": ["c"]}
     Path("mine.json").write_text(json.dumps({"deep": {"mine": [row]}}), encoding="utf-8")
     came = ragstone("validate", "mine.json", "--records", "deep.mine[]", columns=200)

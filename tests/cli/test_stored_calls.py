@@ -365,7 +365,7 @@ def test_replies_that_are_too_long_are_on_the_bill(monkeypatch: pytest.MonkeyPat
     with FakeServer(answer=lambda _: "x" * 2000) as server:
         came = ragstone("run", "a.jsonl", *WHOLE, "-j", f"vllm:m@{server.url}", "-q")
     assert re.search(
-        r"Calls +3 sent, 3 failed\n +Cost +3 attempts without a whole reply may have been charged", came.out
+        r"Calls +3 sent, 3 failed\n +Cost +3 attempts without a complete reply may have been charged", came.out
     )
 
 

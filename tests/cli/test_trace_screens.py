@@ -96,7 +96,7 @@ def test_special_keys_are_said_in_words(special: str) -> None:
     """And their keys are not shown."""
     words = {
         "supported_without_sentence": "supported, no sentence named",
-        "general": "a general statement",
+        "general": "states nothing that needs support",
         "well_known_fact": "a well-known fact",
         "numerical_reasoning": "follows from numbers",
     }
@@ -110,7 +110,7 @@ def test_the_unsupported_say_why_and_what_bears_out_a_part() -> None:
     """A supported sentence gives its reason only in full."""
     traced(lambda q: said(q, ["yes", "no", "yes"], [["doc_0_s0"], ["doc_1_s0", "general"], ["doc_0_s0"]]))
     out = shown("lid")
-    below = "      partial evidence: a general statement\n"
+    below = "      partial evidence: states nothing that needs support\n"
     below += "      passage 2, sentence 1 “The kettle boils.”\n      why sentence 2 of the response\n"
     assert f"    ✗ It boils fast.\n{below}" in out
     assert ("why sentence 1" in out, "why sentence 1" in shown("lid", "--full")) == (False, True)
@@ -147,7 +147,7 @@ def test_how_it_was_labelled_is_one_quiet_line() -> None:
     traced(lambda q: said(q, ["yes", "yes", "no"], [["doc_0_s0"]] * 3, overall=True, **odd))
     out = flat(shown("lid"))
     line = "asked in 3 parts · 7 unknown sentence keys dropped: doc_9_s0, doc_9_s1, doc_9_s2, doc_9_s3, doc_9_s4"
-    line += " and 2 more · the judge did not label which are relevant or used"
+    line += " and 2 more · the judge did not label which sentences are relevant or used"
     line += " · the judge labelled the whole response as supported"
     assert line in out
     assert out.count("no usable list 'relevant'") == 1
@@ -231,7 +231,7 @@ def test_what_the_judge_did_not_say_of_a_sentence_is_no_mark() -> None:
     out = shown("lid")
     assert "left unused" not in out
     assert "       r?\n" in out
-    assert "the judge did not label which are used" in out
+    assert "the judge did not label which sentences are used" in out
     assert "1 doc_0_s0  R ?  The lid" in shown("lid", "--full")
 
 
@@ -308,11 +308,11 @@ def test_the_legend_follows_the_parameters() -> None:
     traced(WORKED)
     for out in (shown("lid"), shown()):
         assert "relevance = relevant / 20; " in flat(out)
-        assert "share: divided by all sentences" in flat(out)
+        assert "share: divided by the number of all sentences" in flat(out)
     traced(WORKED, parameters={"trace": {"normaliser": 7, "length": "characters"}})
     for out in (shown("lid"), shown()):
         assert "relevance = relevant / 7; " in flat(out)
-        assert "share: in characters, divided by those of all sentences" in flat(out)
+        assert "share: in characters, divided by the characters in all sentences" in flat(out)
 
 
 def test_what_could_be_is_said_of_the_rows_it_is_so_of() -> None:

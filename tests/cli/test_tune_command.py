@@ -37,6 +37,7 @@ def test_the_screen_says_who_agrees_best_what_is_noise_and_what_to_type(judged: 
         assert came.flat.startswith("No significant winner; chosen: good with short_cot and ")
         assert ", kappa 1.00 (-.26 to 1.00) on 2 held-out records." in came.flat
         assert "Not significantly different from 1 of the 7 others" in came.flat
+        assert " nuggets from 4 records" in came.flat
         assert "Left out 4 combinations" in came.flat
         assert "takes no format 'yaml'" in came.flat
     assert judged.count == 8 * 4

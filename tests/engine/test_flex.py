@@ -82,7 +82,7 @@ def test_the_standard_tier_is_asked_only_on_request(tmp_path: Path) -> None:
         cheap = bill(options, refresh=True, tier="standard")
         assert found["paid"]["dollars"] == pytest.approx(cheap["paid"]["dollars"])
         assert sum(found["notes"].values()) == found["answered"]
-        assert "the flex tier had no capacity; asked the standard tier" in next(iter(found["notes"]))
+        assert "the flex tier had no capacity; used the standard tier" in next(iter(found["notes"]))
         failed = ragstone.evaluate(ROWS[2:], **given(tmp_path, server, 'tier = "flex"'), refresh=True)
         reasons = [score["reason"] for result in failed.results() for score in result["scores"]]
     assert all("tier_fallback = true" in reason for reason in reasons)

@@ -334,8 +334,8 @@ def test_relevance_names_the_shared_and_the_missing_words() -> None:
     question = "How many inhabitants does Moscow have?"
     about, beside = embedded(Rate("relevance", units, GRADE_0_3, question=question)).verdicts
     assert about.probability > beside.probability
-    assert about.reason == "question words found: inhabitants, Moscow; gives a number"
-    assert beside.reason.startswith("question words missing: inhabitants, Moscow; adjacent texts contain some")
+    assert about.reason == "question words found: inhabitants, Moscow; includes a number"
+    assert beside.reason.startswith("question words missing: inhabitants, Moscow; some are in other passages")
     assert about.evidence[0].passage == "p1"
     assert beside.evidence == ()
 

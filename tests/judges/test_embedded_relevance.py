@@ -77,8 +77,8 @@ def test_answers_of_the_examples_are_relevant_and_a_refusal_is_not() -> None:
 @pytest.mark.parametrize(
     ("text", "label", "reason"),
     [
-        ("The landlord must return the deposit within 30 days.", "3", "gives a number"),
-        ("The landlord must return the deposit soon.", "2", "gives no number"),
+        ("The landlord must return the deposit within 30 days.", "3", "includes a number"),
+        ("The landlord must return the deposit soon.", "2", "includes no number"),
         (
             "The landlord must return the deposit within 30 days. The context does not say who pays interest.",
             "2",
@@ -87,7 +87,7 @@ def test_answers_of_the_examples_are_relevant_and_a_refusal_is_not() -> None:
         ("I cannot answer that from the documents.", "0", "declines to answer"),
         ("The documents do not say when the landlord must return the deposit.", "1", "declines to answer"),
         ("Cats sleep all day.", "0", "question words missing: landlord, return, deposit"),
-        ("Within 30 days.", "2", "short answer; gives a number"),
+        ("Within 30 days.", "2", "short answer; includes a number"),
     ],
 )
 def test_the_best_label_takes_the_words_and_what_is_asked_for(text: str, label: str, reason: str) -> None:
@@ -98,13 +98,13 @@ def test_the_best_label_takes_the_words_and_what_is_asked_for(text: str, label: 
 @pytest.mark.parametrize(
     ("question", "text", "gives"),
     [
-        ("Who built the stone bridge?", "In 1611 the stone bridge was built by Pieter Aalst.", "gives a name"),
-        ("Who built the stone bridge?", "In 1611 the stone bridge was built.", "gives no name"),
-        ("Why was the stone bridge built?", "The stone bridge was built because of floods.", "gives a reason"),
-        ("Can an axolotl regrow a leg?", "Yes, an axolotl regrows a leg.", "gives a yes or no"),
-        ("How do I clean the lid filter?", "Open the lid and rinse the lid filter.", "gives steps"),
-        ("Wann wurde die Brücke gebaut?", "Die Brücke wurde 1611 gebaut.", "gives a number"),
-        ("Сколько стоит взрослый билет?", "Взрослый билет стоит 450 рублей.", "gives a number"),
+        ("Who built the stone bridge?", "In 1611 the stone bridge was built by Pieter Aalst.", "includes a name"),
+        ("Who built the stone bridge?", "In 1611 the stone bridge was built.", "includes no name"),
+        ("Why was the stone bridge built?", "The stone bridge was built because of floods.", "includes a reason"),
+        ("Can an axolotl regrow a leg?", "Yes, an axolotl regrows a leg.", "includes a yes or no"),
+        ("How do I clean the lid filter?", "Open the lid and rinse the lid filter.", "includes steps"),
+        ("Wann wurde die Brücke gebaut?", "Die Brücke wurde 1611 gebaut.", "includes a number"),
+        ("Сколько стоит взрослый билет?", "Взрослый билет стоит 450 рублей.", "includes a number"),
     ],
 )
 def test_what_is_asked_for_is_told_from_the_question(question: str, text: str, gives: str) -> None:

@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-15", "20b03472b1e3")
+RULES = ("embedded-15", "e48645d8c885")
 """A version, and the digest of the code that it stands for."""
 
 

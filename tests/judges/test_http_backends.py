@@ -445,7 +445,7 @@ def test_a_reply_that_breaks_off_is_no_server_that_cannot_be_reached() -> None:
     packed = Scripted(raw="not packed", headers={"Content-Encoding": "gzip"})
     for server, said in (
         (FakeServer(rate_cut=1.0), "the connection was closed in the middle of the reply"),
-        (FakeServer(script=[packed]), "a reply that cannot be unpacked"),
+        (FakeServer(script=[packed]), "a reply that cannot be decompressed"),
     ):
         with server:
             found = error(server)

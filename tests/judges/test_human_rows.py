@@ -181,12 +181,12 @@ def test_a_step_without_labels_is_refused_before_the_run(tmp_path: Path) -> None
     evaluate(records, ("grounding", "claim_relevance", "answer_relevance"), f"human:{path}", store=tmp_path / "s.db")
     for metric, message in {
         "response_groundedness": "'response_support': .* has no labels for it, only labels for .*support",
-        "nugget_recall": "'nuggetize': .* has no texts of a response's nuggets, and .* with --nuggets FILE",
+        "nugget_recall": "'nuggetize': .* has no texts for a response's nuggets, and .* with --nuggets FILE",
     }.items():
         with pytest.raises(ConfigError, match=f"cannot answer the step {message}"):
             evaluate(records, metric, f"human:{path}", store=tmp_path / "s.db")
     only = file(tmp_path, row())
-    with pytest.raises(ConfigError, match=r"'claims': .* has no texts of claims, only labels for support"):
+    with pytest.raises(ConfigError, match=r"'claims': .* has no texts for claims, only labels for support"):
         evaluate(records, "grounding", f"human:{only}", store=tmp_path / "s.db")
 
 

@@ -139,7 +139,7 @@ def test_sentences_that_state_nothing_and_what_is_missing_are_the_rules(judge: N
     sentences = tuple(Unit(f"r/sentence/{n}", "sentence", text, Span(0, len(text))) for n, text in enumerate(texts, 1))
     answer = answered(judge, Rate("support", sentences, YES_NO, passages=passages(LID), skippable=True))
     assert [verdict.label for verdict in answer.verdicts] == ["trivial", "yes"]
-    assert "says it is missing" in answer.verdicts[1].reason
+    assert "says information is missing" in answer.verdicts[1].reason
 
 
 def test_a_short_answer_is_read_with_its_question(judge: NliJudge, monkeypatch: pytest.MonkeyPatch) -> None:

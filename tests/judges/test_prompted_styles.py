@@ -248,9 +248,9 @@ def test_a_file_of_the_users_own_is_asked_with_as_ours_are(tmp_path: Path) -> No
     ("old", "new", "said_of_it"),
     [
         ("task: assign", "task: support", "it is for the step 'support' and was given for 'assign'"),
-        ("{{ answer }}\n", "", "{{ answer }}, the wording of the format, is left out"),
+        ("{{ answer }}\n", "", "{{ answer }}, the wording of the format, is missing"),
         ("Lines with {{ nonce }} set off texts", "These texts are", "does not explain the code {{ nonce }}"),
-        ("[{{ nonce }}] {{ question }}", "[{{ nonce }}]", "the question (question) is left out"),
+        ("[{{ nonce }}] {{ question }}", "[{{ nonce }}]", "the question (question) is missing"),
         ("[{{ nonce }}]\n", "", "a unit (units) is not between lines with {{ nonce }}"),
         ("{{ passage }}", "{{ passag }}", "'passag' is undefined"),
         ('"not_support"', '"no"', "the label not_support of the scale support3 is not explained"),

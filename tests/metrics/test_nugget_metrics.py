@@ -177,7 +177,7 @@ def test_methods_are_compared_in_points_with_sign() -> None:
         {"groundedness": 0.9, "nugget_groundedness": 0.75, "answer_relevance": 2 / 3, "nugget_relevance": 0.7}
     )
     assert block["groundedness"]["difference"] == -15.0
-    assert block["groundedness"]["interpretation"].startswith("15.0 points lower by nuggets; ")
+    assert block["groundedness"]["interpretation"].startswith("15.0 points lower with nuggets; ")
     assert block["relevance"]["difference"] == pytest.approx(100 * (0.7 - 2 / 3))
     assert block["relevance"]["interpretation"] == "similar"
 
@@ -204,11 +204,11 @@ def test_a_gap_is_one_over_ten_points(aspect: str, points: float, begins: str) -
         (
             20.0,
             (-1.0, 41.0),
-            "20.0 points higher by nuggets, but the interval includes 0",
+            "20.0 points higher with nuggets, but the interval includes 0",
         ),
         (4.0, (0.0, 8.0), "no significant difference; the interval includes 0"),
         (4.0, (1.0, 8.0), "higher, by at most 10 points"),
-        (-9.9, (-16.0, -4.9), "9.9 points lower by nuggets; could be more than 10"),
+        (-9.9, (-16.0, -4.9), "9.9 points lower with nuggets; could be more than 10"),
         (0.0, (0.0, 0.0), "similar"),
     ],
 )

@@ -95,7 +95,7 @@ def test_what_is_odd_is_named() -> None:
     assert lead.detail["retrieved_twice"] == ["x"]
     assert lead.detail["with_the_score_of_the_one_before"] == ["z"]
     assert lead.reason == (
-        "1 not retrieved: y; 1 retrieved twice: x; 1 with the score of the one before: z; "
+        "1 not retrieved: y; 1 retrieved twice: x; 1 tied with the previous passage: z; "
         "3 retrieved, but precision divides by 5"
     )
 

@@ -34,11 +34,11 @@ def test_a_file_as_it_should_be_fits() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
-        ("{{ unit }}", "{{ unit[:45] }}", "a unit (units) is left out"),
-        ("{{ unit }}", "{% if number < 4 %}{{ unit }}{% endif %}", "a unit (units) is left out"),
+        ("{{ unit }}", "{{ unit[:45] }}", "a unit (units) is missing"),
+        ("{{ unit }}", "{% if number < 4 %}{{ unit }}{% endif %}", "a unit (units) is missing"),
         ("{{ n }} labels", "{% if n > 3 %}{{ nosuch }}{% endif %}{{ n }} labels", "'nosuch' is undefined"),
         ("[{{ nonce }} {{ number }}] {{ unit }}", "[{{ nonce }}] {{ unit }}", "do not follow their numbers"),
-        ("batch: 12\n", "batch: 12\ngives: reasons\n", "no <reasoning> block is asked for"),
+        ("batch: 12\n", "batch: 12\ngives: reasons\n", "asks for no <reasoning> block"),
         ("{{ n }} labels", "{{ [1, 2, 3, 4, 5, 6, 7, 8, 9] | random }} {{ n }} labels", "renders differently each"),
         ("{{ n }} labels", "{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}{{ n }} labels", "includes itself"),
     ],

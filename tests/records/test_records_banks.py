@@ -128,7 +128,7 @@ def test_rows_of_many_systems_are_one_bank() -> None:
     ("rows", "message"),
     [
         ([{"qid": "1"}], "records: there are no nuggets in it"),
-        ([{"nuggets": ["a"]}], "records item 1: nuggets without a topic; expected an id beside them"),
+        ([{"nuggets": ["a"]}], "records item 1: nuggets without a topic; expected an id next to them"),
         ([{"qid": "1", "nuggets": "a"}], "field 'nuggets': expected a list of nuggets, found a string"),
         ([{"query_id": "1", "nugget_bank": 5}], "field 'nugget_bank': found a number"),
         ([], "there is no record in it"),

@@ -24,7 +24,7 @@ BLACK = ("tea-2", "Black tea takes boiling water.")
 FIRST, SECOND = ("1", GREEN[1]), ("2", BLACK[1])
 MODEL = "small-model-1"
 HELLO = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello, what is it?"}]
-SPANS = "OpenInference spans: 3 traces, 1 record; 1 failed before an answer; 1 without a retriever span: skipped"
+SPANS = "OpenInference spans: 3 traces, 1 record; 1 failed before answering; 1 without a retriever span: skipped"
 
 
 def records_of(name: str, **options: Any) -> tuple[list[Record], tuple[str, ...]]:
@@ -266,10 +266,10 @@ def test_documents_are_found_in_what_stores_return(said: dict[str, Any]) -> None
 def test_an_output_that_is_an_error_is_no_answer() -> None:
     """And one that is other JSON is said to be."""
     root = span("root", "CHAIN", input_value="q", output_value='{"error": "timeout"}')
-    assert joined(root, A)[1].endswith("1 failed before an answer: skipped")
+    assert joined(root, A)[1].endswith("1 failed before answering: skipped")
     pieces = '[{"answer": "At "}, {"answer": "70"}]'
     record = only(span("root", "CHAIN", input_value="q", output_value=pieces), A)
-    assert (record.response, record.notes) == (pieces, ("response: JSON is read as text",))
+    assert (record.response, record.notes) == (pieces, ("response: JSON is kept as text",))
 
 
 def test_one_text_of_a_retriever_is_a_passage() -> None:
@@ -451,7 +451,7 @@ def test_a_conversation_is_its_last_whole_exchange(messages: list[Any], read: An
     assert told(last) == [("q9", "r9", "")]
     assert told(*first) == ([] if isinstance(read, str) else [read])
     assert line.endswith("2 records" if first else f"1 record; 1 {read}: skipped")
-    unread = "conversation: later user turns have no answer; the last exchange before them is read"
+    unread = "conversation: later user turns have no answer; the last exchange before them is used"
     assert (unread in [note for record in first for note in record.notes]) == (messages[-1].get("content") == "q2")
 
 
@@ -474,7 +474,7 @@ def test_documents_of_haystack_are_what_the_model_saw(components: dict[str, str]
 
 def test_what_deepeval_joined_is_split_and_said() -> None:
     row = {"input": "q", "actual_output": "r", "retrieval_context": "A|B"}
-    assert only(row).notes[0] == "contexts: split at each |, by which deepeval's CSV joins passages"
+    assert only(row).notes[0] == "contexts: split at each |, which deepeval's CSV puts between passages"
 
 
 @pytest.mark.parametrize("written", [json.dumps, str])

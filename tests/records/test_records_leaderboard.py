@@ -184,7 +184,7 @@ def test_where_nothing_tells_the_topic_nobody_guesses(tmp_path: Path, data: str)
     """The message says to name the form, or that there is no such one; named, the file is read."""
     path = written(tmp_path / "r", data)
     text = refusal(path)
-    assert "name the form: tot or ir_measures" in text or "no known form" in text
+    assert "name the form: tot or ir_measures" in text or "not a known form" in text
     if not data.startswith("topic"):
         (first, *_) = read_leaderboard(path, "tot")
         (other, *_) = read_leaderboard(path, "ir_measures")
@@ -208,7 +208,7 @@ def test_where_nothing_tells_the_topic_nobody_guesses(tmp_path: Path, data: str)
         ),
         ("m t\n", "auto", "r:1: expected 3 or 4 columns, found 2; trec_eval: measure topic value"),
         ("x\n", "auto", "expected 3 or 4 columns, found 1"),
-        ("m t 1\n\na m t 1\n", "auto", "r:3: 4 columns where the first row has 3"),
+        ("m t 1\n\na m t 1\n", "auto", "r:3: 4 columns but the first row has 3"),
         ("m t 1\n", "tot", "3 columns where tot has run measure topic value; name another form"),
         ("a m t 1\n", "trec_eval", "4 columns where trec_eval has measure topic value"),
         (

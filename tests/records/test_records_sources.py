@@ -364,7 +364,7 @@ def test_what_goes_wrong_with_the_hub_is_named(monkeypatch: pytest.MonkeyPatch) 
         list(open_records("hf://org/missing"))
     with pytest.raises(InputError, match="name a split: hf://org/name@a or hf://org/name@b"):
         list(open_records("hf://org/name"))
-    with pytest.raises(RecordError, match="hf://org/name@x after row 1: cannot be read on: gone"):
+    with pytest.raises(RecordError, match="hf://org/name@x after row 1: cannot be read further: gone"):
         list(open_records("hf://org/name@x"))
     assert len(list(open_records("hf://org/name@x", on_error="skip"))) == 2
 

@@ -105,7 +105,7 @@ def test_a_survey_names_the_columns(tmp_path: Path) -> None:
         ("id,question\n", "x.csv: there is no record in it"),
         ("\n\n", "x.csv:1: no header"),
         ("id,id\n1,2\n", "x.csv:1: two columns are named 'id'"),
-        ("id,question\n1,a,b\n", "x.csv:2: 3 cells where the header has 2"),
+        ("id,question\n1,a,b\n", "x.csv:2: 3 cells, but the header has 2"),
         ('id,question\n1,a\n2,"open\n3,b\n', "x.csv:3: not CSV: a quote is opened in this row and never closed"),
         ('id,question\n1,"a"b\n', "x.csv:2: not CSV: text between a closing quote and the next comma"),
         ('id;question\n1;"a"b\n', "x.csv:2: not CSV: text between a closing quote and the next semicolon"),

@@ -57,7 +57,7 @@ def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_pat
     half = "compares words and numbers; not a language model"
     whole = (
         f"{half}. On 6 human-labelled data sets, it ranks a supported claim above an unsupported one in "
-        f"{100 * known.auroc:.0f} of 100 pairs; simply counting shared words gets {100 * known.floor:.0f}"
+        f"{100 * known.auroc:.0f} of 100 pairs; counting shared words alone gets {100 * known.floor:.0f}"
     )
     choices: dict[str, list[str | Judge]] = {
         "alone": ["embedded"], "panel": ["embedded", "support=[embedded,second]", second], "without": [second],

@@ -20,7 +20,7 @@ from ragstone.render.html.rows import RowCounts
 from ragstone.render.terminal.case import case
 from ragstone.render.terminal.outcome import outcome
 from ragstone.render.terminal.screen import Look, Page, screen
-from ragstone.render.wording import by_embedded, labels_of
+from ragstone.render.wording import by_embedded, in_words, labels_of
 from ragstone.testing import ScriptedJudge
 
 METRICS = ("grounding", "groundedness", "response_groundedness")
@@ -90,3 +90,11 @@ def test_the_judges_of_the_verdicts_decide(step: str, alone: bool) -> None:
     assert by_embedded(f"m|threshold:0.8|{step}|v:0.1.0") is alone
     assert labels_of("grounding", [{"judge": "m@x"}, {"judge": "embedded"}]) is TO_CHECK
     assert labels_of("grounding", [{"judge": "m@x"}, {"judge": "embedded+m@x"}]) is SUPPORTED
+
+
+def test_sentences_of_one_passage_are_named_together(tmp_path: Path) -> None:
+    """With the verb in the plural; a single one is named as it is."""
+    result = evaluate(RECORDS[:1], "trace", store=tmp_path / "s.db")["good"]
+    assert in_words(result, "found in doc_0_s0 and doc_0_s1") == "found in passage 1, sentences 1 and 2"
+    found = in_words(result, "doc_0_s0, doc_0_s1 says two; nearest: doc_1_s0")
+    assert found == "passage 1, sentences 1 and 2 say two; nearest: passage 2, sentence 1"

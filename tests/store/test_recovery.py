@@ -125,7 +125,7 @@ def test_a_log_beside_the_file_is_read_too(tmp_path: Path) -> None:
     place.mkdir()
     said, got, _ = recovered(data, place, log)
     assert got == calls
-    assert said == "copied to a new store: 1 call, 1 of 1 run, 1 result; the rest is asked again"
+    assert said == "copied to a new store: 1 call, 1 of 1 run, 1 result; the rest will be asked again"
 
 
 def test_a_run_is_copied_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_run_is_copied_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     with Store(path) as store:
         said = store.put_aside()
     (aside,) = tmp_path.glob("s.db.damaged-????????-??????")
-    copied = "copied to a new store: 2 calls, 2 of 7 runs, 6 results; the rest is asked again"
+    copied = "copied to a new store: 2 calls, 2 of 7 runs, 6 results; the rest will be asked again"
     assert said == f"it was moved aside to {aside}; {copied}"
     with Store(path) as store:
         assert [run.name for run in store.runs()] == ["whole", "also whole"]
@@ -168,4 +168,4 @@ def test_an_older_store_is_recovered_too(sound: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\0", b"SQLite format 3\0", b"no database " * 1000, bytes(100_000)])
 def test_a_file_that_is_no_store_has_nothing_to_copy(data: bytes, tmp_path: Path) -> None:
-    assert recovered(data, tmp_path)[:2] == ("nothing could be recovered; every call is made again", {})
+    assert recovered(data, tmp_path)[:2] == ("nothing could be recovered; every call will be made again", {})

@@ -294,7 +294,9 @@ def test_a_newer_store_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(StoreError, match=r"made by a newer Ragstone \(format 99, this one reads 4\); upgrade"):
+    with pytest.raises(
+        StoreError, match=r"made by a newer version of Ragstone \(format 99; this version reads 4\); upgrade"
+    ):
         Store(path)
     assert not list(path.parent.glob("*.damaged*"))
 

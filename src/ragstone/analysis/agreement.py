@@ -171,11 +171,11 @@ class ParsedCalls:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement of a run's judge with people's labels; ``joined`` of the ``rows`` joined, ``refused`` say why not all.
+    """Agreement of a run's judge with people's labels; of ``rows``, ``joined`` matched and ``refused`` did not.
 
-    ``metrics`` are by rank, ``disagreements`` the largest first. ``notes`` are sentences on what limits the numbers.
-    ``others`` are the runs of other systems and repeats; all but systems and repeats is of the run itself.
-    ``labelled_by`` is ``people``, or ``run NAME`` where the labels are another judge's verdicts.
+    ``metrics`` are in order of rank, ``disagreements`` largest first. ``notes`` are sentences on what limits the
+    numbers. ``others`` are the runs of other systems and repeats; everything except systems and repeats is about the
+    run itself. ``labelled_by`` is ``people``, or ``run NAME`` if the labels are another judge's verdicts.
     """
 
     run: int
@@ -407,7 +407,7 @@ def _scored(joined: Joined) -> int:
 
 def _notes(rows: Sequence[LabelRow], scored: int, refused: Sequence[Refused]) -> Iterator[str]:
     if any(one.problem in ("changed_text", "other_response") for one in refused):
-        yield "labels for changed responses are not used; unless the rest is a random sample of this run, label one"
+        yield "labels for changed responses are not used; if the others are not a random sample of this run, label one"
     if any(row.draw is None for row in rows):
         yield "the labels do not say how their records were drawn; intervals and corrections assume a random sample"
     if (drawn := min((row.draw.of for row in rows if row.draw), default=scored)) < scored:

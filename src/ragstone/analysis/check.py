@@ -103,7 +103,7 @@ class Decision:
 class CheckResult:
     """A run with the decision on each threshold; ``baseline`` is the name of the run that drops are measured from.
 
-    ``agreement`` with people is that which is attached to the run, of the metrics with a threshold.
+    ``agreement`` is the attached agreement with people, for the metrics with a threshold.
     """
 
     run: int
@@ -337,7 +337,7 @@ class _Checked(NamedTuple):
         undecided = not failed and pairs.difference < -limit - HAIR
         notes = []
         if undecided:
-            notes.append("the drop is larger than allowed, but could be chance; more records would decide")
+            notes.append("the drop is larger than allowed, but could be due to chance; more records would settle it")
         if 0 < pairs.moved < least and not failed:
             notes.append(f"only {records_said(pairs.moved)} changed; {needed(1)}")
         if not failed and (smallest := pairs.smallest()) is not None:

@@ -102,10 +102,11 @@ class Compared:
 class Comparison:
     """Comparison of two runs, metric by metric.
 
-    ``shared`` records are in both; ``only_first`` and ``only_second`` are ids. ``groups`` is the number of clusters by
-    the field ``by``, None where each record stands for itself; ``ungrouped`` records lack the field. Of the shared
-    records ``same_responses`` have the same response in both, ``other_questions`` another question under the same id.
-    ``metrics_first`` and ``metrics_second`` are only in one. ``warnings`` are sentences on what limits the comparison.
+    ``shared`` is the number of records in both; ``only_first`` and ``only_second`` are the ids of the rest. ``groups``
+    is the number of clusters by the field ``by``, None if each record stands for itself; ``ungrouped`` records lack the
+    field. Of the shared records, ``same_responses`` have the same response in both and ``other_questions`` a different
+    question under the same id. ``metrics_first`` and ``metrics_second`` are in one run only. ``warnings`` are sentences
+    on what limits the comparison.
     """
 
     first: Side

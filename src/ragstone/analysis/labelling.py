@@ -71,8 +71,8 @@ class LabelRecord:
 class LabelSample:
     """Records to label for one metric's ``task``, in random order.
 
-    ``metric`` is the score that holds the verdicts, ``unit`` the word for a unit, ``evidence`` what it is rated by,
-    ``rubric`` the labels with their meanings.
+    ``metric`` is the score with the verdicts, ``unit`` the word for a unit, ``evidence`` what units are rated against,
+    and ``rubric`` the labels with their meanings.
     """
 
     metric: str
@@ -90,7 +90,7 @@ class LabelSample:
 
     @property
     def minutes(self) -> int:
-        """The minutes that labelling takes, at 12 seconds a unit."""
+        """The minutes that labelling takes, at 12 seconds per unit."""
         return math.ceil(self.units * SECONDS / 60)
 
 

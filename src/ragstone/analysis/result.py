@@ -24,7 +24,7 @@ def notebook_page(shown: object) -> str:
 class Result(dict[str, Any]):
     """The result of one record: a dict as in results.jsonl, and ``run``, the number of its run.
 
-    It is shown as one line with its scores, and in a notebook as a small page; ``dict(result)`` shows all of it.
+    Printed as one line with its scores, and shown in a notebook as a small page; ``dict(result)`` shows all of it.
     """
 
     def __init__(self, document: Mapping[str, Any], run: int) -> None:

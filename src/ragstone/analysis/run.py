@@ -63,10 +63,10 @@ def main_scores(spec: Mapping[str, Any], names: Iterable[str]) -> list[str]:
 
 
 class Run:
-    """One run of the store: its scores, its summary, and each record's result with verdicts and evidence.
+    """A run in the store: its scores, its summary, and each record's result with verdicts and evidence.
 
-    ``run["id"]`` is the result of one record, a dict as in results.jsonl. Results are read when they are
-    asked for, so a run of any size can be opened.
+    ``run["id"]`` is the result of one record, a dict as in results.jsonl. Results are loaded on demand, so a run of any
+    size can be opened.
     """
 
     def __init__(self, store: Store, row: RunRow) -> None:
@@ -86,7 +86,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The name given by the user, or that of the input."""
+        """The name given by the user, or the input's name."""
         return self._row.name
 
     @property
@@ -106,7 +106,7 @@ class Run:
 
     @property
     def finished(self) -> float | None:
-        """End in seconds since 1970, UTC; None for a run that did not end."""
+        """End in seconds since 1970, UTC; None if the run did not end."""
         return self._row.finished
 
     @property
@@ -122,12 +122,12 @@ class Run:
 
     @property
     def agreement(self) -> AgreementDict | None:
-        """The agreement with people that ``agree --attach`` kept, if any."""
+        """The agreement with people saved by ``agree --attach``, if any."""
         kept: AgreementDict | None = (self._row.summary or {}).get("agreement")
         return kept
 
     def attach(self, agreement: AgreementDict) -> None:
-        """Keep an agreement with people in the place of an earlier one; InputError for a run without a summary."""
+        """Save an agreement with people, replacing an earlier one; InputError for a run without a summary."""
         if self._row.summary is None:
             called = f"run {self.id} ({self.name})"
             raise InputError(f"{called} did not finish, so it has no summary to attach to; run the same command again")
@@ -136,7 +136,7 @@ class Run:
         self._row = replace(self._row, summary=summary)
 
     def quotes(self) -> QuotesDict:
-        """Counts of quotes and of those found, as in summary.json; counted from all results if there is no summary."""
+        """Counts of quotes given and found, as in summary.json; computed from all results if there is no summary."""
         kept: QuotesDict | None = (self._row.summary or {}).get("quotes")
         return quotes_of(self.results()) if kept is None else kept
 
@@ -165,7 +165,7 @@ class Run:
         return [self._result(row) for row in found if row is not None]
 
     def find(self, record: str) -> Result | None:
-        """The result of a record by id, or by its position in the input, written as ``#12``."""
+        """The result of a record by id, or by its position in the input, e.g. ``#12``."""
         if not record.isprintable():  # no id that could be stored holds half a character
             record = record.encode("utf-8", "replace").decode()
         row = self._store.result(self.id, record=record)
@@ -208,7 +208,7 @@ class Run:
     _repr_html_ = notebook_page
 
     def score_rows(self) -> Generator[dict[str, Any], None, None]:
-        """One flat row per score; of its calls ``cached`` cost this run nothing, ``shared`` are an earlier row's."""
+        """One flat row per score; ``cached`` calls cost nothing in this run, ``shared`` ones are in an earlier row."""
         for result in self.results():
             before = [
                 call["metrics"]
@@ -248,7 +248,7 @@ class Run:
                     yield {column: flat.get(column, "" if column == "failure" else None) for column in UNIT_COLUMNS}
 
     def sentence_rows(self) -> Generator[dict[str, Any], None, None]:
-        """One flat row per sentence that was traced: the contexts' by passage, then the response's.
+        """One flat row per traced sentence: those of the contexts by passage, then those of the response.
 
         ``supports`` are the keys of the response's sentences that one of the contexts supports, ``supported_by`` the
         keys, special ones too, that support one of the response's.
@@ -317,7 +317,7 @@ def find_run(store: Store, which: str | int = "last") -> Run:
     for row in reversed(runs):
         if str(stem_of(PurePath(row.name))) == which:
             return Run(store, row)
-    absent = f"no folder '{which}', and no such run" if "/" in str(which) else f"no run '{which}'"
+    absent = f"no folder or run '{which}'" if "/" in str(which) else f"no run '{which}'"
     raise InputError(f"{absent} in {store.path}; {_meant(store, runs, str(which))}")
 
 

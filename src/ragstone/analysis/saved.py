@@ -80,7 +80,7 @@ class SavedRun:
     def with_agreement(self, agreement: AgreementDict) -> tuple[Path, dict[str, Any]]:
         """summary.json with an agreement in the place of an earlier one; InputError where there is none."""
         if not (summary := self._summary()):
-            raise InputError(f"{self.path}: no {SUMMARY} of this run beside it to attach to; name a whole -o folder")
+            raise InputError(f"{self.path}: no {SUMMARY} of this run next to it to attach to; name the whole -o folder")
         return self.path.with_name(SUMMARY), {**summary, "agreement": {**agreement, "results": self._hash()}}
 
     def _summary(self) -> dict[str, Any]:

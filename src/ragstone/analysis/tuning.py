@@ -122,11 +122,12 @@ class FittedThreshold:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What came of tuning: the combinations, the best first, and fitted thresholds.
+    """The results of tuning: the combinations, best first, and fitted thresholds.
 
-    ``units`` labelled units of ``records``; ``halves`` are the records that the choice was made by and those that the
-    figures are of. ``left_out`` are combinations that cannot be asked, with the reason; ``notes`` tell which labels
-    were not used. ``estimate`` and ``bill`` are calls, tokens and dollars of all combinations.
+    ``units`` is the number of labelled units, from ``records`` records; ``halves`` are the numbers of records that the
+    winner was chosen on and that the figures were measured on. ``left_out`` maps combinations that cannot be tried to
+    the reason; ``notes`` say which labels were not used. ``estimate`` and ``bill`` are the calls, tokens and dollars of
+    all combinations.
     """
 
     metric: str
@@ -145,22 +146,22 @@ class Tuning:
 
     @property
     def winner(self) -> Tried:
-        """The combination that agrees best on the half that the choice was made by."""
+        """The combination that agrees best on the half that it was chosen on."""
         return self.tried[0]
 
     @property
     def equals(self) -> tuple[Tried, ...]:
-        """The others that are not shown to differ from the winner."""
+        """The other combinations that do not differ significantly from the winner."""
         return tuple(one for one in self.tried[1:] if one.equal)
 
     @property
     def cheapest(self) -> Tried:
-        """The cheapest of the winner and those not shown to differ from it; the winner where prices are unknown."""
+        """The cheapest of the winner and its ``equals``; the winner if its price is unknown."""
         priced = [one for one in (self.winner, *self.equals) if one.cost is not None]
         return min(priced, key=lambda one: one.cost or 0.0) if self.winner.cost is not None else self.winner
 
     def threshold_of(self, judge: str) -> FittedThreshold | None:
-        """The fitted threshold of a judge if it agrees better than the one before."""
+        """A judge's fitted threshold, if it agrees better than the previous one."""
         return next((one for one in self.thresholds if one.judge == judge and one.better), None)
 
     def as_json(self) -> dict[str, Any]:

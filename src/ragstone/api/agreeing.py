@@ -42,32 +42,32 @@ def agree(
 ) -> Agreement:
     """Compare a run's verdicts with people's labels; no judge is called.
 
-    Gives kappa and its interval, the confusion matrix and further measures of each metric, and each mean corrected for
-    the judge's errors::
+    For each metric, returns kappa with its interval, the confusion matrix and further measures, and the means corrected
+    for the judge's errors::
 
         ragstone.agree("last", "labels.jsonl")["grounding"].items.kappa
 
     Args:
         run: The run: its number, name or folder, ``last``, or an opened run.
-        gold: What people said, one or several: a file of labels (label rows, CSV, nuggetizer's or AutoJudge's
+        gold: People's labels, one source or several: a file of labels (label rows, CSV, nuggetizer's or AutoJudge's
             assignments, RAGBench's keys, records with assigned nuggets), another run, or a field of the run's records.
-        others: Runs by the same judge: of other systems, to compare the ranking of systems by the judge and by people;
-            or of the same responses, as repeats.
-        metrics: The metrics to compare; all that have labels unless named.
+        others: Other runs by the same judge: of other systems, to compare the judge's ranking of them with people's; or
+            of the same responses, as repeats.
+        metrics: The metrics to compare. Default: all that have labels.
         by: A field that groups the records: ``topic``, ``question`` or ``meta.NAME``.
         correction: ``ppi`` (prediction-powered inference) or ``rogan_gladen`` (the share of units that pass, on a scale
             of two labels).
         disagreements: How many of the largest disagreements to list; a page has at least 100.
-        attach: Keep the agreement in the run, for its screens, its report and ``check``; it replaces an earlier one.
+        attach: Save the agreement with the run, for its screens, its report and ``check``; replaces an earlier one.
         out: Also write a page to this HTML file.
-        store: The store of the run; the configured one unless given.
+        store: The run's store. Default: the configured one.
 
     Returns:
-        The agreement by metric, the corrected means, and the labels that did not join.
+        The agreement by metric, the corrected means, and the labels that match nothing in the run.
 
     Raises:
-        InputError: A file has no labels, no label matches a run, the run lacks a metric, or one of ``others`` was
-            judged by another judge or with other settings.
+        InputError: A file has no labels, no label matches a run, the run lacks a metric, or one of ``others`` has a
+            different judge or different settings.
         ConfigError: The correction is unknown, or a file cannot be written.
     """
     if correction not in get_args(Method):

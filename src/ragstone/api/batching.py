@@ -341,7 +341,7 @@ def export_batches(path: Path, store: Path | str | None = None) -> int:
         rows = found.batches("export")
         if not rows:
             raise ConfigError(
-                "no calls are waiting to be exported; run with --batch and a judge whose provider has no batches"
+                "no calls are waiting to be exported; run with --batch and a judge whose provider has no batch API"
             )
         count = 0
         with path.open("wb") as file:
@@ -360,7 +360,7 @@ def import_batches(path: Path, store: Path | str | None = None) -> int:
     with _batches(store) as found, found.alone():
         rows = found.batches("export")
         if not rows:
-            raise ConfigError("no exported calls wait for results")
+            raise ConfigError("no exported calls are waiting for results")
         backend = cast("Batching", _judge_of(rows[0].spec).backend)
         lines = [line for line in path.read_bytes().splitlines() if line.strip()]
         try:
@@ -368,7 +368,7 @@ def import_batches(path: Path, store: Path | str | None = None) -> int:
         except ValueError as error:
             raise InputError(f"{path}: {error}") from error
         if not known:
-            raise InputError(f"{path}: no line belongs to a call of this store's batches")
+            raise InputError(f"{path}: no line matches a call in this store's batches")
         return known
 
 

@@ -37,16 +37,16 @@ def compare(
 ) -> Comparison:
     """Compare two runs, record by record; no judge is called.
 
-    Differences are the second run minus the first, on the records of both, with 95 % intervals and p values::
+    Differences are the second run minus the first, over the records in both, with 95 % intervals and p values::
 
         ragstone.compare("main", "last", metrics=["grounding"], by="meta.topic")
 
     Args:
-        first: The run to compare with: its number, name or folder, ``last``, or an opened run.
-        second: The run that is compared.
+        first: The baseline run: its number, name or folder, ``last``, or an opened run.
+        second: The run to compare with it.
         by: A field that groups the records: ``topic``, ``question`` or ``meta.NAME``.
-        metrics: The metrics to compare; all that both runs have unless named.
-        moved: How many records to list of those that changed most, from 0.
+        metrics: The metrics to compare. Default: all that both runs have.
+        moved: How many of the records that changed most to list.
         out: Also write the comparison to this HTML file.
         store: The store of the runs; the configured one unless given.
 
@@ -97,25 +97,27 @@ def check(
 
     Args:
         run: The run: its number, name or folder, ``last``, or an opened run.
-        min: The least mean of a metric, from 0 to 1, e.g. ``{"grounding": 0.8}``.
-        max: The largest mean of a metric, e.g. ``{"contradicted": 0}``; a column's name alone is that of every metric.
-        min_coverage: The least share of records with a value, from 0 to 1, e.g. ``{"grounding": 0.95}``.
-        max_drop: The largest drop of a mean below the baseline's, from 0 to 1, e.g. ``{"grounding": 0.02}``. It fails
-            only if the drop is shown to be larger.
-        max_record_drop: The largest drop of any one record's value below the baseline's, from 0 to 1; 0: none may drop.
+        min: The minimum mean of a metric, from 0 to 1, e.g. ``{"grounding": 0.8}``.
+        max: The maximum mean of a metric, e.g. ``{"contradicted": 0}``; a column name alone stands for that column of
+            every metric.
+        min_coverage: The minimum share of records with a value, from 0 to 1, e.g. ``{"grounding": 0.95}``.
+        max_drop: The largest drop of a mean below the baseline's, from 0 to 1, e.g. ``{"grounding": 0.02}``. Fails only
+            if the drop is significantly larger.
+        max_record_drop: The largest drop of any single record's value below the baseline's, from 0 to 1; with 0, no
+            record may drop.
         baseline: The run that drops are measured from.
-        undecided: The outcome of a drop that is larger than allowed but could be chance: ``pass`` (the default) or
-            ``fail``.
-        corrected: Compare the lower end of each attached corrected mean with ``min``, instead of the raw mean. Without
-            an attached one that is an error (``ragstone agree RUN labels.jsonl --attach``).
+        undecided: The outcome of a drop that is larger than allowed but could be due to chance: ``pass`` (the default)
+            or ``fail``.
+        corrected: Compare the lower end of each corrected mean's interval with ``min``, instead of the raw mean. It is
+            an error if no agreement is attached (``ragstone agree RUN labels.jsonl --attach``).
         store: The store of the runs; the configured one unless given.
-        config: The configuration file; ``ragstone.toml`` unless given.
+        config: The configuration file. Default: ``ragstone.toml``.
 
     Returns:
-        A decision for each threshold, and whether the run passes.
+        The decision on each threshold, and whether the run passes.
 
     Raises:
-        InputError: The run lacks a metric, or the baseline was evaluated in another way.
+        InputError: The run lacks a metric, or the baseline was evaluated with different settings.
         ConfigError: There is no threshold, one is not from 0 to 1, a drop has no baseline, or ``corrected`` is given
             with a drop or without ``min``.
     """
@@ -149,7 +151,7 @@ def check(
         try:
             other = None if before is None else stack.enter_context(opened(before, store))
         except InputError as error:
-            error.hint = "no baseline yet? Check this run without drops; it can be the baseline of the next"
+            error.hint = "no baseline yet? Check this run without drops; it can then be the baseline for the next run"
             raise
         return check_run(one, wanted, other, policy)
 

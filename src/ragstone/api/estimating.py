@@ -21,7 +21,7 @@ from ragstone.store.database import Store
 
 @takes(RunOptions)
 def estimate(source: Any, options: RunOptions) -> Estimate:
-    """Estimate the calls, tokens, dollars and seconds of ``evaluate`` with the same arguments.
+    """Estimate the calls, tokens, dollars and seconds that ``evaluate`` would take with the same arguments.
 
     Needs no key and calls no judge. Stored replies are free. Counts that depend on replies are assumed, or learned from
     earlier runs in the store. Raises InputError for what the caller can fix.

@@ -32,9 +32,9 @@ def label(
     against: RunChoice | None = None,
     store: Path | str | None = None,
 ) -> LabelSample:
-    """Draw records of a run and write one HTML file on which a person labels their units; no judge is called.
+    """Draw records from a run and write one HTML file in which a person labels their units; no judge is called.
 
-    The page does not show the judge's verdicts. Labels stay in the browser and are exported as JSON lines::
+    The page does not show the judge's verdicts. Labels stay in the browser until they are exported as JSON Lines::
 
         drawn = ragstone.label("main", "label.html", n=50)
         print(drawn.units, drawn.minutes)
@@ -42,12 +42,13 @@ def label(
     Args:
         run: The run: its number, name or folder, ``last``, or an opened run.
         out: The HTML file.
-        n: Records to draw of those with a score; all their units are labelled.
+        n: How many of the scored records to draw; all their units are labelled.
         seed: The seed of the draw, which does not depend on the order of the records.
-        metric: The metric whose units are labelled; the run's leading one unless given.
-        annotator: The annotator's name; the page asks unless given.
-        by: Draw in proportion by a field: ``topic``, ``question`` or ``meta.NAME``.
-        worst: Draw the records on which judges disagree most. Their labels enter no correction and no interval.
+        metric: The metric whose units are labelled. Default: the run's leading metric.
+        annotator: The annotator's name. By default, the page asks for it.
+        by: Stratify the sample by a field: ``topic``, ``question`` or ``meta.NAME``.
+        worst: Draw the records on which judges disagree most. Their labels are not used for corrected means or
+            intervals.
         against: Another run of the same records, for ``worst``.
         store: The store of the runs; the configured one unless given.
 

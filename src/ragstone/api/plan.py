@@ -350,9 +350,9 @@ class _Brought:
         """Why a bank has nothing for these records: lists that are empty, or topics that are others."""
         assert self._bank is not None
         if self._empty:
-            return f"its lists are empty for {self._empty} of {self._records}"
+            return f"its lists are empty for {self._empty} of {self._records} records"
         first = next(iter(self._bank.nuggets), "")
-        return f"its topics look like '{first}', those of the records like '{self._topic}'"
+        return f"its topics look like '{first}', the records' like '{self._topic}'"
 
 
 def _answers_of(record: Record, bank: Bank | None, qrels: Qrels | None) -> dict[Task, str]:

@@ -50,8 +50,8 @@ def evaluate(source: Any, options: RunOptions) -> Run:
     """Evaluate records and return the run.
 
     ``source`` is a path, ``-``, an iterable of dicts or Records, or a pandas, polars or datasets table. ``metrics`` and
-    ``judge`` are one name or several. Every other option is a keyword, as in ``RunOptions``. Also works while an event
-    loop runs in this thread. Raises InputError for what the caller can fix, BackendError if a judge cannot be reached:
+    ``judge`` are one name or several. Every other option is a keyword, as in ``RunOptions``. It also works inside a
+    running event loop. Raises InputError for what the caller can fix, and BackendError if a judge cannot be reached;
     completed work is kept.
     """
     with _in_python(options) as shown:
@@ -87,7 +87,7 @@ def score(
     judge: Sequence[str | Judge] | str | Judge | None = None,
     **options: Any,
 ) -> Result:
-    """Evaluate one record and return its result; a status says what it lacks, or that it cannot be read.
+    """Evaluate one record and return its result, whose status says if a field is missing or the record is unreadable.
 
     ``contexts`` are texts, dicts, or the documents of a framework. ``options`` are those of ``evaluate``.
     """
@@ -104,7 +104,7 @@ def run(source: Any, options: RunOptions, lender: Lender | None = None) -> Run:
 
 @takes(RunOptions)
 def validate(source: Any, options: RunOptions) -> tuple[Survey, dict[str, int]]:
-    """Read all of the input without calling a judge: the survey, and on how many records each metric could run."""
+    """Read the whole input without calling a judge; return a survey of it and the number of records for each metric."""
     spec = resolve(options)
     asking = {
         name: metric for name, metric in metrics.catalogue().items()

@@ -68,29 +68,30 @@ def pull(
     limit: int | None = None,
     url: str | None = None,
 ) -> Pulled:
-    """Write the traces of a tool to a file that ``run`` and ``evaluate`` read.
+    """Download traces from a tool to a file that ``run`` and ``evaluate`` read.
 
     For example::
 
         ragstone.pull("phoenix", project="default", since="1d", out="traces.jsonl")
 
-    Keys and addresses are read from the variables of the tool's own client: ``PHOENIX_API_KEY``,
+    Keys and addresses come from the environment variables of the tool's own client: ``PHOENIX_API_KEY``,
     ``MLFLOW_TRACKING_TOKEN``, ``LANGFUSE_PUBLIC_KEY`` and so on. The same traces give the same lines.
 
     Args:
         service: ``phoenix``, ``mlflow`` or ``langfuse``.
         out: The file to write, or a function that is called with each line.
-        project: The project; in MLflow the experiment. Langfuse's keys belong to one, and a name is only compared.
-        since: Only traces that began since then: ``12h``, ``1d``, ``2w``, an ISO date or time (UTC unless it says
-            otherwise).
-        limit: The most traces, from 1; the newest are taken.
+        project: The project; in MLflow, the experiment. Langfuse keys belong to one project; a name given here is only
+            checked against it.
+        since: Only traces that started since then: ``12h``, ``1d``, ``2w``, an ISO date or time (UTC unless it has an
+            offset).
+        limit: The maximum number of traces, newest first.
         url: The server's address; else that of the tool's variable, else its default.
 
     Returns:
         The numbers of traces and rows.
 
     Raises:
-        ConfigError: A name, time or address cannot be used, or a key is missing.
+        ConfigError: A name, time or address is invalid, or a key is missing.
         ServiceError: The server cannot be reached, or refuses.
         OutputError: The file cannot be written; no file is left behind.
     """
@@ -152,25 +153,25 @@ def push(
 
         ragstone.push("last", "phoenix", metrics=["grounding"])
 
-    A score is called ``ragstone.`` and its metric. Phoenix gets annotations of the root span and, of a metric that
-    rates passages, of the documents; MLflow feedback and Langfuse numeric scores of the trace. Sending a run again
-    changes nothing; another run's scores replace them. Scores without a value are not sent.
+    Scores are named ``ragstone.METRIC``. In Phoenix they become annotations on the root span and, for a metric that
+    rates passages, on the documents; in MLflow, feedback on the trace; in Langfuse, numeric scores on it. Sending a run
+    again changes nothing; another run's scores replace them. Scores without a value are not sent.
 
     Args:
         run: The run: its number, name or folder, ``last``, or an opened run.
         service: ``phoenix``, ``mlflow`` or ``langfuse``; only records that were read from its traces are sent.
-        metrics: The metrics to send; all unless named.
+        metrics: The metrics to send. Default: all.
         url: The server's address; else that of the tool's variable, else its default.
-        dry_run: Send nothing; no server is asked.
+        dry_run: Send nothing and contact no server.
         show: Called with each score.
-        store: The store of the run; the configured one unless given.
+        store: The run's store. Default: the configured one.
 
     Returns:
-        How many scores were sent, were there already, and were left out, with the reasons.
+        How many scores were sent, were already there, and were left out, with the reasons.
 
     Raises:
         InputError: The run or a metric is not found, or no record was read from a trace of the service.
-        ConfigError: An address cannot be used, or a key is missing.
+        ConfigError: An address is invalid, or a key is missing.
         ServiceError: The server cannot be reached, or refuses; scores before that were sent.
     """
     found = service_named(service)

@@ -58,7 +58,7 @@ class Shards:
         ConfigError without ``-o``, for options that no shard can have, and for a folder of another run.
         """
         if options.out is None:
-            raise ConfigError("shards need a folder that all of them reach; add -o DIR")
+            raise ConfigError("shards need a folder that all of them can reach; add -o DIR")
         for name in _UNFIT:
             if getattr(options, name):
                 raise ConfigError(f"shards cannot be used with --{name.replace('_', '-')}")
@@ -106,7 +106,7 @@ class Shards:
             said = "its input had different records"
         else:
             said = f"{name} was {before} and is {here}"
-        raise ConfigError(f"{self.place}: holds shards of another run: {said}; name another folder with -o")
+        raise ConfigError(f"{self.place}: contains shards of another run: {said}; name another folder with -o")
 
     def has(self, number: int) -> bool:
         """Return whether a shard is done."""
@@ -272,5 +272,5 @@ def _read(data: bytes, where: str) -> dict[str, Any]:
 def _refuse_network(store: Path) -> None:
     if mount := network_mount(store):
         raise ConfigError(
-            f"{store}: on a network file system ({mount}), which damages a store; name a local one with --store"
+            f"{store}: on a network file system ({mount}), which can damage a store; name a local one with --store"
         )

@@ -14,7 +14,7 @@ from ragstone.store.database import Store
 
 
 def open_run(which: str | int = "last", store: Path | str | None = None) -> Run:
-    """A run of the store by number, name, or ``last``; InputError names what there is."""
+    """Return a run from the store by number, name or ``last``; InputError lists the runs if it is not there."""
     return find_run(open_store(store), which)
 
 

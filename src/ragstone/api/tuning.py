@@ -112,7 +112,7 @@ class Tuner:
             finished = run(list(self.records), replace(self.options_of(combination), on_start=on_start))
         except BudgetReached as error:
             left = (
-                f" (what is left after {len(self.bills)} of {len(self.combinations)} combinations)"
+                f" (what was left after {len(self.bills)} of {len(self.combinations)} combinations)"
                 if self.bills
                 else ""
             )
@@ -127,7 +127,7 @@ class Tuner:
         shared = set.intersection(*(set(one.units) for one in self._answers))
         if not shared:
             raise InputError(
-                f"{self.labels}: no label matches a unit of {self.name}: {first.refused or 'none is judged'}"
+                f"{self.labels}: no label matches a unit of {self.name}: {first.refused or 'no unit was judged'}"
             )
         notes = [*self.notes, *([f"labels not used: {first.refused}"] if first.refused else [])]
         asked = [
@@ -241,45 +241,45 @@ def tune(
     store: Path | str | None = None,
     config: Path | str | None = None,
 ) -> Tuning:
-    """Ask every combination of judges, styles and formats about labelled units, and rank them by agreement.
+    """Try every combination of judges, styles and formats on labelled units, and rank them by agreement.
 
-    The best is chosen on one half of the records, drawn with ``seed``, and its kappa is of the other half::
+    The best is chosen on one half of the records, drawn with ``seed``, and its kappa is measured on the other half::
 
         found = ragstone.tune("labels.jsonl", "traces.jsonl", ["openai:gpt-4o", "ollama:qwen3"], styles=["short_cot"])
         found.winner.combination, found.winner.kappa
 
     Args:
         labels: A file of label rows, as ``ragstone label`` exports it.
-        source: The records that were labelled, as for ``evaluate``. Others are not read.
+        source: The records that were labelled, as for ``evaluate``. Records without labels are skipped.
         judge: The judges to compare, and ``STEP=NAME`` for steps that the labels do not answer.
-        styles: Prompt styles to compare; each judge's own unless given.
-        formats: Formats of labels to compare; each prompt's own unless given.
+        styles: Prompt styles to compare. Default: each judge's own.
+        formats: Label formats to compare. Default: each prompt's own.
         prompts: Further prompts to compare, as ``STEP=FILE`` or ``STEP=STYLE``.
-        metric: The metric whose verdicts the labels are of, where the file has labels for several.
+        metric: The metric to compare, if the file has labels for several.
         threshold: Also fit the threshold of judges with probabilities.
         write: Write the winner to the configuration file.
-        seed: Draws the halves and folds.
-        nuggets: A bank of nuggets; it replaces the records' own.
+        seed: The random seed for the halves and folds.
+        nuggets: A nugget bank; replaces the records' own nuggets.
         parameters: Parameters of the metric.
-        fields: A canonical field to a path.
+        fields: Maps a canonical field to a path.
         structured: Whether a JSON schema is sent.
-        concurrency: Most concurrent calls of a judge.
-        rpm: Most requests a minute.
-        tpm: Most tokens a minute.
-        max_cost: Most dollars of all combinations together.
-        max_calls: Most calls of all together.
-        max_tokens: Most tokens of all together.
+        concurrency: Maximum concurrent calls per judge.
+        rpm: Maximum requests per minute.
+        tpm: Maximum tokens per minute.
+        max_cost: Maximum total cost of all combinations, in dollars.
+        max_calls: Maximum calls in total.
+        max_tokens: Maximum tokens in total.
         offline: Use stored replies only.
         store: The store of calls and runs.
         config: The configuration file.
 
     Returns:
-        The combinations, the best first, with intervals, cost and the share of units read.
+        The combinations, best first, with intervals, cost and the share of units whose verdicts were parsed.
 
     Raises:
-        InputError: No label joins a record, or there are too few.
-        ConfigError: A judge, style or format is unknown, or no combination can be asked.
-        BudgetReached: The budget is spent; a further call resumes.
+        InputError: No label matches a record, or there are too few labels.
+        ConfigError: A judge, style or format is unknown, or no combination can be tried.
+        BudgetReached: The budget is spent; calling again resumes.
     """
     options = RunOptions(
         prompts=list(prompts), nuggets=nuggets, parameters=parameters, fields=fields, structured=structured,
@@ -333,7 +333,9 @@ def tuner(
     check_texts(rows, str(labels), others)
     records, name, skipped = _labelled_records(source, options, {row.record for row in rows})
     if not records:
-        raise InputError(f"{name}: no labelled record is in it; the labels are for records like '{rows[0].record}'")
+        raise InputError(
+            f"{name}: it contains none of the labelled records; the labels are for records like '{rows[0].record}'"
+        )
     if skipped:
         notes.append(f"{skipped:,} record{'' if skipped == 1 else 's'} in {name} skipped: no label")
     parameters = {**(options.parameters or {})}
@@ -347,7 +349,7 @@ def tuner(
     )  # fmt: skip
     made.combinations, made.left_out = _combinations(made, candidates, prompts, formats)
     if not made.combinations:
-        raise ConfigError(f"no combination can be asked: {'; '.join(dict.fromkeys(made.left_out.values()))}")
+        raise ConfigError(f"no combination can be tried: {'; '.join(dict.fromkeys(made.left_out.values()))}")
     if threshold and not any(made.cuts(one.judge) for one in made.combinations):
         raise ConfigError("--threshold: none of these judges has probabilities; add --judge embedded or nli")
     return made

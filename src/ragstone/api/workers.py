@@ -100,7 +100,7 @@ def shared(plan: Plan, store: Store, earlier: Earlier | None) -> Workers | None:
     trouble = ""
     data = b""
     if os.name != "posix":
-        trouble = "this system has no pipes for it"
+        trouble = "this system has no POSIX pipes"
     elif store.path == ":memory:":
         trouble = "a store in memory cannot be shared"
     else:

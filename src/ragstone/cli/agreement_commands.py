@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 def agree(
     which: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
     gold: Annotated[
-        list[str], typer.Argument(metavar="GOLD", help="Gold labels: a file, another run, or a field of the records.")
+        list[str], typer.Argument(metavar="GOLD", help="Gold labels: a file, another run, or a field in the records.")
     ],
     *,
     others: Annotated[
         list[str] | None,
-        opt("--with", metavar="RUN", help="Another run by the same judge: another system or a repeat. Repeatable."),
+        opt("--with", metavar="RUN", help="Another run by the same judge: a different system or a repeat. Repeatable."),
     ] = None,
     metrics: Annotated[
         list[str] | None,
@@ -45,7 +45,7 @@ def agree(
         opt(
             "--correction",
             metavar="ppi|rogan-gladen",
-            help="Method that corrects means for judge errors [default: ppi]",
+            help="Method for correcting means for judge errors [default: ppi]",
         ),
     ] = "ppi",
     disagreements: Annotated[
@@ -53,7 +53,7 @@ def agree(
         opt("--disagreements", metavar="N", help="Number of disagreements to show [default: 5]", least=0),
     ] = 5,
     attach: Annotated[
-        bool, opt("--attach", help="Store the agreement with the run; show, report and check then print it.")
+        bool, opt("--attach", help="Save the agreement with the run, so that show, report and check include it.")
     ] = False,
     out: Annotated[str | None, opt("--out", "-o", metavar="FILE|DIR/", help="Also write an HTML report.")] = None,
     store: StorePath = None,
@@ -62,8 +62,8 @@ def agree(
     """Compare a run's judge with gold labels.
 
     For each metric, prints Cohen's kappa with its interval, the confusion matrix, and the mean corrected for judge
-    errors. Lists the largest disagreements and the unused labels. For several systems (--with, or run_id in the
-    records), compares the ranking by the judge with that by people. For repeats, prints the spread. Calls no judge.
+    errors. Lists the largest disagreements and the unused labels. With several systems (--with, or run_id in the
+    records), compares the judge's ranking with people's. For repeats, prints the spread. Calls no judge.
     """
     from ragstone.analysis.run_files import AGREEMENT
     from ragstone.render.terminal.agreement_screen import agreement_page

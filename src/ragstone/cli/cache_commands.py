@@ -34,7 +34,7 @@ Yes: TypeAlias = Annotated[bool, opt("--yes", "-y", help="Delete without confirm
 def info(*, store: StorePath = None, as_json: AsJson = False) -> None:
     """Count the stored calls.
 
-    Shows their number, size and age by judge, step and version, and how many no run uses.
+    Shows their number, size and age by judge, step and version, and how many are not used by any run.
     """
     from ragstone.render.terminal.lists import cache_page
 
@@ -54,7 +54,7 @@ def prune(
     older_than: Annotated[
         str, opt("--older-than", metavar="AGE", help="Delete calls older than this, e.g. 12h, 30d or 8w.")
     ] = "",
-    unused: Annotated[bool, opt("--unused", help="Delete calls that no kept run uses.")] = False,
+    unused: Annotated[bool, opt("--unused", help="Delete calls that none of the kept runs uses.")] = False,
     judge: Annotated[str, opt("--judge", "-j", metavar="NAME", help="Delete calls by this judge (name or id).")] = "",
     keep_runs: Annotated[
         int | None,

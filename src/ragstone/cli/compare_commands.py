@@ -34,12 +34,12 @@ def compare(
     *,
     metrics: Annotated[
         list[str] | None,
-        opt("--metrics", "-m", metavar="NAMES", help="Compare only these metrics; fewer tests have more power."),
+        opt("--metrics", "-m", metavar="NAMES", help="Compare only these metrics; fewer tests give more power."),
     ] = None,
     by: GroupBy = None,
     moved: Annotated[
         int,
-        opt("--moved", metavar="N", help="Number of most-changed records to show [default: 5]", least=0),
+        opt("--moved", metavar="N", help="Number of records with the largest changes to show [default: 5]", least=0),
     ] = 5,
     out: Annotated[str | None, opt("--out", "-o", metavar="FILE|DIR/", help="Also write an HTML report.")] = None,
     markdown: Annotated[
@@ -50,8 +50,8 @@ def compare(
 ) -> None:
     """Compare two runs, record by record.
 
-    For each metric, prints the difference (second minus first) over the records of both runs, with its interval and
-    p value. If it is not significant, also prints the smallest detectable difference. Calls no judge.
+    For each metric, prints the difference (second minus first) over the records in both runs, with its interval and
+    p value. If the difference is not significant, also prints the smallest detectable one. Calls no judge.
     """
     from ragstone.analysis.run_files import COMPARISON
     from ragstone.output.target import whole
@@ -110,13 +110,13 @@ def check(
     ] = None,
     undecided: Annotated[
         Literal["pass", "fail"] | None,
-        opt("--undecided", metavar="pass|fail", help="Outcome if a drop could be chance [default: pass]"),
+        opt("--undecided", metavar="pass|fail", help="Outcome if a drop could be due to chance [default: pass]"),
     ] = None,
     corrected: Annotated[
         bool | None,
         opt(
             "--corrected/--raw",
-            help="Apply --min to the lower end of the corrected mean's interval (agree --attach).",
+            help="Apply --min to the lower end of the corrected mean's interval (needs agree --attach).",
         ),
     ] = None,
     junit: Annotated[
@@ -131,7 +131,7 @@ def check(
 ) -> None:
     """Check a run against thresholds, for CI.
 
-    Exits 0 if every threshold is met, 1 if one failed, 2 for an unknown metric or run, 3 if too little was scored to
+    Exits 0 if every threshold is met, 1 if any failed, 2 for an unknown metric or run, 3 if too little was scored to
     decide. An error never counts as a failed threshold. Thresholds can also be set under [check] in the configuration.
     """
     from ragstone.output.target import whole

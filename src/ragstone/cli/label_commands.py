@@ -70,11 +70,11 @@ def label_page(
     ] = "",
     by: Annotated[
         str | None,
-        opt("--by", metavar="FIELD", help="Draw in proportion by topic, question or a field of meta."),
+        opt("--by", metavar="FIELD", help="Stratify the sample by topic, question or a meta field."),
     ] = None,
     worst: Annotated[
         bool,
-        opt("--worst", help="Draw the records on which judges disagree most; not valid for means or intervals."),
+        opt("--worst", help="Choose the records on which judges disagree most; not valid for means or intervals."),
     ] = False,
     against: Annotated[str | None, opt("--against", metavar="RUN", help="For --worst: a run by another judge.")] = None,
     store: StorePath = None,
@@ -119,17 +119,17 @@ def label_import(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="Label Studio JSON, Argilla records, CSV, or JSON lines from ragstone label."
+            metavar="FILE", help="Label Studio JSON, Argilla records, CSV, or JSON Lines from ragstone label."
         ),
     ],
     *,
     out: OutFile = None,
-    task: Annotated[str, opt("--task", metavar="STEP", help="Step of labels without one, e.g. support.")] = "",
+    task: Annotated[str, opt("--task", metavar="STEP", help="Step for labels that name none, e.g. support.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Convert labels from another tool to JSON lines, one per label.
+    """Convert labels from another tool to JSON Lines, one label per line.
 
-    Skips cancelled annotations, responses that were not submitted and units without a label.
+    Skips cancelled annotations, unsubmitted responses and units without a label.
     """
     import orjson
 

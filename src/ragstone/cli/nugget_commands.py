@@ -82,7 +82,7 @@ def create(
     ] = None,
     min_judgment: Annotated[
         float | None,
-        opt("--min-judgment", metavar="X", help="Skip passages judged below X [default: 2]"),
+        opt("--min-judgment", metavar="X", help="Skip passages with a judgment below X [default: 2]"),
     ] = None,
     options: RunOptions,
     dry_run: DryRun = False,
@@ -92,7 +92,7 @@ def create(
     """Create a bank of nuggets for each topic.
 
     Nuggets are the facts that a good answer contains, taken from the contexts of a topic's first record. Writes one
-    line per bank, as soon as the bank is done. Replies are cached, so the same command resumes where it stopped.
+    line per bank, as soon as it is done. Replies are cached, so the same command resumes where it stopped.
     Exits 3 if no bank could be created.
     """
     from ragstone import api
@@ -176,7 +176,7 @@ def assign(
         ),
     ] = None,
     evidence: Annotated[
-        bool, opt("--evidence/--no-evidence", help="Ask for quotes that contain a nugget.", shown=True)
+        bool, opt("--evidence/--no-evidence", help="Ask for quotes of each nugget in the response.", shown=True)
     ] = True,
     options: RunOptions,
     dry_run: DryRun = False,
@@ -185,7 +185,7 @@ def assign(
 ) -> None:
     """Assign nuggets to responses.
 
-    Finds which of its topic's nuggets each response contains. Writes one line per response, as each is done.
+    Finds which nuggets of its topic each response contains. Writes one line per response, as soon as it is done.
     The run is saved in the store, for show and export. Exits 3 if nothing could be assigned.
     """
     from ragstone import api
@@ -267,7 +267,7 @@ def score(
         opt(
             "--on-missing",
             metavar="HOW",
-            help="What to do if a run lacks a topic: error, warn, skip or zero.",
+            help="What to do if a run is missing a topic: error, warn, skip or zero.",
             shown=True,
         ),
     ] = "warn",
@@ -292,8 +292,8 @@ def score(
     """Score systems by their assigned nuggets.
 
     Prints a table of systems with six measures. Calls no judge. Means cover the topics that a run answered. With
-    --on-missing skip, a topic that any run lacks is excluded for all runs; with zero, it counts as 0. With --format but
-    no -o, rows go to standard output.
+    --on-missing skip, a topic missing from any run is excluded for all runs; with zero, it counts as 0. With --format
+    but no -o, rows go to standard output.
     """
     from ragstone import api
     from ragstone.cli.output import binary_output, show, show_json

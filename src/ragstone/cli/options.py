@@ -54,7 +54,7 @@ OutFile: TypeAlias = Annotated[
     str | None, typer.Option("--out", "-o", metavar="FILE", help="Output file [default: standard output]")
 ]
 GroupBy: TypeAlias = Annotated[
-    str | None, typer.Option("--by", metavar="FIELD", help="Group records by topic, question or a field of meta.")
+    str | None, typer.Option("--by", metavar="FIELD", help="Group records by topic, question or a meta field.")
 ]
 DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Print an estimate without calling a judge.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and notes; still print results.")]

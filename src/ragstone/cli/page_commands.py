@@ -71,7 +71,7 @@ def report(
 ) -> None:
     """Write a run as one HTML file.
 
-    Opens in any browser, without network or other files. Leaves out content beyond 50 MB and says so; ragstone view
+    Opens offline in any browser and needs no other files. Content beyond 50 MB is left out, with a note; ragstone view
     shows all of it.
     """
     from ragstone.analysis.run_files import REPORT
@@ -108,10 +108,10 @@ def view(
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show runs of any size in the browser.
+    """Browse runs of any size in a web browser.
 
     Serves pages on this machine only, until Ctrl-C: a list of runs with trends, each run, and two runs side by side.
-    Saves labels in files beside the store.
+    Saves labels in files next to the store.
     """
     from ragstone.analysis.run import find_run
     from ragstone.render.terminal.lists import serving

@@ -94,7 +94,7 @@ def show(prompt: Prompt, style: Style = None, *, pack: PackFile = None) -> None:
     if found.entry is not None and found.entry.task in TASKS:
         say(
             "hint",
-            f"ragstone prompts show {found.entry.task} {found.entry.name} > mine.md copies it as a start for your own",
+            f"ragstone prompts show {found.entry.task} {found.entry.name} > mine.md copies it as a starting point",
         )
 
 
@@ -138,7 +138,7 @@ def render(
 
     found = find(prompt, style)
     if found.entry is not None and found.entry.task not in TASKS:
-        raise ConfigError(f"'{found.entry.task}' is not a step but a part of other prompts; see: ragstone prompts show")
+        raise ConfigError(f"'{found.entry.task}' is not a step but part of other prompts; see: ragstone prompts show")
     found = for_scale(found, scale)
     template = found.template()
     if template.task not in TASKS:
@@ -214,8 +214,8 @@ def check(
 ) -> None:
     """Check your own prompts, or the packaged ones.
 
-    A prompt passes if it renders for every question of its step, delimits all record texts, and explains and requests
-    all labels in each format. Exits 2 if a prompt fails.
+    A prompt passes if it renders for every question of its step, delimits all record texts, and explains all labels
+    and asks for them in each format. Exits 2 if a prompt fails.
     """
     from ragstone.prompts import entries
     from ragstone.prompts.catalogue import check_file, check_packaged

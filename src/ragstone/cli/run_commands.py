@@ -101,7 +101,7 @@ def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJso
 def merge(
     place: Annotated[str, typer.Argument(metavar="DIR", help="Folder given to run --shard as -o DIR.")],
     file: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="Input file, if it was renamed after the shards ran.")
+        str | None, typer.Argument(metavar="FILE", help="Input file, if it was moved or renamed after the shards ran.")
     ] = None,
     *,
     options: RunOptions,
@@ -175,7 +175,7 @@ def estimate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     """Estimate the calls, tokens, cost and time of a run.
 
     Renders every prompt but calls no judge: no key, no network. Stored replies are free. Counts that depend on
-    replies are assumed, or taken from earlier runs in the store.
+    replies are assumed or taken from earlier runs in the store.
     """
     from ragstone import api
     from ragstone.cli import evaluating
@@ -229,8 +229,8 @@ def compare_methods(
 ) -> None:
     """Compare sentence-level scores with nugget scores.
 
-    The plain triad rates the whole answer and its sentences. The nuggetized triad rates each fact of the answer, with
-    vital facts counted twice. A difference over 10 points means that the triads disagree.
+    The plain triad rates the whole answer and its sentences. The nuggetized triad rates each fact in the answer and
+    counts vital facts twice. If they differ by more than 10 points, the triads disagree.
     """
     from ragstone import api
     from ragstone.cli import evaluating
@@ -297,8 +297,8 @@ def formats(
 ) -> None:
     """Show how the replies of a run were parsed.
 
-    For each judge, step, style and format, counts the fully parsed replies, the parsers, the problems and the cost of
-    repair calls. Prints samples of unparsed replies. Calls no judge.
+    For each judge, step, style and format, shows how many replies were parsed in full and by which parsers, what went
+    wrong, and what repair calls cost. Prints samples of unparsed replies. Calls no judge.
     """
     from ragstone import api
     from ragstone.analysis.reply_formats import how_read

@@ -48,8 +48,8 @@ def pull(
 ) -> None:
     """Download traces from Phoenix, MLflow or Langfuse.
 
-    Writes the tool's export format, one JSON object per line; ragstone run reads it without options. Keys are read from
-    the environment variables of the tool's own client.
+    Writes the tool's export format, one JSON object per line; ragstone run reads it without options. Keys come from
+    the environment variables that the tool's own client uses.
     """
     from ragstone.render.text import plural
 
@@ -77,8 +77,8 @@ def push(
 ) -> None:
     """Send a run's scores to Phoenix, MLflow or Langfuse.
 
-    Each score has a label and an explanation of what lowers it. Sending the same run again changes nothing; another
-    run's scores replace the earlier ones. Scores without a value are not sent.
+    Each score comes with a label and an explanation of what lowered it. Sending the same run again changes nothing;
+    scores from another run replace the earlier ones. Scores without a value are not sent.
     """
     from ragstone.render.text import flat, plural
 
@@ -98,7 +98,7 @@ def push(
         show_json({**asdict(found), **({"would_send": shown} if dry_run else {})})
         return
     parts = [f"{plural(found.scores, 'score')} to send"] if dry_run else [plural(found.sent, "score")]
-    parts += [f"{found.unchanged:,} there already"] if found.unchanged else []
+    parts += [f"{found.unchanged:,} already there"] if found.unchanged else []
     parts += [f"{len(found.missing):,} traces not on the server (first: {found.missing[0]})"] if found.missing else []
     parts += [f"left out: {count:,} {why}" for why, count in found.left_out.items()]
     say("dry run" if dry_run else "sent", "; ".join(parts))

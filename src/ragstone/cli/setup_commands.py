@@ -39,7 +39,7 @@ def judges(
     config: Configuration = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the judges, or check that one answers.
+    """List the judges, or check that a judge answers.
 
     --check sends one question and stores nothing. Exits 3 if the judge does not answer.
     """

@@ -51,7 +51,7 @@ OPTIONS: Final = _by_word(
     ("--model --llm --provider --judge-model --evaluator", "-j PROVIDER:MODEL, as in -j openai:gpt-4o-mini"),
     ("--base-url --api-base --url --endpoint --host", "-j openai:MODEL@https://HOST/v1"),
     ("-n --num --max-records --head --first --rows --size", "--limit N for the first records, --sample N for random"),
-    ("--random --shuffle --subset --samples", "--sample N, with --seed S for another draw"),
+    ("--random --shuffle --subset --samples", "--sample N, with --seed S for a different sample"),
     ("--output --output-dir --outdir --output-path --save --dest", "-o"),
     ("--metric --evaluators", "-m NAMES"),
     ("--question --response --answer --contexts --context --reference", "--field question=COLUMN, for each field"),
@@ -71,7 +71,7 @@ OPTIONS: Final = _by_word(
 OTHER_WAYS: Final = _by_word(
     ("--input --file --data --dataset --path -i -f", "name the file without an option: {path} FILE"),
     ("--api-key --key --token", "set the key as an environment variable; ragstone judges lists the names"),
-    ("--temperature --timeout --top-p", "that is set in a [judges.NAME] table of ragstone.toml"),
+    ("--temperature --timeout --top-p", "that is set in a [judges.NAME] table in ragstone.toml"),
     ("--retries --max-retries --tries --deadline", "that is set under [engine] in ragstone.toml"),
     ("--resume --continue", "run the same command again: it resumes where it stopped"),
     ("--threshold --thresholds --fail-under", "to check a run: ragstone check RUN --min METRIC=NUMBER"),

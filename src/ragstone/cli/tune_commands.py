@@ -34,12 +34,12 @@ Names = list[str] | None
     "tune",
     judge="Judge to compare, or STEP=NAME for another step. Repeatable.",
     prompts="Another prompt to compare: STEP=FILE or STEP=STYLE. Repeatable.",
-    max_cost="Stop before all combinations together cost more than this; exits 4.",
-    max_calls="Stop before sending more calls than this in all; exits 4.",
-    max_tokens="Stop before using more tokens than this in all (in + out); exits 4.",
+    max_cost="Stop before the total cost exceeds this; exits 4.",
+    max_calls="Stop before sending more calls than this in total; exits 4.",
+    max_tokens="Stop before using more tokens than this in total (in + out); exits 4.",
 )
 def tune(
-    labels: Annotated[str, typer.Argument(metavar="LABELS", help="Labels file, as exported by the label page.")],
+    labels: Annotated[str, typer.Argument(metavar="LABELS", help="Labels file, as exported from the label page.")],
     file: File,
     *,
     styles: Annotated[Names, opt("--styles", metavar="NAMES", help="Prompt styles to compare.")] = None,
@@ -62,7 +62,7 @@ def tune(
     """Find the judge and prompt that agree best with people.
 
     Prints an estimate, tries every combination on the labelled units, and ranks them by Cohen's kappa. The winner is
-    chosen on one half of the records and reported on the other. Replies are cached, so the same command resumes.
+    chosen on one half of the records and measured on the other. Replies are cached, so the same command resumes.
     """
     from ragstone.api.tuning import tuner
     from ragstone.cli.output import answer

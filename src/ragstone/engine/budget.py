@@ -169,8 +169,8 @@ class Budget:
         if self.over is not None:
             return ""
         if self._waiting:
-            return "budget, calls wait for others to finish"
-        return "budget, few records at a time" if self._scarce else ""
+            return "budget: calls wait for others to finish"
+        return "budget: few records at a time" if self._scarce else ""
 
     async def reserve(self, judge: Judge, call: Call) -> Amount:
         """Wait until the worst case fits and reserve it; raise BudgetReached if it never will."""
@@ -303,7 +303,7 @@ class Budget:
             assert limits.cost is not None
             limit, needed = f"--max-cost {limits.cost:g}", f"${_money(more.dollars)}"
             alone = more.dollars - ROUNDING > limits.cost > 0
-            so_far = f"${_money(spent.dollars)} is or may be spent, and the next call may cost {needed}"
+            so_far = f"${_money(spent.dollars)} has been or may be spent, and the next call may cost {needed}"
         if alone:
             return BudgetReached(
                 f"{limit} is less than one call may use: {needed} with the longest allowed reply",

@@ -50,12 +50,12 @@ class Alone:
 class Estimate:
     """Estimated calls, tokens, dollars and seconds of a run, each low, expected and high.
 
-    ``total`` is all of it, ``of`` the part of a metric, step or judge. ``exact`` says that the calls do not depend on
-    answers. ``assumed`` maps what had to be assumed to how it was, ``counted`` a judge to how its tokens were counted.
-    ``worst`` is the most that a single call may take; its dollars are 0 where a price is unknown. ``limits`` is the
-    budget that the run would have, ``extent`` the part of the input that it would read, empty for all of it. ``alone``
-    has, by step with a cascade, what its last judge would take alone, were nothing in the store. ``waves`` are those of
-    a run in batches, the last one with repairs; 0 for one without.
+    ``total`` covers the whole run, ``of`` one metric, step or judge. ``exact`` says that the calls do not depend on
+    answers. ``assumed`` maps each assumption to its value and source, ``counted`` each judge to how its tokens were
+    counted. ``worst`` is the most that a single call may take; its dollars are 0 if a price is unknown. ``limits`` is
+    the budget that the run would have, ``extent`` the part of the input that it would read (empty for all of it).
+    ``alone`` says, for each step with a cascade, what its last judge would take alone with an empty store. ``waves`` is
+    the number of waves of a run in batches, the last one for repairs; 0 without batches.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Estimate:
 
     @property
     def total(self) -> Sum:
-        """Calls to endpoints, tokens and dollars, all in all."""
+        """The total calls to endpoints, tokens and dollars."""
         return added(self.rows)
 
     def of(self, **wanted: str) -> Sum:
@@ -84,7 +84,7 @@ class Estimate:
         return added([row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())])
 
     def fits(self) -> bool | None:
-        """Return whether the budget is enough: True at the high end, False not even at the low end, None in between.
+        """Return whether the budget is enough: True at the high end, False not even at the low end, else None.
 
         To be enough it has to have room for the last call at its worst.
         """
@@ -136,7 +136,7 @@ class Estimate:
         }
 
     def against(self, bill: Mapping[str, Any], seconds: float, *, whole: bool) -> dict[str, Any]:
-        """Compare the estimate with the bill of its run: the error is a share of the bill.
+        """Compare the estimate with the run's bill; the error is a share of the bill.
 
         ``error`` is positive where less was paid than expected; a figure is None where nothing was to be paid, a price
         is unknown, or the run did not end (``whole``). ``held`` says whether the bill in dollars, else in tokens, is

@@ -310,9 +310,9 @@ class HttpBackend(ABC):
         import aiohttp  # noqa: PLC0415 - loaded already by open
 
         never = isinstance(error, aiohttp.ClientConnectorError)
-        hint = "the server was reached; its log, or that of a proxy before it, may say why"
+        hint = "the server was reached; its log, or that of a proxy in front of it, may say why"
         if isinstance(error, zlib.error):
-            said = "a reply that cannot be unpacked"
+            said = "a reply that cannot be decompressed"
         elif begun:
             said = "the connection was closed in the middle of the reply"
         elif not never and isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
@@ -340,7 +340,7 @@ class HttpBackend(ABC):
             text, reasoning = self.without_key(text), self.without_key(reasoning)
         notes = self.notes()
         if tier != self._tier:
-            notes += (f"the {self._tier} tier had no capacity; asked the {tier} tier",)
+            notes += (f"the {self._tier} tier had no capacity; used the {tier} tier",)
         return Reply(text, read.finish, reasoning, self._charged(answer, tier), notes, requests, left)
 
     def _charged(self, answer: Any, tier: str) -> Usage:
@@ -397,9 +397,11 @@ class HttpBackend(ABC):
         elif 300 <= status < 400:
             fatal, hint = True, "the address redirects elsewhere; give the final base URL"
         elif loading:
-            hint = "the server is loading its model; deadline under [engine] sets how long to wait"
+            hint = "the server is loading its model; set how long to wait with deadline under [engine]"
         elif no_capacity or "service_tier" in said:
-            hint = "tier_fallback = true in the judge's table asks the standard tier where flex is not available"
+            hint = (
+                "tier_fallback = true in the judge's table sends a call to the standard tier if flex is not available"
+            )
         elif status == 429 and (wait or 0.0) <= MINUTE:
             hint = "set --rpm (or rpm in the judge's table) to the requests per minute that the endpoint allows"
         return self.trouble(

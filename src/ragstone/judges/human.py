@@ -104,8 +104,8 @@ class HumanJudge:
     def lacks(self, task: Task) -> str:
         """Say what the file lacks for a task that it cannot answer."""
         if task == "nuggetize":
-            return f"the file has no texts of a response's nuggets, and {NO_BANK}"
-        what = "texts of claims" if task == "claims" else "labels for it"
+            return f"the file has no texts for a response's nuggets, and {NO_BANK}"
+        what = "texts for claims" if task == "claims" else "labels for it"
         return f"the file has no {what}, only labels for {', '.join(sorted(self._tasks))}"
 
     def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - the same for all

@@ -39,7 +39,7 @@ class ReplayBackend(InProcess):
         reply = self._replies.get(call.key)
         if reply is None:
             raise BackendError(
-                f"this {call.task} call is not in {self.path}: another record, prompt, model or setting",
+                f"this {call.task} call is not in {self.path}; its record, prompt, model or settings differ",
                 judge=call.judge,
             )
         try:

@@ -43,7 +43,7 @@ class AbstentionRates(Metric):
     """
 
     name = "abstention"
-    title = "whether a response answers with support where it can, and abstains where it cannot"
+    title = "whether a response gives a supported answer when it can, and abstains when it cannot"
     needs = ("question", "response")
     asks = ("claims", "support", "relevance")
     suites = ("abstention",)
@@ -62,8 +62,8 @@ class AbstentionRates(Metric):
         titles={
             "answered_supported": "responses that answer, with support in the contexts",
             "answered_unsupported": "responses that answer without support",
-            "abstained_rightly": "responses that abstain where no answer can be given",
-            "abstained_wrongly": "responses that abstain though an answer can be given",
+            "abstained_rightly": "responses that abstain when no answer is possible",
+            "abstained_wrongly": "responses that abstain although an answer is possible",
         },
     )
     least = MappingProxyType({"level": 1})

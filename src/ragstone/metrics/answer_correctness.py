@@ -28,9 +28,9 @@ POLAR: Final = re.compile(r"\W*(yes|no|true|false|да|нет|ja|nein|oui|non|s�
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCorrectness(ClaimMetric):
-    """F1 of claims: precision is over the response's claims, judged by the reference; recall the other way round.
+    """F1 of claims: precision is over the response's claims, judged against the reference; recall is the reverse.
 
-    A claim's value may be a grade; F1 is the harmonic mean of both means. Source: answer correctness in RAGAS.
+    A claim's value may be a grade; F1 is the harmonic mean of the two means. Source: answer correctness in RAGAS.
     """
 
     name = "answer_correctness"

@@ -16,7 +16,7 @@ from ragstone.types import Passage, Record, Scale, Score, Unit, Verdict
 COLUMNS: Final = ("citation_precision", "citation_recall")
 TITLES: Final[Mapping[str, str]] = {
     "citation_precision": "citations whose passage supports the sentence",
-    "citation_recall": "sentences that the passages they cite support",
+    "citation_recall": "sentences supported by the passages they cite",
 }
 BY_CODE: Final = "record"
 """The judge of citations that need none."""
@@ -66,7 +66,9 @@ class Citations(Metric):
         TITLES,
         {
             "citation_precision": Sentence(
-                "of a response's citations have the words of their sentence", "{have} a citation to check", "citation"
+                "of a response's citations point to a passage with the sentence's words",
+                "{have} a citation to check",
+                "citation",
             ),
             "citation_recall": Sentence(
                 "of a response's sentences were found in what they cite", "{have} a sentence to check", "sentence"

@@ -44,9 +44,9 @@ class ClaimMetric(Metric):
     """A metric that rates the claims of a response, or of the reference (``claims_of``).
 
     ``scoring_mode``: ``binary_yes_no`` (or ``binary``, ``yes_no``), or ``scale_1_5`` (or ``likert``), (raw - 1) / 4.
-    ``threshold``: minimum value of an ACCEPTED claim and of a PASSED score. ``include_reasoning``: whether to ask for
-    a reason per claim and one for all. ``max_claims``: maximum number of claims judged; 0: all.
-    ``part_tokens``: length of the parts of a long text, in estimated tokens.
+    ``threshold``: minimum value of an ACCEPTED claim and of a PASSED score. ``include_reasoning``: whether to ask for a
+    reason per claim and one overall. ``max_claims``: maximum number of claims judged; 0: all. ``part_tokens``: length
+    of the parts of a long text, in estimated tokens.
     """
 
     threshold: float | None = 0.6

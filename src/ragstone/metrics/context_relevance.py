@@ -15,7 +15,7 @@ from ragstone.types import Record, Score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRelevance(Metric):
-    """Mean over passages of a grade from 0 to 3, divided by 3; the value of each passage is kept.
+    """Mean over passages of a grade from 0 to 3, divided by 3. Each passage's value is kept.
 
     Source: the RAG triad (TruLens).
     """

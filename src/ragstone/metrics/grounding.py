@@ -16,10 +16,10 @@ from ragstone.types import Record, Scale, Score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounding(ClaimMetric):
-    """Mean over claims of how well the contexts support each.
+    """Mean over claims of how well the contexts support each claim.
 
-    ``scoring_mode``: ``binary_yes_no``, ``scale_1_5``, or ``support_contradict``, which tells contradicted claims from
-    those not mentioned.
+    ``scoring_mode``: ``binary_yes_no``, ``scale_1_5``, or ``support_contradict``, which separates contradicted claims
+    from those not mentioned.
     Source: faithfulness in RAGAS (arXiv 2309.15217); atomic facts in FActScore (arXiv 2305.14251).
     """
 

@@ -81,7 +81,7 @@ def interpretation(aspect: str, difference: float | None, interval: Sequence[flo
     if difference is None:
         return "cannot be compared: one of the two has no value"
     direction = "higher" if difference > 0 else "lower"
-    gap = f"{abs(difference):.1f} points {direction} by nuggets" if abs(difference) > GAP else ""
+    gap = f"{abs(difference):.1f} points {direction} with nuggets" if abs(difference) > GAP else ""
     if interval is not None and interval[0] <= 0 <= interval[1] and interval[0] < interval[1]:
         what = f"{gap}, but" if gap else "no significant difference;"
         return f"{what} the interval includes 0"
@@ -90,5 +90,5 @@ def interpretation(aspect: str, difference: float | None, interval: Sequence[flo
     if not (interval and difference):
         return "similar"
     if max(map(abs, interval)) > GAP:
-        return f"{abs(difference):.1f} points {direction} by nuggets; could be more than {GAP:g}"
+        return f"{abs(difference):.1f} points {direction} with nuggets; could be more than {GAP:g}"
     return f"{direction}, by at most {GAP:g} points"

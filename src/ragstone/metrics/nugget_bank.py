@@ -14,10 +14,10 @@ from ragstone.types import Record, Score, Status
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NuggetBank(BankMetric):
-    """The nuggets that a good answer to the question should hold, by the contexts; ``detail`` lists them.
+    """The nuggets that a good answer should contain, according to the contexts; ``detail`` lists them.
 
-    Parameters as in nugget_recall. The score has no value; it is ``empty`` where the contexts hold no nugget, and
-    ``partial`` where a window could not be read. Source: TREC RAG (arXiv 2504.15068).
+    Parameters as in nugget_recall. The score has no value; it is ``empty`` if the contexts contain no nugget, and
+    ``partial`` if a window could not be read. Source: TREC RAG (arXiv 2504.15068).
     """
 
     name = "nugget_bank"

@@ -10,7 +10,7 @@ from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, one_sc
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NuggetGroundedness(NuggetMetric):
-    """Weighted mean over the response's nuggets of how well the contexts support each, on 0 to 3, divided by 3.
+    """Weighted mean over the response's nuggets of how well the contexts support each, from 0 to 3, divided by 3.
 
     Source: nuggetized feedback (TruLens); nuggets after TREC RAG (arXiv 2504.15068).
     """

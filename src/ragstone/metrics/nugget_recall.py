@@ -101,9 +101,9 @@ def _recall(nuggets: Sequence[Held], vital: float, other: float, strict: bool) -
 class NuggetRecall(BankMetric):
     """Share of a bank's nuggets that the response contains, in six columns.
 
-    Uses the record's nuggets or those of a bank file. ``create``: whether to create a bank from the
-    contexts if there is none; not in a suite and not with a bank file. ``grades``: 3 (support, partial support,
-    none) or 2. ``evidence``: ask for quotes from the response.
+    Uses the record's nuggets or those of a bank file. ``create``: whether to create a bank from the contexts if there
+    is none; not in a suite and not with a bank file. ``grades``: 3 (support, partial support, none) or 2. ``evidence``:
+    whether to ask for quotes from the response.
     """
 
     name = "nugget_recall"

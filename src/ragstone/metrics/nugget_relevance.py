@@ -10,7 +10,7 @@ from ragstone.metrics.words import ANSWERS, RELEVANT, MetricWords
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NuggetRelevance(NuggetMetric):
-    """Weighted mean over the response's nuggets of how far each answers the question, on 0 to 3, divided by 3.
+    """Weighted mean over the response's nuggets of how well each answers the question, from 0 to 3, divided by 3.
 
     Source: nuggetized feedback (TruLens); nuggets after TREC RAG (arXiv 2504.15068).
     """

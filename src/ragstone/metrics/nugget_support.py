@@ -22,10 +22,10 @@ TITLES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NuggetSupport(Metric):
-    """Mean over a bank's nuggets of the best grade from 0 to 3 by one passage, divided by 3.
+    """Mean over a bank's nuggets of the best grade that a passage gets, from 0 to 3, divided by 3.
 
-    Each passage is judged alone. ``source`` uses only the passages that a nugget names (``docids``), over the nuggets
-    that name one of the record's passages.
+    Each passage is judged alone. ``source`` covers the nuggets that name one of the record's passages (``docids``), and
+    judges only the passages named.
     """
 
     name = "nugget_support"

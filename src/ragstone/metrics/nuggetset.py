@@ -181,7 +181,7 @@ def _number(detail: object) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NuggetMetric(Metric):
-    """A metric that rates the nuggets of a response and weighs them by importance.
+    """A metric that rates the nuggets of a response and weights them by importance.
 
     The value is sum(w * s) / sum(w). ``weights``: weights of a vital and an okay nugget; a nugget of unknown
     importance has weight 1 and is marked. ``max_nuggets``: maximum number of nuggets.
@@ -239,7 +239,7 @@ class BankMetric(Metric):
     """A metric that can create a bank from a record's contexts.
 
     ``window``: passages per call. ``max_nuggets``: nuggets to collect per bank. ``keep``: nuggets to keep, vital first
-    (0: all). ``min_judgment``: skip passages with a lower ``judgment``; passages without one are kept.
+    (0: all). ``min_judgment``: skip passages with a lower ``judgment``; keep passages without one.
     """
 
     window: int = 10

@@ -34,14 +34,14 @@ def encoder(model: str) -> SentenceEncoder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefAlign(Metric):
-    """Share of sentences with a partner in the other text, one to one, and the similarity of both texts.
+    """Share of sentences matched one to one with the other text, and the similarity of the two texts.
 
-    ``model``: a folder, or ``ORG/MODEL[@REVISION]`` on the Hugging Face hub, as ONNX. ``threshold``:
-    minimum cosine similarity of matched sentences, and minimum value for a column to be PASSED.
+    ``model``: a folder, or ``ORG/MODEL[@REVISION]`` on the Hugging Face hub, as ONNX. ``threshold``: minimum cosine
+    similarity of matched sentences, and minimum value of a PASSED column.
     """
 
     name = "refalign"
-    title = "sentences that match in meaning in response and reference"
+    title = "sentences in the response and the reference that match in meaning"
     needs = ("response", "reference")
     asks = ()
     suites = ("reference",)

@@ -50,7 +50,7 @@ class RefMatch(Metric):
             "bleu": "BLEU: runs of words shared with the reference",
             "rouge1": "ROUGE-1: words shared with the reference",
             "rouge2": "ROUGE-2: pairs of words shared with the reference",
-            "rougeL": "ROUGE-L: words in the order of the reference",
+            "rougeL": "ROUGE-L: shared words in the order of the reference",
             "meteor": "METEOR without synonyms: words and stems shared with the reference, in runs",
         },
     )

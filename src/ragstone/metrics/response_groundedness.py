@@ -42,12 +42,13 @@ BANDS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseGroundedness(Metric):
-    """Grade the whole response against all contexts as 0, 1 or 2; the value is the grade / 2.
+    """A grade of the whole response against all contexts, from 0 to 2, divided by 2.
 
     ``shortcuts``: score 1.0 without a call if the response equals a context, or if the joined contexts contain it.
-    ``min_words``: minimum words of a response found in the joined contexts. ``judges``: the judges of a panel; failed
-    ones are left out and named. ``aggregate``: how to combine a panel's verdicts: mean, median, min, max or majority.
-    ``two_prompts``: ask with two prompts and take the mean. ``temperature``: from 0 to 2, for judges that take one.
+    ``min_words``: minimum words of a response for the shortcut of joined contexts. ``judges``: the judges of a panel;
+    those that fail are left out and named. ``aggregate``: how to combine a panel's verdicts: mean, median, min, max or
+    majority. ``two_prompts``: ask with two prompts and take the mean. ``temperature``: from 0 to 2, for judges that
+    have one.
     Source: NVIDIA's response groundedness.
     """
 

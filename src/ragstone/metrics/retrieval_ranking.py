@@ -20,6 +20,7 @@ from ragstone.types import DETAILS, NOTHING, Record, Score, Verdict
 COLUMNS: Final = ("ndcg", "precision", "recall", "mrr", "average_precision")
 NAMED: Final = 5
 """Ids that a reason names."""
+_SHOWN: Final = {"with the score of the one before": "tied with the previous passage"}
 
 
 def measures(ranked: Sequence[int], judged: Sequence[int], k: int, level: int = 1) -> dict[str, float | None]:
@@ -46,12 +47,12 @@ def _gain(grades: Sequence[int]) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalRanking(Metric):
-    """Five measures of the ranking, which is the order of the record's contexts.
+    """Five measures of the ranking, that is, the order of the record's contexts.
 
     ``k``: number of places that nDCG, precision and recall count. ``level``: the lowest grade in the record that counts
-    as relevant. ``ask``: whether to use the grades of a judge, 0-3, where a record has no relevant ids.
-    ``judged_level``: the lowest grade by a judge that counts as relevant. ``on_empty``: the value of nDCG, recall and
-    average precision if no passage is relevant; trec_eval's is "zero".
+    as relevant. ``ask``: whether to use a judge's grades (0-3) if a record has no relevant ids. ``judged_level``: the
+    lowest grade by a judge that counts as relevant. ``on_empty``: the value of nDCG, recall and average precision if no
+    passage is relevant; trec_eval uses "zero".
     """
 
     name = "retrieval_ranking"
@@ -81,7 +82,7 @@ class RetrievalRanking(Metric):
         labels=RELEVANT,
         titles={
             "ndcg": "gain of the first passages, relative to the best order",
-            "precision": "first places that hold a relevant passage",
+            "precision": "first places with a relevant passage",
             "recall": "relevant passages that are among the first",
             "mrr": "reciprocal rank of the first relevant passage",
             "average_precision": "mean precision at the ranks of the relevant passages",
@@ -143,7 +144,7 @@ class RetrievalRanking(Metric):
         lists: Mapping[str, Sequence[str]] = NOTHING,
     ) -> tuple[Score, ...]:
         unjudged = len(verdicts) - len(ranked)
-        said = [f"{len(names)} {what}: {_listed(names)}" for what, names in lists.items() if names]
+        said = [f"{len(names)} {_SHOWN.get(what, what)}: {_listed(names)}" for what, names in lists.items() if names]
         if (count := len(record.contexts or ())) < self.k:
             said.append(f"{count} retrieved, but precision divides by {self.k}")
         failed = "; ".join(dict.fromkeys(v.failure for v in verdicts if v.failure))

@@ -20,7 +20,7 @@ from ragstone.types import Record, Score, Status, Unit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricMetric(Metric):
-    """The value of the label that a judge gave for each criterion; each criterion has a score.
+    """The value of the label that the judge chose for each criterion; each criterion has its own score.
 
     ``criteria``: the criteria, as in the configuration; a record's criteria replace the run's of the same name, and the
     mean of its other criteria is the score ``rubric.own``.

@@ -125,9 +125,9 @@ class TraceMetric(Metric):
         "sentence is supported. share: {length}",
         {
             "length": {
-                "sentences": "divided by all sentences",
-                "characters": "in characters, divided by those of all sentences",
-                "tokens": "in words, divided by those of all sentences",
+                "sentences": "divided by the number of all sentences",
+                "characters": "in characters, divided by the characters in all sentences",
+                "tokens": "in words, divided by the words in all sentences",
             }
         },
     )

@@ -110,5 +110,5 @@ def form_of(out: str | None, given: str | None, known: Mapping[str, tuple[str, .
         raise ConfigError(f"{out}: this command does not write '{ending}' files; use one of {ends}")
     default = next(iter(known))
     if default not in fitting and len(fitting) > 1:
-        raise ConfigError(f"{out}: '{ending}' may be {' or '.join(fitting)}; say which with --format")
+        raise ConfigError(f"{out}: '{ending}' could be {' or '.join(fitting)}; choose one with --format")
     return default if default in fitting else fitting[0]

@@ -154,10 +154,10 @@ def problems(template: Template) -> list[str]:
         return [f"the header has {f'form: {template.form}' if template.form else 'no form'}; expected {wanted}"]
     if template.formats != ("object",):
         if template.task not in SCALES:
-            return [f"the step '{template.task}' has one form of answer; its header takes no 'formats' line"]
+            return [f"the step '{template.task}' has a single form of answer; its header takes no 'formats' line"]
         if template.gives and "<reasoning>" not in template.text:
             given = " and ".join(sorted(template.gives))
-            return [f"the header says that it gives {given}, but no <reasoning> block is asked for"]
+            return [f"the header promises {given}, but the prompt asks for no <reasoning> block"]
     asked = list(samples(template.task, template.form))
     found: dict[str, None] = {}
     for question, fmt in product((*asked, *_largest(template, asked[-1])), template.formats):
@@ -190,7 +190,7 @@ def _undelimited(system: str, user: str, nonce: str, question: Rate | Write | Tr
         if text in system:
             yield f"{name} is in the system part, where it could act as an instruction"
         elif text not in user:
-            yield f"{name} is left out"
+            yield f"{name} is missing"
         else:
             before, _, after = user.partition(text)
             if nonce not in before or nonce not in after:
@@ -213,11 +213,11 @@ def _unasked(system: str, user: str, variables: Mapping[str, Any], fmt: Format, 
         yield f"the label {TRIVIAL} is not explained where units may be skipped ({{% if skippable %}})"
     if fmt == "object":
         if '"verdicts"' not in asked:
-            yield 'the object {"verdicts": …} is not asked for; or name other formats in the header'
+            yield 'the object {"verdicts": …} is not asked for; ask for it, or name other formats in the header'
     elif variables["answer"] not in asked:
-        yield "{{ answer }}, the wording of the format, is left out"
+        yield "{{ answer }}, the wording of the format, is missing"
     if str(len(question.units)) not in asked:
-        yield "{{ n }}, the number of units, is left out"
+        yield "{{ n }}, the number of units, is missing"
     if len(question.units) > 1:
         at = 0
         for number, unit in enumerate(question.units, 1):

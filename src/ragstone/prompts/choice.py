@@ -127,7 +127,7 @@ def parse_styles(given: Sequence[str]) -> tuple[str, dict[str, str]]:
             if is_path(left):
                 raise TemplateError(f"--prompt {text}: name its step, as in --prompt support={text}")
             if general and general != left:
-                raise TemplateError(f"--prompt {text}: '{general}' is given for all steps already; name the step")
+                raise TemplateError(f"--prompt {text}: '{general}' already applies to all steps; name the step")
             check_style(left)
             general = left
         elif left.strip() not in TASKS:

@@ -93,7 +93,7 @@ class Template:
         except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise TemplateError(f"prompt {self.origin}: {error}") from error
         except (RecursionError, MemoryError) as error:
-            raise TemplateError(f"prompt {self.origin}: it includes itself without end, or grows too large") from error
+            raise TemplateError(f"prompt {self.origin}: it includes itself endlessly, or grows too large") from error
         return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
@@ -199,7 +199,7 @@ def _listed(given: str, known: Sequence[str], key: str, name: str) -> tuple[str,
     values = tuple(dict.fromkeys(value.strip() for value in given.split(",") if value.strip()))
     for value in values:
         if value not in known:
-            raise TemplateError(f"prompt {name}: no '{value}' among {key}; known: {', '.join(known)}")
+            raise TemplateError(f"prompt {name}: unknown '{value}' in {key}; known: {', '.join(known)}")
     return values
 
 

@@ -133,7 +133,7 @@ class Scorer:
             result = self.score(response, metrics=asked, **fields, **options)
         elif fields or options or metrics:
             raise InputError(
-                f"the response is scored already; {', '.join((*fields, *options)) or 'metrics'} cannot change it"
+                f"the response has already been scored; {', '.join((*fields, *options)) or 'metrics'} cannot change it"
             )
         else:
             result = response
@@ -288,7 +288,7 @@ def _head(one: ThresholdResult, result: Result) -> str:
     reaches, beyond, best = ("exceeds", "above", "low") if best_at_zero(name) else ("reaches", "below", "high")
     if one.outcome == "unknown":
         low, high, limit = _apart(score["low"], score["high"], one.limit)
-        return f"{name} is between {low} and {high}, which does not show whether it {reaches} {limit}: {because}"
+        return f"{name} is between {low} and {high}, so it is unclear whether it {reaches} {limit}: {because}"
     value, limit = _apart(score["value"], one.limit)
     tally = shortfall(result, score)
     more = f"; even if all unjudged units were good: {_apart(score[best], one.limit)[0]}" if score["unjudged"] else ""

@@ -65,7 +65,7 @@ def _nuggets(bank: Any, above: str, notes: list[str]) -> Iterator[Any]:
         return
     if not isinstance(bank, dict | list):
         found = f"'sub_nuggets' of nugget {above.removesuffix('.')} is {kind(bank)}" if above else f"found {kind(bank)}"
-        raise UnfitError(found, "expected a list of nuggets, or an object of them by their text")
+        raise UnfitError(found, "expected a list of nuggets, or an object with their texts as keys")
     for number, item in enumerate(bank.values() if isinstance(bank, dict) else bank, 1):
         name = f"{above}{number}"
         if isinstance(item, str) and isinstance(bank, list):

@@ -130,7 +130,9 @@ class _Gathered:
         if NO_ID in record.notes:
             name = topic
         if not name:
-            raise RecordError(record.where, "nuggets without a topic", "expected an id beside them: qid, topic_id, ...")
+            raise RecordError(
+                record.where, "nuggets without a topic", "expected an id next to them: qid, topic_id, ..."
+            )
         nuggets = tuple(replace(nugget, assignment=None) for nugget in record.nuggets or ())
         known = self._nuggets.get(name)
         if known is None:

@@ -133,7 +133,7 @@ def _header(name: str, cells: list[str] | RecordError | None) -> list[str]:
 def _row(cells: list[str], header: list[str], structured: frozenset[str], where: str) -> dict[str, Any] | RecordError:
     if len(cells) > len(header):
         return RecordError(
-            where, f"{len(cells)} cells where the header has {len(header)}", "quote a cell that holds the delimiter"
+            where, f"{len(cells)} cells, but the header has {len(header)}", "quote cells that contain the delimiter"
         )
     found: dict[str, Any] = {}
     for name, cell in zip(header, cells, strict=False):

@@ -96,7 +96,7 @@ class Fields:
                 raise ConfigError(f"--field {name}=...: expected a path, e.g. {name}=my_column or {name}=a.b[].text")
             if name != path and {name, path} <= OWN and path not in self.paths:
                 raise ConfigError(
-                    f"--field {name}={path}: '{path}' is the column of the {path}; name the one that holds the {name}"
+                    f"--field {name}={path}: '{path}' is the column for the {path}; name the column with the {name}"
                 )
 
     @property

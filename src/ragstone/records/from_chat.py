@@ -24,8 +24,8 @@ QUESTIONS: Final = ("question", "query", "user_input", "input", "prompt")
 REPLIES: Final = ("response", "completion", "output", "outputs", "answer", "data.sampled", "choices", "actual_output")
 EVIDENCE: Final = frozenset(("contexts", "retrievedcontexts", "retrievalcontext", "documents", "passages", "context"))
 TAGGED: Final = re.compile(r"<(context|documents?|sources?)>(.+?)</\1>", re.DOTALL | re.IGNORECASE)
-IN_PROMPT: Final = "contexts: read from the tags of a prompt"
-UNANSWERED: Final = "conversation: later user turns have no answer; the last exchange before them is read"
+IN_PROMPT: Final = "contexts: read from tags in the prompt"
+UNANSWERED: Final = "conversation: later user turns have no answer; the last exchange before them is used"
 NO_USER, NO_ANSWER = "without a user message", "without an assistant answer"
 
 

@@ -14,8 +14,8 @@ OUTPUTS: Final = ("response.output", "output")
 TRUTHS = "ground_truths"
 RAGBENCH = frozenset(("documents_sentences", "response_sentences", "generation_model_name"))
 PHOENIX = frozenset(("context.span_id", "input", "output", "reference"))
-BARS = "contexts: split at each |, by which deepeval's CSV joins passages"
-ONE_TEXT = "contexts: one text of all documents, as Phoenix joins them; export spans to keep them apart"
+BARS = "contexts: split at each |, which deepeval's CSV puts between passages"
+ONE_TEXT = "contexts: a single text, since Phoenix joins all documents; export spans to keep them apart"
 
 
 def is_ragas(row: Row) -> bool:

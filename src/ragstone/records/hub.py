@@ -22,7 +22,7 @@ def read(address: str) -> Rows:
             number += 1
             yield row
     except (OSError, ValueError) as error:
-        raise RecordError(f"{address} after row {number}", f"cannot be read on: {first_line(error)}") from error
+        raise RecordError(f"{address} after row {number}", f"cannot be read further: {first_line(error)}") from error
 
 
 def check(address: str) -> None:

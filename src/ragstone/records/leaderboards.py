@@ -185,7 +185,7 @@ def _cells(lines: Iterable[tuple[str, bytes]]) -> list[tuple[str, list[str]]]:
         raise RecordError(found[0][0], f"expected 3 or 4 columns, found {wide}", _shown())
     for where, cells in found:
         if len(cells) != wide:
-            said = f"{_columns(len(cells))} where the first row has {wide}"
+            said = f"{_columns(len(cells))} but the first row has {wide}"
             raise RecordError(where, said, "expected one value per line")
     return found
 
@@ -236,7 +236,7 @@ def _told(found: Sequence[tuple[str, list[str]]], header: tuple[str, ...], name:
     if header:
         known = next((form for form, columns in COLUMNS.items() if columns == header), None)
         if known is None:
-            raise RecordError(name, f"columns {' '.join(header)}, which is no known form", _shown())
+            raise RecordError(name, f"columns {' '.join(header)}, which is not a known form", _shown())
         return known
     if len(found[0][1]) == 3:
         return "trec_eval"

@@ -201,7 +201,7 @@ class Mapper:
         start = root(path)
         if start != path and start in self._keys:
             inner = [place for place in self.places if place != start and root(place) == start]
-            said = f"records have '{start}', but none has the rest of the path in it"
+            said = f"records have '{start}', but not the rest of the path"
             return f"--field {field}={path}: {said}{closest(path, inner)}"
         return f"--field {field}={path}: no record has it{closest(start, self._keys)}"
 

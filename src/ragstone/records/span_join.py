@@ -45,10 +45,10 @@ NO_RETRIEVER: Final = "without a retriever span"
 NO_TEXT: Final = "with documents that have no text"
 NO_ANSWER: Final = "without an answer"
 OTHER: Final = "with an unexpected structure"
-FAILED: Final = "failed before an answer"
+FAILED: Final = "failed before answering"
 MERGED: Final = "contexts: a passage found by two retriever spans is kept once"
 LATE: Final = "contexts: a retriever span after the answer is left out"
-AS_JSON: Final = "response: JSON is read as text"
+AS_JSON: Final = "response: JSON is kept as text"
 SEVERAL: Final = "trace: several root spans with retrievers; each becomes a record"
 
 

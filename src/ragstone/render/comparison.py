@@ -50,7 +50,7 @@ def leading_of(found: Comparison) -> Compared | None:
 def headline(found: Comparison, leading: Compared | None) -> str:
     """The comparison in a few sentences."""
     if leading is None or leading.paired is None:
-        return "No metric has a value for the same record in both runs."
+        return "No record has a value for the same metric in both runs."
     pairs = leading.paired
     counted = f"{plural(pairs.pairs, 'record')} in both"
     if pairs.low is not None and pairs.high is not None:
@@ -76,7 +76,7 @@ def notes(found: Comparison) -> list[str]:
     elif found.tests:
         told.append("p: paired sign-flip test.")
     if found.by is not None:
-        told.append(f"Intervals and tests are by {flat(found.by)} ({number(found.groups or 0)} groups).")
+        told.append(f"Intervals and tests are clustered by {flat(found.by)} ({number(found.groups or 0)} groups).")
     return told
 
 
@@ -124,7 +124,7 @@ def in_the_way(found: Comparison, dash: str = DASH) -> list[str]:
         what = "Ragstone's version" if part == VERSION else f"{', '.join(folded(names))}: {flat(part)}"
         lines.append(f"{what} changed from {flat(ours) or 'the default'} to {flat(theirs) or 'the default'}.")
     if any(not one.same_ruler for one in found.metrics):
-        lines.append("Part of the difference may come from these settings, not from the system.")
+        lines.append("These settings, not the system, may explain part of the difference.")
     sides = [(one, ((found.first, one.first), (found.second, one.second))) for one in found.metrics]
     for one, halves in sides:
         unjudged = [

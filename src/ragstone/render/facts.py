@@ -384,10 +384,10 @@ def cost_said(bill: Mapping[str, Any]) -> str:
             + (f" ({tokens(thought)} reasoning)" if thought else "")
         )
     if paid["unmetered_calls"] and paid["dollars"] != 0:
-        parts.append(f"{plural(paid['unmetered_calls'], 'call')} came without token counts")
+        parts.append(f"{plural(paid['unmetered_calls'], 'call')} returned no token counts")
     if lost:
-        also = " too" if parts else ""
-        parts.append(f"{plural(lost, 'attempt')} without a whole reply may have been charged{also}")
+        also = " also" if parts else ""
+        parts.append(f"{plural(lost, 'attempt')} without a complete reply may{also} have been charged")
     return "; ".join(parts)
 
 
@@ -424,8 +424,8 @@ def sureness(found: Mapping[str, Any]) -> str:
     """The error rate that was wanted, and where each judge but the last is sure for it."""
     parts = []
     for judge, band in zip(found["judges"], found["bands"], strict=False):
-        yes = "never yes" if band["above"] is None else f"yes from {band['above']:g}"
-        no = "never no" if band["below"] is None else f"no up to {band['below']:g}"
+        yes = "never yes" if band["above"] is None else f"yes at {band['above']:g} or more"
+        no = "never no" if band["below"] is None else f"no at {band['below']:g} or less"
         nothing = band["above"] is None and band["below"] is None
         where = "nothing" if nothing else f"{yes}, {no}"
         parts.append(f"{called(judge)} decides {where}")
@@ -442,7 +442,7 @@ def saved(found: Mapping[str, Any]) -> str:
         return f"{said} that {last} alone would have needed; the saved cost is unknown"
     if not money["alone"]:
         return f"{said} that {last} alone would have needed; they are free"
-    how = "by the cost of its calls" if found["by"] == "calls" else "by the estimate"
+    how = "based on the cost of its calls" if found["by"] == "calls" else "based on the estimate"
     share = f"{dollars(max(0.0, money['saved']))} of {dollars(money['alone'])}"
     return f"{said} and {share} that {last} alone would have needed, {how}"
 
@@ -467,7 +467,7 @@ def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> 
 def _uncounted(score: str, summary: Mapping[str, Any]) -> list[str]:
     """Say which records lack a field that a metric needs, and so are in none of its means."""
     return [
-        f"The mean leaves out {number(one['count'])} of {plural(summary['records'], 'record')}: {one['reason']}."
+        f"The mean excludes {number(one['count'])} of {plural(summary['records'], 'record')}: {one['reason']}."
         for one in summary.get("missing", ())
         if (one["metric"], one["status"]) == (score, "missing_field")
     ]

@@ -115,15 +115,15 @@ class Connection:
                         raise self._error(f"a reply of more than {LONGEST:,} bytes", "pull less at a time with --since")
                 return self._read(request, response.status, response.headers, bytes(data))
         except TimeoutError as error:
-            late = self._error(f"no reply from {self.url} within {PATIENCE:g} s", "try again, or later")
+            late = self._error(f"no reply from {self.url} within {PATIENCE:g} s", "try again later")
             raise _Passing(late, arrived=True) from error
         except aiohttp.ClientConnectorError as error:
             raise self._error(
                 f"cannot reach {self.url} ({self._plain(str(error))})",
-                f"is it running? --url or {self._service.addresses[0]} names another address",
+                f"is it running? use --url or {self._service.addresses[0]} to set another address",
             ) from error
         except aiohttp.ClientError as error:
-            broken = self._error(f"{self.url} closed the connection ({self._plain(str(error))})", "try again, or later")
+            broken = self._error(f"{self.url} closed the connection ({self._plain(str(error))})", "try again later")
             raise _Passing(broken, arrived=True) from error
 
     def _read(self, request: Request, status: int, headers: Mapping[str, str], data: bytes) -> Any:

@@ -66,7 +66,9 @@ class BatchStore(Store):
                 if fcntl is not None:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                raise ConfigError(f"{self.path}: another process sends or collects batches; wait for it") from error
+                raise ConfigError(
+                    f"{self.path}: another process is sending or collecting batches; wait for it to finish"
+                ) from error
             yield
 
     def batches(self, *statuses: str) -> list[BatchRow]:

@@ -136,7 +136,9 @@ def trouble(path: str, error: Exception, what: str) -> StoreError:
 def _migrate(connection: sqlite3.Connection, path: str) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > VERSION:
-        raise StoreError(f"{path}: made by a newer Ragstone (format {version}, this one reads {VERSION}); upgrade")
+        raise StoreError(
+            f"{path}: made by a newer version of Ragstone (format {version}; this version reads {VERSION}); upgrade"
+        )
     if version < VERSION:
         connection.execute("BEGIN EXCLUSIVE")
         (version,) = connection.execute("PRAGMA user_version").fetchone()

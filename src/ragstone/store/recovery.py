@@ -61,9 +61,9 @@ def recover(damaged: str, into: sqlite3.Connection) -> str:
         found = [_copy_run(old, into, run) for run in _readable(old, "runs")]
     whole = [results for results in found if results is not None]
     if not calls and not found:
-        return "nothing could be recovered; every call is made again"
+        return "nothing could be recovered; every call will be made again"
     runs, results = f"{len(whole):,} of {_count(len(found), 'run')}", _count(sum(whole), "result")
-    return f"copied to a new store: {_count(calls, 'call')}, {runs}, {results}; the rest is asked again"
+    return f"copied to a new store: {_count(calls, 'call')}, {runs}, {results}; the rest will be asked again"
 
 
 def _count(count: int, what: str) -> str:
@@ -154,7 +154,7 @@ def _copy_result(old: sqlite3.Connection, into: sqlite3.Connection, row: sqlite3
     told = {(score["metric"], score["value"], score["status"]) for score in document["scores"]}
     kept = {(score["metric"], rounded(score["value"]), score["status"]) for score in scores}
     if document["position"] != result["position"] or told != kept:
-        raise ValueError("a score is missing, or or differs from its document")
+        raise ValueError("a score is missing, or differs from its document")
     _insert(into, "results", [result])
     _insert(into, "scores", scores)
     return 1

@@ -114,10 +114,10 @@ MANNERS: Final = ("rate_fenced", "rate_think", "rate_think_fenced", "rate_reason
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """Every knob of the server. All are plain values, so that one server can be turned into another.
+    """All settings of the server. They are plain values, so one server can be turned into another.
 
-    Shares are in [0, 1] and fall on requests by a hash of ``seed``, the model and the messages: the same
-    request has the same fate in every run.
+    Shares are in [0, 1]. A hash of ``seed``, the model and the messages selects the requests, so the same request has
+    the same fault in every run.
 
     Faults exclude each other, so their shares add up to at most 1. They strike the first ``faulty_attempts``
     requests with the same messages (``math.inf``: all of them), so that a retry is answered.
@@ -132,14 +132,14 @@ class Behaviour:
     - ``rate_malformed``: the answer without its end, though the finish reason is ``stop``
     - ``rate_cut``: the connection is closed in the middle of the reply
 
-    These wrap a good answer, and may come together.
+    These wrap a good answer, and can be combined.
 
     - ``rate_fenced``: in a fenced code block, prose before and after
     - ``rate_think``: after a ``<think>`` block that holds a different answer
     - ``rate_think_fenced``: after such a block, in a fenced code block
     - ``rate_reasoning_field``: with such a text in ``reasoning_content``
 
-    What it refuses, each with the status and the error body of the real thing:
+    Requests that it refuses, each with a real endpoint's status and error body:
 
     - ``refuse_schema``: any ``response_format``; with ``remember_schemas`` the same messages sent again
       without one still get an answer that fits it
@@ -150,20 +150,20 @@ class Behaviour:
     - ``capacity``: with 429, more requests than this at a time
     - ``rpm``, ``tpm``: with 429, more requests or tokens than this in any ``rate_window`` seconds; replies say in
       ``x-ratelimit-*`` headers what is left, refusals when to come back
-    - ``dead_after``: everything, once so many requests were answered; ``dead_how`` "503", or "refuse": it
+    - ``dead_after``: everything after this many answered requests; ``dead_how`` "503", or "refuse": it
       stops listening and drops its connections
 
-    ``prefix_cache`` is the least number of tokens of a cached prefix: what a prompt shares with the beginning of an
-    answered one with the same schema counts as cached; of Messages only up to the last mark.
+    ``prefix_cache`` is the minimum number of tokens in a cached prefix: what a prompt shares with the beginning of an
+    answered one with the same schema counts as cached; for Messages, only up to the last mark.
 
     Batches (``/v1/files`` and ``/v1/batches``, and Message Batches) end after ``batch_polls`` polls, with results in
-    reverse order. ``batch_end``: "completed"; "partial" and "cancelled" have half of the results and say nothing of
-    the rest, "expired" names the rest; "failed" and "empty" have none; "lost" is not known any more.
+    reverse order. ``batch_end``: "completed"; "partial" and "cancelled" return half of the results and say nothing
+    about the rest, "expired" names the rest; "failed" and "empty" return none; "lost" is no longer known.
 
-    ``latency`` is in seconds, or a (least, most) pair. ``obey_max_tokens`` cuts an answer at the limit that
-    the request sets. ``usage`` False leaves the counts out, ``cached_share`` of the prompt is said to have come
-    from a cache. ``vary`` makes the answers to equal requests differ. ``headers`` go on every reply.
-    ``answer`` makes the answers; ``script`` holds the first ones, in order of arrival, and spares them faults.
+    ``latency`` is in seconds, or a (min, max) pair. ``obey_max_tokens`` cuts an answer at the limit that the request
+    sets. ``usage`` False leaves the counts out; ``cached_share`` is the share of the prompt reported as cached.
+    ``vary`` makes the answers to equal requests differ. ``headers`` are added to every reply. ``answer`` computes the
+    answers; ``script`` lists the first ones, in order of arrival, and these have no faults.
     """
 
     latency: float | tuple[float, float] = 0.0
@@ -216,7 +216,7 @@ class Behaviour:
             raise ValueError(f"the shares of {', '.join(FAULTS)} add up to more than 1")
         least, most = self.latency if isinstance(self.latency, Sequence) else (self.latency, self.latency)
         if not 0 <= least <= most:
-            raise ValueError(f"latency: {self.latency!r} is neither seconds nor a (least, most) pair of them")
+            raise ValueError(f"latency: {self.latency!r} is neither seconds nor a (min, max) pair")
         if self.context_limit is not None and self.context_limit < 1:
             raise ValueError(f"context_limit: {self.context_limit!r} is no number of tokens; None sets no limit")
         if not self.rate_window > 0:

@@ -93,7 +93,7 @@ REFUSED: Final = 0.3  # what is left of the probability of a text that says that
 _DECLINES: Final = {
     "": "",
     "wholly": "declines to answer",
-    "partly": "answers in part; says that something cannot be answered",
+    "partly": "answers in part; says that part cannot be answered",
 }
 
 
@@ -250,9 +250,12 @@ class PassageWords:
             parts = ["the question has no content words"]
         else:
             parts = [f"question words found: {words}" if self.held else f"question words missing: {words}"]
-        parts.extend(["adjacent texts contain some"] * (not self.held and self.features.together > 0))
+        if not self.held and self.features.together > 0:
+            parts.append(f"some are in other {'passages' if self.level == 'passage' else 'parts of the response'}")
         if wanted and self.given is not None and not self.declines:
-            parts.append(f"gives {wanted.called}" if self.given else "gives no " + wanted.called.removeprefix("a "))
+            parts.append("includes " + (wanted.called if self.given else f"no {wanted.called.removeprefix('a ')}"))
+        if self.level == "statement":
+            parts[-1] += f" (probability {self.chance:.2f})"
         return "; ".join(filter(None, (_DECLINES[self.declines], *parts)))
 
     def row(self) -> dict[str, Any]:

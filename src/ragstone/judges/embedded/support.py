@@ -234,10 +234,10 @@ def _missing(parts: Abstention, library: Library, name: Name) -> SupportOutcome 
     windows = _windows(finding, library)
     held = None if rest is None else rest.found
     if chance >= yes:
-        reason = f"says it is missing, and the contexts do not have it (support {chance:.2f})"
+        reason = f"says information is missing, and the contexts do not contain it (support {chance:.2f})"
         return SupportOutcome(chance, held or (), reason, found=held)
-    place = f"{name(windows[0])} has" if windows else "the contexts have"
-    reason = f"says it is missing, but {place}: {', '.join(named(finding.shared))} (support {chance:.2f})"
+    place = f"{name(windows[0])} has" if windows else "the contexts contain"
+    reason = f"says information is missing, but {place}: {', '.join(named(finding.shared))} (support {chance:.2f})"
     return SupportOutcome(chance, windows, reason, found=held)
 
 

@@ -112,7 +112,7 @@ class Statements:
         near = [library.window(place) for place in finding.windows]
         read = self._read(near, said)
         if not read:
-            return SupportOutcome(0.0, (), "not entailed: no passage has any text")
+            return SupportOutcome(0.0, (), "not entailed: every passage is blank")
         best = min(read, key=lambda window: (-read[window].entailment, window))
         chance = read[best].entailment
         quotes = [self._sentence(best, near, said)]
@@ -127,7 +127,7 @@ class Statements:
         if against >= YES:
             reason = f"contradicted by {self._name(worst)} (probability {against:.2f}); highest entailment {chance:.2f}"
             return SupportOutcome(chance, [self._sentence(worst, near, said)], reason)
-        return SupportOutcome(chance, quotes, f"not entailed: {chance:.2f}, nearest: {self._name(best)}")
+        return SupportOutcome(chance, quotes, f"not entailed (probability {chance:.2f}; nearest: {self._name(best)})")
 
     def _read(self, near: Sequence[Window], said: str) -> dict[tuple[int, ...], Odds]:
         """Read the windows around those that were found, until one entails the statement at any threshold, else all."""

@@ -40,7 +40,7 @@ STYLES: Final[Mapping[str, Sequence[str]]] = {
 """The styles of each kind of page; a later one goes before an earlier."""
 
 ELSEWHERE: Final[Mapping[str, str]] = {
-    "run": "the same figures are in summary.json beside it, and in the terminal with: ragstone show",
+    "run": "the same figures are in summary.json next to it, and in the terminal with: ragstone show",
     "compare": "the same figures are in the terminal, with: ragstone compare",
     "agree": "the same figures are in the terminal, with: ragstone agree",
     "runs": "the same list is in the terminal, with: ragstone runs",

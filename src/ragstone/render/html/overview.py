@@ -114,7 +114,7 @@ def _facts(told: RunFacts, rows: RowCounts) -> list[CardFact]:
         if replies:
             share = percent(bill["replayed"] / replies, replies)
             facts.append(
-                CardFact("Cache", f"{share} of {plural(replies, 'reply', 'replies')}", "were in the store already")
+                CardFact("Cache", f"{share} of {plural(replies, 'reply', 'replies')}", "were already in the store")
             )
         if bill["failed"]:
             facts.append(CardFact("Failed", plural(bill["failed"], "call")))

@@ -257,7 +257,7 @@ def _disagreements(found: Agreement, run: AnyRun, look: Look) -> RenderableType 
     room = look.width - 4
     blocks: list[RenderableType] = []
     for one in found.disagreements:
-        mark = look.mark("no" if abs(one.gap) >= 1 else "partly")
+        mark = look.mark("apart")
         blocks += beside(flat(one.record), one.metric, look, room)
         result = run.find(one.record)
         because = f": {flat(in_words(result, one.reason) if result else one.reason)}" if one.reason else ""

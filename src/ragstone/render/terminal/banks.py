@@ -32,9 +32,7 @@ from ragstone.render.wording import embedded_among, words_of
 
 GRADES: Final[Mapping[str, str]] = {"support": "yes", "partial_support": "partly", "not_support": "no"}
 """Assignments, and the kind of verdict that each is."""
-RULES: Final = (
-    "Nuggets are extracted by rules: some are headings, others are missing. Check the bank before you use it."
-)
+RULES: Final = "Rules extracted these nuggets: some may be headings, and facts may be missing. Check the bank first."
 
 
 # ---- created
@@ -69,7 +67,7 @@ def _without(told: Mapping[str, Any]) -> RenderableType | None:
         (told[name], words)
         for name, words in (
             ("partial", "incomplete: the judge did not answer for some of the passages"),
-            ("repeated", "repeated topics: the bank is made from the first record"),
+            ("repeated", "repeated topics: only the first record of each is used"),
             ("set_aside", "unreadable"),
         )
         if told[name]

@@ -328,7 +328,7 @@ class _Drawing:
             body = self._body(context, quoted.get(context["id"], []))
             rows.append((Text(str(context["rank"]), style="quiet"), Group(*head, *body)))
         opened, closed = self.look.brackets
-        note = f"({opened} {closed} marks evidence)" if quoted else ""
+        note = f"({opened} {closed} mark evidence)" if quoted else ""
         below = [self.map.legend(), self.map.reason("relevance")] if self.map else []
         blocks = (indented(block) for block in (grid(rows, ">~"), *below) if block is not None)
         return section("Contexts", *blocks, note=note)

@@ -219,7 +219,7 @@ def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
     }
     columns = _fitting(found, titled, ("of a record", "mean", "spread"), look.width - 4, look)
     times = next(iter(found.values()))["times"]
-    said = "spread: standard deviation over the repeats, in points; flips: units whose label is not always the same"
+    said = "spread: standard deviation over the repeats, in points; flips: units whose label changed between repeats"
     return section(f"Asked {times} times", indented(table(columns)), indented(prose(said, look, "quiet", 2)))
 
 

@@ -81,8 +81,8 @@ def compare_page(
 def demo_page(found: Comparison, runs: Sequence[Run], written: Sequence[str], look: Look) -> RenderableType:
     """What the two runs of the demo are, how they compare, and what to look at next."""
     of = (
-        "the example answers: planted errors, a refusal, a blank response",
-        "the same questions, answered with the first two sentences of a passage",
+        "example answers with planted errors, a refusal and a blank response",
+        "the same questions, answered with two sentences copied from a passage",
     )
     told = [(Text(run.name, "head"), what) for run, what in zip(runs, of, strict=True)]
     following = [
@@ -91,7 +91,7 @@ def demo_page(found: Comparison, runs: Sequence[Run], written: Sequence[str], lo
     ]
     rows = labelled("Files", [Text(flat(path), overflow="fold") for path in written])
     rows += labelled("Next", [to_paste(command.strip(), look) for command in following])
-    why = prose(f"Expect higher support for {runs[1].name}: copied sentences are in the passages.", look, "quiet")
+    why = prose(f"Expect higher support for {runs[1].name}: its sentences are copied from the passages.", look, "quiet")
     return Group(
         page(grid(told, "<~"), why), compare_page(found, runs[0], runs[1], look, follow=False), page(facts(rows))
     )

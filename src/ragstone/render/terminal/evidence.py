@@ -104,7 +104,9 @@ class Grounds:
         if quote["start"] is None:
             return Text.assemble((f"{place} ", "partly"), self.look.quoted(words), overflow="fold")
         at = f"{place}, characters {quote['start']}{self.look.dash}{quote['end']}"
-        return self.quoted(at, words, "" if quote["verbatim"] else "nearly: ")  # the text's own words, not the judge's
+        return self.quoted(
+            at, words, "" if quote["verbatim"] else "close match: "
+        )  # the text's own words, not the judge's
 
     def _members(self, members: Sequence[Mapping[str, Any]]) -> Table:
         table = Table.grid(padding=(0, 2, 0, 0))

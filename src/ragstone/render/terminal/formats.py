@@ -179,8 +179,9 @@ def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
             yield f"{flat(judge)} writes no replies to parse ({plural(calls, 'call')})."
         else:
             yield (
-                f"{flat(judge)}: {plural(calls, 'call')} with no record of how the replies were parsed: made by an "
-                "earlier version, or by a judge that writes none. Repeat the run to parse the stored replies again."
+                f"{flat(judge)}: {plural(calls, 'call')} without a record of how the replies were parsed: they "
+                "come from an earlier version, or from a judge that writes none. Repeat the run to parse "
+                "the stored replies again."
             )
     if told["failed"]:
         yield f"{plural(told['failed'], 'call')} failed without a reply; run the same command to send them again."

@@ -161,7 +161,7 @@ def _below(
     if "strict_vital" in told.board.measures and "strict_vital" not in measures:
         said.append("importance is unknown: vital has no value, and weighted equals all")
     if dropped := [name for name in measures if name not in shown]:
-        said.append(f"no room for {', '.join(dropped)}; a wider terminal or --json shows them")
+        said.append(f"no room for {', '.join(dropped)}; use a wider terminal or --json to see them")
     if any(len({s.topics.get(name, 0) for name in measures}) > 1 for s in told.standings):
         said.append("vital columns exclude topics without a vital nugget")
     if any(unjudged_of(told.board).values()):

@@ -292,7 +292,7 @@ def input_list(look: Look) -> Page:
         section("Fields and their aliases", indented(grid(names, "<~"))),
         section("Formats, detected or set with --from", indented(grid(forms, "<~"))),
         prose(
-            "Case and separators are ignored: retrievedContexts is retrieved_contexts. "
+            "Case and separators are ignored: retrievedContexts is read as retrieved_contexts. "
             "To check: ragstone validate FILE",
             look,
         ),

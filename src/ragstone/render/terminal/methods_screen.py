@@ -91,7 +91,7 @@ def _widest(run: Run, gaps: list[Gap], look: Look) -> RenderableType | None:
     for gap in gaps:
         result = run.find(f"#{gap.position}")
         if result is not None:
-            told = f"{gap.aspect} {percent(gap.plain)}, by nuggets {percent(gap.nuggetized)}"
+            told = f"{gap.aspect} {percent(gap.plain)}, with nuggets {percent(gap.nuggetized)}"
             lines = [*beside(flat(result["id"]), told, look, room), *_worst_nugget(gap, result, look, room)]
             rows.append((signed(gap.difference), Group(*lines)))
     return section("Largest differences", indented(grid(rows, "><")), note="points") if rows else None

@@ -134,6 +134,7 @@ MARKS: Final[Mapping[str, tuple[str, str, str]]] = {
     "no": ("✗", "x", "wrong"),
     "unjudged": ("?", "?", "head"),
     "trivial": ("·", ".", "quiet"),
+    "apart": ("≠", "#", "partly"),
     "none": (" ", " ", ""),
 }
 """Kind of verdict: its sign, the sign in ASCII, its style."""

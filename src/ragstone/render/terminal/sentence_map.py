@@ -23,7 +23,7 @@ from ragstone.render.wording import in_words, is_map, kind_of, sentence_names, w
 
 SPECIALS: Final[Mapping[Special, str]] = {
     "supported_without_sentence": "supported, no sentence named",
-    "general": "a general statement",
+    "general": "states nothing that needs support",
     "well_known_fact": "a well-known fact",
     "numerical_reasoning": "follows from numbers",
 }
@@ -195,7 +195,7 @@ class SentenceMap:
             more = f" and {number(len(dropped) - NAMED)} more" if len(dropped) > NAMED else ""
             said.append(f"{plural(len(dropped), 'unknown sentence key')} dropped: {names}{more}")
         if silent := [words for words in ("relevant", "used") if not self._known(words)]:
-            said.append(f"the judge did not label which are {' or '.join(silent)}")
+            said.append(f"the judge did not label which sentences are {' or '.join(silent)}")
         if (overall := self.detail.get("overall")) is not None and overall != self._every():
             said.append(f"the judge labelled the whole response as {'supported' if overall else 'not supported'}")
         return prose(f" {look.dot} ".join(said), look, "quiet", indent=2) if said else None

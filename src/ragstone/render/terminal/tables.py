@@ -91,7 +91,7 @@ def fitted(columns: Sequence[Column], look: Look, styles: Sequence[str] = (), in
     kept = fitting(columns, look.width - 2 - indent, look)
     levels = {column.drop for column in kept}
     hidden = ", ".join(str(column.title) for column in columns if column.drop not in levels)
-    note = prose(f"Not shown at this width: {hidden}; --json has all.", look, "quiet", indent)
+    note = prose(f"Not shown at this width: {hidden}; --json shows all.", look, "quiet", indent)
     return Group(table(kept, styles), *([note] if hidden else []))
 
 

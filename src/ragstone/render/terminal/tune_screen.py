@@ -32,7 +32,7 @@ def tune_page(
 ) -> Page:
     """The whole screen; ``command`` is what to type next, ``written`` the settings file and the lines added to it."""
     units = plural(found.units, find(found.metric).unit)
-    about = [f"{found.metric}: {units}from {plural(found.records, 'record')}", *map(flat, sources)]
+    about = [f"{found.metric}: {units} from {plural(found.records, 'record')}", *map(flat, sources)]
     source = shorten(f" {look.dot} ".join(about), look.width - 2, look.ellipsis)
     return page(
         Group(prose(headline(found, look), look, "head"), Text(source, style="quiet")),
@@ -125,7 +125,7 @@ def _legend(found: Tuning) -> Iterator[str]:
         yield "A unit without a parsed verdict counts as a disagreement."
         return
     yield (
-        f"The winner was chosen on {plural(found.halves[0], 'record')}; kappa is on the other "
+        f"The winner was chosen on {plural(found.halves[0], 'record')}; kappa is measured on the other "
         f"{number(found.halves[1])}. A unit without a parsed verdict counts as a disagreement."
     )
     yield "= not significantly different from the first; < significantly worse (not adjusted for multiple comparisons)."
@@ -134,7 +134,7 @@ def _legend(found: Tuning) -> Iterator[str]:
 def _threshold(fit: FittedThreshold, look: Look) -> RenderableType:
     held = f"on held-out records ({fit.folds} folds, {plural(fit.units, 'unit')})"
     if fit.after == fit.before:
-        said = f"{fit.before:g} is already best: kappa {figure(fit.kappa_before)}."
+        said = f"{fit.before:g} is already the best threshold: kappa {figure(fit.kappa_before)}."
     else:
         ends = [
             f"{figure(kappa)}{f' ({_span(interval, look)})' if interval else ''}"

@@ -100,7 +100,7 @@ function disagreementView(one) {
         'dd',
         null,
         el('b', { class: 'wrong' }, foreign(labelWords(one.judge))),
-        ` (more ${one.lenient ? 'lenient' : 'strict'})`,
+        ` (${one.lenient ? 'more lenient' : 'stricter'})`,
         one.reason ? [': ', foreign(one.reason)] : null,
       ),
       one.quotes.map((/** @type {any} */ quote) => [

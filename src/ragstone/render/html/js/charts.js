@@ -77,7 +77,7 @@ function thinBar(value) {
 }
 
 /** What these colours say. */
-const TONES = 'red is worse, blue better';
+const TONES = 'red is worse, blue is better';
 
 /**
  * The colour of a value: one for the lower half and one for the upper, the stronger the further from the middle; none for

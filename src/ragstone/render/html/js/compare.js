@@ -115,7 +115,7 @@ function bandNote() {
     ? el(
         'li',
         null,
-        'A grey band is what this sample cannot detect: a true difference inside it would usually be missed.',
+        'A grey band marks differences too small for this sample: a true difference inside it would usually be missed.',
       )
     : null;
 }

@@ -52,7 +52,7 @@ function groupsBody(all, open) {
           shown.map((group) => groupRow(group, whole)),
           scaleRow(),
         )
-      : el('p', { class: 'empty' }, 'No record of any group has a value for this metric.'),
+      : el('p', { class: 'empty' }, 'No record in any group has a value for this metric.'),
     el(
       'p',
       { class: 'note' },

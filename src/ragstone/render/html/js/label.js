@@ -116,7 +116,7 @@ function showStart() {
       { class: 'start' },
       el('h1', { tabindex: -1 }, `Label ${plural(units.length, first.unit)}`),
       el('p', { class: 'lead' }, first.asked),
-      el('p', { class: 'soft' }, `${records} You may stop after any record: those you have labelled count.`),
+      el('p', { class: 'soft' }, `${records} You can stop after any record; those you have labelled still count.`),
       rubricList(false),
       rulesList(),
       el(
@@ -127,7 +127,7 @@ function showStart() {
         el('button', { class: 'primary', id: 'start' }, labels.last() === null ? 'Start' : 'Continue'),
       ),
       el('p', { class: 'note' }, first.root
-          ? `The name goes into each label. Labels are kept beside the store, in ${first.file}.`
+          ? `The name goes into each label. Labels are saved next to the store, in ${first.file}.`
           : 'The name goes into each label. Labels stay in this browser until you export them.'),
       keysList(),
     ),

@@ -194,7 +194,7 @@ class Labels {
     return [
       `${plural(taken, 'label')} imported`,
       here ? `${here} already here` : '',
-      other ? `${other} of another sample or annotator left out` : '',
+      other ? `${other} from another sample or annotator left out` : '',
       bad ? `${plural(bad, 'line')} not JSON` : '',
     ]
       .filter(Boolean)

@@ -59,7 +59,7 @@ async function drawMoved(least = AT_ONCE) {
       el(
         'p',
         { class: 'empty' },
-        `The ${plural(records, 'record')} for this metric do not fit into this file. Write it with a smaller `,
+        `The ${plural(records, 'record')} for this metric do not fit in this file. Write it with a smaller `,
         el('code', null, '--moved'),
         ', or with ',
         el('code', null, `-m ${metric}`),

@@ -28,7 +28,7 @@ function overviewView(toRecords) {
             'p',
             { class: 'note more screen' },
             el('button', { class: 'plain', on: { click: toEvery } }, `All ${count(first.metrics.length)} measures`),
-            ' are in a table below.',
+            ' are in the table below.',
           )
         : null,
     ),

@@ -81,7 +81,7 @@ function saidOf(number) {
     : ` \u00b7 reading, ${count(all)} of ${count(first.records)} so far`;
   const kept =
     first.records > all && table.complete
-      ? ` The ${count(all)} lowest of ${plural(first.records, 'record')} are in this file.`
+      ? ` The ${count(all)} lowest-scoring of ${plural(first.records, 'record')} are in this file.`
       : '';
   const order =
     now.sort === 'position'

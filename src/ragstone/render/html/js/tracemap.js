@@ -11,7 +11,7 @@ const STATES = {
 /** @type {Record<string, string>} */
 const SPECIALS = {
   supported_without_sentence: 'supported, no sentence named',
-  general: 'a general statement',
+  general: 'states nothing that needs support',
   well_known_fact: 'a well-known fact',
   numerical_reasoning: 'follows from numbers',
 };

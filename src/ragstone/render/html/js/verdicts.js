@@ -150,7 +150,7 @@ function quoteLine(record, quote) {
   const place =
     quote.start === undefined
       ? el('b', { class: 'absent' }, quote.passage ? `not in ${record.called(quote.passage)}` : 'in no passage')
-      : `${quote.verbatim ? '' : 'nearly in '}${record.called(quote.passage)}`;
+      : `${quote.verbatim ? '' : 'close match in '}${record.called(quote.passage)}`;
   return el(
     'p',
     { class: 'quote' },
@@ -222,7 +222,7 @@ function scoresTable(record, lights) {
               ),
             ),
             score.signature
-              ? el('p', { class: 'note' }, 'Judged differently from the rest of the run: ', foreign(score.signature))
+              ? el('p', { class: 'note' }, 'Judged with settings that differ from the run\u2019s: ', foreign(score.signature))
               : null,
           ),
         );
