@@ -29,7 +29,7 @@ def test_a_run_is_told_in_one_sentence_then_in_numbers() -> None:
         assert part in came.out
     assert "not a language model" not in ragstone("run", str(TRACES), "-q").out
     assert "Next        ragstone show 1 " in came.out
-    assert "response: blank (1 record, first traces.jsonl:18)" in " ".join(came.err.split())
+    assert "response: blank (1 record, traces.jsonl:18)" in " ".join(came.err.split())
 
 
 def test_metrics_that_nobody_named_have_the_rows_that_users_look_at() -> None:

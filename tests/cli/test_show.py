@@ -202,7 +202,7 @@ def test_validate_says_what_could_run() -> None:
     assert came.code == 0
     assert "contexts   2 of 3" in came.out
     assert re.search(r"Metrics that run\n(    .*\n)*    grounding +1 of 3\n", came.out)
-    assert "response: blank (1 record, first a.jsonl:2)" in came.flat
+    assert "response: blank (1 record, a.jsonl:2)" in came.flat
     assert "has a duplicate id" in came.flat
     assert "Next        ragstone run a.jsonl\n" in came.out
     assert not Path(".ragstone").exists()
@@ -303,7 +303,7 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
     assert left_out["retrieval_ranking"].startswith("no record has relevant ids; add -m retrieval_ranking")
     for name, why in left_out.items():
         if why.startswith("no record has") and "instead" not in why:
-            assert name in shown.partition("Metrics that cannot run")[2].partition(f"{why}: ")[2]
+            assert name in shown.partition("Metrics that cannot run")[2].partition(f": {why}")[0]
         else:
             able = shown.partition("Metrics that run if you add -m NAME")[2].partition("Metrics that cannot run")[0]
             said = why.replace(f"; add -m {name} to use", "; uses").removesuffix(f"; add -m {name}")

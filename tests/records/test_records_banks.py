@@ -170,7 +170,7 @@ def test_what_is_odd_in_a_bank_is_noted() -> None:
         ("nuggets: an empty list", 1, "records item 4"),
         ("nuggets: a record without nuggets", 1, "records item 6"),
     ]
-    assert str(bank.notes[3]) == "nuggets: an empty list (1 record, first records item 4)"
+    assert str(bank.notes[3]) == "nuggets: an empty list (1 record, records item 4)"
 
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6).filter(str.strip)

@@ -36,7 +36,8 @@ class Note:
     example: str
 
     def __str__(self) -> str:
-        return f"{self.text} ({_records(self.count)}, first {self.example})"
+        where = self.example if self.count == 1 else f"the first at {self.example}"
+        return f"{self.text} ({_records(self.count)}, {where})"
 
 
 @dataclass(frozen=True, slots=True)

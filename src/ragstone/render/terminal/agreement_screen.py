@@ -315,7 +315,7 @@ def _following(found: Agreement, run: AnyRun, options: Sequence[str], look: Look
     never = ", ".join(mean.score for mean in means if not mean.more)
     more = [
         *([f"to halve each interval, label this many more records: {enough}"] if enough else []),
-        *([f"even labels for every record would not halve the width of the interval for {never}"] if never else []),
+        *([f"labelling every record would still not halve the width of the interval for {never}"] if never else []),
     ]
     if more:
         rows.append(("Labels", Group(*(prose(line, look, indent=LEFT) for line in more))))

@@ -266,7 +266,7 @@ def _metrics(
         whys = {name: named[name].replace(f"{add} to use", "; uses").removesuffix(add) for name, add in adding.items()}
         yield _shares("Metrics that run if you add -m NAME", others, total, whys)
     if unable:
-        lines = [prose(f"{why}: {', '.join(names)}", look, "quiet", 2) for why, names in unable.items()]
+        lines = [prose(f"{', '.join(names)}: {why}", look, "quiet", 2) for why, names in unable.items()]
         yield section("Metrics that cannot run", *map(indented, lines))
 
 

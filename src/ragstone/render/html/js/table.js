@@ -149,7 +149,9 @@ async function askServer(then) {
 async function readTexts(then) {
   if (first.live) {
     await linesThere;
-    await Promise.all([readResults(then), askServer(then)]);
+    // Both have to end before it is said that one of them failed: what is said of the search is the other's.
+    const both = await Promise.allSettled([readResults(then), askServer(then)]);
+    for (const one of both) if (one.status === 'rejected') throw one.reason;
     return;
   }
   if (table.whole.asked) return;
