@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from ragstone.judges.embedded.alignment import MOSTLY, NEARLY, TOGETHER, Alignment, Clash, Line
+from ragstone.judges.embedded.alignment import MOSTLY, NEARLY, SPOKEN, TOGETHER, Alignment, Clash, Line
 from ragstone.judges.embedded.contrasts import opposed
 from ragstone.judges.embedded.parsed_statement import AUXILIARIES, SCOPE, ParsedStatement
 from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, word_set
@@ -161,17 +161,19 @@ def permitted(aligned: Alignment) -> Clash | bool | None:
     if own is None or not subject or not rest:
         return None
     weight = aligned.weight.__getitem__
-    for line in aligned.carriers(2):
-        start = 0
+    for line in dict.fromkeys((*aligned.carriers(2), *aligned.having(aligned.stems[rest[0]]))):
+        start, spoken = 0, line.before if line.lends == SPOKEN else frozenset[str]()
         while (theirs := _permission(line, start)) is not None:
             start = theirs[0] + 1
             inside = line.inside(theirs[0])
-            before = all(any(p < start for p in aligned.found(j, line)[0]) for j in subject)
+            told = (aligned.stems[j] in spoken or any(p < start for p in aligned.found(j, line)[0]) for j in subject)
             there = {j: places for j in rest if (places := aligned.found(j, line)[0])}
             held = [j for j, places in there.items() if any(p > start and p in inside for p in places)]
             likely = aligned.words[own[0]] == line.words[theirs[0]] == "may"  # it may happen
             whole = len(held) == len(there)  # not "on the website but not in the app"
-            if before and whole and not likely and sum(map(weight, held)) >= TOGETHER * sum(map(weight, rest)):
+            words = {line.tokens[p].stem for p in inside if p >= start} - function_stems(LANGUAGE)
+            most = 2 * len(held) >= len(words) or sum(map(weight, held)) >= TOGETHER * sum(map(weight, rest))
+            if all(told) and held and whole and most and not likely:
                 if own[1] == theirs[1]:
                     return own[1] or None
                 return line.clash("negation", aligned.around(own[0]), line.around(theirs[0]))

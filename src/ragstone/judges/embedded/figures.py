@@ -41,6 +41,7 @@ DATE: Final = r"\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d)(?!\.?\d)"
 FRACTION: Final = "[\u00bc-\u00be\u2150-\u215e]"
 _HOUR: Final = r"(?:[01]?\d|2[0-4])"
 _HALF: Final = r"\s?(?i:[ap]\.m\.|[ap]m\b|Uhr\b)"
+_UNTIL: Final = r"\s?(?:[-\u2013]|to|and|until|bis)\s?"
 
 
 def time_pattern(language: str) -> str:
@@ -48,12 +49,12 @@ def time_pattern(language: str) -> str:
     hours = r"|\s?h(?:\s?[0-5]\d)?\b" if language in HOURS else r"|h[0-5]\d\b"
     return (
         rf"{_HOUR}(?:(?::[0-5]\d){{1,2}}(?:[.,]\d+)?(?![\d:])(?:{_HALF})?|(?:\.[0-5]\d)?(?:{_HALF}"
-        rf"|(?=\s?(?:[-\u2013]|to|bis)\s?{_HOUR}(?:[:.][0-5]\d)?{_HALF})){hours})"
+        rf"|(?={_UNTIL}{_HOUR}(?:[:.][0-5]\d)?{_HALF})){hours})"
     )
 
 
 _CLOCK: Final = re.compile(r"(\d+)(?:[:.]|\s?h\s?)?(\d+)?(?::(\d+))?")
-_LATER: Final = re.compile(r"[^ap]{0,16}?(\d+)[\d:.]*\s?([ap])\.?m", re.IGNORECASE)
+_LATER: Final = re.compile(rf"{_UNTIL}(\d+)[\d:.]*\s?([ap])\.?m", re.IGNORECASE)
 _ADJACENT: Final = re.compile(r"[^\W\d_][^\W_]*")
 _BEHIND: Final = re.compile(rf"[{_SPACE}\n-]{{0,2}}([^\W\d_]+)")
 _PARTS: Final = re.compile(rf"[{_SPACE}-]?(?:(\d{{1,2}})/(\d{{1,2}})(?![\d/])|({FRACTION}))")
@@ -241,7 +242,7 @@ def time_of(text: str, start: int, end: int) -> str:
     assert found is not None, written
     hour, minute, second = int(found[1]), int(found[2] or 0), int(found[3] or 0)
     rest = written[found.end() :].strip()[:1].lower()
-    if not rest and not found[2]:  # "6-8 pm"
+    if not rest:  # "6-8 pm"
         later = _LATER.match(text, end, end + 32)
         rest = later[2].lower() if later else ""
         if later and hour > int(later[1]):

@@ -368,10 +368,21 @@ def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
             return None  # "Maria Lund" of "Lund", but not "Harwell Stadium" of "Foxby Stadium"
         spoken = not pronouns(aligned.language).isdisjoint(aligned.lines[0].words)
         spoken = spoken and not (last in strange and len(strange) <= last - first)  # "Nicola Ferri" of "Nicola Ferro"
-        return None if first <= 1 and spoken else Clash("name", says)  # the best sentence may speak of it by a pronoun
+        # The best sentence may speak of it by a pronoun.
+        return None if first <= 1 and spoken else _like_name(aligned, set(stems[first : last + 1]), says)
     if strange or aligned.library.weight(stems[last]) < RARE:
         return None
     return Clash("name", says) if _mixed(aligned, stems[first : last + 1]) else None
+
+
+def _like_name(aligned: Alignment, own: set[str], says: str) -> Clash:
+    """Name beside a name that no passage has the nearest one that shares a word with it: "Ana Keller", "Ana Feller"."""
+    for line in aligned.lines[:2]:
+        for run in line.names:
+            shared = own & {token.stem for token in line.tokens[run[0] : run[1] + 1]}
+            if run[0] < run[1] and shared and not all(map(common, shared)):
+                return line.clash("name", says, line.quote(*run))
+    return Clash("name", says)
 
 
 def _is_name(aligned: Alignment, stem: str) -> bool:

@@ -12,6 +12,7 @@ CLEAR = 0.7  # how nearly a word of the evidence must mean one of the statement 
 ALIKE = 5  # first letters of words that mean the same: "Europe", "European"
 LISTED = 3  # words between things that are listed together
 REACH = 4  # words before a name among which the word is that it belongs to: "flows into the North Sea"
+_AND = frozenset(("and", "or"))
 _ARTICLES = frozenset(("the", "a", "an"))
 
 
@@ -41,8 +42,8 @@ def _sibling(aligned: Alignment) -> Clash | None:
         if (against := _described(aligned, i)) is not None:
             return against
         others, same = siblings(aligned.words[i])
-        near = range(max(0, i - LISTED), min(len(aligned.words), i + LISTED + 1))
-        beside = {aligned.stems[k] for k in near if singular(aligned.words[k]) in others}
+        own = frozenset(map(singular, aligned.words))
+        beside = {aligned.stems[k] for k in _listed_with(aligned, i) if singular(aligned.words[k]) in others}
         rest = aligned.total - aligned.weight[i]
         for line in aligned.lines[:3] if others else ():
             if aligned.weight_in(line) < SAME * rest:
@@ -51,11 +52,18 @@ def _sibling(aligned: Alignment) -> Clash | None:
                 break
             if not beside.isdisjoint(line.places):
                 return Clash("addition", aligned.quote(i, i))  # "in grey, blue and red" of "in grey and blue"
-            places = [p for p, word in enumerate(line.words) if singular(word) in others]
+            places = [p for p, word in enumerate(line.words) if singular(word) in others - own]
             best = aligned.best(i, ((line, p) for p in places))
             if best is not None and best[0] >= FITS:
                 return line.clash("opposite", aligned.quote(i, i), line.quote(best[2], best[2]))
     return None
+
+
+def _listed_with(aligned: Alignment, i: int) -> list[int]:
+    """The words that a word is listed with: "grey" and "blue" of "grey, dark blue and red"."""
+    near = range(max(0, i - LISTED), min(len(aligned.words), i + LISTED + 1))
+    joined = [k for k in range(near.start, near.stop - 1) if "," in aligned.between(k + 1) or aligned.words[k] in _AND]
+    return [k for k in near if any(min(i, k) <= j < max(i, k) for j in joined)]
 
 
 def _described(aligned: Alignment, i: int) -> Clash | None:
