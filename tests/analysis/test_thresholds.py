@@ -22,7 +22,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def results(name: str, values: Sequence[float | None], partly: Mapping[int, tuple[float, float]] | None = None) -> None:
+def results(
+    name: str,
+    values: Sequence[float | None],
+    partly: Mapping[int, tuple[float, float]] | None = None,
+    first: int = 1,
+) -> None:
     """The folder of a run with one metric, m, and these values; ``partly`` bounds those that have a unit unjudged."""
     Path(name).mkdir(exist_ok=True)
     bounds = partly or {}
@@ -35,7 +40,7 @@ def results(name: str, values: Sequence[float | None], partly: Mapping[int, tupl
                 "signature": "m|v:1", "reason": "", "verdicts": [],
             }],
         }
-        for n, value in enumerate(values, 1)
+        for n, value in enumerate(values, first)
     ]  # fmt: skip
     write(f"{name}/results.jsonl", lines)
 
@@ -156,3 +161,50 @@ def test_a_mean_tells_what_it_could_be_where_one_record_has_a_unit_unjudged() ->
     (decision,) = check("after", min={"m": 0.5}).decisions
     assert (decision.outcome, decision.value) == ("passed", 0.75)
     assert "counting unjudged units as worst or best, the mean could be 65 % to 85 %" in decision.notes
+
+
+@pytest.mark.parametrize(("first", "now", "told", "outcome"), [
+    (1, 12, None, "passed"),
+    (1, 15, "3 records only in this run", "passed"),
+    (1, 10, "2 records only in the baseline", "passed"),
+    (4, 12, "3 records only in the baseline and 3 records only in this run", "undecided"),
+])  # fmt: skip
+def test_records_that_were_not_compared_are_counted(first: int, now: int, told: str | None, outcome: str) -> None:
+    """Where both runs have some, a response that changed may be one of them: a record without an id has a new one."""
+    results("before", [1] * 12)
+    results("after", [1] * now, first=first)
+    for kind in ("max_drop", "max_record_drop"):
+        gate = check("after", baseline="before", **{kind: {"m": 0.02}})  # type: ignore[arg-type]
+        (decision,) = gate.decisions
+        said = [note for note in decision.notes if note.startswith("not compared: ")]
+        assert [told in note for note in said] == ([True] if told else [])
+        assert (gate.outcome, any("the same id in both runs" in note for note in said)) == (outcome, first > 1)
+
+
+def test_a_drop_of_one_record_is_told_though_the_mean_is_the_same() -> None:
+    """One rose and one fell: the mean passes, and says which to look at."""
+    gate = drop_of([1, 1, 1, 1, 1, 1, 1, 0.5], [0.5, 1, 1, 1, 1, 1, 1, 1], 0.02)
+    assert gate.outcome == "passed"
+    assert "1 record scored lower, r1 most: 100 to 50 %" in gate.decisions[0].notes
+
+
+def test_an_interval_that_reaches_below_a_limit_shows_it() -> None:
+    """Rounded to the limit it would contradict the note."""
+    results("after", [1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.75, 1, 0.5])
+    low = check("after", min={"m": 0}).decisions[0].low
+    assert low is not None
+    (decision,) = check("after", min={"m": round(low + 0.001, 4)}).decisions
+    assert decision.notes == (f"the interval reaches below {round(100 * low + 0.1, 2):g} %",)
+    shown = float(decision.found.partition("95 %: ")[2].partition(" ")[0])
+    assert shown < 100 * low + 0.1
+
+
+def test_a_folder_of_an_unfinished_run_decides_nothing() -> None:
+    """Its results are in the partial file that run.json names."""
+    results("after", [1] * 8)
+    Path("after/results.jsonl").rename("after/results.jsonl.partial")
+    about = '{"run": 1, "name": "x", "status": "interrupted", "results": "results.jsonl.partial"}'
+    Path("after/run.json").write_text(about, encoding="utf-8")
+    came = CliRunner().invoke(app, ["check", "after/", "--min", "m=0.5"])
+    assert came.exit_code == 3
+    assert "did not finish (interrupted)" in " ".join(came.stdout.split())

@@ -246,6 +246,8 @@ class _Checked(NamedTuple):
             decision = self._corrected(threshold, scored)
         if decision.outcome in ("passed", "undecided") and threshold.metric not in self.covered:
             decision = self._without_luck(decision)
+        if threshold.kind in DROPS:
+            decision = self._unpaired(decision)
         if len(scored) < total:
             lacking = total - len(scored)
             have = "has" if lacking == 1 else "have"
@@ -267,7 +269,7 @@ class _Checked(NamedTuple):
             means = (mean([one for one in end if one is not None]) for end in ends)
             could = " to ".join(f"{points(value, len(scores))} %" for value in means)
             notes.append(f"counting unjudged units as worst or best, the mean could be {could}")
-        between = _interval(low, high, lambda value: points(value, len(scored)))
+        between = _interval(low, high, lambda value: _apart(value, threshold.limit, len(scored))[0].removesuffix(" %"))
         found, wanted = (
             f"mean {found}{between} over {records_said(len(scored))}",
             f"at {'most' if most else 'least'} {wanted}",
@@ -340,6 +342,10 @@ class _Checked(NamedTuple):
             notes.append("the drop is larger than allowed, but could be due to chance; more records would settle it")
         if 0 < pairs.moved < least and not failed:
             notes.append(f"only {records_said(pairs.moved)} changed; {needed(1)}")
+        if fallen and not failed and not undecided:
+            first = fallen[0]
+            values = f"{points(first.first)} to {points(first.second)} %"
+            notes.append(f"{records_said(len(fallen))} scored lower, {first.record} most: {values}")
         if not failed and (smallest := pairs.smallest()) is not None:
             notes.append(f"a drop of {_points(limit + smallest)} or more would be detected in 4 of 5 cases")
         drop = f"{_points(abs(pairs.difference))} {'below' if pairs.difference < 0 else 'above'} the baseline"
@@ -405,6 +411,22 @@ class _Checked(NamedTuple):
             f"--min-coverage {threshold.metric}=X sets the min share of scored records"
         )
         return replace(decision, outcome="error", notes=(*decision.notes, note))
+
+    def _unpaired(self, decision: Decision) -> Decision:
+        """Say which records were not compared; a pass is undecided if both runs have some, which could be the same."""
+        assert self.against is not None
+        comparison = self.against.comparison
+        before, after = len(comparison.only_first), len(comparison.only_second)
+        if not before and not after:
+            return decision
+        parts = [(before, "only in the baseline"), (after, "only in this run")]
+        told = " and ".join(f"{records_said(count)} {where}" for count, where in parts if count)
+        note = f"not compared: {told}"
+        if not (before and after):
+            return replace(decision, notes=(*decision.notes, note))
+        note += "; give each record the same id in both runs (without one, a changed response gets a new id)"
+        outcome: CheckOutcome = "undecided" if decision.outcome == "passed" else decision.outcome
+        return replace(decision, outcome=outcome, notes=(*decision.notes, note))
 
     def _worst(self, threshold: Threshold, record: str, value: float | None, before: float | None = None) -> Worst:
         result = self.run.find(record)

@@ -14,7 +14,7 @@ import orjson
 
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
-from ragstone.analysis.run_files import ABOUT, RESULTS, SUMMARY, ZSTD
+from ragstone.analysis.run_files import ABOUT, PARTIAL, RESULTS, SUMMARY, ZSTD
 from ragstone.errors import ConfigError, InputError
 
 if sys.version_info >= (3, 14):
@@ -122,7 +122,7 @@ class SavedRun:
             return Result(orjson.loads(file.readline()), self.id)
 
     def _open(self) -> IO[bytes]:
-        return cast("IO[bytes]", zstd.open(self.path) if self.path.suffix == ZSTD else self.path.open("rb"))
+        return cast("IO[bytes]", zstd.open(self.path) if ZSTD in self.path.suffixes else self.path.open("rb"))
 
 
 AnyRun: TypeAlias = Run | SavedRun
@@ -143,9 +143,10 @@ def saved(name: str) -> SavedRun | None:
 
 
 def _results_in(folder: Path) -> Path:
-    """The results of a folder: those that run.json names, else those that are there."""
+    """The results of a folder: those that run.json names, else those that are there, else an unfinished run's."""
     named = _json(folder / ABOUT).get("results")
     found = [folder / name for name in _NAMES if name == named or (folder / name).is_file()]
+    found = found or [folder / f"{name}{PARTIAL}" for name in _NAMES if f"{name}{PARTIAL}" == named]
     return next((path for path in found if path.name == named), (*found, folder / RESULTS)[0])
 
 
