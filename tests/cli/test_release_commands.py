@@ -15,7 +15,8 @@ from terminal import answers, harsh, ragstone, row, write
 
 from labelled import write as write_lines
 from ragstone import check, compare, evaluate
-from ragstone.analysis.check import CheckResult, Decision, Threshold, Worst, _apart
+from ragstone.analysis.check import CheckResult, Decision, Threshold, Worst
+from ragstone.analysis.threshold_words import told_apart
 from ragstone.analysis.verdicts import Wanting
 from ragstone.errors import BackendError, InputError
 from ragstone.questions import Question, Rated, Traced, Written
@@ -454,7 +455,7 @@ def test_a_value_has_more_decimals_only_where_fewer_would_lie(
     value: float, limit: float, count: int, told: tuple[str, str]
 ) -> None:
     """Of a value just below its limit it is never said that it is the limit."""
-    assert _apart(value, limit, count) == told
+    assert told_apart(value, limit, count) == told
 
 
 def test_all_screens_count_the_same_records(tmp_path: Path) -> None:

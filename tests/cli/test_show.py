@@ -385,3 +385,14 @@ def test_relevance_of_claims_counts_the_relevant_ones() -> None:
     api.evaluate([row(1)], "claim_relevance", ScriptedJudge(said), store="s.db").store.close()
     shown = ragstone("show", "last", "#1", "--store", "s.db").flat
     assert "Relevance of claims 2 of 3 claims relevant ✗ It rains." in shown
+
+
+def test_show_full_lists_every_record_to_check_with_all_its_claims() -> None:
+    """Without it five records and one claim of each, cut to a line."""
+    long = " and so it is told again and again" * 4
+    rows = [row(n, response=f"It is made of wood{long}. It weighs 9 kg.", contexts=["It is steel."]) for n in range(7)]
+    assert ragstone("run", write("a.jsonl", *rows), "-m", "grounding", "-q").code == 0
+    short, full = (ragstone("show", "last", *options).out for options in ((), ("--full",)))
+    assert [shown.count("claims to check") for shown in (short, full)] == [5, 7]
+    assert [" ".join(shown.split()).count("It weighs 9 kg.") for shown in (short, full)] == [0, 7]
+    assert f"wood{long}." in " ".join(full.split())

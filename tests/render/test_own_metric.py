@@ -92,7 +92,8 @@ def test_runs_are_compared_by_it(run: Run, tmp_path: Path) -> None:
     shown = drawn(compare_page(found, run, second, Look(100)))
     assert f"{NAME}: no significant difference" in shown
     assert f"Largest changes in {NAME}" in shown
-    assert "33 % to 100 %" in shown
+    assert "33 % to 100 %; in the first:" in shown  # where the unit below it stands
+    assert f"ragstone show {run.id} bad" in shown
 
 
 def test_a_run_outlives_the_package(run: Run) -> None:

@@ -9,18 +9,26 @@ and is undecided if it is larger and could be chance. Numbers that were made in 
 from __future__ import annotations
 
 import math
-import shlex
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from ragstone import metrics
 from ragstone.analysis.compare import VERSION, Comparison, compare, needed, records_said
 from ragstone.analysis.pairing import Moved
-from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, ScoreNumbers, scores_of
+from ragstone.analysis.threshold_words import (
+    allowed_said,
+    attaching,
+    called,
+    interval_said,
+    limit_said,
+    points_said,
+    told_apart,
+    why_without,
+)
 from ragstone.analysis.verdicts import Wanting, reason_of, wanting
 from ragstone.errors import ConfigError, InputError
 from ragstone.stats.means import HAIR, mean, mean_interval, reaches
@@ -156,7 +164,7 @@ def check_run(
     for threshold in wanted:
         if threshold.metric not in known:
             absent = metrics.instead_of(threshold.metric, known)
-            raise InputError(f"{_called(run)} has no metric '{threshold.metric}'{absent}")
+            raise InputError(f"{called(run)} has no metric '{threshold.metric}'{absent}")
     flags = {one.metric: f"--{one.kind.replace('_', '-')}" for one in wanted if one.kind in DROPS}
     drops = [*flags]
     if reverse := next(filter(metrics.best_at_zero, drops), ""):
@@ -173,7 +181,7 @@ def check_run(
         run.id,
         run.name,
         len(records),
-        _called(against.run) if against else "",
+        called(against.run) if against else "",
         tuple(checked.decision(threshold) for threshold in wanted),
         undecided,
         agreement,
@@ -199,7 +207,7 @@ def _compared(baseline: AnyRun, run: AnyRun, names: Sequence[str], records: Mapp
         if other is not None:
             ways = f"{other.part}: {other.first or 'the default'}, now {other.second or 'the default'}"
             raise InputError(
-                f"{name}: the baseline {_called(baseline)} used different settings ({ways}); evaluate it again with "
+                f"{name}: the baseline {called(baseline)} used different settings ({ways}); evaluate it again with "
                 "this run's judge and parameters"
             )
     return found
@@ -224,7 +232,7 @@ class _Checked(NamedTuple):
     def decision(self, threshold: Threshold) -> Decision:
         """Decide one threshold."""
         total = len(self.records)
-        ends = {_called(self.run): self.run.status}
+        ends = {called(self.run): self.run.status}
         if self.against:
             ends["the baseline"] = self.against.comparison.first.status
         for name, status in ends.items():
@@ -235,7 +243,7 @@ class _Checked(NamedTuple):
         }
         scored = {record: one.value for record, one in scores.items() if one.value is not None}
         if not scored:
-            return _error(threshold, f"nothing was scored{_why(scores, total)}")
+            return _error(threshold, f"nothing was scored{why_without(scores, total)}")
         if threshold.kind == "min_coverage":
             return self._coverage(threshold, scores, scored)
         if threshold.kind in DROPS:
@@ -251,7 +259,7 @@ class _Checked(NamedTuple):
         if len(scored) < total:
             lacking = total - len(scored)
             have = "has" if lacking == 1 else "have"
-            note = f"{lacking:,} of {records_said(total)} {have} no value{_why(scores, total)}"
+            note = f"{lacking:,} of {records_said(total)} {have} no value{why_without(scores, total)}"
             return replace(decision, notes=(*decision.notes, note))
         return decision
 
@@ -260,16 +268,17 @@ class _Checked(NamedTuple):
         most = threshold.kind == "max"
         met = _met(threshold, interval.mean)
         low, high = (interval.low, interval.high) if interval.method != "none" else (None, None)
-        found, wanted = _apart(interval.mean, threshold.limit, len(scored))
+        found, wanted = told_apart(interval.mean, threshold.limit, len(scored))
         notes = []
         if met and low is not None and high is not None and (high > threshold.limit if most else low < threshold.limit):
-            notes.append(f"the interval reaches {'above' if most else 'below'} {_limit(threshold.limit)} %")
+            notes.append(f"the interval reaches {'above' if most else 'below'} {limit_said(threshold.limit)} %")
         if any(one.unjudged for one in scores.values()):
             ends = ([one.low for one in scores.values()], [one.high for one in scores.values()])
             means = (mean([one for one in end if one is not None]) for end in ends)
             could = " to ".join(f"{points(value, len(scores))} %" for value in means)
             notes.append(f"counting unjudged units as worst or best, the mean could be {could}")
-        between = _interval(low, high, lambda value: _apart(value, threshold.limit, len(scored))[0].removesuffix(" %"))
+        end = partial(told_apart, limit=threshold.limit, count=len(scored))
+        between = interval_said(low, high, lambda value: end(value)[0].removesuffix(" %"))
         found, wanted = (
             f"mean {found}{between} over {records_said(len(scored))}",
             f"at {'most' if most else 'least'} {wanted}",
@@ -287,10 +296,10 @@ class _Checked(NamedTuple):
             share = "Rogan-Gladen corrects the share that passes, not the mean" if one else ""
             why = share or found["withheld"] if found else "no labels are attached"
             lacking = _error(threshold, f"no corrected mean: {why}")
-            return replace(lacking, notes=(f"attach labels: {_attaching(self.run)}",))
+            return replace(lacking, notes=(f"attach labels: {attaching(self.run)}",))
         value, least, most = (min(max(end, 0.0), 1.0) for end in (one["value"], one["low"], one["high"]))
         met, count = reaches(least, threshold.limit), one["records"]
-        low, wanted = _apart(least, threshold.limit, count)
+        low, wanted = told_apart(least, threshold.limit, count)
         between = f"(95 %: {low.removesuffix(' %')} to {points(most, count)})"
         alone, labelled = one["method"] == "labels", f"{one['labelled']:,} labelled"
         called = f"mean of {labelled} records" if alone else "corrected mean"
@@ -313,8 +322,8 @@ class _Checked(NamedTuple):
         total, share = len(self.records), len(scored) / len(self.records)
         met = reaches(share, threshold.limit)
         without = [record for record in self.records if record not in scored][:WORST]
-        found, wanted = _apart(share, threshold.limit, total)
-        found = f"{len(scored):,} of {records_said(total)} scored, {found}{_why(scores, total)}"
+        found, wanted = told_apart(share, threshold.limit, total)
+        found = f"{len(scored):,} of {records_said(total)} scored, {found}{why_without(scores, total)}"
         worst = () if met else tuple(self._worst(threshold, record, None) for record in without)
         return Decision(threshold, _outcome(met), share, None, None, total, found, f"at least {wanted}", (), worst)
 
@@ -327,7 +336,7 @@ class _Checked(NamedTuple):
         one = self.against.comparison[threshold.metric]
         pairs = one.paired
         if pairs is None:
-            return _error(threshold, f"no record has a value in both {_called(self.run)} and the baseline")
+            return _error(threshold, f"no record has a value in both {called(self.run)} and the baseline")
         fallen = [moved for moved in one.moved if moved.difference < 0]  # the largest first
         if threshold.kind == "max_record_drop":
             return self._record_drop(threshold, fallen, pairs.pairs)
@@ -347,9 +356,9 @@ class _Checked(NamedTuple):
             values = f"{points(first.first)} to {points(first.second)} %"
             notes.append(f"{records_said(len(fallen))} scored lower, {first.record} most: {values}")
         if not failed and (smallest := pairs.smallest()) is not None:
-            notes.append(f"a drop of {_points(limit + smallest)} or more would be detected in 4 of 5 cases")
-        drop = f"{_points(abs(pairs.difference))} {'below' if pairs.difference < 0 else 'above'} the baseline"
-        between = _interval(pairs.low, pairs.high, lambda value: signed(100 * value))
+            notes.append(f"a drop of {points_said(limit + smallest)} or more would be detected in 4 of 5 cases")
+        drop = f"{points_said(abs(pairs.difference))} {'below' if pairs.difference < 0 else 'above'} the baseline"
+        between = interval_said(pairs.low, pairs.high, lambda value: signed(100 * value))
         return Decision(
             threshold,
             "failed" if failed else "undecided" if undecided else "passed",
@@ -359,7 +368,7 @@ class _Checked(NamedTuple):
             pairs.pairs,
             f"{drop if pairs.difference else 'same mean as the baseline'}{between} "
             f"on {records_said(pairs.pairs)} in both runs",
-            f"no drop of more than {_allowed(limit)}" if limit else "no drop",
+            f"no drop of more than {allowed_said(limit)}" if limit else "no drop",
             tuple(notes),
             self._fallen(threshold, fallen) if failed or undecided else (),
         )
@@ -368,8 +377,8 @@ class _Checked(NamedTuple):
         """Failed if any record fell by more than is allowed; chance has no part in it."""
         over = [moved for moved in fallen if moved.difference < -threshold.limit - HAIR]
         largest, both = fallen[0].difference if fallen else 0.0, f"{records_said(count)} in both runs"
-        found = f"largest drop {_points(abs(largest))}, {len(over):,} of {both} over the limit"
-        wanted = "no record drops" + (f" by more than {_allowed(threshold.limit)}" if threshold.limit else "")
+        found = f"largest drop {points_said(abs(largest))}, {len(over):,} of {both} over the limit"
+        wanted = "no record drops" + (f" by more than {allowed_said(threshold.limit)}" if threshold.limit else "")
         worst = self._fallen(threshold, over)
         return Decision(threshold, _outcome(not over), largest, None, None, count, found, wanted, (), worst)
 
@@ -390,7 +399,7 @@ class _Checked(NamedTuple):
             assert compared is not None
             worst = len(fallen) if threshold.kind == "max" else 0
             end = (compared * decision.count + worst) / (decision.count + len(fallen))
-            met, could = _met(threshold, end), _apart(end, threshold.limit, decision.count)[0]
+            met, could = _met(threshold, end), told_apart(end, threshold.limit, decision.count)[0]
             could = f"the {part} could be {could}"
         else:
             assert self.against is not None
@@ -402,7 +411,7 @@ class _Checked(NamedTuple):
             else:
                 drop = max(first - second for first, second in both)
                 met = reaches(threshold.limit, drop)
-            could = f"the drop {'of a record ' * (threshold.kind != 'max_drop')}could be {_points(drop)}"
+            could = f"the drop {'of a record ' * (threshold.kind != 'max_drop')}could be {points_said(drop)}"
         if met:
             return decision
         out = f"{records_said(len(fallen))} could not be read or judged"
@@ -469,53 +478,3 @@ def _shown_below(pairs: Paired, limit: float) -> bool:
         return pairs.high < limit
     # No interval: too few differ, or all by the same, and then the test decides alone.
     return pairs.difference < limit and pairs.p < LEVEL
-
-
-# ---- words
-
-
-def _called(run: AnyRun) -> str:
-    return f"run {run.id} ({run.name})" if run.id else run.name
-
-
-def _attaching(run: AnyRun) -> str:
-    """The command that attaches an agreement with people to a run."""
-    which, store = (str(run.id), run.elsewhere) if isinstance(run, Run) else (shlex.quote(str(run.path.parent)), "")
-    return f"ragstone agree {which} labels.jsonl --attach {store}".rstrip()
-
-
-def _why(scores: Mapping[str, ScoreNumbers], total: int) -> str:
-    """Why records have no value, by status; those without the metric were set aside as they were read."""
-    counts = Counter(one.status for one in scores.values() if one.value is None)
-    counts["unreadable"] += total - len(scores)
-    why = ", ".join(f"{count:,} {status}" for status, count in counts.most_common() if count)
-    return f" ({why})" if why else ""
-
-
-def _limit(value: float) -> str:
-    """A limit as it was given, in percent."""
-    return f"{round(100 * value, 6):g}"
-
-
-def _apart(value: float, limit: float, count: int) -> tuple[str, str]:
-    """A value and its limit in percent, with as many decimals as show on which side of the limit the value is."""
-    shown = [points(value, count, more=more) for more in range(6)]
-    fitting = (text for text in shown if _side(float(text) - 100 * limit) == _side(value - limit))
-    return f"{next(fitting, shown[0])} %", f"{_limit(limit)} %"
-
-
-def _side(difference: float) -> int:
-    return (difference > HAIR) - (difference < -HAIR)
-
-
-def _allowed(limit: float) -> str:
-    text = _limit(limit)
-    return "1 point" if text == "1" else f"{text} points"
-
-
-def _points(difference: float) -> str:
-    return f"{100 * difference:.1f} points"
-
-
-def _interval(low: float | None, high: float | None, told: Callable[[float], str]) -> str:
-    return "" if low is None or high is None else f" (95 %: {told(low)} to {told(high)})"

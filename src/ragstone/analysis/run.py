@@ -160,9 +160,13 @@ class Run:
 
     def worst(self, metric: str, count: int = 5) -> list[Result]:
         """The results with the lowest values of a metric, lowest first."""
-        rows = self._store.worst(self.id, metric, count)
-        found = (self._store.result(self.id, position=row.position) for row in rows)
-        return [self._result(row) for row in found if row is not None]
+        return list(self.lowest(metric, count))
+
+    def lowest(self, metric: str, count: int) -> Iterator[Result]:
+        """The same, one at a time."""
+        for score in self._store.worst(self.id, metric, count):
+            if (row := self._store.result(self.id, position=score.position)) is not None:
+                yield self._result(row)
 
     def find(self, record: str) -> Result | None:
         """The result of a record by id, or by its position in the input, e.g. ``#12``."""

@@ -39,7 +39,9 @@ def compare(
     by: GroupBy = None,
     moved: Annotated[
         int,
-        opt("--moved", metavar="N", help="How many changed records to list, largest change first [default: 5]", least=0),
+        opt(
+            "--moved", metavar="N", help="How many changed records to list, largest change first [default: 5]", least=0
+        ),
     ] = 5,
     out: Annotated[str | None, opt("--out", "-o", metavar="FILE|DIR/", help="Also write an HTML report.")] = None,
     markdown: Annotated[

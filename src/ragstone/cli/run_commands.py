@@ -195,7 +195,7 @@ def show_run(
     which: Which = "last",
     record: Annotated[str | None, typer.Argument(metavar="RECORD", help="Record id, or position, e.g. '#12'.")] = None,
     *,
-    full: Annotated[bool, opt("--full", help="Print contexts, reasons and quotes in full.")] = False,
+    full: Annotated[bool, opt("--full", help="Print all records to check; for one record, its texts in full.")] = False,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -209,7 +209,7 @@ def show_run(
     with closing(run.store):
         if record is None:
             told = {**run.summary(), "quotes": run.quotes()}
-            answer(told, lambda look: outcome(run, look, Place(options=again(store))), as_json=as_json)
+            answer(told, lambda look: outcome(run, look, Place(options=again(store)), full=full), as_json=as_json)
         else:
             result = run.result(record)
             answer(result, lambda look: case(result, len(run), run.id, look, full=full), as_json=as_json)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,6 +19,8 @@ from ragstone.types import Record
 MAX_MESSAGES: Final = 20
 MAX_NOTES: Final = 50
 SURVEYED: Final = ("question", "response", "contexts", "reference", "nuggets", "citations", "relevant")
+EXPECTED: Final = ("question", "response", "contexts")
+"""What a record that lacks it is named for, where others have it."""
 MAY_BE_BLANK: Final = {
     "question": "question: blank",
     "response": "response: blank",
@@ -120,7 +123,7 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
     messages: dict[str, tuple[str, int]] = {}
     options: set[tuple[str, ...]] = set()
     present, blank = dict.fromkeys(SURVEYED, 0), dict.fromkeys(MAY_BE_BLANK, 0)
-    notes = Notes()
+    notes, missing = Notes(), Notes()
     numbering: dict[str, Hashes] | None = None
     for outcome in source.read(names, inspect):
         in_shard += shard is not None and shard.has(outcome.id)
@@ -141,6 +144,8 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
             if not there and name in MAY_BE_BLANK and getattr(outcome, name) is not None:
                 blank[name] += 1
                 notes.add(MAY_BE_BLANK[name], outcome.where)
+            elif not there and name in EXPECTED:
+                missing.add(f"{name}: missing", outcome.where)
         for text in outcome.notes:
             if text != REPEATED:
                 notes.add(text, outcome.where)
@@ -155,9 +160,10 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
         meant = {"records": ("--records", f"{next(iter(places))}[]")}
     elif numbering and len(absent) - len(meant) < 2:  # else a run needs other columns first
         meant["id"] = ("--field", f"id={next(iter(numbering))}")
+    told = notes.ranked(missing.ranked(below=records))
     return Survey(
         source.name, records, set_aside, _counted(messages.values(), set_aside), names.renamed, dict(names.repeats),
-        present, blank, overridden, notes.ranked(), source.mapper.columns, source.recognised,
+        present, blank, overridden, told, source.mapper.columns, source.recognised,
         None if shard is None else in_shard, meant, remedy,
     )  # fmt: skip
 
@@ -187,10 +193,10 @@ class Notes:
             count, example = self._found.get(text, (0, where))
             self._found[text] = (count + 1, example)
 
-    def ranked(self) -> tuple[Note, ...]:
-        """Most frequent first."""
-        ranked = sorted(self._found.items(), key=lambda entry: -entry[1][0])
-        return tuple(Note(text, count, example) for text, (count, example) in ranked)
+    def ranked(self, others: Iterable[Note] = (), below: float = math.inf) -> tuple[Note, ...]:
+        """These and others, most frequent first, as far as they are about fewer records than ``below``."""
+        found = [*(Note(text, count, example) for text, (count, example) in self._found.items()), *others]
+        return tuple(sorted((note for note in found if note.count < below), key=lambda note: -note.count))
 
 
 def has(record: Record, field: str) -> bool:

@@ -98,13 +98,12 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Low:
-    """A record with one of the lowest values: its score with verdicts, and the unit that fares worst, if any."""
+    """A record with one of the lowest values: its score, and the verdict and text of each unit that falls short."""
 
     result: Mapping[str, Any]
     score: Mapping[str, Any]
     shortfall: str
-    worst: Mapping[str, Any] | None
-    text: str
+    units: tuple[tuple[Mapping[str, Any], str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,14 +180,14 @@ class RunFacts:
 
     def lowest(self, count: int) -> Iterator[Low]:
         """The records that fare worst by the metric that they are ranked by, as far as their value is below 1."""
-        for result in self.run.worst(self.ranked, count) if self.ranked else ():
+        for result in self.run.lowest(self.ranked, count) if self.ranked else ():
             score = with_verdicts(result, result.score(self.ranked))
             if score["value"] is None or score["value"] >= 1:
                 continue
             units = {unit["id"]: unit for unit in result["units"]}
-            worst = min(_wanting(score), key=lambda v: _badness(v, units[v["unit"]]), default=None)
-            text = unit_text(result, units[worst["unit"]]) if worst else ""
-            yield Low(result, score, shortfall(result, score), worst, text)
+            wanting = sorted(_wanting(score), key=lambda v: _badness(v, units[v["unit"]]))
+            texts = (unit_text(result, units[verdict["unit"]]) for verdict in wanting)
+            yield Low(result, score, shortfall(result, score), tuple(zip(wanting, texts, strict=True)))
 
     def next_command(self, options: Sequence[str]) -> str:
         """The command that shows the record with the lowest value; ``options`` find the store."""
@@ -466,11 +465,12 @@ def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> 
 
 def _uncounted(score: str, summary: Mapping[str, Any]) -> list[str]:
     """Say which records lack a field that a metric needs, and so are in none of its means."""
-    return [
-        f"The mean excludes {number(one['count'])} of {plural(summary['records'], 'record')}: {one['reason']}."
-        for one in summary.get("missing", ())
-        if (one["metric"], one["status"]) == (score, "missing_field")
-    ]
+    causes = [one for one in summary.get("missing", ()) if (one["metric"], one["status"]) == (score, "missing_field")]
+    if not causes:
+        return []
+    reasons = [one["reason"] if len(causes) == 1 else f"{number(one['count'])} with {one['reason']}" for one in causes]
+    count = number(sum(one["count"] for one in causes))
+    return [f"The mean excludes {count} of {plural(summary['records'], 'record')}: {', '.join(reasons)}."]
 
 
 def differs(metric: Mapping[str, Any]) -> bool:

@@ -141,8 +141,8 @@ def _worst(low: Low) -> dict[str, Any]:
         "id": low.result["id"],
         "question": beginning(low.result["question"], LONGEST),
         "value": low.score["value"],
-        "unit": beginning(low.text, LONGEST),
-        "reason": beginning(in_words(low.result, low.worst["reason"] or ""), LONGEST) if low.worst else "",
+        "unit": beginning(low.units[0][1], LONGEST) if low.units else "",
+        "reason": beginning(in_words(low.result, low.units[0][0]["reason"] or ""), LONGEST) if low.units else "",
     }
 
 

@@ -73,8 +73,8 @@ def compare_page(
         _in_words(found, look),
         _lines("Before you rely on this", in_the_way(found, look.dash), look),
         _lines("Left out", left_out(found, look.ellipsis), look),
-        _moved(leading, (first, second), look) if leading is not None else None,
-        _following(leading, second, place or Place(), look) if follow else None,
+        _moved(leading, found, (first, second), look) if leading is not None else None,
+        _following(leading, (first, second), place or Place(), look) if follow else None,
     )
 
 
@@ -164,23 +164,30 @@ def _lines(title: str, lines: Sequence[str], look: Look) -> RenderableType | Non
 # ---- which records
 
 
-def _moved(one: Compared, runs: tuple[AnyRun, AnyRun], look: Look) -> RenderableType | None:
+def _moved(one: Compared, found: Comparison, runs: tuple[AnyRun, AnyRun], look: Look) -> RenderableType | None:
     points = [f"{100 * moved.difference:+.0f}" for moved in one.moved]
     room = look.width - 4 - max(map(len, points), default=0) - 2
     rows: list[tuple[str, RenderableType]] = []
     signs: list[tuple[str, str]] = []
     for moved, shown in zip(one.moved, points, strict=True):
+        side = _side(one.metric, moved)
         worse, units = _worse(one.metric, moved, runs)
         values = f"{percent(moved.first)} to {percent(moved.second)}"
+        values += f"; in {(found.first, found.second)[side].label}:" if units else ""
         rows.append((shown, record_lines(moved.record, values, units, worse, look, room)))
         signs += _signs(one.metric, worse, units)
     return _records(f"Largest changes in {one.metric} (points)", grid(rows, "><"), signs, look) if rows else None
 
 
+def _side(metric: str, moved: Moved) -> int:
+    """0 if a record's value is worse in the first run, else 1."""
+    return int((moved.difference < 0) != best_at_zero(metric))
+
+
 def _worse(metric: str, moved: Moved, runs: tuple[AnyRun, AnyRun]) -> tuple[Any, Sequence[Wanting]]:
     """The record of the run in which its value is worse, and the units that are only wrong there."""
-    ours, theirs = (run.find(moved.record) for run in runs)
-    worse, better = (theirs, ours) if (moved.difference < 0) != best_at_zero(metric) else (ours, theirs)
+    side = _side(metric, moved)
+    worse, better = runs[side].find(moved.record), runs[1 - side].find(moved.record)
     return worse, wanting(worse, metric, better) if worse is not None else ()
 
 
@@ -198,14 +205,17 @@ def _records(title: str, drawn: RenderableType, signs: Sequence[tuple[str, str]]
     return section(title, indented(drawn), *([indented(units_legend(signs, look))] if signs else []))
 
 
-def _following(leading: Compared | None, second: AnyRun, place: Place, look: Look) -> RenderableType | None:
-    """The page that was written, and the command that shows the record that moved most if its run is in a store."""
+def _following(
+    leading: Compared | None, runs: tuple[AnyRun, AnyRun], place: Place, look: Look
+) -> RenderableType | None:
+    """The page that was written, and the command that shows the record that moved most where it is worse."""
     rows: list[tuple[str, RenderableType]] = [("Page", place.comparison)] if place.comparison else []
-    if leading is not None and isinstance(second, Run):
-        result = second.find(leading.moved[0].record) if leading.moved else None
+    moved = leading.moved[0] if leading is not None and leading.moved else None
+    run = runs[1] if moved is None or leading is None else runs[_side(leading.metric, moved)]
+    if leading is not None and isinstance(run, Run):
+        result = run.find(moved.record) if moved else None
         which = [handle(result["id"], result["position"])] if result is not None else []
-        command = shlex.join(["ragstone", "show", str(second.id), *which, *place.options])
-        rows.append(("Next", to_paste(command, look)))
+        rows.append(("Next", to_paste(shlex.join(["ragstone", "show", str(run.id), *which, *place.options]), look)))
     return facts(rows) if rows else None
 
 

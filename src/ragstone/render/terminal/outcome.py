@@ -66,8 +66,8 @@ class Place:
     quiet: bool = False
 
 
-def outcome(run: Run, look: Look, place: Place | None = None) -> Page:
-    """The whole result of a run."""
+def outcome(run: Run, look: Look, place: Place | None = None, *, full: bool = False) -> Page:
+    """The whole result of a run; ``full``: with all records that fall short, and all that they fall short in."""
     told = RunFacts.of(run)
     place = place or Place()
     metrics = told.summary["metrics"]
@@ -78,7 +78,7 @@ def outcome(run: Run, look: Look, place: Place | None = None) -> Page:
         repeats_block(metrics, look),
         methods_block(told.summary["methods"], look) if comparable(told.summary) else None,
         missing_block(told, look),
-        _worst(told, look),
+        _worst(told, look, full=full),
         facts_block(told, place, [told.next_command(place.options)], look),
     )
 
@@ -169,17 +169,18 @@ def missing_block(told: RunFacts, look: Look) -> RenderableType | None:
     return section("Without a score, or only partly judged", indented(grid(rows, ">~")))
 
 
-def _worst(told: RunFacts, look: Look, count: int = 5) -> RenderableType | None:
-    rows = [(percent(low.score["value"]), _worst_record(low, look, look.width - 4 - 7)) for low in told.lowest(count)]
+def _worst(told: RunFacts, look: Look, *, full: bool) -> RenderableType | None:
+    room = look.width - 4 - 7
+    lowest = told.lowest(told.summary["records"] if full else 5)
+    rows = [(percent(low.score["value"]), _worst_record(low, look, room, full=full)) for low in lowest]
     return section(f"Lowest {told.ranked}", indented(grid(rows, "><"))) if rows else None
 
 
-def _worst_record(low: Low, look: Look, room: int) -> Group:
+def _worst_record(low: Low, look: Look, room: int, *, full: bool) -> Group:
     lines = beside(flat(low.result["id"]), low.shortfall, look, room)
-    if low.worst is not None:
-        lines += unit_lines(
-            look.mark(kind_of(low.worst)), low.text, in_words(low.result, low.worst["reason"] or ""), look, room
-        )
+    for verdict, text in low.units if full else low.units[:1]:
+        reason = in_words(low.result, verdict["reason"] or "")
+        lines += unit_lines(look.mark(kind_of(verdict)), text, reason, look, room, full=full)
     return Group(*lines)
 
 

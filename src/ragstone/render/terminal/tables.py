@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ragstone.analysis.verdicts import Wanting
 from ragstone.render.terminal.screen import Look, prose
-from ragstone.render.text import flat, middle, shorten
+from ragstone.render.text import flat, middle, paragraph, shorten
 from ragstone.render.wording import in_words
 
 GAP = 2
@@ -149,8 +149,16 @@ def beside(name: str, told: str, look: Look, room: int) -> list[Text]:
     return [Text(middle(name, room, look.ellipsis), style="head"), *below]
 
 
-def unit_lines(sign: Text, text: str, reason: str, look: Look, room: int) -> list[Text]:
-    """The sign of a unit with its text, and below it the reason, a line each."""
-    words = shorten(flat(text), room - sign.cell_len - 1, look.ellipsis)
-    below = [Text(f"  {shorten(flat(reason), room - 2, look.ellipsis)}", style="quiet")] if flat(reason) else []
-    return [Text.assemble(sign, " ", words), *below]
+def unit_lines(sign: Text, text: str, reason: str, look: Look, room: int, *, full: bool = False) -> list[Text]:
+    """The sign of a unit with its text, and below it the reason, a line each; in ``full``, as many as they take."""
+
+    def lines(words: str, left: int) -> list[str]:
+        if not full:
+            return [shorten(flat(words), left, look.ellipsis)]
+        said = flat(words)
+        return paragraph(said, left * len(said) // max(1, cell_len(said)))  # some letters take two cells
+
+    first, *rest = lines(text, room - sign.cell_len - 1)
+    below = [(f"  {line}", "") for line in rest]
+    below += [(f"  {line}", "quiet") for line in lines(reason, room - 2)] if flat(reason) else []
+    return [Text.assemble(sign, " ", first), *(Text(line, style=style) for line, style in below)]

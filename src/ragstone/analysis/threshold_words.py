@@ -1,0 +1,64 @@
+"""What is said of thresholds: runs, shares of them on the right side of a limit, drops, intervals."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from ragstone.analysis.run import Run
+from ragstone.analysis.saved import AnyRun
+from ragstone.analysis.scored import ScoreNumbers
+from ragstone.stats.means import HAIR
+from ragstone.stats.points import points
+
+
+def called(run: AnyRun) -> str:
+    """A run by its number and name."""
+    return f"run {run.id} ({run.name})" if run.id else run.name
+
+
+def attaching(run: AnyRun) -> str:
+    """The command that attaches an agreement with people to a run."""
+    which, store = (str(run.id), run.elsewhere) if isinstance(run, Run) else (shlex.quote(str(run.path.parent)), "")
+    return f"ragstone agree {which} labels.jsonl --attach {store}".rstrip()
+
+
+def why_without(scores: Mapping[str, ScoreNumbers], total: int) -> str:
+    """Why records have no value, by status; those without the metric were set aside as they were read."""
+    counts = Counter(one.status for one in scores.values() if one.value is None)
+    counts["unreadable"] += total - len(scores)
+    why = ", ".join(f"{count:,} {status}" for status, count in counts.most_common() if count)
+    return f" ({why})" if why else ""
+
+
+def limit_said(value: float) -> str:
+    """A limit as it was given, in percent."""
+    return f"{round(100 * value, 6):g}"
+
+
+def told_apart(value: float, limit: float, count: int) -> tuple[str, str]:
+    """A value and its limit in percent, with as many decimals as show on which side of the limit the value is."""
+    shown = [points(value, count, more=more) for more in range(6)]
+    fitting = (text for text in shown if _side(float(text) - 100 * limit) == _side(value - limit))
+    return f"{next(fitting, shown[0])} %", f"{limit_said(limit)} %"
+
+
+def _side(difference: float) -> int:
+    return (difference > HAIR) - (difference < -HAIR)
+
+
+def allowed_said(limit: float) -> str:
+    """A drop that is allowed, in points."""
+    text = limit_said(limit)
+    return "1 point" if text == "1" else f"{text} points"
+
+
+def points_said(difference: float) -> str:
+    """A difference in points with one decimal."""
+    return f"{100 * difference:.1f} points"
+
+
+def interval_said(low: float | None, high: float | None, told: Callable[[float], str]) -> str:
+    """Both ends of an interval; empty where there is none."""
+    return "" if low is None or high is None else f" (95 %: {told(low)} to {told(high)})"
