@@ -93,7 +93,7 @@ def exported(page: Chromium, folder: Path) -> list[LabelRow]:
     page.click("#finish, #export")
     page.until("document.querySelector('.status').textContent.includes('exported to labels-Ann-B.jsonl')")
     path = folder / "labels-Ann-B.jsonl"
-    while not path.exists():
+    while not path.exists() or not path.read_bytes().endswith(b"\n"):  # it is there before it is written
         page.seen("Page.downloadProgress")
     return list(read_labels(path))
 
