@@ -931,6 +931,16 @@ def test_what_is_said_elsewhere_of_another_thing(passages: list[str], true: str,
             "Flexible bookings can be cancelled until 6 pm.",
             "Saver bookings can be cancelled until 6 pm.",
         ),
+        (
+            "Applicants must upload a letter of motivation of no more than 600 words.",
+            "The letter of motivation may have at most 600 words.",
+            "The letter of motivation may have at most 900 words.",
+        ),
+        (
+            "Turnover rose to 40 million euros, and the profit was 3 million euros.",
+            "Sales rose to 40 million euros.",
+            "Dividends rose to 40 million euros.",
+        ),
     ],
 )
 def test_what_answers_say_in_other_words_is_not_accused(passage: str, true: str, wrong: str) -> None:

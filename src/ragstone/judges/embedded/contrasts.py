@@ -304,24 +304,13 @@ def graded(aligned: Alignment) -> Clash | None:
     """Find all for some, always for sometimes, must for may, before the same word."""
     ranks = _ranks(aligned.language)
     for i, stem in enumerate(aligned.stems):
-        if (
-            stem not in ranks
-            or _limits(aligned, i)
-            or aligned.text[aligned.tokens[i].end : aligned.tokens[i].end + 1] == ","
-        ):
+        if stem not in ranks or aligned.text[aligned.tokens[i].end : aligned.tokens[i].end + 1] == ",":
             continue
         kind, mine = ranks[stem]
         head = next((j for j in aligned.content if i < j <= i + 4 and aligned.stems[j] not in ranks), None)
         before = [aligned.stems[k] for k in range(max(0, i - 2), i)]
         weaker = any(ranks.get(word, ("", 0))[0] == kind for word in before)  # "may require"
-        limit = any(q.bound and i < q.at <= i + 4 for q in aligned.quantities)  # "may have at most 600 words"
-        if (
-            head is None
-            or weaker
-            or (limit and kind == "necessity")
-            or aligned.negated[i]
-            or (i and aligned.tokens[i - 1].kind == NEGATION)
-        ):
+        if head is None or weaker or aligned.negated[i] or (i and aligned.tokens[i - 1].kind == NEGATION):
             continue
         best = aligned.best(head, ((line, p) for line in aligned.lines for p in aligned.found(head, line)[0]))
         if best is None or best[0] < FITS or not aligned.carries(best[1], MOSTLY):

@@ -42,10 +42,12 @@ def _sibling(aligned: Alignment) -> Clash | None:
         if (against := _described(aligned, i)) is not None:
             return against
         others, same = siblings(aligned.words[i])
+        if not others:
+            continue
         own = frozenset(map(singular, aligned.words))
         beside = {aligned.stems[k] for k in _listed_with(aligned, i) if singular(aligned.words[k]) in others}
         rest = aligned.total - aligned.weight[i]
-        for line in aligned.lines[:3] if others else ():
+        for line in aligned.lines[:3]:
             if aligned.weight_in(line) < SAME * rest:
                 continue
             if not same.isdisjoint(map(singular, line.words)):
