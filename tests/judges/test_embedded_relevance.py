@@ -103,6 +103,7 @@ def test_the_best_label_takes_the_words_and_what_is_asked_for(text: str, label: 
         ("Why was the stone bridge built?", "The stone bridge was built because of floods.", "includes a reason"),
         ("Can an axolotl regrow a leg?", "Yes, an axolotl regrows a leg.", "includes a yes or no"),
         ("How do I clean the lid filter?", "Open the lid and rinse the lid filter.", "includes steps"),
+        ("What should I do if my card is stolen?", "Call the hotline at once.", "includes steps"),
         ("Wann wurde die Brücke gebaut?", "Die Brücke wurde 1611 gebaut.", "includes a number"),
         ("Сколько стоит взрослый билет?", "Взрослый билет стоит 450 рублей.", "includes a number"),
     ],
@@ -127,6 +128,14 @@ def test_a_short_passage_with_what_is_asked_for_is_relevant(question: str, text:
     answering, beside = rated(question, text, other, level="passage")
     assert answering.label == "2"
     assert beside.label in {"0", "1"}
+
+
+def test_a_claim_that_is_a_short_answer_is_completed_from_the_question() -> None:
+    short, other = (
+        rated("How long is the warranty?", text, level="claim", scale=YES_NO)[0]
+        for text in ("It is five years.", "It is popular.")
+    )
+    assert (short.label, other.label) == ("yes", "no")
 
 
 def test_a_question_without_content_words_leaves_relevance_open() -> None:

@@ -295,7 +295,7 @@ def relevance(question: str, texts: Sequence[str], level: Level) -> list[Passage
     library = Library(texts, (question,))
     asked = _Question(question, library.language)
     every = [PassageWords(text, asked, level) for text in library.texts]
-    every = [_completed(one, question) for one in every] if level == "response" else every
+    every = every if level == "passage" else [_completed(one, question) for one in every]
     union: dict[str, float] = {}
     for one in every:
         _join(union, one.held)
