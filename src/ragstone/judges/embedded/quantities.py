@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.thesaurus import slot_lists, word_set
@@ -26,6 +26,7 @@ MONTHS: Final = 0.02  # ... of months: "60 days"
 TIMES: Final = "times"  # the dimension of how often
 MEASURED: Final = frozenset(("time", "length", "mass", "volume", "percent"))  # what a number of something else never is
 REACH: Final = 6  # words behind a number within which its period stands: "1.5 days of paid leave per month"
+DAY: Final = 86400.0  # seconds
 OPERANDS: Final = 24  # numbers of the evidence that are combined when one is computed
 RANK: Final = "rank"  # the dimension of an ordinal
 PRICE: Final = "price"  # ... of what is free
@@ -94,7 +95,7 @@ def _money() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
-def _months() -> dict[str, int]:
+def months() -> dict[str, int]:
     return {word: int(number) for word, number in (pair.split("=") for pair in slot_lists()["months"].split())}
 
 
@@ -244,14 +245,14 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
 
 def _month(tokens: Sequence[Token], low: list[str], text: str, i: int) -> tuple[int, int] | None:
     """The month that a day number belongs to, behind it or before it, with its token."""
-    months, between = _months(), word_set("between")
+    known, between = months(), word_set("between")
     for step in (1, -1):
         k = i + step
         while 0 <= k < len(low) and abs(k - i) <= 3 and low[k] in between:
             k += step
-        near = 0 <= k < len(low) and low[k] in months and abs(k - i) <= (3 if step > 0 else 1)
+        near = 0 <= k < len(low) and low[k] in known and abs(k - i) <= (3 if step > 0 else 1)
         if near and (low[k] not in _ALSO_WORDS or not text[tokens[k].start].islower()):
-            return k, months[low[k]]
+            return k, known[low[k]]
     return None
 
 
@@ -344,3 +345,27 @@ def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool) -> 
         elif one.dimension == other.dimension == "year" and abs(a - b) == claim.written:
             return claim.unit.startswith("year")
     return False
+
+
+def shifted(claim: Quantity, sentence: Sequence[Quantity]) -> bool:
+    """Return whether a time of day or a date is one of a sentence, a length of time later: "three days later"."""
+    clock = claim.dimension == "clock"
+    for one, length in permutations(sentence, 2) if clock or claim.dimension == "date" else ():
+        if length.dimension == "time" and (one.dimension, one.unit) == (claim.dimension, claim.unit):
+            step = length.value / (60 if clock else DAY)
+            if one.value + step == claim.value:
+                return True
+    return False
+
+
+def multiplied(own: Sequence[Quantity], evidence: Sequence[Quantity]) -> set[Quantity]:
+    """The quantities of a claim that are a rate of the evidence times a span: "14 days in seven weeks" of "2 a week"."""
+    found: set[Quantity] = set()
+    for rate in evidence:
+        for total, span in permutations(own, 2) if isinstance(rate.per, float) else ():
+            same = total.dimension == rate.dimension and (total.dimension or total.unit[:4] == rate.unit[:4])
+            if same and span.dimension == "time" and not total.per and total.written != rate.written:
+                slack = HEDGED if total.hedged else 0.006
+                if math.isclose(total.value, rate.value * span.value / rate.per, rel_tol=slack):
+                    found |= {total, span}
+    return found

@@ -10,12 +10,14 @@ statement's own one holds something else in the passages.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Final
 
 from ragstone.judges.embedded.alignment import SPOKEN, Alignment, Clash, Line
 from ragstone.judges.embedded.parsed_statement import ParsedStatement
+from ragstone.judges.embedded.quantities import months
 from ragstone.judges.embedded.thesaurus import LANGUAGE, common, likes, listed, opposites, slot_lists, verbal, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import (
@@ -31,8 +33,10 @@ from ragstone.judges.embedded.words import (
 )
 
 SAID: Final = 0.9  # the share of a clause but its holder that a sentence must have to name another holder
+NAMED: Final = 0.75  # ... where both holders are names
 ENOUGH: Final = 5.0  # the least weight of that, of two words or more
 ALMOST: Final = 0.8  # the share of what the best clause has of it that another must have to name a holder, too
+SPELLED: Final = 0.9  # how far two names must be spelled alike to be one
 RARE: Final = 4.0  # weight of a word from which a name is looked at for being mixed of others
 PLAIN: Final = 12  # words of a statement whose nouns are looked at as agent and patient
 _BY: Final = frozenset(("by", "von", "par", "por", "da"))
@@ -42,6 +46,7 @@ _SUBJECTS: Final = frozenset(("he", "she", "it", "they"))
 BACK: Final = 3  # sentences before one in which the name is looked for that its pronoun stands for
 _OWNED: Final = _ARTICLES | {"its", "his", "her", "their", "our"}
 _IS: Final = frozenset(("is", "was", "are", "were"))
+_HELPING: Final = frozenset("to must will would can could may should shall has have had is was are were be been".split())
 _PLURALS: Final = frozenset(("children", "people", "men", "women"))
 _EMPTY: Final = ("function", "light", "universal", "breaks", "turns")
 
@@ -81,6 +86,10 @@ class _Roles:
         """What a clause begins with, empty words aside: a name or a word; None behind a preposition or pronoun."""
         for k in inside:
             word = self.words[k]
+            if word in _OWNED and (run := self._named_noun(k + 1)):
+                return run  # "her sister *Marit*"
+            if self._verb(k):
+                return None
             unclear = word in word_set("prepositions") or word in pronouns(self.language)
             if unclear or word.endswith(("'s", "\u2019s")) or self.tokens[k].kind in {NUMBER, NEGATION}:
                 return None
@@ -91,16 +100,31 @@ class _Roles:
                 return run or (k, self._noun_end(k))
         return None
 
+    def embedded(self, clause: int, own: Run) -> list[tuple[Run, int]]:
+        """The other names of a clause before a verb: "the court found that *Quayline* was to blame"."""
+        inside, found = self.clauses[clause], list[tuple[Run, int]]()
+        for run in self.side.names if self.language == LANGUAGE else ():
+            behind = [k for k in inside if k > run[1]]
+            verb = next((k for k in behind if self.words[k] not in _HELPING and not self.empty(k)), None)
+            helped = behind and self.words[behind[0]] in _HELPING
+            if run != own and run[0] in inside and verb is not None and helped:
+                found.append((run, verb))
+        return found
+
     def holders(self, place: int) -> list[Run]:
         """The holders of a word, more than one where several are joined; none where that cannot be seen."""
         clause = self.side.clauses[place]
         inside = self.clauses[clause]
-        beside = self._agent(inside) or next((run for run in self.side.names if run[1] == place - 1), None)
+        before = place - 1
+        while before > inside[0] and self.words[before] in _HELPING:  # "Lena Brandt had *designed*"
+            before -= 1
+        beside = self._agent(inside) or next((run for run in self.side.names if run[1] == before and not self._counted(run)), None)
         if beside is None and self.side.word(place - 1) in _OWNED:
             beside = self._name_at(place + 1)
         if beside is not None:
             return [(0, beside[1]) if beside[0] == 1 and self._capital(0) and not self.empty(0) else beside]
-        begun = any(not self.empty(k) for k in inside if k < place)
+        first = next((k for k in inside if not self.empty(k)), place)
+        begun = first < place and not self._verb(first)  # "became a pianist": who did stands before
         done = not _BY.isdisjoint(self.words[place : inside[-1]])  # to what it begins with, by somebody else
         if done or (begun and self.subject(inside) is None):
             return []
@@ -116,15 +140,18 @@ class _Roles:
     def kind(self, run: Run) -> str:
         """Whether a holder is a name or a common noun; empty where that cannot be seen."""
         first, last, single = self.tokens[run[0]], self.tokens[run[1]], run[0] == run[1]
+        if self.words[run[1]].endswith("day") or self.words[run[1]] in months():
+            return ""  # "Earlier Tuesday"
         if self.language != LANGUAGE:
             copulas = listed_words("copulas", self.language)
             told = self.side.word(run[0] - 1) in copulas | _BY or (run[0] == 0 and copulas)  # begins with its subject
             return "name" if self._capital(run[0]) and (not single or first.kind == NAME or told) else ""
         stems, behind = self.stems(run), self.side.word(run[0] - 1) in _BY and first.kind == NAME
-        if behind or (
-            self._capital(run[0]) and any(not listed(s) and len(s) > 1 and s not in peoples() for s in stems)
-        ):
-            return "" if single and not behind and self._goes_on(run[1] + 1) else "name"
+        strange = any(not listed(s) and len(s) > 1 and s not in peoples() for s in stems)
+        written = not single and all(self._capital(k) for k in range(run[0], run[1] + 1)) and stems.isdisjoint(peoples())
+        if behind or (self._capital(run[0]) and (strange or written)):
+            part = single and not behind and (self._goes_on(run[1] + 1) or self.side.word(run[0] - 1) in _ARTICLES)
+            return "" if part else "name"  # "Enterprise plan", "the Oscar winner"
         word = self.words[run[1]]
         plural = word in _PLURALS or (listed(last.stem) and word.endswith("s"))
         told = plural or self.side.word(run[0] - 1) in _ARTICLES
@@ -174,6 +201,12 @@ class _Roles:
         )
         return beyond if plain and (first is None or self.tokens[first[1]].stem in peoples()) else first
 
+    def _named_noun(self, k: int) -> Run | None:
+        """The name that follows a noun: "her sister *Marit*", "the contractor *Quayline*"."""
+        run = next((one for one in self.side.names if k < one[0] <= k + 2), None)
+        plain = run and all(self.tokens[n].kind == WORD and not self.empty(n) for n in range(k, run[0]))
+        return run if plain else None
+
     def _noun_end(self, k: int) -> int:
         """The last word of a noun of several: "the security *team*"."""
         while self.language == LANGUAGE and self._goes_on(k + 1):
@@ -191,6 +224,13 @@ class _Roles:
         finite = verbal(self.tokens[k].stem) or self.words[k] in verbs("sure third past")
         finite = finite or self.side.word(k + 1) in _OWNED
         return self.words[k].endswith("ing") or not finite
+
+    def _verb(self, k: int) -> bool:
+        return self.language == LANGUAGE and self.words[k] in verbs("sure past") and not self._capital(k)
+
+    def _counted(self, run: Run) -> bool:
+        """Whether what looks like a name is a unit: "64 MB"."""
+        return run[0] > 0 and self.tokens[run[0] - 1].kind == NUMBER
 
     def _capital(self, k: int) -> bool:
         return self.side.text[self.tokens[k].start].isupper()
@@ -215,14 +255,21 @@ def misattributed(aligned: Alignment) -> Clash | None:
         rest = mine.rest(clause, own)
         if len(rest) < 2 <= clause + 1:  # "the bridge, designed by A"
             rest = mine.rest(clause - 1, own) + rest
-        rest = [j for j in rest if j in aligned.weight and not aligned.need_not(j)]
-        heavy = SAID * sum(aligned.weight[j] for j in rest) >= ENOUGH and len(rest) > 1 and i in rest
-        if heavy and mine.kind(own):
-            found = _another(aligned, mine, own, i, rest)
-            found = found or (_of_next_clause(aligned, mine, own, rest) if mine.kind(own) == "name" else None)
-            if found is not None:
-                return found
+        found = _of_holder(aligned, mine, own, i, rest)
+        for run, verb in mine.embedded(clause, own):
+            found = found or _of_holder(aligned, mine, run, verb, [j for j in rest if j >= verb])
+        if found is not None:
+            return found
     return None
+
+
+def _of_holder(aligned: Alignment, mine: _Roles, own: Run, i: int, said: Sequence[int]) -> Clash | None:
+    rest = [j for j in said if j in aligned.weight and not aligned.need_not(j)]
+    kind = mine.kind(own)
+    if not kind or i not in rest or len(rest) < 2 or SAID * sum(aligned.weight[j] for j in rest) < ENOUGH:
+        return None
+    found = _another(aligned, mine, own, i, rest)
+    return found or (_of_next_clause(aligned, mine, own, rest) if kind == "name" else None)
 
 
 def _of_next_clause(aligned: Alignment, mine: _Roles, own: Run, rest: Sequence[int]) -> Clash | None:
@@ -262,12 +309,15 @@ def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[
     stems, stem, kind = mine.stems(own), mine.telling(own), mine.kind(own)
     heads = stems - {stem} if kind == "noun" else frozenset()
     near = stems.union(*(likes(one, aligned.language) for one in stems))
+    if kind == "name":
+        near |= {token.stem for line in aligned.lines for token in line.tokens if _spelled_alike(token.stem, stem)}
     says = aligned.quote(min(own[0], i), max(own[1], i))
     clash: Clash | None = None
     for line in aligned.lines:
         spoken = line.before if line.lends == SPOKEN else frozenset()  # "It was designed by"
         there = {j: 1.0 if aligned.stems[j] in spoken else aligned.found(j, line)[1] for j in rest}
-        if sum(aligned.weight[j] * (grade - SAID) for j, grade in there.items()) < 0:
+        least = NAMED if kind == "name" else SAID
+        if sum(aligned.weight[j] * (grade - least) for j, grade in there.items()) < 0:
             continue
         theirs = _Roles(line, aligned.language)
         held = {p: _carried(aligned, line, line.clauses[p], rest) for p in aligned.found(i, line)[0]}
@@ -286,6 +336,11 @@ def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[
                 return None
             clash = clash or line.clash("role", says, f"this of {runs[0][0].side.quote(*runs[0][1])}")
     return clash
+
+
+def _spelled_alike(one: str, other: str) -> bool:
+    """Whether two names are one in two spellings: "haemophilia", "hemophilia"."""
+    return len(one) > 4 and one[0] == other[:1] and SequenceMatcher(None, one, other).ratio() >= SPELLED
 
 
 def _told_of(aligned: Alignment, theirs: _Roles, place: int) -> list[tuple[_Roles, Run]]:

@@ -25,7 +25,7 @@ from ragstone.judges.embedded.contrasts import (
     polarity,
 )
 from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
-from ragstone.judges.embedded.quantities import PRICE, RANK, Quantity, agree, computed, rivals
+from ragstone.judges.embedded.quantities import PRICE, RANK, Quantity, agree, computed, multiplied, rivals, shifted
 from ragstone.judges.embedded.roles import misattributed, names, turned
 from ragstone.judges.embedded.substitutions import replaced
 from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal, word_set
@@ -53,6 +53,7 @@ _ADDING: Final = re.compile(
     re.IGNORECASE,
 )
 _BY: Final = re.compile(r"\bby (?:\w+ ){0,2}$")
+_THAN: Final = re.compile(r"\s(?:more|less|fewer|\w+er)\b", re.IGNORECASE)  # "40 km longer"
 
 
 def clash(aligned: Alignment) -> Clash | None:
@@ -180,7 +181,14 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
         if free or aligned.words[i] in {"twice", "thrice"}:
             return None
         operands = _operands(aligned, one, [theirs for _, theirs in every], own)
-        if computed(one, operands, adding=bool(_ADDING.search(aligned.text) or _BY.search(aligned.text[: one.start]))):
+        text = aligned.text
+        adding = bool(_ADDING.search(text) or _BY.search(text[: one.start]) or _THAN.match(text, one.end))
+        near_lines = dict.fromkeys(line for line, _ in every)
+        if (
+            computed(one, operands, adding=adding)
+            or any(shifted(one, line.quantities) for line in near_lines)
+            or one in multiplied(own, operands)
+        ):
             aligned.agreed.update(itself)
             return None
         if named:
