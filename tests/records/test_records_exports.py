@@ -18,7 +18,7 @@ from ragstone.records import Layout, open_records, survey
 from ragstone.types import DETAILS, Record
 
 EXPORTS = Path(__file__).parent / "exports"
-QUESTION, ANSWER = "How hot is green tea brewed?", "At 70 to 80 degrees."
+QUESTION, ANSWER = "At what temperature is green tea brewed?", "At 70 to 80 degrees."
 GREEN = ("tea-1", "Green tea is brewed at 70 to 80 degrees.")
 BLACK = ("tea-2", "Black tea takes boiling water.")
 FIRST, SECOND = ("1", GREEN[1]), ("2", BLACK[1])

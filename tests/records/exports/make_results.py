@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-QUESTION, ANSWER = "How hot is green tea brewed?", "At 70 to 80 degrees."
+QUESTION, ANSWER = "At what temperature is green tea brewed?", "At 70 to 80 degrees."
 REFERENCE = "70 to 80 degrees"
 GREEN, BLACK = "Green tea is brewed at 70 to 80 degrees.", "Black tea takes boiling water."
 MODEL = "small-model-1"

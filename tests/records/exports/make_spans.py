@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 GREEN = {"document.id": "tea-1", "document.content": "Green tea is brewed at 70 to 80 degrees.", "document.score": 0.91}
 BLACK = {"document.id": "tea-2", "document.content": "Black tea takes boiling water.", "document.score": 0.44}
 MINT = {"document.id": "herb-7", "document.content": "Mint is a herb.", "document.score": 0.12}
-QUESTION, ANSWER = "How hot is green tea brewed?", "At 70 to 80 degrees."
+QUESTION, ANSWER = "At what temperature is green tea brewed?", "At 70 to 80 degrees."
 
 
 class Counted(IdGenerator):

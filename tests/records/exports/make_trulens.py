@@ -38,7 +38,7 @@ session = TruSession(database_url=f"sqlite:///{tempfile.mkdtemp()}/trulens.db")
 rag = Rag()
 app = TruApp(rag, app_name="tea", app_version="one", main_method=rag.ask)
 with app:
-    rag.ask("How hot is green tea brewed?")
+    rag.ask("At what temperature is green tea brewed?")
 session.force_flush()
 events = session.get_events(app_name="tea", app_version="one")
 events["resource_attributes"] = [{"service.name": "trulens"}] * len(events)  # the rest is of this machine

@@ -31,7 +31,7 @@ session = TruSession(database_url=f"sqlite:///{tempfile.mkdtemp()}/trulens.db")
 rag = Rag()
 app = TruCustomApp(rag, app_name="tea", app_version="one")
 with app as recording:
-    rag.ask("How hot is green tea brewed?")
+    rag.ask("At what temperature is green tea brewed?")
 record = recording.get()
 kept = json.loads(record.model_dump_json())
 kept["calls"] = [{key: call[key] for key in ("stack", "args", "rets", "error", "perf")} for call in kept["calls"]]
