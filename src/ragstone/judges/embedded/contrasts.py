@@ -10,6 +10,7 @@ from ragstone.judges.embedded.alignment import FITS, MOSTLY, NEARLY, Alignment, 
 from ragstone.judges.embedded.parsed_statement import SCOPE, ParsedStatement
 from ragstone.judges.embedded.quantities import ordinals, rivals
 from ragstone.judges.embedded.thesaurus import LANGUAGE, allies, likes, opposites, slot_lists, word_set
+from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, listed_stems, pronouns, stem_of
 
 ALIKE = 0.6  # how nearly a word must mean another one for its negation to count
@@ -384,7 +385,7 @@ def crossed(aligned: Alignment) -> Clash | None:
         for (one, here), (other, there) in combinations(halves, 2):
             if line.clauses[here] == line.clauses[there] or aligned.clauses[one] != aligned.clauses[other]:
                 continue
-            if _goes_on(line, there):
+            if _goes_on(line, there, verbs("sure past") if _done_there(aligned, line, there) else frozenset()):
                 continue
             if _instead(aligned, line, here, line.clauses[there]) is None or _whole(aligned, line, there):
                 continue
@@ -412,10 +413,17 @@ def parallel(aligned: Alignment) -> Clash | None:
     return None
 
 
-def _goes_on(line: Line, place: int) -> bool:
-    """Whether a place's clause has the subject of the one before: "and was rebuilt"."""
+def _done_there(aligned: Alignment, line: Line, place: int) -> bool:
+    """Whether a place's clause has a verb of the statement, or one like it: "and concluded" of "ended"."""
+    done = (j for j in aligned.content if aligned.words[j] in verbs("sure past"))
+    return any(line.clauses[p] == line.clauses[place] for j in done for p in aligned.found(j, line)[0])
+
+
+def _goes_on(line: Line, place: int, done: frozenset[str]) -> bool:
+    """Whether a place's clause has the subject of the one before: "and was rebuilt"; ``done`` are more verbs."""
     first, *rest = line.inside(place)
-    return line.words[first] in word_set("breaks") and bool(rest) and line.words[rest[0]] in word_set("light") | _BEING
+    going = word_set("light") | _BEING | done
+    return line.words[first] in word_set("breaks") and bool(rest) and line.words[rest[0]] in going
 
 
 def _whole(aligned: Alignment, line: Line, place: int) -> bool:

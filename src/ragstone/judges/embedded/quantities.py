@@ -96,6 +96,7 @@ def _money() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def months() -> dict[str, int]:
+    """The number of a month by its name, in several languages."""
     return {word: int(number) for word, number in (pair.split("=") for pair in slot_lists()["months"].split())}
 
 
@@ -359,13 +360,14 @@ def shifted(claim: Quantity, sentence: Sequence[Quantity]) -> bool:
 
 
 def multiplied(own: Sequence[Quantity], evidence: Sequence[Quantity]) -> set[Quantity]:
-    """The quantities of a claim that are a rate of the evidence times a span: "14 days in seven weeks" of "2 a week"."""
+    """The quantities of a claim that are a rate of the evidence times a span: "14 days in 7 weeks" of "2 a week"."""
     found: set[Quantity] = set()
     for rate in evidence:
-        for total, span in permutations(own, 2) if isinstance(rate.per, float) else ():
+        per = rate.per
+        for total, span in permutations(own, 2) if isinstance(per, float) else ():
             same = total.dimension == rate.dimension and (total.dimension or total.unit[:4] == rate.unit[:4])
             if same and span.dimension == "time" and not total.per and total.written != rate.written:
-                slack = HEDGED if total.hedged else 0.006
-                if math.isclose(total.value, rate.value * span.value / rate.per, rel_tol=slack):
+                made = rate.value * span.value / float(per)
+                if math.isclose(total.value, made, rel_tol=HEDGED if total.hedged else 0.006):
                     found |= {total, span}
     return found

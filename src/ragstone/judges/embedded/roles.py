@@ -1,4 +1,4 @@
-"""Find names that no passage has, and what a statement says of one person or thing and its evidence of another.
+"""Find what a statement says of one person or thing and its evidence of another.
 
 The holder of a word is who does what a verb says, or who or what a noun is said of, as far as it can be seen: what the
 clause begins with ("Canberra is the *capital*", "members *get* free returns"), the name behind "by" ("*written* by
@@ -10,15 +10,14 @@ statement's own one holds something else in the passages.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import SequenceMatcher
-from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Final
 
 from ragstone.judges.embedded.alignment import SPOKEN, Alignment, Clash, Line
+from ragstone.judges.embedded.naming import ARTICLES, HELPING, peoples, spelled_alike
 from ragstone.judges.embedded.parsed_statement import ParsedStatement
 from ragstone.judges.embedded.quantities import months
-from ragstone.judges.embedded.thesaurus import LANGUAGE, common, likes, listed, opposites, slot_lists, verbal, word_set
+from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, listed, opposites, verbal, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import (
     NAME,
@@ -29,24 +28,19 @@ from ragstone.judges.embedded.words import (
     function_stems,
     listed_words,
     pronouns,
-    stem_of,
 )
 
 SAID: Final = 0.9  # the share of a clause but its holder that a sentence must have to name another holder
 NAMED: Final = 0.75  # ... where both holders are names
 ENOUGH: Final = 5.0  # the least weight of that, of two words or more
 ALMOST: Final = 0.8  # the share of what the best clause has of it that another must have to name a holder, too
-SPELLED: Final = 0.9  # how far two names must be spelled alike to be one
-RARE: Final = 4.0  # weight of a word from which a name is looked at for being mixed of others
 PLAIN: Final = 12  # words of a statement whose nouns are looked at as agent and patient
 _BY: Final = frozenset(("by", "von", "par", "por", "da"))
-_ARTICLES: Final = frozenset(("the", "a", "an"))
 _PERSONS: Final = (("he", "his", "him"), ("she", "her", "hers"))
 _SUBJECTS: Final = frozenset(("he", "she", "it", "they"))
 BACK: Final = 3  # sentences before one in which the name is looked for that its pronoun stands for
-_OWNED: Final = _ARTICLES | {"its", "his", "her", "their", "our"}
+_OWNED: Final = ARTICLES | {"its", "his", "her", "their", "our"}
 _IS: Final = frozenset(("is", "was", "are", "were"))
-_HELPING: Final = frozenset("to must will would can could may should shall has have had is was are were be been".split())
 _PLURALS: Final = frozenset(("children", "people", "men", "women"))
 _EMPTY: Final = ("function", "light", "universal", "breaks", "turns")
 
@@ -105,9 +99,10 @@ class _Roles:
         inside, found = self.clauses[clause], list[tuple[Run, int]]()
         for run in self.side.names if self.language == LANGUAGE else ():
             behind = [k for k in inside if k > run[1]]
-            verb = next((k for k in behind if self.words[k] not in _HELPING and not self.empty(k)), None)
-            helped = behind and self.words[behind[0]] in _HELPING
-            if run != own and run[0] in inside and verb is not None and helped:
+            verb = next((k for k in behind if self.words[k] not in HELPING and not self.empty(k)), None)
+            helped = behind and self.words[behind[0]] in HELPING
+            done = not _BY.isdisjoint(self.words[k] for k in behind)  # by somebody else
+            if run != own and run[0] in inside and verb is not None and helped and not done:
                 found.append((run, verb))
         return found
 
@@ -116,15 +111,17 @@ class _Roles:
         clause = self.side.clauses[place]
         inside = self.clauses[clause]
         before = place - 1
-        while before > inside[0] and self.words[before] in _HELPING:  # "Lena Brandt had *designed*"
+        while before > inside[0] and self.words[before] in HELPING:  # "Lena Brandt had *designed*"
             before -= 1
-        beside = self._agent(inside) or next((run for run in self.side.names if run[1] == before and not self._counted(run)), None)
+        beside = self._agent(inside) or next(
+            (run for run in self.side.names if run[1] == before and not self._counted(run)), None
+        )
         if beside is None and self.side.word(place - 1) in _OWNED:
             beside = self._name_at(place + 1)
         if beside is not None:
             return [(0, beside[1]) if beside[0] == 1 and self._capital(0) and not self.empty(0) else beside]
-        first = next((k for k in inside if not self.empty(k)), place)
-        begun = first < place and not self._verb(first)  # "became a pianist": who did stands before
+        start = next((k for k in inside if not self.empty(k)), place)
+        begun = start < place and not self._verb(start)  # "became a pianist": who did stands before
         done = not _BY.isdisjoint(self.words[place : inside[-1]])  # to what it begins with, by somebody else
         if done or (begun and self.subject(inside) is None):
             return []
@@ -148,13 +145,15 @@ class _Roles:
             return "name" if self._capital(run[0]) and (not single or first.kind == NAME or told) else ""
         stems, behind = self.stems(run), self.side.word(run[0] - 1) in _BY and first.kind == NAME
         strange = any(not listed(s) and len(s) > 1 and s not in peoples() for s in stems)
-        written = not single and all(self._capital(k) for k in range(run[0], run[1] + 1)) and stems.isdisjoint(peoples())
+        written = (
+            not single and all(self._capital(k) for k in range(run[0], run[1] + 1)) and stems.isdisjoint(peoples())
+        )
         if behind or (self._capital(run[0]) and (strange or written)):
-            part = single and not behind and (self._goes_on(run[1] + 1) or self.side.word(run[0] - 1) in _ARTICLES)
+            part = single and not behind and (self._goes_on(run[1] + 1) or self.side.word(run[0] - 1) in ARTICLES)
             return "" if part else "name"  # "Enterprise plan", "the Oscar winner"
         word = self.words[run[1]]
         plural = word in _PLURALS or (listed(last.stem) and word.endswith("s"))
-        told = plural or self.side.word(run[0] - 1) in _ARTICLES
+        told = plural or self.side.word(run[0] - 1) in ARTICLES
         return "noun" if told and first.kind != NAME and not (verbal(last.stem) or self._goes_on(run[1] + 1)) else ""
 
     def telling(self, run: Run) -> str:
@@ -236,7 +235,7 @@ class _Roles:
         return self.side.text[self.tokens[k].start].isupper()
 
     def _name_at(self, k: int) -> Run | None:
-        while self.side.word(k) in _ARTICLES:
+        while self.side.word(k) in ARTICLES:
             k += 1
         if self.language == "de":  # whose nouns have capitals, too
             last = next((n for n in range(k, len(self.tokens)) if not self._capital(n)), len(self.tokens)) - 1
@@ -294,8 +293,9 @@ def _holds_another(aligned: Alignment, stem: str, rest: Sequence[int], *, name: 
     lines = [(line, _Roles(line, aligned.language)) for line in aligned.having(stem)]
     there = [(line, clause) for line, roles in lines for clause in roles.held(stem) if clause >= 0]
     wanted = SAID * sum(aligned.weight[j] for j in rest)
-    return bool(lines if name else there) and all(
-        _carried(aligned, line, clause, rest) < wanted for line, clause in there
+    strange = name and not aligned.is_known(stem)  # "Peter" of "Anna Berg"
+    return strange or (
+        bool(lines if name else there) and all(_carried(aligned, line, clause, rest) < wanted for line, clause in there)
     )
 
 
@@ -310,7 +310,7 @@ def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[
     heads = stems - {stem} if kind == "noun" else frozenset()
     near = stems.union(*(likes(one, aligned.language) for one in stems))
     if kind == "name":
-        near |= {token.stem for line in aligned.lines for token in line.tokens if _spelled_alike(token.stem, stem)}
+        near |= {token.stem for line in aligned.lines for token in line.tokens if spelled_alike(token.stem, stem)}
     says = aligned.quote(min(own[0], i), max(own[1], i))
     clash: Clash | None = None
     for line in aligned.lines:
@@ -336,11 +336,6 @@ def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[
                 return None
             clash = clash or line.clash("role", says, f"this of {runs[0][0].side.quote(*runs[0][1])}")
     return clash
-
-
-def _spelled_alike(one: str, other: str) -> bool:
-    """Whether two names are one in two spellings: "haemophilia", "hemophilia"."""
-    return len(one) > 4 and one[0] == other[:1] and SequenceMatcher(None, one, other).ratio() >= SPELLED
 
 
 def _told_of(aligned: Alignment, theirs: _Roles, place: int) -> list[tuple[_Roles, Run]]:
@@ -379,7 +374,7 @@ def turned(aligned: Alignment) -> Clash | None:
 
 
 def _is_thing(aligned: Alignment, i: int) -> bool:
-    return aligned.tokens[i].kind == WORD and aligned.word(i - 1) in _ARTICLES
+    return aligned.tokens[i].kind == WORD and aligned.word(i - 1) in ARTICLES
 
 
 def _swapped(aligned: Alignment, line: Line, one: Run, other: Run, verb: int) -> Clash | None:
@@ -403,82 +398,3 @@ def _swapped(aligned: Alignment, line: Line, one: Run, other: Run, verb: int) ->
     if (passive == (not _BY.isdisjoint(line.words[places[0] + 1 : high]))) == same:
         return None
     return line.clash("role", aligned.quote(one[0], other[1]), line.quote(low, high))
-
-
-# ---- names that no passage has
-
-
-def names(aligned: Alignment) -> Clash | None:
-    """Find the longest name that no passage has."""
-    own = (run for run in aligned.names if not aligned.asked.issuperset(aligned.stems[run[0] : run[1] + 1]))
-    found = [clash for run in own if (clash := _name(aligned, *run)) is not None]
-    return max(found, key=lambda one: len(one.says), default=None)
-
-
-def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
-    stems, says = aligned.stems, aligned.quote(first, last)
-    strange = [i for i in range(first, last + 1) if not aligned.is_known(stems[i])]
-    if any(i > first or _proper(aligned, i) for i in strange):
-        if _is_name(aligned, stems[last]) and not (aligned.language == LANGUAGE and common(stems[last])):
-            return None  # "Maria Lund" of "Lund", but not "Harwell Stadium" of "Foxby Stadium"
-        spoken = not pronouns(aligned.language).isdisjoint(aligned.lines[0].words)
-        spoken = spoken and not (last in strange and len(strange) <= last - first)  # "Nicola Ferri" of "Nicola Ferro"
-        # The best sentence may speak of it by a pronoun.
-        return None if first <= 1 and spoken else _like_name(aligned, set(stems[first : last + 1]), says)
-    if strange or aligned.library.weight(stems[last]) < RARE:
-        return None
-    return Clash("name", says) if _mixed(aligned, stems[first : last + 1]) else None
-
-
-def _like_name(aligned: Alignment, own: set[str], says: str) -> Clash:
-    """Name beside a name that no passage has the nearest one that shares a word with it: "Ana Keller", "Ana Feller"."""
-    for line in aligned.lines[:2]:
-        for run in line.names:
-            shared = own & {token.stem for token in line.tokens[run[0] : run[1] + 1]}
-            if run[0] < run[1] and shared and not all(map(common, shared)):
-                return line.clash("name", says, line.quote(*run))
-    return Clash("name", says)
-
-
-def _is_name(aligned: Alignment, stem: str) -> bool:
-    return any(line.tokens[p].kind == NAME for line in aligned.having(stem) for p in line.places.get(stem, ()))
-
-
-def _proper(aligned: Alignment, i: int) -> bool:
-    """Whether a capitalised word that no passage has is a name: not a common word, and no form of one that is there."""
-    token = aligned.tokens[i]
-    raw = aligned.text[token.start : token.end]
-    common = aligned.language == LANGUAGE and listed(token.stem)
-    short = (raw.isupper() and aligned.text[token.start - 1 : token.start] == "(") or (raw.islower() and "." in raw)
-    if len(raw) < 2 or common or short or set(raw) <= set("IVX"):
-        return False  # "(EU)", "e.g.", "IV"
-    alone = i == 0 and (len(aligned.tokens) < 2 or aligned.tokens[1].kind != NAME)
-    if alone and not any(c.isdigit() or c.isupper() for c in raw[1:]):
-        return False
-    groups = peoples()
-    group = groups.get(token.stem)
-    return group is None or not any(aligned.library.has(stem) for stem, own in groups.items() if own == group)
-
-
-@lru_cache(maxsize=1)
-def peoples() -> dict[str, int]:
-    """The number of its group by the stem of a country or of its people."""
-    groups = slot_lists()["peoples"].split()
-    return {stem_of(word, "en"): number for number, group in enumerate(groups) for word in group.split("=")}
-
-
-def _mixed(aligned: Alignment, own: Sequence[str]) -> bool:
-    """Return whether only part of a name stands in the evidence, in another name."""
-    every = set(own)
-    for one, other in pairwise(own):
-        lines = dict.fromkeys(line for stem in (one, other) for line in aligned.having(stem))
-        if any(_beside(line, one, other) for line in lines):
-            continue
-        runs = ({token.stem for token in line.tokens[a : b + 1]} for line in lines for a, b in line.names)
-        if any((one in stems) != (other in stems) and not stems <= every for stems in runs):
-            return True
-    return False
-
-
-def _beside(line: Line, one: str, other: str) -> bool:
-    return any(abs(a - b) <= 2 for a in line.places.get(one, ()) for b in line.places.get(other, ()))

@@ -24,14 +24,15 @@ from ragstone.judges.embedded.contrasts import (
     parallel,
     polarity,
 )
+from ragstone.judges.embedded.naming import names
 from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
 from ragstone.judges.embedded.quantities import PRICE, RANK, Quantity, agree, computed, multiplied, rivals, shifted
-from ragstone.judges.embedded.roles import misattributed, names, turned
+from ragstone.judges.embedded.roles import misattributed, turned
 from ragstone.judges.embedded.substitutions import replaced
 from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal, word_set
 from ragstone.judges.embedded.verbs import finite
 from ragstone.judges.embedded.verbs import listed as verbs
-from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
+from ragstone.judges.embedded.words import NAME, NUMBER, WORD, function_stems, stem_of
 
 COVERED: Final = 0.8  # the share of the rest of a statement that must be found for its last part to count as added
 SPEAKING: Final = 3.5  # weight from which a word says something by itself
@@ -253,16 +254,22 @@ def _newer(line: Line, old: Quantity) -> Quantity | None:
 def _of_another(aligned: Alignment, one: Quantity, near: Sequence[Held], every: Every) -> tuple[str, Held] | None:
     """Find "120 g of flour" of "250 g of flour with 120 g of butter"."""
     of = _of_what(aligned, one)
-    if not of or any(_of_what(line, theirs) in ("", of) for _, line, theirs in near):
+    kinds = [_of_what(line, theirs) for _, line, theirs in near]
+    if not of or any(not theirs or of & theirs for theirs in kinds):
         return None
-    found = ((1.0, line, theirs) for line, theirs in every if rivals(one, theirs) and _of_what(line, theirs) == of)
+    found = ((1.0, line, theirs) for line, theirs in every if rivals(one, theirs) and of & _of_what(line, theirs))
     rival = next(found, None)
     return None if rival is None else (shortened(aligned.text[one.start : one.end]), rival)
 
 
-def _of_what(side: ParsedStatement, one: Quantity) -> str:
-    behind = one.last + 1
-    return side.tokens[behind + 1].stem if side.word(behind) == "of" and behind + 1 < len(side.tokens) else ""
+def _of_what(side: ParsedStatement, one: Quantity) -> frozenset[str]:
+    """The stems of what a quantity is of: "250 g of *red lentils*"."""
+    behind, found = one.last + 1, set[str]()
+    for k in range(behind + 1, min(behind + 3, len(side.tokens))) if side.word(behind) == "of" else ():
+        if side.tokens[k].kind != WORD or side.words[k] in word_set("function") or side.between(k).strip():
+            break
+        found.add(side.tokens[k].stem)
+    return frozenset(found)
 
 
 def _at_another_rate(aligned: Alignment, one: Quantity, near: Sequence[Held], _every: Every) -> tuple[str, Held] | None:

@@ -1,0 +1,136 @@
+"""Find names that no passage has, and tell names that are spelled alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+from ragstone.judges.embedded.alignment import Alignment, Clash, Line
+from ragstone.judges.embedded.thesaurus import LANGUAGE, common, listed, slot_lists, word_set
+from ragstone.judges.embedded.verbs import listed as verbs
+from ragstone.judges.embedded.words import NAME, TITLES, pronouns, stem_of
+
+RARE: Final = 4.0  # weight of a word from which a name is looked at for being mixed of others
+BEGUN: Final = 5  # letters that words of one kind begin with: "autophagy", "autophagic"
+SPELLED: Final = 0.9  # how far two names must be spelled alike to be one
+HELPING: Final = frozenset(
+    "to must will would can could may should shall has have had is was are were be been".split()  # noqa: SIM905 - words
+)
+ARTICLES: Final = frozenset(("the", "a", "an"))
+
+
+def names(aligned: Alignment) -> Clash | None:
+    """Find the longest name that no passage has."""
+    own = (run for run in aligned.names if not aligned.asked.issuperset(aligned.stems[run[0] : run[1] + 1]))
+    found = [clash for run in own if (clash := _name(aligned, *run)) is not None]
+    return max(found, key=lambda one: len(one.says), default=None)
+
+
+def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
+    stems, says = aligned.stems, aligned.quote(first, last)
+    strange = [i for i in range(first, last + 1) if not aligned.is_known(stems[i])]
+    if any(i > first or _proper(aligned, i) for i in strange):
+        if _is_name(aligned, stems[last]) and not (aligned.language == LANGUAGE and common(stems[last])):
+            # "Maria Lund" of "Lund" or "M. Lund", but not of "Anna Lund" or "Harwell Stadium" of "Foxby Stadium"
+            return _namesake(aligned, strange, last, says)
+        spoken = not pronouns(aligned.language).isdisjoint(aligned.lines[0].words)
+        spoken = spoken and not (last in strange and len(strange) <= last - first)  # "Nicola Ferri" of "Nicola Ferro"
+        # The best sentence may speak of it by a pronoun.
+        return None if first <= 1 and spoken else _like_name(aligned, set(stems[first : last + 1]), says)
+    if strange or aligned.library.weight(stems[last]) < RARE:
+        return None
+    return Clash("name", says) if _mixed(aligned, stems[first : last + 1]) else None
+
+
+def _namesake(aligned: Alignment, strange: Sequence[int], last: int, says: str) -> Clash | None:
+    """Find who has the same family name, where every passage that has it has another first name: "Anna", "Ben Lund"."""
+    found: Clash | None = None
+    for line in aligned.having(aligned.stems[last]):
+        for run in line.names:
+            if line.tokens[run[1]].stem == aligned.stems[last]:
+                first = 0 if run[0] == 1 and line.text[line.tokens[0].start].isupper() else run[0]
+                given = [line.words[k] for k in range(first, run[1]) if line.words[k] not in {*TITLES, *ARTICLES}]
+                if not given or any(one[0] == aligned.words[i][0] for one in given for i in strange):
+                    return None
+                found = found or line.clash("name", says, line.quote(*run))
+    return found
+
+
+def _like_name(aligned: Alignment, own: set[str], says: str) -> Clash:
+    """Name beside a name that no passage has the nearest one that shares a word with it: "Ana Keller", "Ana Feller"."""
+    for line in aligned.lines[:2]:
+        for run in line.names:
+            shared = own & {token.stem for token in line.tokens[run[0] : run[1] + 1]}
+            if run[0] < run[1] and shared and not all(map(common, shared)):
+                return line.clash("name", says, line.quote(*run))
+    return Clash("name", says)
+
+
+def _is_name(aligned: Alignment, stem: str) -> bool:
+    return any(line.tokens[p].kind == NAME for line in aligned.having(stem) for p in line.places.get(stem, ()))
+
+
+def _proper(aligned: Alignment, i: int) -> bool:
+    """Whether a capitalised word that no passage has is a name: not a common word, and no form of one that is there."""
+    token = aligned.tokens[i]
+    raw = aligned.text[token.start : token.end]
+    common = aligned.language == LANGUAGE and listed(token.stem)
+    short = (raw.isupper() and aligned.text[token.start - 1 : token.start] == "(") or (raw.islower() and "." in raw)
+    if len(raw) < 2 or common or short or set(raw) <= set("IVX"):
+        return False  # "(EU)", "e.g.", "IV"
+    alone = i == 0 and (len(aligned.tokens) < 2 or aligned.tokens[1].kind != NAME)
+    if alone and not any(c.isdigit() or c.isupper() for c in raw[1:]) and not _begins(aligned):
+        return False
+    groups = peoples()
+    group = groups.get(token.stem)
+    return group is None or not any(aligned.library.has(stem) for stem, own in groups.items() if own == group)
+
+
+def _begins(aligned: Alignment) -> bool:
+    """Whether the first word, which no dictionary has, is the name of who does something: "*Capcom* acquired ..."."""
+    word = aligned.words[0]
+    k = next((k for k in range(1, len(aligned.words)) if aligned.words[k] not in word_set("light")), 0)
+    done = aligned.words[k] in verbs("sure third past") | HELPING
+    formed = word.endswith(("s", "ing", "ly", "ed")) or aligned.between(1) != " "
+    return (
+        aligned.language == LANGUAGE
+        and done
+        and not formed
+        and not any(
+            token.stem[:BEGUN] == word[:BEGUN] or spelled_alike(token.stem, aligned.stems[0])
+            for line in aligned.lines
+            for token in line.tokens
+        )
+    )
+
+
+@lru_cache(maxsize=1)
+def peoples() -> dict[str, int]:
+    """The number of its group by the stem of a country or of its people."""
+    groups = slot_lists()["peoples"].split()
+    return {stem_of(word, "en"): number for number, group in enumerate(groups) for word in group.split("=")}
+
+
+def _mixed(aligned: Alignment, own: Sequence[str]) -> bool:
+    """Return whether only part of a name stands in the evidence, in another name."""
+    every = set(own)
+    for one, other in pairwise(own):
+        lines = dict.fromkeys(line for stem in (one, other) for line in aligned.having(stem))
+        if any(_beside(line, one, other) for line in lines):
+            continue
+        runs = ({token.stem for token in line.tokens[a : b + 1]} for line in lines for a, b in line.names)
+        if any((one in stems) != (other in stems) and not stems <= every for stems in runs):
+            return True
+    return False
+
+
+def _beside(line: Line, one: str, other: str) -> bool:
+    return any(abs(a - b) <= 2 for a in line.places.get(one, ()) for b in line.places.get(other, ()))
+
+
+def spelled_alike(one: str, other: str) -> bool:
+    """Whether two names are one in two spellings: "haemophilia", "hemophilia"."""
+    return len(one) > 4 and one[0] == other[:1] and SequenceMatcher(None, one, other).ratio() >= SPELLED
