@@ -110,6 +110,8 @@ def test_a_bold_sentence_makes_a_claim_and_counts_in_a_response() -> None:
     "response",
     [
         "Hello!",
+        "That's not true.",
+        "I don't have specific numbers for the fees.",
         "You're welcome! I hope this helps!",
         "De nada.",
         "您好!",

