@@ -173,6 +173,8 @@ def check_run(
         )
     if drops and baseline is None:
         raise ConfigError(f"{flags[drops[0]]} needs a baseline run; name it with --baseline")
+    if drops and baseline is not None and baseline.place == run.place:
+        raise ConfigError(f"{called(run)} is its own baseline; name an earlier run with --baseline")
     against = _Against(baseline, _compared(baseline, run, drops, records)) if drops and baseline is not None else None
     covered = {threshold.metric for threshold in wanted if threshold.kind == "min_coverage"}
     agreement = _about(run.agreement, {threshold.metric for threshold in wanted})

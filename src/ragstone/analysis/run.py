@@ -74,6 +74,11 @@ class Run:
         self._row = row
 
     @property
+    def place(self) -> tuple[str, int]:
+        """Its store and its number there."""
+        return str(self._store.path), self.id
+
+    @property
     def id(self) -> int:
         """The run's number in its store."""
         return self._row.id

@@ -49,6 +49,11 @@ class SavedRun:
             self._about = {}
 
     @property
+    def place(self) -> tuple[str, int]:
+        """Where its results are."""
+        return str(self.path.resolve()), 0
+
+    @property
     def id(self) -> int:
         """Its number in its store; 0 where run.json has none."""
         number = self._about.get("run")

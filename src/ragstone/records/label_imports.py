@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ragstone.errors import InputError, RecordError
-from ragstone.labels import LabelRow, each_once, is_label_row, row_from_json
+from ragstone.labels import LabelRow, each_once, is_label_row, row_from_json, text_hash
 from ragstone.questions import SCALES, TASKS
 from ragstone.records.bytestream import origin_of
 from ragstone.records.fields import Fields
@@ -121,6 +121,8 @@ def _labelled(row: Row, skipped: Counter[str]) -> Iterator[Row]:
     if "label" not in draft:
         skipped["without a label"] += 1
         return
+    if isinstance(text := draft.get("text"), str):
+        draft.setdefault("hash", text_hash(text))
     if isinstance(draft.get("seconds"), str):
         draft["seconds"] = float(draft["seconds"])
     yield draft
