@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-16", "a2b634160dc0")
+RULES = ("embedded-16", "db96cb3e04b0")
 """A version, and the digest of the code that it stands for."""
 
 
