@@ -34,5 +34,6 @@ def agreement(mean: CorrectedDict | None = None) -> AgreementDict:
 SAID = (
     "Judge agrees with people on grounding: kappa .71 (95 % CI .58\u2013.82) on 214 claims",
     "grounding 78 %, corrected 74 % (95 % CI 66\u201381)",
-    "Judge does not significantly agree with people on context_relevance: kappa .13 (95 % CI -.18 to .41) on 39 passages",
+    "Judge does not significantly agree with people on context_relevance: kappa .13 (95 % CI -.18 to .41) "
+    "on 39 passages",
 )

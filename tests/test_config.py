@@ -475,7 +475,10 @@ def test_auto_leaves_out_what_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_auto_leaves_out_what_few_records_bring() -> None:
     """A reference of one record does not put a metric with gaps on every screen; of half of them it does."""
     present = {"question": 22, "response": 22, "contexts": 22, "reference": 10}
-    assert names(present=present)[1]["refmatch"] == "only 10 of 22 records have a reference; to include it, add -m refmatch"
+    assert (
+        names(present=present)[1]["refmatch"]
+        == "only 10 of 22 records have a reference; to include it, add -m refmatch"
+    )
     assert "refmatch" in names(present={**present, "reference": 11})[0]
 
 

@@ -30,7 +30,9 @@ def test_a_record_is_shown_with_its_evidence(weighed: Path) -> None:
         assert part in came.out
     assert "    ✗ Together with the Americas and Asia, the company took in 986 million\n" in came.out
     assert "    ~ Revenue in Europe grew from 412 to 453 million crowns" in came.out
-    assert "    ✓ Asia was the only region where revenue fell.\n      ✓ trace: based on passage 1, sentence 1" in came.out
+    assert (
+        "    ✓ Asia was the only region where revenue fell.\n      ✓ trace: based on passage 1, sentence 1" in came.out
+    )
     assert "      the contexts say otherwise\n      passage 1, characters 0–40 “Table 4: Revenue of" in came.out
     assert "not found in the context “words that are nowhere”" in came.flat
     assert "«Table 4: Revenue of Halden Tools by regi»on" in came.out

@@ -371,7 +371,9 @@ def test_a_run_has_the_eight_columns_in_five_rows() -> None:
     }
     traced(lambda q: good if "good" in q.question else WORKED, "trace", lid(), lid(id="good", question="Is it good?"))
     out = shown()
-    assert "50 % (95 % CI 0–100) of the responses have every sentence supported (6 sentences in 2 responses)." in flat(out)
+    assert "50 % (95 % CI 0–100) of the responses have every sentence supported (6 sentences in 2 responses)." in flat(
+        out
+    )
     assert "1 of 2 responses has a sentence that is not fully supported." in flat(out)
     table = flat(out.partition("\n  trace ")[2].partition("Without")[0])
     for line in (
