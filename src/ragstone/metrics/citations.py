@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.citation_marks import NUMBERINGS, CitedSentence, cited_sentences
-from ragstone.metrics.words import FOUND, RIGHT_CITATIONS, SUPPORTED, MetricWords, Sentence
+from ragstone.metrics.words import RIGHT_CITATIONS, SUPPORTED, MetricWords, Sentence, labels
 from ragstone.questions import SUPPORT_3, Rate, Rated
 from ragstone.types import Passage, Record, Scale, Score, Unit, Verdict
 
@@ -62,7 +62,7 @@ class Citations(Metric):
         },
     )
     found_words = MetricWords(
-        FOUND,
+        labels("found where cited", "partly found where cited", "not found where cited", "not fully found where cited"),
         TITLES,
         {
             "citation_precision": Sentence(

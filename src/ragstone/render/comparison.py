@@ -205,7 +205,7 @@ def threshold_said(decision: Decision) -> str:
 def worst_said(decision: Decision) -> str:
     """``Lowest grounding (threshold: mean at least 80 %)``."""
     kind, metric = decision.threshold.kind, decision.threshold.metric
-    titles = {"max": f"Highest {metric}", "min_coverage": f"Records without {metric}"}
+    titles = {"max": f"Highest {metric}", "min_coverage": f"Records without a score for {metric}"}
     title = f"Largest drops in {metric}" if kind in DROPS else titles.get(kind, f"Lowest {metric}")
     return f"{title} (threshold: {required_said(decision.threshold)})"
 

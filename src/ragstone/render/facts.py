@@ -169,7 +169,7 @@ class RunFacts:
             quotes=_quotes_said(run, summary),
             estimated=estimated(summary["estimate"]) if summary.get("estimate") else "",
             time=duration(summary["seconds"]) if "seconds" in summary else "",
-            left_out=list(_left_out(summary)),
+            left_out=list(left_out_said(summary.get("left_out", {}))),
         )
 
     @property
@@ -198,10 +198,10 @@ class RunFacts:
         return shlex.join(["ragstone", *shown, *options])
 
 
-def _left_out(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def left_out_said(left_out: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Metrics that did not run, and the reason: one line for all that have the same."""
     reasons: dict[str, list[str]] = {}
-    for name, why in summary.get("left_out", {}).items():
+    for name, why in left_out.items():
         reasons.setdefault(flat(why).replace(f"add -m {name}", "add -m NAME"), []).append(name)
     for why, names in reasons.items():
         said = why.replace("include it", "include one") if len(names) > 1 else why.replace("-m NAME", f"-m {names[0]}")
