@@ -60,6 +60,7 @@ def test_the_embedded_judge_alone_finds_and_a_model_supports(judge: str | Judge,
     alone = judge == "embedded"
     assert ("support" in told) is not alone
     assert ("claim that was not found" in told) is alone
+    assert ("✗ not found or contradicted" in records) is alone
     for words in ("excellent", "everything the response says", "not supported", "✓ supported"):
         assert (words in records) is not alone
 
