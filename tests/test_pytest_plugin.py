@@ -91,7 +91,7 @@ def endpoint(pytester: pytest.Pytester) -> Iterator[FakeServer]:
 # ---- passing and failing
 
 
-def test_the_example_project_names_the_claim_to_check(pytester: pytest.Pytester) -> None:
+def test_the_example_project_names_the_claim_that_was_not_found(pytester: pytest.Pytester) -> None:
     """Its good response passes; the other fails with the sentence that its passages do not hold."""
     for path in EXAMPLE.glob("*.py"):
         (pytester.path / path.name).write_text(path.read_text("utf-8"), "utf-8")
@@ -99,14 +99,14 @@ def test_the_example_project_names_the_claim_to_check(pytester: pytest.Pytester)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "E*AssertionError: grounding is 0.50, below 0.80: 1 of 2 claims to check",
-            "E*to check: Finish with a tablet of citric acid from the pharmacy and let it dry overnight.",
+            "E*AssertionError: grounding is 0.50, below 0.80: 1 of 2 claims not found",
+            "E*not found: Finish with a tablet of citric acid from the pharmacy and let it dry overnight.",
             "E*why: not found: *citric*",
             "*= ragstone =*",
             "2 responses evaluated, judged by embedded",
             "  grounding  mean 75 %  2 of 2 scored",
             "thresholds: 1 met, 1 missed",
-            "calls: 4 by the embedded judge, no API calls; cost: free",
+            "calls: 4 to the embedded judge; no API calls; cost: free",
         ]
     )
     assert "\x1b" not in text(result)
@@ -378,7 +378,9 @@ def test_a_model_is_paid_once(project: Project, endpoint: FakeServer, pytester: 
     first.stdout.fnmatch_lines(["*not supported: Purple elephants invented jazz in Lisbon.", "calls: 2 sent; cost: $*"])
     again = project(tests, "--ragstone-offline")
     again.assert_outcomes(passed=1, failed=1)
-    again.stdout.fnmatch_lines(["calls: 0 sent, 2 replayed; cost: nothing: every reply was in the store"])
+    again.stdout.fnmatch_lines(
+        ["calls: 0 sent, 2 replayed from the store; cost: nothing: every reply was in the store"]
+    )
     assert endpoint.count == 2
     assert (pytester.path / ".ragstone/ragstone.db").exists()
 

@@ -253,7 +253,7 @@ def test_verdicts_are_underlined_and_worded(page: Chromium, shown: Shown) -> Non
     page.open(shown.at(f"record={result['position']}&tab=trace"))
     kinds = ["yes" if verdict["value"] == 1 else "no" for verdict in score(result, "trace.adherence")["verdicts"]]
     assert page.all(".left .prose .mark", "classList[1]") == kinds
-    assert "[to check]" in page.evaluate("document.querySelector('.left').textContent")
+    assert "[not found]" in page.evaluate("document.querySelector('.left').textContent")
     styles = "getComputedStyle(document.querySelector('.left .prose .mark.no')).textDecorationStyle"
     assert page.evaluate(styles) == "solid"
 

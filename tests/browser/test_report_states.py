@@ -40,7 +40,7 @@ def test_nothing_could_be_scored(browser: Chromium, tmp_path: Path) -> None:
     page = opened(browser, run, tmp_path)
     assert page.text(".sentence") == "Nothing could be scored in 2\u00a0records."
     assert "There is no value to show" in page.text(".first")
-    assert "the judge failed: the judge is out" in page.text(".missing")
+    assert "the judge failed (the judge is out)" in page.text(".missing")
     assert page.all(".card") == []
     assert "No metric has values" in page.text(".scatter")
     page.click(".causes a")

@@ -496,7 +496,7 @@ def test_several_files_are_several_systems(answers: tuple[str, str, str]) -> Non
     scored = ragstone("nuggets", "score", "assigned.jsonl", "--json").json
     assert means(scored, "strict_vital") == {"first": 1.0, "second": 0.0}
     assert ragstone("export", "1", "--format", "assignments").out == Path("assigned.jsonl").read_text(encoding="utf-8")
-    assert "50 % (0–100) of a topic's vital nuggets were found in the response" in ragstone("show", "1").flat
+    assert "50 % (95 % CI 0–100) of a topic's vital nuggets were found in the response" in ragstone("show", "1").flat
 
 
 def test_what_was_assigned_is_counted_in_json_or_printed(answers: tuple[str, str, str]) -> None:
@@ -529,7 +529,7 @@ def test_topics_without_a_bank_are_told(answers: tuple[str, str, str]) -> None:
     write("half.jsonl", {"qid": "t1", "nuggets": [{"text": "The kettle is made of steel"}]})
     came = ragstone("nuggets", "assign", first, "--nuggets", "half.jsonl", "-o", "a.jsonl")
     assert came.code == 0
-    assert "1 missing_field: no nuggets all metrics" in came.flat
+    assert "1 record missing_field (no nuggets): no score" in came.flat
     assert len(lines_of("a.jsonl")) == 1
 
 

@@ -22,8 +22,15 @@ def test_a_run_is_told_in_one_sentence_then_in_numbers() -> None:
     came = ragstone("run", str(TRACES), "-o", "out")
     assert came.code == 0
     assert re.search(r" of a response's claims were found in its contexts \(\d+ claims in 21 responses\)\. ", came.flat)
-    assert re.search(r" \d+ of 21 responses have a claim to check\.", came.flat)
-    for part in ("mean", "95 %", "scored", "21 of 22", "empty: blank response", "Lowest grounding"):
+    assert re.search(r" \d+ of 21 responses have a claim that was not found\.", came.flat)
+    for part in (
+        "mean",
+        "95 % CI",
+        "scored",
+        "21 of 22",
+        "1 record  empty (blank response): no answer",
+        "Lowest grounding",
+    ):
         assert part in came.out
     for part in ("not a language model", "--judge openai:gpt-4o-mini", "Cost        free", "out: results.jsonl"):
         assert part in came.out
@@ -77,7 +84,7 @@ def test_json_is_the_summary_and_nothing_else() -> None:
 def test_unsupported_claims_stand_with_their_reason() -> None:
     """The claim itself, not only its number."""
     came = ragstone("run", write("a.jsonl", row(1), row(2)), "-q", "-m", "grounding")
-    assert "1 of 2 claims to check" in came.out
+    assert "1 of 2 claims not found" in came.out
     assert "✗ Purple elephants invented jazz in Lisbon." in came.out
 
 
@@ -86,7 +93,7 @@ def test_where_all_is_supported_no_worst_records_are_shown() -> None:
     perfect = row(1, response="Kettle 1 is made of steel.")
     came = ragstone("run", write("a.jsonl", perfect), "-q", "-m", "grounding")
     assert "Lowest" not in came.out
-    assert "No response has a claim to check." in came.flat
+    assert "No response has a claim that was not found." in came.flat
 
 
 def test_what_auto_leaves_out_is_said() -> None:
@@ -183,7 +190,7 @@ def test_malformed_lines_can_be_skipped() -> None:
     assert ragstone("run", "a.jsonl", "-q").code == 2
     came = ragstone("run", "a.jsonl", "--on-error", "skip")
     assert came.code == 0
-    assert "1  unreadable" in came.out
+    assert "1 record  unreadable: no score" in came.out
     assert "a.jsonl:2" in came.err
 
 
@@ -243,7 +250,7 @@ def test_when_nothing_could_be_scored_the_code_is_3(monkeypatch: pytest.MonkeyPa
     came = ragstone("run", write("a.jsonl", row(1)), "-q", "-m", "grounding", "-j", "vllm:m@http://127.0.0.1:9/v1")
     assert came.code == 3
     assert "Nothing could be scored in 1 record." in came.out
-    assert "judge_failed: " in came.out
+    assert "judge_failed (" in came.out
     assert "Cost        nothing: no call was answered" in came.out
     status = ragstone("runs", "--json").json[0]["status"]
     assert ragstone("runs").out.rstrip().endswith(f"  {status}    nothing scored")
@@ -272,7 +279,7 @@ def test_blank_responses_alone_are_nothing_to_score() -> None:
     """Nothing to judge is no fault of the judge, but a score it is not."""
     came = ragstone("run", write("a.jsonl", row(1, response=" "), row(2)), "-q", "-m", "grounding")
     assert (came.code, came.err) == (0, ""), "quiet: neither progress nor notes"
-    assert "empty: blank response" in came.out
+    assert "empty (blank response)" in came.out
 
 
 def test_a_judge_that_wrote_the_responses_is_warned_of() -> None:
@@ -292,10 +299,10 @@ def test_a_judge_that_wrote_the_responses_is_warned_of() -> None:
 def test_what_the_embedded_judge_answers_is_not_called_sent(fake: str) -> None:
     """It is counted beside what was sent; where nothing was sent at all that is said."""
     came = ragstone("run", write("a.jsonl", row(1)), "-m", "groundedness,answer_relevance", "-q", "--store", "a.db")
-    assert "Calls       2 by the embedded judge, no API calls\nCost        free\n" in came.out.replace("\n  ", "\n")
+    assert "Calls       2 to the embedded judge; no API calls\nCost        free\n" in came.out.replace("\n  ", "\n")
     judges = ("-j", fake, "-j", "support=embedded")
     came = ragstone("run", "a.jsonl", "-m", "groundedness,answer_relevance", *judges, "-q", "--store", "b.db")
-    assert "Calls       1 sent, 1 by the embedded judge\n" in came.out
+    assert "Calls       1 sent to an API, 1 to the embedded judge\n" in came.out
     bill = ragstone("run", "a.jsonl", "-m", "groundedness,answer_relevance", *judges, "--json", "--store", "c.db").json[
         "bill"
     ]
@@ -314,7 +321,7 @@ def test_calls_of_a_cascade_are_held_against_the_budget_as_they_are_counted() ->
         assert summary["bill"]["sent"] == server.count > 0
         assert summary["bill"]["here"]["embedded"] > 0
         assert (
-            f"Calls       {server.count} sent, {summary['bill']['here']['embedded']} by the embedded judge\n"
+            f"Calls       {server.count} sent to an API, {summary['bill']['here']['embedded']} to the embedded judge\n"
             in came.out
         )
         error = summary["estimate"]["error"]["calls"]

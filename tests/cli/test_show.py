@@ -30,7 +30,9 @@ def test_a_record_is_shown_with_its_evidence(weighed: Path) -> None:
         assert part in came.out
     assert "    ✗ Together with the Americas and Asia, the company took in 986 million\n" in came.out
     assert "    ~ Revenue in Europe grew from 412 to 453 million crowns" in came.out
-    assert "    ✓ Asia was the only region where revenue fell.\n      ✓ trace: passage 1, sentence 1" in came.out
+    assert (
+        "    ✓ Asia was the only region where revenue fell.\n      ✓ trace: based on passage 1, sentence 1" in came.out
+    )
     assert "      the contexts say otherwise\n      passage 1, characters 0–40 “Table 4: Revenue of" in came.out
     assert "not found in the context “words that are nowhere”" in came.flat
     assert "«Table 4: Revenue of Halden Tools by regi»on" in came.out
@@ -306,10 +308,10 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
             assert name in shown.partition("Metrics that cannot run")[2].partition(f": {why}")[0]
         else:
             able = shown.partition("Metrics that run if you add -m NAME")[2].partition("Metrics that cannot run")[0]
-            said = why.replace(f"; add -m {name} to use", "; uses").removesuffix(f"; add -m {name}")
+            said = why.replace(f"; add -m {name} to use", "; uses").removesuffix(f"; to include it, add -m {name}")
             assert f"{name} all 1 {said}" in able
     screen = ragstone("run", "a.jsonl").flat
-    assert ": see ragstone validate FILE" in screen
+    assert ": for the reasons, run ragstone validate FILE" in screen
     assert sum(why in screen for why in left_out.values()) >= 2, "one reason is told, of several metrics"
     assert len({why for why in left_out.values() if why in screen}) == 1
     assert all(name in screen for name in left_out)
@@ -393,6 +395,6 @@ def test_show_full_lists_every_record_to_check_with_all_its_claims() -> None:
     rows = [row(n, response=f"It is made of wood{long}. It weighs 9 kg.", contexts=["It is steel."]) for n in range(7)]
     assert ragstone("run", write("a.jsonl", *rows), "-m", "grounding", "-q").code == 0
     short, full = (ragstone("show", "last", *options).out for options in ((), ("--full",)))
-    assert [shown.count("claims to check") for shown in (short, full)] == [5, 7]
+    assert [shown.count("claims not found") for shown in (short, full)] == [5, 7]
     assert [" ".join(shown.split()).count("It weighs 9 kg.") for shown in (short, full)] == [0, 7]
     assert f"wood{long}." in " ".join(full.split())

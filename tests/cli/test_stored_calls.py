@@ -41,7 +41,7 @@ def test_offline_says_how_many_calls_are_missing(server: FakeServer) -> None:
     last = came.err.splitlines()[-1]
     assert last == "note: offline: 2 calls were not in the store and not sent; run without --offline to send them"
     assert "2 not in the store" in came.flat
-    assert "judge_failed: " in came.flat
+    assert "judge_failed (" in came.flat
     assert server.count == 3
     assert run(server, "--offline", "--json", count=6).json["bill"]["unseen"] == 3
     assert run(server, "--offline", count=4).err.splitlines()[-1].startswith("note: offline: 1 call was not")

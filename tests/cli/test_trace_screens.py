@@ -85,7 +85,7 @@ def test_each_sentence_stands_with_what_it_rests_on() -> None:
     """Its sign, the keys and words of the contexts' sentences with their passage, special keys in words."""
     traced(WORKED)
     out = shown("lid")
-    assert "Response  (verdicts: trace per sentence)\n" in out
+    assert "Response  (verdicts by sentence: trace)\n" in out
     assert "    ✓ The lid is steel.\n      passage 1, sentence 1 “The lid is steel.”\n" in out
     assert "    ✗ It boils fast.\n    ✓ Steel is a metal.\n      a well-known fact\n" in out
     assert "    Legend: ✓ supported   ✗ not fully supported\n" in out
@@ -123,7 +123,7 @@ def test_words_are_quoted_once() -> None:
     traced({**WORKED, "support": {"resp_s0": every, "resp_s1": ["doc_0_s0", "doc_1_s1"], "resp_s2": ["doc_0_s1"]}})
     out = shown("lid").partition("Relevant and")[0]
     assert "      and passage 2, sentence 2\n" in out
-    quoted = "      passage 2, sentence 2 “Its cord is short.”\n      passage 1, sentence 1, as above\n"
+    quoted = "      passage 2, sentence 2 “Its cord is short.”\n      and passage 1, sentence 1 (quoted above)\n"
     assert f"    ✓ It boils fast.\n{quoted}" in out
     assert out.count("“The lid is steel.”") == 1
     full = shown("lid", "--full").partition("Relevant and")[0]
@@ -242,7 +242,7 @@ def test_beside_groundedness_the_response_is_told_once() -> None:
     """One sign in the margin; below it the trace with its own, and no words of a quote again."""
     traced(WORKED, ["groundedness", "trace"])
     out = shown("lid")
-    assert "Response  (verdicts: groundedness and trace per sentence)\n" in out
+    assert "Response  (verdicts by sentence: groundedness, trace)\n" in out
     assert out.count("✓ Steel is a metal.") == 1
     assert "    ✓ The lid is steel.\n      ✓ trace: passage 1, sentence 1 “The lid is steel.”\n" in out
     assert "    ✓ It boils fast.\n      ✗ trace: not fully supported\n" in out
@@ -255,7 +255,7 @@ def test_a_quote_of_groundedness_is_not_quoted_again_by_the_trace() -> None:
     traced({**WORKED, "support": {"resp_s0": ["doc_0_s0"]}}, ["groundedness", "trace"], lid(response=response))
     out = shown("lid")
     assert "      passage 1, characters 0–40 “The lid is steel. It weighs ninety grams”\n" in out
-    assert "      ✓ trace: passage 1, sentence 1, as above\n" in out
+    assert "      ✓ trace: based on passage 1, sentence 1 (quoted above)\n" in out
 
 
 def test_where_the_response_is_divided_in_two_ways_nothing_is_lost() -> None:
@@ -280,7 +280,7 @@ def test_claims_stand_below_the_trace_of_their_sentence() -> None:
     """The sign in the margin is that of the trace, where groundedness was not asked."""
     traced({**WORKED, "support": {"resp_s0": ["doc_0_s0"]}}, ["grounding", "trace"], lid(response="The lid is 986 g."))
     out = shown("lid")
-    assert "Response  (verdicts: trace per sentence, grounding per claim)\n" in out
+    assert "Response  (verdicts by sentence: trace; by claim: grounding)\n" in out
     assert "    ✓ The lid is 986 g.\n      passage 1, sentence 1 “The lid is steel.”\n      the contexts say" in out
 
 
@@ -308,11 +308,11 @@ def test_the_legend_follows_the_parameters() -> None:
     traced(WORKED)
     for out in (shown("lid"), shown()):
         assert "relevance = relevant / 20; " in flat(out)
-        assert "share: divided by the number of all sentences" in flat(out)
+        assert "share: relevant, used or supported part of all sentences" in flat(out)
     traced(WORKED, parameters={"trace": {"normaliser": 7, "length": "characters"}})
     for out in (shown("lid"), shown()):
         assert "relevance = relevant / 7; " in flat(out)
-        assert "share: in characters, divided by the characters in all sentences" in flat(out)
+        assert "share: relevant, used or supported part of all characters" in flat(out)
 
 
 def test_what_could_be_is_said_of_the_rows_it_is_so_of() -> None:
@@ -335,7 +335,7 @@ def test_without_a_value_the_metric_is_one_line(more: dict[str, Any], line: str)
     assert f"trace - {line} Contexts" in flat(out)
     missing = flat(shown()).partition("Without a score")[2].partition("Lowest")[0]
     assert missing.count("trace") == 0
-    assert missing.endswith("all metrics ")
+    assert missing.endswith("no score ")
 
 
 def test_a_judge_that_is_down_is_said_once() -> None:
@@ -371,17 +371,19 @@ def test_a_run_has_the_eight_columns_in_five_rows() -> None:
     }
     traced(lambda q: good if "good" in q.question else WORKED, "trace", lid(), lid(id="good", question="Is it good?"))
     out = shown()
-    assert "50 % (0–100) of the responses have every sentence supported (6 sentences in 2 responses)." in flat(out)
+    assert "50 % (95 % CI 0–100) of the responses have every sentence supported (6 sentences in 2 responses)." in flat(
+        out
+    )
     assert "1 of 2 responses has a sentence that is not fully supported." in flat(out)
     table = flat(out.partition("\n  trace ")[2].partition("Without")[0])
     for line in (
-        "normalised 95 % share 95 % scored",
+        "normalised 95 % CI share 95 % CI scored",
         "relevance 8 % 0–15 38 % 0–75 2 of 2",
         "utilization 67 % 50 % 1, 2 of 2",
         "completeness 33 % 1 of 2",
     ):
         assert line in table
-    assert "1 empty: no sentence is relevant trace (average, completeness, utilization)" in flat(out)
+    assert "1 record empty (no sentence is relevant): no trace (average, completeness, utilization)" in flat(out)
     assert "  Lowest trace.adherence_share\n    67 %  lid  1 of 3 sentences not fully supported\n" in out
     assert "          ✗ It boils fast.\n" in out
     assert "trace." not in out.partition("Lowest")[0]

@@ -322,7 +322,7 @@ def test_a_whole_response_is_the_mean_of_its_sentences() -> None:
     most = model().support.yes - 0.01
     assert verdict.probability == pytest.approx(min((good.probability + bad.probability) / 2, most), abs=1e-6)
     assert verdict.label == "1"
-    assert f"lowest: It exports 40 violins. ({bad.reason})" in verdict.reason
+    assert f'lowest: "It exports 40 violins." {bad.reason.capitalize()}' in verdict.reason
     assert verdict.evidence[0].text == "Moscow is the capital of Russia."
 
 
@@ -334,8 +334,10 @@ def test_relevance_names_the_shared_and_the_missing_words() -> None:
     question = "How many inhabitants does Moscow have?"
     about, beside = embedded(Rate("relevance", units, GRADE_0_3, question=question)).verdicts
     assert about.probability > beside.probability
-    assert about.reason == "question words found: inhabitants, Moscow; includes a number"
-    assert beside.reason.startswith("question words missing: inhabitants, Moscow; some are in other passages")
+    assert about.reason == "includes a number; words from the question found: inhabitants, Moscow"
+    assert beside.reason == (
+        "includes no number; words from the question missing: inhabitants, Moscow; some of them are in other passages"
+    )
     assert about.evidence[0].passage == "p1"
     assert beside.evidence == ()
 

@@ -68,7 +68,7 @@ def test_answers_of_the_examples_are_relevant_and_a_refusal_is_not() -> None:
     assert labels.pop("licence-network") == "0"
     assert set(labels.values()) == {"2", "3"}
     assert response("fell-race").label == "1"
-    assert response("licence-network").reason.startswith("declines to answer; question words found:")
+    assert response("licence-network").reason.startswith("declines to answer; words from the question found:")
 
 
 # ---- what the best label takes
@@ -86,8 +86,8 @@ def test_answers_of_the_examples_are_relevant_and_a_refusal_is_not() -> None:
         ),
         ("I cannot answer that from the documents.", "0", "declines to answer"),
         ("The documents do not say when the landlord must return the deposit.", "1", "declines to answer"),
-        ("Cats sleep all day.", "0", "question words missing: landlord, return, deposit"),
-        ("Within 30 days.", "2", "short answer; includes a number"),
+        ("Cats sleep all day.", "0", "words from the question missing: landlord, return, deposit"),
+        ("Within 30 days.", "2", "includes a number; short answer"),
     ],
 )
 def test_the_best_label_takes_the_words_and_what_is_asked_for(text: str, label: str, reason: str) -> None:

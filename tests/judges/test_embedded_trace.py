@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +189,7 @@ def test_a_run_has_all_eight_columns(tmp_path: Any) -> None:
 
 
 def test_what_supports_a_sentence_was_used() -> None:
-    """Else a screen shows a sentence as support, and below as unused."""
+    """Else a screen shows a sentence as support, and below as unused. The reason names the same sentences."""
     rows = [
         orjson.loads(line)
         for line in (Path(__file__).parents[2] / "examples" / "traces.jsonl").read_bytes().splitlines()
@@ -205,4 +206,6 @@ def test_what_supports_a_sentence_was_used() -> None:
                 supported += 1
                 assert sentence["windows"]
                 assert set(sentence["windows"]) <= set(found["utilized"])
+                named = re.findall(r"doc_\d+_s\d+", sentence["reason"])
+                assert named in ([], [keys[place] for place in sentence["windows"]])
     assert supported > 20

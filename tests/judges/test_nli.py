@@ -163,7 +163,7 @@ def test_a_nugget_is_looked_for_in_the_response(judge: NliJudge) -> None:
 def test_a_response_is_as_good_as_its_sentences(judge: NliJudge) -> None:
     good, mixed = rated(judge, (LID, f"{LID} Dogs sleep outside."), LID, task="response_support")
     assert (good.label, mixed.label) == ("yes", "no")
-    assert "lowest: Dogs sleep outside." in mixed.reason
+    assert 'lowest: "Dogs sleep outside."' in mixed.reason
 
 
 def test_a_trace_has_the_models_support_and_says_that_other_marks_are_not_its_own(judge: NliJudge) -> None:

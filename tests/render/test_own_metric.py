@@ -81,7 +81,7 @@ def test_files_hold_it(run: Run, tmp_path: Path) -> None:
     (failed,) = ET.fromstring(junit(gate)).iter("testcase")
     assert failed.get("classname") == f"ragstone.{NAME}"
     assert "It weighs 9 kilos" in (failed.findtext("failure") or "")
-    assert "mean at least 0.9" in markdown(gate).decode()
+    assert "mean at least 90 %" in markdown(gate).decode()
 
 
 def test_runs_are_compared_by_it(run: Run, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_eleven_lines_show_everywhere(form: str, tmp_path: Path, pytester: pytes
         assert not gate.passed
         (failed,) = ET.fromstring(junit(gate)).iter("testcase")
         assert failed.get("classname") == f"ragstone.{SHORT}"
-        assert f"{SHORT} is the same in every record (1 record in both)" in drawn(
+        assert f"{SHORT} is the same in every record (1 record scored in both)" in drawn(
             compare_page(compare(run, other), run, other, Look(100))
         )
         body = f"""

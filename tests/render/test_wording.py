@@ -10,7 +10,7 @@ import pytest
 
 from ragstone import evaluate
 from ragstone.judges.base import Judge
-from ragstone.metrics.words import SUPPORTED, TO_CHECK
+from ragstone.metrics.words import FOUND, SUPPORTED
 from ragstone.questions import Question, Rate, Write
 from ragstone.render.facts import RunFacts
 from ragstone.render.html.case import case_of
@@ -59,7 +59,8 @@ def test_the_embedded_judge_alone_finds_and_a_model_supports(judge: str | Judge,
     records += "".join(to_json(case_of(result, {})["scores"]).decode() for result in run.results())
     alone = judge == "embedded"
     assert ("support" in told) is not alone
-    assert ("claim to check" in told) is alone
+    assert ("claim that was not found" in told) is alone
+    assert ("✗ not found or contradicted" in records) is alone
     for words in ("excellent", "everything the response says", "not supported", "✓ supported"):
         assert (words in records) is not alone
 
@@ -71,8 +72,8 @@ def test_a_grade_is_said_beside_its_value(tmp_path: Path) -> None:
     (result,) = run.results()
     told = drawn(case(result, 1, run.id, Look(80)))
     run.store.close()
-    assert "response_groundedness    0 %  grade 0 of 2" in told
-    assert [score.get("grade") for score in case_of(result, {})["scores"]] == ["grade 0 of 2", "grade 0 of 3"]
+    assert "response_groundedness    0 %  rated 0 out of 2" in told
+    assert [score.get("grade") for score in case_of(result, {})["scores"]] == ["rated 0 out of 2", "rated 0 out of 3"]
 
 
 @pytest.mark.parametrize(("step", "alone"), [
@@ -88,7 +89,7 @@ def test_a_grade_is_said_beside_its_value(tmp_path: Path) -> None:
 def test_the_judges_of_the_verdicts_decide(step: str, alone: bool) -> None:
     """Not those of other steps; in a cascade each verdict has the words of its own judge."""
     assert by_embedded(f"m|threshold:0.8|{step}|v:0.1.0") is alone
-    assert labels_of("grounding", [{"judge": "m@x"}, {"judge": "embedded"}]) is TO_CHECK
+    assert labels_of("grounding", [{"judge": "m@x"}, {"judge": "embedded"}]) is FOUND
     assert labels_of("grounding", [{"judge": "m@x"}, {"judge": "embedded+m@x"}]) is SUPPORTED
 
 

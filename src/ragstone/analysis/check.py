@@ -58,7 +58,7 @@ class Threshold:
     """A limit for a metric.
 
     ``min``: a mean of at least ``limit``; ``max``: of at most that; ``min_corrected``: an attached corrected mean of
-    which the 95 % interval's lower end is at least that; ``min_coverage``: at least that share of the records scored;
+    which the 95 % interval's lower bound is at least that; ``min_coverage``: at least that share of the records scored;
     ``max_drop``: no mean that is shown to be more than ``limit`` below the baseline's; ``max_record_drop``: no record's
     value that is more than that below its own there. ``limit`` is from 0 to 1.
     """
@@ -261,7 +261,7 @@ class _Checked(NamedTuple):
         if len(scored) < total:
             lacking = total - len(scored)
             have = "has" if lacking == 1 else "have"
-            note = f"{lacking:,} of {records_said(total)} {have} no value{why_without(scores, total)}"
+            note = f"{lacking:,} of {records_said(total)} {have} no score{why_without(scores, total)}"
             return replace(decision, notes=(*decision.notes, note))
         return decision
 
@@ -291,7 +291,7 @@ class _Checked(NamedTuple):
         )
 
     def _corrected(self, threshold: Threshold, scored: Mapping[str, float]) -> Decision:
-        """Compare the lower end of the interval of the attached corrected mean, as it speaks for people's labels."""
+        """Compare the lower bound of the interval of the attached corrected mean, as it speaks for people's labels."""
         found = self.agreement["metrics"].get(threshold.metric) if self.agreement else None
         one = found["corrected"] if found else None
         if one is None or one["method"] == "rogan_gladen":
@@ -302,12 +302,12 @@ class _Checked(NamedTuple):
         value, least, most = (min(max(end, 0.0), 1.0) for end in (one["value"], one["low"], one["high"]))
         met, count = reaches(least, threshold.limit), one["records"]
         low, wanted = told_apart(least, threshold.limit, count)
-        between = f"(95 %: {low.removesuffix(' %')} to {points(most, count)})"
+        between = f"(95 % CI {low.removesuffix(' %')} to {points(most, count)})"
         alone, labelled = one["method"] == "labels", f"{one['labelled']:,} labelled"
         called = f"mean of {labelled} records" if alone else "corrected mean"
         by_people = "" if alone else f", {labelled} by people"
         raw = f"raw mean {points(one['raw'], count)} % over {records_said(count)}{by_people}"
-        said, wanted = f"{called} {points(value, count)} % {between}, {raw}", f"lower end at least {wanted}"
+        said, wanted = f"{called} {points(value, count)} % {between}, {raw}", f"lower bound at least {wanted}"
         worst = () if met else self._lowest(threshold, scored)
         return Decision(threshold, _outcome(met), value, least, most, count, said, wanted, (), worst)
 
@@ -396,7 +396,7 @@ class _Checked(NamedTuple):
             return decision
         if threshold.kind not in DROPS:
             part, compared = (
-                ("lower end", decision.low) if threshold.kind == "min_corrected" else ("mean", decision.value)
+                ("lower bound", decision.low) if threshold.kind == "min_corrected" else ("mean", decision.value)
             )
             assert compared is not None
             worst = len(fallen) if threshold.kind == "max" else 0

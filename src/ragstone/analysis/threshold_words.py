@@ -61,4 +61,4 @@ def points_said(difference: float) -> str:
 
 def interval_said(low: float | None, high: float | None, told: Callable[[float], str]) -> str:
     """Both ends of an interval; empty where there is none."""
-    return "" if low is None or high is None else f" (95 %: {told(low)} to {told(high)})"
+    return "" if low is None or high is None else f" (95 % CI {told(low)} to {told(high)})"

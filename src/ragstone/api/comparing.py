@@ -108,8 +108,8 @@ def check(
         baseline: The run that drops are measured from.
         undecided: The outcome of a drop that is larger than allowed but could be due to chance: ``pass`` (the default)
             or ``fail``.
-        corrected: Compare the lower end of each corrected mean's interval with ``min``, instead of the raw mean. It is
-            an error if no agreement is attached (``ragstone agree RUN labels.jsonl --attach``).
+        corrected: Compare the lower bound of each corrected mean's interval with ``min``, instead of the raw mean. It
+            is an error if no agreement is attached (``ragstone agree RUN labels.jsonl --attach``).
         store: The store of the runs; the configured one unless given.
         config: The configuration file. Default: ``ragstone.toml``.
 

@@ -303,11 +303,12 @@ def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
     if lacks := metric.lacks(present):
         return lacks
     if metric.calls > AUTO_CALLS:
-        return f"about {metric.calls} calls per record; add -m {metric.name}"
+        return f"about {metric.calls} calls per record; to include it, add -m {metric.name}"
     for field in metric.needs:
         if field not in ("question", "response", "contexts") and 2 * present[field] < (most := max(present.values())):
             have = "has" if present[field] == 1 else "have"
-            return f"only {present[field]} of {most} records {have} {nouns([field], 'a ')[0]}; add -m {metric.name}"
+            only = f"only {present[field]} of {most} records {have} {nouns([field], 'a ')[0]}"
+            return f"{only}; to include it, add -m {metric.name}"
     return ""
 
 

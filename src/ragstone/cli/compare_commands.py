@@ -91,7 +91,7 @@ def check(
     ] = None,
     most: Annotated[
         list[str] | None,
-        opt("--max", metavar="METRIC=X", help="Max mean, for scores that are best at 0. Repeatable."),
+        opt("--max", metavar="METRIC=X", help="Max mean, for metrics where lower is better. Repeatable."),
     ] = None,
     coverage: Annotated[
         list[str] | None,
@@ -100,7 +100,9 @@ def check(
     drop: Annotated[
         list[str] | None,
         opt(
-            "--max-drop", metavar="METRIC=X", help="Fail if the mean dropped by more than X, beyond chance. Repeatable."
+            "--max-drop",
+            metavar="METRIC=X",
+            help="Max drop of the mean; fails only if the whole 95 % CI of the drop is above X. Repeatable.",
         ),
     ] = None,
     record_drop: Annotated[
@@ -112,13 +114,15 @@ def check(
     ] = None,
     undecided: Annotated[
         Literal["pass", "fail"] | None,
-        opt("--undecided", metavar="pass|fail", help="Outcome if a drop could be due to chance [default: pass]"),
+        opt(
+            "--undecided", metavar="pass|fail", help="Outcome if a drop above X could be due to chance [default: pass]"
+        ),
     ] = None,
     corrected: Annotated[
         bool | None,
         opt(
             "--corrected/--raw",
-            help="Apply --min to the lower end of the corrected mean's interval (needs agree --attach).",
+            help="Apply --min to the lower bound of the corrected mean (needs agree --attach), or to the raw mean.",
         ),
     ] = None,
     junit: Annotated[
@@ -133,8 +137,9 @@ def check(
 ) -> None:
     """Check a run against thresholds, for CI.
 
-    Exits 0 if every threshold is met, 1 if any failed, 2 for an unknown metric or run, 3 if too little was scored to
-    decide. An error never counts as a failed threshold. Thresholds can also be set under [check] in the configuration.
+    Exits 0 if every threshold is met, 1 if any is not, 2 for an unknown metric or run, 3 if too few records were scored
+    to decide. An error never counts as a missed threshold. Thresholds can also be set under [check] in the
+    configuration.
     """
     from ragstone.output.target import whole
     from ragstone.render import ci

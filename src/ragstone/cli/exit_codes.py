@@ -1,8 +1,8 @@
 """Exit codes, and the messages of errors on standard error.
 
-0: done. 1: a threshold of ``check`` failed; no error exits with 1, so that none is taken for a failed check. 2: wrong
-input, configuration or usage, or a file that cannot be written. 3: the judge or a server of traces could not be
-reached, nothing was scored, the last judge of a cascade answered nothing, an offline run lacked a reply, or the
+0: done. 1: a threshold of ``check`` is not met; no error exits with 1, so that none is taken for a failed check.
+2: wrong input, configuration or usage, or a file that cannot be written. 3: the judge or a server of traces could not
+be reached, nothing was scored, the last judge of a cascade answered nothing, an offline run lacked a reply, or the
 store failed. 4: a budget was reached. 5: a batch is not done. 70: a fault of Ragstone itself. 130: interrupted.
 """
 

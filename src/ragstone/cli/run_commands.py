@@ -195,7 +195,9 @@ def show_run(
     which: Which = "last",
     record: Annotated[str | None, typer.Argument(metavar="RECORD", help="Record id, or position, e.g. '#12'.")] = None,
     *,
-    full: Annotated[bool, opt("--full", help="Print all records to check; for one record, its texts in full.")] = False,
+    full: Annotated[
+        bool, opt("--full", help="Print all records below 100 %; for one record, its texts in full.")
+    ] = False,
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:

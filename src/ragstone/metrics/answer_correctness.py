@@ -58,7 +58,7 @@ class AnswerCorrectness(ClaimMetric):
             "precision": "share of the response's claims found in the reference",
             "recall": "share of the reference's claims found in the response",
         },
-        {"f1": Sentence("is the mean F1 of claims found in both texts", "{have} a claim to check", "claim")},
+        {"f1": Sentence("is the mean F1 of claims found in both texts", "{have} a claim not found in both", "claim")},
     )  # fmt: skip
 
     @classmethod

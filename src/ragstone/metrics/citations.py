@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.citation_marks import NUMBERINGS, CitedSentence, cited_sentences
-from ragstone.metrics.words import RIGHT_CITATIONS, SUPPORTED, TO_CHECK, MetricWords, Sentence
+from ragstone.metrics.words import RIGHT_CITATIONS, SUPPORTED, MetricWords, Sentence, labels
 from ragstone.questions import SUPPORT_3, Rate, Rated
 from ragstone.types import Passage, Record, Scale, Score, Unit, Verdict
 
@@ -62,16 +62,16 @@ class Citations(Metric):
         },
     )
     found_words = MetricWords(
-        TO_CHECK,
+        labels("found where cited", "partly found where cited", "not found where cited", "not fully found where cited"),
         TITLES,
         {
             "citation_precision": Sentence(
                 "of a response's citations point to a passage with the sentence's words",
-                "{have} a citation to check",
+                "{have} a citation that does not",
                 "citation",
             ),
             "citation_recall": Sentence(
-                "of a response's sentences were found in what they cite", "{have} a sentence to check", "sentence"
+                "of a response's sentences were found in what they cite", "{have} a sentence that was not", "sentence"
             ),
         },
     )

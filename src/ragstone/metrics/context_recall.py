@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragstone.metrics.claimset import ClaimMetric
-from ragstone.metrics.words import GOOD_RETRIEVAL, TO_CHECK, labels, one_score
+from ragstone.metrics.words import FOUND, GOOD_RETRIEVAL, labels, one_score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class ContextRecall(ClaimMetric):
         "of a reference's claims are supported by the contexts", "{lack} contexts for one of them", "reference claim",
     )  # fmt: skip
     found_words = one_score(
-        TO_CHECK, "of a reference's claims were found in the contexts", "{have} one of them to check",
+        FOUND, "of a reference's claims were found in the contexts", "{have} a reference claim that was not found",
         "reference claim", title="share of the reference's claims found in the contexts",
     )  # fmt: skip
 

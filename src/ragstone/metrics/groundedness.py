@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from ragstone.metrics import contradiction
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.claimset import response_sentences
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, one_score
+from ragstone.metrics.words import FOUND, SUPPORTED, TRUE_TO_PASSAGES, one_score
 from ragstone.questions import GRADE_0_3, SUPPORT_CONTRADICT, Batch
 from ragstone.types import Record, Scale, Score
 
@@ -44,8 +44,8 @@ class Groundedness(Metric):
         "{have} a sentence that is not fully supported", "sentence", beside=contradiction.TITLES,
     )  # fmt: skip
     found_words = one_score(
-        TO_CHECK, "of a response was found in its contexts, sentence by sentence",
-        "{have} a sentence to check", "sentence",
+        FOUND, "of a response was found in its contexts, sentence by sentence",
+        "{have} a sentence that was not fully found", "sentence",
         title="how much of the response was found in the contexts, sentence by sentence", beside=contradiction.TITLES,
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ragstone.metrics import contradiction
 from ragstone.metrics.base import Flow
 from ragstone.metrics.claimset import MODES, ClaimMetric
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, one_score
+from ragstone.metrics.words import FOUND, SUPPORTED, TRUE_TO_PASSAGES, one_score
 from ragstone.questions import SUPPORT_CONTRADICT
 from ragstone.types import Record, Scale, Score
 
@@ -52,7 +52,7 @@ class Grounding(ClaimMetric):
         beside=contradiction.TITLES,
     )  # fmt: skip
     found_words = one_score(
-        TO_CHECK, "of a response's claims were found in its contexts", "{have} a claim to check", "claim",
+        FOUND, "of a response's claims were found in its contexts", "{have} a claim that was not {fully}found", "claim",
         title="share of the response's claims found in the contexts", beside=contradiction.TITLES,
     )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragstone.metrics.nuggetset import NuggetMetric
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, one_score
+from ragstone.metrics.words import FOUND, SUPPORTED, TRUE_TO_PASSAGES, one_score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,8 @@ class NuggetGroundedness(NuggetMetric):
         "{have} a nugget that is not fully supported", "nugget",
     )  # fmt: skip
     found_words = one_score(
-        TO_CHECK, "of a response's nuggets were found in its contexts", "{have} a nugget to check", "nugget",
+        FOUND, "of a response's nuggets were found in its contexts",
+        "{have} a nugget that was not fully found", "nugget",
         title="how much of the response was found in the contexts, nugget by nugget",
     )  # fmt: skip
 

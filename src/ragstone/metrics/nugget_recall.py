@@ -145,11 +145,11 @@ class NuggetRecall(BankMetric):
         sentences={
             "strict_vital": Sentence(
                 "of a topic's vital nuggets were found in the response",
-                "{have} one of them to check",
+                "{have} a vital nugget that was not fully found",
                 "vital nugget",
             ),
             "strict_all": Sentence(
-                "of a topic's nuggets were found in the response", "{have} one of them to check", "nugget"
+                "of a topic's nuggets were found in the response", "{have} a nugget that was not fully found", "nugget"
             ),
         },
     )

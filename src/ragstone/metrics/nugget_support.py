@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.nuggetset import named, nuggets_of_record, unnamed
-from ragstone.metrics.words import GOOD_RETRIEVAL, SUPPORTED, TO_CHECK, MetricWords
+from ragstone.metrics.words import FOUND, GOOD_RETRIEVAL, SUPPORTED, MetricWords
 from ragstone.questions import GRADE_0_3, Batch
 from ragstone.types import Record, Score, Verdict
 
@@ -39,7 +39,7 @@ class NuggetSupport(Metric):
     unit = "nugget"
     rank = 65
     words = MetricWords(labels=SUPPORTED, titles=TITLES)
-    found_words = MetricWords(labels=TO_CHECK, titles=TITLES)
+    found_words = MetricWords(labels=FOUND, titles=TITLES)
 
     reasons: bool = False
     batch: Batch = 0

@@ -83,7 +83,7 @@ class RefAlign(Metric):
     @classmethod
     def lacks(cls, present: Mapping[str, int]) -> str:
         """A suite never loads a model that nobody named."""
-        return super(RefAlign, cls).lacks(present) or f"needs a local model; add -m {cls.name}"
+        return super(RefAlign, cls).lacks(present) or f"needs a local model; to include it, add -m {cls.name}"
 
     def made_with(self) -> Mapping[str, str]:
         """The model with its commit and hash, and what runs it."""

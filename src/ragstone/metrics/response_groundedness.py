@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, cast
 
 from ragstone.metrics.base import Flow, Metric, ask
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, Band, one_score
+from ragstone.metrics.words import FOUND, SUPPORTED, TRUE_TO_PASSAGES, Band, one_score
 from ragstone.questions import GRADE_0_2, Rate
 from ragstone.types import Record, Score, Span, Unit, Verdict
 
@@ -68,7 +68,7 @@ class ResponseGroundedness(Metric):
         "{are} not fully supported",
     )
     found_words = one_score(
-        TO_CHECK, "of a response was found in its contexts, read as a whole", "{have} something to check",
+        FOUND, "of a response was found in its contexts, read as a whole", "{were} not fully found",
         title="how much of the response was found in the contexts, read as a whole", banded=False,
     )  # fmt: skip
     always_asking: ClassVar[Mapping[str, Any]] = MappingProxyType({"shortcuts": False})

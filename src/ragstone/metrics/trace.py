@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from ragstone.metrics.base import EMPTY_VALUE, Flow, Metric, ask, best
-from ragstone.metrics.words import SUPPORTED, TO_CHECK, TRUE_TO_PASSAGES, MetricWords, ScoreTable, Sentence
+from ragstone.metrics.words import FOUND, SUPPORTED, TRUE_TO_PASSAGES, MetricWords, ScoreTable, Sentence
 from ragstone.questions import SPECIAL, Trace, Traced, key_of
 from ragstone.segment import division, located, sentences, words_in
 from ragstone.types import DETAILS, NOTHING, Record, Score, Span, Status, Unit
@@ -96,7 +96,7 @@ class TraceMetric(Metric):
         },
     )
     found_words = MetricWords(
-        labels=TO_CHECK,
+        labels=FOUND,
         titles={
             **TITLES,
             "adherence": "responses with every sentence found in the contexts",
@@ -105,7 +105,7 @@ class TraceMetric(Metric):
         sentences={
             "adherence": Sentence(
                 "of the responses have every sentence found in their contexts",
-                "{have} a sentence to check",
+                "{have} a sentence that was not found",
                 "sentence",
             )
         },
@@ -121,13 +121,14 @@ class TraceMetric(Metric):
             "average": ("average",),
         },
         ("normalised", "share"),
-        "normalised: relevance = relevant / {normaliser}; utilization = used / relevant; adherence = 1 only if every "
-        "sentence is supported. share: {length}",
+        "normalised: relevance = relevant / {normaliser}; utilization = used / relevant; completeness = both / "
+        "relevant; adherence = 1 only if every sentence is supported. share: relevant, used or supported part of all "
+        "{length}",
         {
             "length": {
-                "sentences": "divided by the number of all sentences",
-                "characters": "in characters, divided by the characters in all sentences",
-                "tokens": "in words, divided by the words in all sentences",
+                "sentences": "sentences",
+                "characters": "characters",
+                "tokens": "words",
             }
         },
     )

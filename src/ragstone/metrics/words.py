@@ -26,7 +26,13 @@ GROUPS: Final = (
 Labels = Mapping[str, str]
 """The word for a verdict by kind; ``below`` is for several of which some are ``no`` and some ``partly``."""
 
-_VERBS: Final = ({"have": "have", "are": "are", "lack": "lack"}, {"have": "has", "are": "is", "lack": "lacks"})
+LEGEND: Final = "legend"
+"""The key of the word for ``no`` in a legend, where that is longer."""
+
+_VERBS: Final = (
+    {"have": "have", "are": "are", "were": "were", "lack": "lack"},
+    {"have": "has", "are": "is", "were": "was", "lack": "lacks"},
+)
 """The verbs for several responses, and for one or none."""
 
 
@@ -39,7 +45,7 @@ def labels(yes: str, partly: str, no: str, below: str) -> Labels:
 
 SUPPORTED: Final = labels("supported", "partly supported", "not supported", "not fully supported")
 RELEVANT: Final = labels("relevant", "partly relevant", "not relevant", "not fully relevant")
-TO_CHECK: Final = labels("found", "partly found", "to check", "to check")
+FOUND: Final = {**labels("found", "partly found", "not found", "not fully found"), LEGEND: "not found or contradicted"}
 """For the embedded judge, which compares words: it finds, and supports nothing."""
 
 
@@ -51,8 +57,8 @@ ANY_COLUMN: Final = "*"
 class Sentence:
     """The headline of a mean: ``of`` follows the value, ``short`` the number of responses below 1.
 
-    ``short`` may hold ``{have}``, ``{are}``, ``{lack}`` and ``{fully}``. ``unit`` names what was judged; empty for a
-    response as a whole.
+    ``short`` may hold ``{have}``, ``{are}``, ``{were}``, ``{lack}`` and ``{fully}``. ``unit`` names what was judged;
+    empty for a response as a whole.
     """
 
     of: str

@@ -16,7 +16,6 @@ from ragstone.analysis.check import CheckResult, Decision
 from ragstone.analysis.compare import Comparison
 from ragstone.render.agreement import agreements
 from ragstone.render.comparison import (
-    KINDS,
     findings,
     headline,
     in_the_way,
@@ -27,6 +26,7 @@ from ragstone.render.comparison import (
     outcome_said,
     p_said,
     record_said,
+    required_said,
     threshold_said,
     ways_said,
     worst_said,
@@ -134,10 +134,9 @@ def markdown(gate: CheckResult) -> bytes:
     ]  # fmt: skip
     for decision in gate.decisions:
         threshold = decision.threshold
-        wanted = KINDS[threshold.kind].format(f"{threshold.limit:g}").lstrip(": ")
         found = "; ".join([decision.found, *decision.notes])
         outcome = f"**{decision.outcome}**" if decision.outcome != "passed" else decision.outcome
-        lines.append(f"| {outcome} | {_plain(threshold.metric)} | {wanted} | {_plain(found)} |")
+        lines.append(f"| {outcome} | {_plain(threshold.metric)} | {required_said(threshold)} | {_plain(found)} |")
     for decision in gate.decisions:
         if decision.worst:
             lines += ["", f"### {_plain(worst_said(decision))}", ""]
@@ -155,7 +154,7 @@ def compared(found: Comparison) -> bytes:
     lines = [
         "## Ragstone: comparison", "", " and ".join(map(_plain, sides)), "",
         _plain(headline(found, leading_of(found))), "",
-        "| metric | first | second | points | 95 % | p | better/same/worse |", "|---|---|---|---|---|---|---|",
+        "| metric | first | second | points | 95 % CI | p | better/same/worse |", "|---|---|---|---|---|---|---|",
     ]  # fmt: skip
     for one in found.metrics:
         pairs = one.paired.pairs if one.paired else 0

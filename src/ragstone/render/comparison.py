@@ -5,25 +5,24 @@ The terminal and the page say the same words; ``dash`` and ``ellipsis`` are the 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
-from ragstone.analysis.check import DROPS, CheckResult, Decision, Worst
+from ragstone.analysis.check import DROPS, CheckResult, Decision, Threshold, Worst
 from ragstone.analysis.compare import NOT_SHOWN, VERSION, Compared, Comparison, needed, said
 from ragstone.analysis.pairing import MetricSide
+from ragstone.analysis.threshold_words import allowed_said, limit_said
 from ragstone.render.facts import DASH
 from ragstone.render.text import NBSP, between, flat, number, percent, plural, shorten
 from ragstone.render.wording import folded, lead_order
 from ragstone.stats.points import signed
 
-KINDS: Final = {
-    "min": ": mean at least {}",
-    "max": ": mean at most {}",
-    "min_corrected": ": lower end of the corrected mean's interval at least {}",
-    "min_coverage": ": share scored at least {}",
-    "max_drop": " must not drop by more than {}",
-    "max_record_drop": " must not drop by more than {} in any record",
+_REQUIRED: Final = {
+    "min": "mean at least {} %",
+    "max": "mean at most {} %",
+    "min_corrected": "lower bound of the corrected mean at least {} %",
+    "min_coverage": "at least {} % of records scored",
 }
-"""The words for a kind of threshold, after the name of its metric."""
 _FOUND: Final = {
     "higher": "Higher in {label}",
     "lower": "Lower in {label}",
@@ -52,9 +51,9 @@ def headline(found: Comparison, leading: Compared | None) -> str:
     if leading is None or leading.paired is None:
         return "No record has a value for the same metric in both runs."
     pairs = leading.paired
-    counted = f"{plural(pairs.pairs, 'record')} in both"
+    counted = f"{plural(pairs.pairs, 'record')} scored in both"
     if pairs.low is not None and pairs.high is not None:
-        counted = f"95{NBSP}% interval {signed(100 * pairs.low)} to {signed(100 * pairs.high)}, {counted}"
+        counted = f"95{NBSP}% CI {signed(100 * pairs.low)} to {signed(100 * pairs.high)}, {counted}"
     verb = " is" if leading.finding in ("higher", "lower", "same") else ":"
     words = f"{leading.metric}{verb} {said(leading, found.second.label)} ({counted})".replace(") (", "; ")
     if pairs.wins or pairs.losses:
@@ -162,66 +161,74 @@ def left_out(found: Comparison, ellipsis: str = "…") -> list[str]:
             lines.append(f"Only {side.label} has {', '.join(folded(names))}.")
     lacking: dict[str, list[str]] = {}
     for one in found.metrics:
-        if told := _lacking(one, found):
+        if one.unit == "nugget":
+            if one.unmatched:
+                lines.append(f"{one.metric}: {plural(one.unmatched, 'nugget')} in one bank only, or unjudged.")
+        elif told := _lacking(one, found):
             lacking.setdefault(told, []).append(one.metric)
-    return [*lines, *(f"{', '.join(folded(names))}: {told}." for told, names in lacking.items())]
+    return [*lines, *(f"{told}, for {', '.join(folded(names))}." for told, names in lacking.items())]
 
 
 def _lacking(one: Compared, found: Comparison) -> str:
-    """Count records without a value, by run and reason."""
-    if one.unit == "nugget":
-        return f"{plural(one.unmatched, 'nugget')}in one bank only, or unjudged" if one.unmatched else ""
-    halves = ((f"in {found.first.label}", one.first), (f"in {found.second.label}", one.second))
+    """``1 of 22 records has no score in run 1 (empty)``; empty where all have one."""
     if one.first.statuses == one.second.statuses and one.first.statuses:
-        why = flat(", ".join(one.first.statuses))
-        lacking = number(one.first.records - one.first.scored)
-        return f"{lacking} of {_have_no(found.shared, lacking)} value in both runs ({why})"
-    told = []
-    for where, half in halves:
-        if half.records > half.scored:
-            why = flat(", ".join(f"{number(count)} {status}" for status, count in half.statuses.items()))
-            told.append(
-                f"{(lacking := number(half.records - half.scored))} of {_have_no(half.records, lacking)} value {where} "
-                f"({why})"
-            )
-    return "; ".join(told)
+        return _have_no(found.shared, one.first, "both runs")
+    halves = ((found.first.label, one.first), (found.second.label, one.second))
+    return "; ".join(_have_no(half.records, half, run) for run, half in halves if half.records > half.scored)
 
 
-def _have_no(records: int, lacking: str) -> str:
-    return f"{plural(records, 'record')} {'has' if lacking == '1' else 'have'} no"
+def _have_no(records: int, half: MetricSide, where: str) -> str:
+    lacking, why = half.records - half.scored, half.statuses
+    told = ", ".join([*why] if len(why) == 1 else [f"{number(count)} {status}" for status, count in why.items()])
+    has = "has" if lacking == 1 else "have"
+    return f"{number(lacking)} of {plural(records, 'record')} {has} no score in {where} ({flat(told)})"
 
 
 # ---- a run against thresholds
 
 
+def required_said(threshold: Threshold) -> str:
+    """``mean at least 80 %``, ``no drop of more than 2 points``."""
+    if threshold.kind in DROPS:
+        more = f"more than {allowed_said(threshold.limit)}" if threshold.limit else ""
+        if threshold.kind == "max_record_drop":
+            return "no record drops" + f" by {more}" * bool(more)
+        return "no drop" + f" of {more}" * bool(more)
+    return _REQUIRED[threshold.kind].format(limit_said(threshold.limit))
+
+
 def threshold_said(decision: Decision) -> str:
-    """``grounding: mean at least 0.8``."""
-    threshold = decision.threshold
-    return f"{threshold.metric}{KINDS[threshold.kind].format(f'{threshold.limit:g}')}"
+    """``grounding: mean at least 80 %``."""
+    return f"{decision.threshold.metric}: {required_said(decision.threshold)}"
 
 
 def worst_said(decision: Decision) -> str:
-    """``Worst records for grounding (mean at least 0.8)``."""
-    if decision.threshold.kind in DROPS:
-        return f"Largest drops in {decision.threshold.metric} (limit {decision.threshold.limit:g})"
-    return f"Worst records for {threshold_said(decision).replace(': ', ' (', 1)})"
+    """``Lowest grounding (threshold: mean at least 80 %)``."""
+    kind, metric = decision.threshold.kind, decision.threshold.metric
+    titles = {"max": f"Highest {metric}", "min_coverage": f"Records without a score for {metric}"}
+    title = f"Largest drops in {metric}" if kind in DROPS else titles.get(kind, f"Lowest {metric}")
+    return f"{title} (threshold: {required_said(decision.threshold)})"
 
 
 def outcome_said(gate: CheckResult) -> str:
-    """``1 of 3 thresholds failed``; errors are told apart from failures."""
+    """``1 of 3 thresholds was not met``; errors are told apart from failures."""
     total = len(gate.decisions)
-    failed = sum(decision.outcome == "failed" for decision in gate.decisions)
-    undecided = sum(decision.outcome == "undecided" for decision in gate.decisions)
-    errors = sum(decision.outcome == "error" for decision in gate.decisions)
-    of = f"{total} threshold{'' if total == 1 else 's'}"
+    found = Counter(decision.outcome for decision in gate.decisions)
+    of = f"{total} thresholds"
     if gate.outcome == "passed":
-        return {1: "the threshold is met", 2: "both thresholds are met"}.get(total, f"all {of} are met")
-    if failed == total:
-        return {1: "the threshold failed", 2: "both thresholds failed"}.get(total, f"all {of} failed")
-    then = "met" if gate.undecided == "pass" else "failed"
-    counted = {"failed": failed, f"undecided (counted as {then})": undecided, "could not be decided": errors}
-    parts = ", ".join(f"{count} {outcome}" for outcome, count in counted.items() if count)
-    return parts.replace(" ", f" of {of} ", 1)
+        return {1: "the threshold was met", 2: "both thresholds were met"}.get(total, f"all {of} were met")
+    if found["failed"] == total:
+        return {1: "the threshold was not met", 2: "neither threshold was met"}.get(total, f"none of the {of} was met")
+    then = "met" if gate.undecided == "pass" else "not met"
+    told = [
+        (found["failed"], "was not met", "were not met"),
+        (found["undecided"], f"is undecided (counted as {then})", f"are undecided (counted as {then})"),
+        (found["error"], "could not be decided", "could not be decided"),
+    ]
+    counted = [(count, one if count == 1 else several) for count, one, several in told if count]
+    if total == 1:
+        return f"the threshold {counted[0][1]}"
+    return ", ".join(f"{count} {said}" for count, said in counted).replace(" ", f" of {of} ", 1)
 
 
 def record_said(worst: Worst) -> str:

@@ -35,6 +35,7 @@ DASH: Final = "\u2013"
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
 _JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}
 """Names of judges that send nothing, where the id alone says little."""
+ALL: Final = "all metrics"
 LEAST_RATE: Final = 0.0001
 """The lowest rate that is written out."""
 
@@ -77,7 +78,7 @@ class Headline:
 
     def __str__(self) -> str:
         """One sentence or two; the number is the mean of the table, and means are over responses."""
-        value = f"{self.value} ({self.interval})" if self.interval else self.value
+        value = f"{self.value} (95{NBSP}% CI {self.interval})" if self.interval else self.value
         if self.sentence is None:
             return f"{self.title[:1].upper()}{self.title[1:]}: {value}, the mean over {plural(self.scored, 'record')}."
         average, every = "On average, " * self.sentence.averages, plural(self.scored, "response")
@@ -94,6 +95,12 @@ class Cause:
     status: str
     reason: str
     metrics: tuple[str, ...]
+
+    @property
+    def lacking(self) -> str:
+        """``no grounding, trace``: the metrics that have no value, or that stand on less than all."""
+        names = ", ".join(self.metrics)
+        return names if self.status == "partial" else "no score" if names == ALL else f"no {names}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +151,6 @@ class RunFacts:
             lower = run.store.bins(run.id, 1, leading)[leading][0]
         cascades = summary.get("cascade", {})
         judges = judges_of(run.spec)
-        reasons: dict[str, list[str]] = {}
-        for name, why in summary.get("left_out", {}).items():
-            # "add -m NAME" names each metric: with that word alike, one line tells of several.
-            reasons.setdefault(flat(why).replace(f"add -m {name}", "add -m NAME"), []).append(name)
         return cls(
             run=run,
             summary=summary,
@@ -166,10 +169,7 @@ class RunFacts:
             quotes=_quotes_said(run, summary),
             estimated=estimated(summary["estimate"]) if summary.get("estimate") else "",
             time=duration(summary["seconds"]) if "seconds" in summary else "",
-            left_out=[
-                (", ".join(names), why if len(names) > 1 else why.replace("-m NAME", f"-m {names[0]}"))
-                for why, names in reasons.items()
-            ],
+            left_out=list(left_out_said(summary.get("left_out", {}))),
         )
 
     @property
@@ -196,6 +196,16 @@ class RunFacts:
         found = self.run.store.result(self.run.id, position=position)
         shown = ["runs"] if found is None else ["show", str(self.run.id), handle(found.record, position)]
         return shlex.join(["ragstone", *shown, *options])
+
+
+def left_out_said(left_out: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Metrics that did not run, and the reason: one line for all that have the same."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in left_out.items():
+        reasons.setdefault(flat(why).replace(f"add -m {name}", "add -m NAME"), []).append(name)
+    for why, names in reasons.items():
+        said = why.replace("include it", "include one") if len(names) > 1 else why.replace("-m NAME", f"-m {names[0]}")
+        yield ", ".join(names), said
 
 
 def lead(summary: Mapping[str, Any]) -> str:
@@ -228,10 +238,10 @@ def _missing(summary: Mapping[str, Any]) -> list[Cause]:
         key = (cause["count"], cause["status"], flat(cause["reason"]))
         groups.setdefault(key, []).append(cause["metric"])
     if summary["set_aside"]:
-        groups[summary["set_aside"], "unreadable", ""] = ["all metrics"]
+        groups[summary["set_aside"], "unreadable", ""] = [ALL]
     everything = len(summary["metrics"])
     return [
-        Cause(*key, ("all metrics",) if len(names) == everything and everything > 1 else tuple(folded(names)))
+        Cause(*key, (ALL,) if len(names) == everything and everything > 1 else tuple(folded(names)))
         for key, names in sorted(groups.items(), key=lambda group: -group[0][0])
     ]
 
@@ -240,7 +250,7 @@ def _missing(summary: Mapping[str, Any]) -> list[Cause]:
 
 
 def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
-    """``1 of 2 claims to check``, of a score with its verdicts; empty where these say no such thing."""
+    """``1 of 2 claims not found``, of a score with its verdicts; empty where these say no such thing."""
     wanting = _wanting(score)
     name = score["metric"]
     levels = {unit["id"]: unit["level"] for unit in result["units"]}
@@ -337,31 +347,18 @@ def answered_now(bill: Mapping[str, Any]) -> int:
 
 def calls_said(bill: Mapping[str, Any]) -> str:
     """``12 sent, 3 replayed``: the calls of a bill; those that a judge here answered are not among those sent."""
-    here = [f"{number(count)} by {_JUDGES.get(who, flat(who))}" for who, count in bill.get("here", {}).items()]
-    parts = [f"{number(bill['sent'])} sent", *here] if bill["sent"] or not here else [*here, "no API calls"]
+    here = [f"{number(count)} to {_JUDGES.get(who, flat(who))}" for who, count in bill.get("here", {}).items()]
+    alone = here and not bill["sent"]
+    parts = here if alone else [f"{number(bill['sent'])} sent{' to an API' if here else ''}", *here]
     unusable = bill.get("unusable", {})
     if count := unusable.get("calls"):
         cost = f" ({dollars(unusable['dollars'])})" if unusable["dollars"] else ""
         parts.append(f"{number(count)} unusable{cost}")
-    parts += [f"{number(bill[what])} {what}" for what in ("replayed", "retried", "failed") if bill[what]]
+    parts += [f"{number(bill['replayed'])} replayed from the store"] if bill["replayed"] else []
+    parts += [f"{number(bill[what])} {what}" for what in ("retried", "failed") if bill[what]]
     if bill.get("unseen"):  # a bill of an older version has no count of them
         parts.append(f"{number(bill['unseen'])} not in the store")
-    return ", ".join(parts)
-
-
-def retries_said(bill: Mapping[str, Any]) -> str:
-    """``HTTP 429 (13), HTTP 500 (11); 0.6 s wait each``: why attempts were made again, and how long they waited."""
-    causes = sorted(bill["retry_causes"].items(), key=lambda one: -one[1])
-    said = ", ".join(f"{flat(cause)} ({number(count)})" for cause, count in causes)
-    waited = bill.get("waited_seconds")  # a bill of an older version has none
-    return f"{said}; {duration(waited / bill['retried'])} wait each" if waited else said
-
-
-def bill_notes(bill: Mapping[str, Any]) -> list[str]:
-    """The first three notes of backends on their replies."""
-    notes = [f"{flat(note)} ({plural(count, 'reply', 'replies')})" for note, count in list(bill["notes"].items())[:3]]
-    more = len(bill["notes"]) - 3
-    return notes + ([f"and {plural(more, 'more note')}, in summary.json"] if more > 0 else [])
+    return ", ".join(parts) + ("; no API calls" if alone else "")
 
 
 def cost_said(bill: Mapping[str, Any]) -> str:

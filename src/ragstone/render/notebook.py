@@ -57,9 +57,9 @@ def run_page(run: Run) -> str:
     ]
     causes = [
         (
-            _right(f"{one.count:,}"),
-            ": ".join(filter(None, (one.status, _short(one.reason)))),
-            _quiet(", ".join(one.metrics)),
+            _right(plural(one.count, "record")),
+            f"{one.status} ({_short(one.reason)})" if one.reason else one.status,
+            _quiet(one.lacking),
         )
         for one in told.missing[:WORST]
     ]
@@ -112,7 +112,7 @@ def _metrics(entries: Mapping[str, Mapping[str, Any]]) -> Markup:
         )
         for name, entry in entries.items()
     ]
-    heads = ("", _right("mean"), _right("95 %"), "", _right("scored"), _right("could be"))
+    heads = ("", _right("mean"), _right("95 % CI"), "", _right("scored"), _right("could be"))
     used = [column for column in range(len(heads)) if any(row[column] for row in rows)]
     return _table([heads[column] for column in used], [[row[column] for column in used] for row in rows])
 

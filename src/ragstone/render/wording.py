@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ragstone.metrics import column_of, of_score
-from ragstone.metrics.words import ANY_COLUMN, Labels, MetricWords, Sentence
+from ragstone.metrics.words import ANY_COLUMN, LEGEND, Labels, MetricWords, Sentence
 from ragstone.questions import SCALES, TEXTS
 from ragstone.render.text import clean
 from ragstone.segment import record_language
@@ -80,7 +80,7 @@ def labels_of(score: str, verdicts: Iterable[Mapping[str, Any]], signature: str 
 
 
 def word(score: str, verdict: Mapping[str, Any], signature: str = "") -> str:
-    """``not supported``, ``to check``, ``partly relevant``: a verdict in the words of its metric and its judge."""
+    """``not supported``, ``not found``, ``partly relevant``: a verdict in the words of its metric and its judge."""
     metric = of_score(score)
     if metric.open_columns and verdict["label"] not in (None, *metric.words.labels):
         return clean(verdict["label"])
@@ -89,15 +89,20 @@ def word(score: str, verdict: Mapping[str, Any], signature: str = "") -> str:
     return found.get(verdict["label"], other) if kind == "no" else other
 
 
+def in_legend(words: Labels, said: str) -> str:
+    """The word for a verdict as a legend explains it: ``not found or contradicted``."""
+    return words.get(LEGEND, said) if said == words["no"] else said
+
+
 def grade_said(score: Mapping[str, Any]) -> str:
-    """``grade 1 of 2``: the verdict on a whole response that is a score's value; empty for any other score."""
+    """``rated 1 out of 2``: the verdict on a whole response that is a score's value; empty for any other score."""
     verdict = score["verdicts"][0] if len(score["verdicts"]) == 1 else None
     if verdict is None or score["value"] is None or "/response/" not in verdict["unit"]:
         return ""
     scales = (scale for scale in SCALES.get(of_score(score["metric"]).task(), ()) if scale.labels[-1].isdigit())
     levels = {(label, round(scale.value(label), 6)): scale.labels[-1] for scale in scales for label in scale.labels}
     best = levels.get((verdict["label"], round(score["value"], 6)))
-    return f"grade {verdict['label']} of {best}" if best else ""
+    return f"rated {verdict['label']} out of {best}" if best else ""
 
 
 def lead_order(score: str) -> tuple[int, ...]:

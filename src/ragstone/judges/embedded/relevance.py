@@ -244,18 +244,18 @@ class PassageWords:
         weights, wanted = self.question.weights, self.question.wanted
         top = heaviest(self.held or weights, weights, WORDS_NAMED)
         words = ", ".join(named([self.question.written[stem] for stem in weights if stem in top]))
-        if self.short:
-            parts = ["short answer"]
-        elif not words:
-            parts = ["the question has no content words"]
-        else:
-            parts = [f"question words found: {words}" if self.held else f"question words missing: {words}"]
-        if not self.held and self.features.together > 0:
-            parts.append(f"some are in other {'passages' if self.level == 'passage' else 'parts of the response'}")
+        parts = [f"relevant with probability {self.chance:.2f}"] if self.level == "statement" else []
         if wanted and self.given is not None and not self.declines:
             parts.append("includes " + (wanted.called if self.given else f"no {wanted.called.removeprefix('a ')}"))
-        if self.level == "statement":
-            parts[-1] += f" (probability {self.chance:.2f})"
+        if self.short:
+            parts.append("short answer")
+        elif not words:
+            parts.append("the question has no content words")
+        else:
+            parts.append(f"words from the question {'found' if self.held else 'missing'}: {words}")
+            if not self.held and self.features.together > 0:
+                where = "passages" if self.level == "passage" else "parts of the response"
+                parts.append(f"some of them are in other {where}")
         return "; ".join(filter(None, (_DECLINES[self.declines], *parts)))
 
     def row(self) -> dict[str, Any]:

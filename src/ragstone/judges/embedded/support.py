@@ -98,7 +98,9 @@ def response(text: str, language: str, read: Callable[[str], SupportOutcome], ye
     best = sorted((one for one in rated if one[0] > 0), key=lambda one: -one[0])
     windows = dict.fromkeys(tuple(window) for _, found, _ in best for window in found.windows[:1])
     return SupportOutcome(
-        chance, list(windows)[:QUOTES], f"mean support {mean:.2f} over {count}; lowest: {short} ({worst.reason})"
+        chance,
+        list(windows)[:QUOTES],
+        f'mean support {mean:.2f} over {count}; lowest: "{short}" {worst.reason[:1].upper()}{worst.reason[1:]}',
     )
 
 

@@ -146,12 +146,16 @@ def said(text: str, contexts: Contexts, question: str, keys: Sequence[str]) -> S
     library = contexts.library
 
     def name(window: Window) -> str:
-        return ", ".join(keys[i] for i in contexts.inside(window))
+        return _keyed(contexts.inside(window), keys)
 
     found = judged(text, library, name, trivial=True, question=question)
     return SentenceTrace(
         text, found, frozenset() if found.trivial else content_of(tokens_of(text, library.language), library)
     )
+
+
+def _keyed(places: Iterable[int], keys: Sequence[str]) -> str:
+    return ", ".join(keys[i] for i in places)
 
 
 def utilized(contexts: Contexts, response: Sequence[SentenceTrace]) -> list[Use | None]:
@@ -234,21 +238,25 @@ def trace(
     marks = marked(chances(about), chances(used), numbers()["completeness"])
     rows, drawn = [], set(marks[1])
     for one in every:
-        places = list(dict.fromkeys(i for window in one.outcome.windows for i in contexts.inside(window)))
+        windows, reason = one.outcome.windows, one.outcome.reason
+        places = list(dict.fromkeys(i for window in windows for i in contexts.inside(window)))
         if places and (one.outcome.chance or 0.0) >= model().support.yes:  # what supports was used, and the reverse
             drawn.add(max(places, key=lambda i: (i in drawn, used[i] or -math.inf)))
             places = [i for i in places if i in drawn]
-        rows.append({**one.outcome.row(), "windows": places})
+            looked = " and ".join(dict.fromkeys(_keyed(contexts.inside(window), keys) for window in windows))
+            reason = reason.replace(f"found in {looked}", f"found in {_keyed(places, keys)}", 1)
+        rows.append({**one.outcome.row(), "windows": places, "reason": reason})
     words = [(w, stem in contexts.index) for stem, w in contexts.asked.items()]
-    parts = (
-        ("question words found in the passages: ", named([word for word, there in words if there])),
-        ("not found: ", named([word for word, there in words if not there])),
+    held, lost = (", ".join(named([word for word, there in words if there is kept])) for kept in (True, False))
+    parts = [f"words from the question found in the passages: {held}"] if held else []
+    parts += (
+        [f"missing: {lost}" if held else f"words from the question missing from the passages: {lost}"] if lost else []
     )
     return {
         "relevant": sorted(marks[0]) if contexts.asked else None,
         "utilized": sorted(drawn),
         "response": rows,
-        "reason": "; ".join(lead + ", ".join(some) for lead, some in parts if some),
+        "reason": "; ".join(parts),
     }
 
 

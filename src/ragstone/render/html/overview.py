@@ -14,7 +14,7 @@ from ragstone import __version__
 from ragstone.render.agreement import agreement_of
 from ragstone.render.facts import Headline, Low, RunFacts, answered_now, cost_said
 from ragstone.render.html.rows import STATUSES, GroupFields, RowCounts, beginning
-from ragstone.render.text import number, percent, plural
+from ragstone.render.text import NBSP, number, percent, plural
 from ragstone.render.wording import card_order, in_words, measures, title_of
 from ragstone.stats.means import mean, mean_interval, spread
 
@@ -215,7 +215,7 @@ def sentence(records: int, head: Headline | None, doubts: Iterable[str], group: 
     if head is None:
         return [Part(f"Nothing could be scored in {every}.")]
     stands_on = every if head.scored == records else f"{number(head.scored)} of {every}"
-    value = f"{head.value} ({head.interval})" if head.interval else head.value
+    value = f"{head.value} (95{NBSP}% CI {head.interval})" if head.interval else head.value
     parts = [
         Part("On "),
         Part(stands_on, {"sort": "position"}),

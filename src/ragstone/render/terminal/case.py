@@ -27,6 +27,7 @@ from ragstone.render.wording import (
     band_text,
     drawn_at,
     grade_said,
+    in_legend,
     kind_of,
     labels_of,
     source_of,
@@ -65,7 +66,10 @@ class Marked:
         verdicts = [(self.names["sentences"], self.own)] if self.own is not None else []
         verdicts += [(self.names["claims"], verdict) for _, verdict in self.claims]
         verdicts += [(self.names["map"], resting.verdict) for resting in self.traced]
-        return ((kind_of(verdict), word(metric, verdict)) for metric, verdict in verdicts)
+        return (
+            (kind_of(verdict), in_legend(labels_of(metric, (verdict,)), word(metric, verdict)))
+            for metric, verdict in verdicts
+        )
 
 
 def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: bool = False) -> Page:
@@ -207,10 +211,10 @@ class _Drawing:
     def _asked(self) -> str:
         own = self.names.get("sentences", "") if self._verdicts("sentences") else ""
         traced = self.names.get("map", "").partition(".")[0] if self.map else ""
-        sentences = " and ".join(filter(None, (own, traced)))
+        sentences = ", ".join(filter(None, (own, traced)))
         claims = self.names.get("claims", "") if self._verdicts("claims") else ""
-        parts = [*([f"{sentences} per sentence"] if sentences else []), *([f"{claims} per claim"] if claims else [])]
-        return f"(verdicts: {', '.join(parts)})" if parts else ""
+        parts = [*([f"by sentence: {sentences}"] if sentences else []), *([f"by claim: {claims}"] if claims else [])]
+        return f"(verdicts {'; '.join(parts)})" if parts else ""
 
     # ---- claims that are beside the question
 
@@ -328,7 +332,7 @@ class _Drawing:
             body = self._body(context, quoted.get(context["id"], []))
             rows.append((Text(str(context["rank"]), style="quiet"), Group(*head, *body)))
         opened, closed = self.look.brackets
-        note = f"({opened} {closed} mark evidence)" if quoted else ""
+        note = f"({opened} {closed} mark the evidence for the verdicts)" if quoted else ""
         below = [self.map.legend(), self.map.reason("relevance")] if self.map else []
         blocks = (indented(block) for block in (grid(rows, ">~"), *below) if block is not None)
         return section("Contexts", *blocks, note=note)
@@ -371,7 +375,7 @@ class _Drawing:
         rows += [("Note", note) for note in result["notes"]]
         meta = {key: value for key, value in result["meta"].items() if isinstance(value, str | int | float)}
         if meta:
-            shown = ", ".join(f"{key} {value}" for key, value in list(meta.items())[: None if self.full else 6])
+            shown = ", ".join(f"{key}: {value}" for key, value in list(meta.items())[: None if self.full else 6])
             rows.append(("Meta", shown))
         for step, told in result.get("cascade", {}).items():
             rows.append(("Judged", f"{step}: {answered(told)}; accepted error rate {rate(told['error'])}"))

@@ -58,7 +58,9 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
         sides = [found[side] if side < len(found) else None for found in rows.values()]
         means = [percent(entry["mean"], entry["scored"]) if entry else "" for entry in sides]
         columns.append(Column(title, means, right=True))
-        columns.append(Column("95 %", [interval(entry, look) if entry else "" for entry in sides], right=True, drop=2))
+        columns.append(
+            Column("95 % CI", [interval(entry, look) if entry else "" for entry in sides], right=True, drop=2)
+        )
     scored = [_scored(found) for found in rows.values()]
     possible = [_possible_means(found, look) for found in rows.values()]
     columns += [Column("scored", scored, right=True, drop=3), Column("could be", possible, right=True, drop=1)]
@@ -180,13 +182,13 @@ def methods_block(methods: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
         "plain": [percent(found["plain"], found.get("records", 1)) for found in methods.values()],
         "nuggets": [percent(found["nuggetized"], found.get("records", 1)) for found in methods.values()],
         "points": [signed(found["difference"]) for found in methods.values()],
-        "95 %": intervals,
+        "95 % CI": intervals,
         "records": [number(found["records"]) if "records" in found else "" for found in methods.values()],
     }
-    columns = _fitting(methods, titled, ("95 %", "records"), look.width - 2, look)
+    columns = _fitting(methods, titled, ("95 % CI", "records"), look.width - 2, look)
     said = []
     for (aspect, found), interval in zip(methods.items(), intervals, strict=True):
-        between = f" (95 %: {interval})" if interval and all(column.title != "95 %" for column in columns) else ""
+        between = f" (95 % CI {interval})" if interval and all(column.title != "95 % CI" for column in columns) else ""
         said.append(prose(f"{aspect}: {flat(found['interpretation'])}{between}", look))
     return section("Plain and nuggetized triad", table(columns), *said)
 

@@ -51,7 +51,7 @@ from ragstone.render.terminal.screen import (
 )
 from ragstone.render.terminal.tables import Column, fitted, grid, record_lines, units_legend
 from ragstone.render.text import flat, middle, number, percent, plural
-from ragstone.render.wording import words_of
+from ragstone.render.wording import in_legend, words_of
 from ragstone.stats.points import signed
 
 BY_NUGGET: Final = "individual nuggets"
@@ -72,7 +72,7 @@ def compare_page(
         _table(found, look),
         _in_words(found, look),
         _lines("Before you rely on this", in_the_way(found, look.dash), look),
-        _lines("Left out", left_out(found, look.ellipsis), look),
+        _lines("Not compared", left_out(found, look.ellipsis), look),
         _moved(leading, found, (first, second), look) if leading is not None else None,
         _following(leading, (first, second), place or Place(), look) if follow else None,
     )
@@ -121,7 +121,7 @@ def _table(found: Comparison, look: Look) -> RenderableType:
         column(found.first.label.removeprefix("the "), lambda one: percent(one.first.mean, _pairs(one))),
         column(found.second.label.removeprefix("the "), lambda one: percent(one.second.mean, _pairs(one))),
         column("points", lambda one: signed(100 * one.paired.difference) if one.paired else "-"),
-        column("95 %", interval_said, 3),
+        column("95 % CI", interval_said, 3),
         column("p", lambda one: p_said(one.adjusted), 4),
         *([pairs] if len({cell for cell in pairs.cells if cell}) > 1 else []),
         replace(column("better/same/worse", ways_said, 1), short="+/=/-"),
@@ -198,7 +198,9 @@ def _signs(metric: str, result: Mapping[str, Any] | None, units: Sequence[Wantin
         return []
     kind = "no" if units[0].value <= 0 else "partly"
     words = words_of(metric, score["signature"]).labels
-    return [(kind, words.get(column_of(metric), words[kind]) if best_at_zero(metric) else words[kind])]
+    return [
+        (kind, words.get(column_of(metric), words[kind]) if best_at_zero(metric) else in_legend(words, words[kind]))
+    ]
 
 
 def _records(title: str, drawn: RenderableType, signs: Sequence[tuple[str, str]], look: Look) -> RenderableType:
@@ -251,7 +253,7 @@ def _decisions(gate: CheckResult, look: Look) -> RenderableType:
     wide = max(6, *(len(decision.outcome) for decision in gate.decisions))
     rows = []
     for decision in gate.decisions:
-        said = [prose(flat(line), look, "quiet", wide + 2) for line in (decision.said, *decision.notes)]
+        said = [prose(flat(line), look, "quiet", wide + 2) for line in (decision.found, *decision.notes)]
         outcome = Text(decision.outcome, style=_OUTCOMES[decision.outcome])
         rows.append((outcome, Group(Text(threshold_said(decision)), *said)))
     return grid(rows, "<~", first=wide)

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from ragstone.analysis.run import part_said
 from ragstone.forecast.figures import Range, Sum, added
 from ragstone.forecast.summary import Estimate, price_said
-from ragstone.render.facts import called
+from ragstone.render.facts import called, left_out_said
 from ragstone.render.terminal.screen import Look, Page, facts, heading, page, prose, to_paste, told_rows
 from ragstone.render.terminal.tables import Column, fitted
 from ragstone.render.text import dollars, duration, flat, number, plural, tokens
@@ -117,7 +117,7 @@ def _facts(estimate: Estimate, following: str, look: Look) -> RenderableType:
         "Tokens": [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in estimate.counted.items()],
         "Price": [flat(price_said(replace(price, nearest=""))) for price in estimate.prices],
         "Budget": _budget(estimate),
-        "Left out": [f"{name}: {flat(why)}" for name, why in estimate.left_out.items()],
+        "Left out": [f"{names}: {why}" for names, why in left_out_said(estimate.left_out)],
         "Unreadable": [plural(estimate.set_aside, "record")] if estimate.set_aside else [],
     }
     rows = [row for label, lines in told.items() for row in told_rows(label, lines, look, "quiet")]

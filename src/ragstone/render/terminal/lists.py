@@ -262,8 +262,12 @@ def _metrics(
         unable.setdefault(named.get(name) or "no record has all of its fields", []).append(name)
     yield _shares("Metrics that run", usual, total) if usual else None
     if others:
-        adding = {name: f"; add -m {name}" for name in others}
-        whys = {name: named[name].replace(f"{add} to use", "; uses").removesuffix(add) for name, add in adding.items()}
+        whys = {
+            name: named[name]
+            .replace(f"; add -m {name} to use", "; uses")
+            .removesuffix(f"; to include it, add -m {name}")
+            for name in others
+        }
         yield _shares("Metrics that run if you add -m NAME", others, total, whys)
     if unable:
         lines = [prose(f"{', '.join(names)}: {why}", look, "quiet", 2) for why, names in unable.items()]
@@ -293,7 +297,7 @@ def input_list(look: Look) -> Page:
         section("Formats, detected or set with --from", indented(grid(forms, "<~"))),
         prose(
             "Case and separators are ignored: retrievedContexts is read as retrieved_contexts. "
-            "To check: ragstone validate FILE",
+            "To see how a file is read: ragstone validate FILE",
             look,
         ),
     )

@@ -17,12 +17,10 @@ from ragstone.records.object_stores import is_address
 from ragstone.render.facts import (
     Low,
     RunFacts,
-    bill_notes,
     calls_said,
     comparable,
     cost_said,
     differs,
-    retries_said,
 )
 from ragstone.render.terminal.columns import columns_of, columns_of_run, interval, methods_block, passed, repeats_block
 from ragstone.render.terminal.screen import (
@@ -41,7 +39,7 @@ from ragstone.render.terminal.screen import (
     told_rows,
 )
 from ragstone.render.terminal.tables import Column, beside, fitting, grid, table, unit_lines, used
-from ragstone.render.text import NBSP, between, flat, number, percent, plural, shorten
+from ragstone.render.text import NBSP, between, duration, flat, number, percent, plural, shorten
 from ragstone.render.wording import in_words, kind_of
 
 MOST_CAUSES: Final = 8
@@ -123,7 +121,7 @@ def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Render
     columns = [
         Column("", list(entries)),
         Column("mean", [percent(entry["mean"], entry["scored"]) for entry in told], right=True),
-        Column("95 %", [interval(entry, look) for entry in told], right=True),
+        Column("95 % CI", [interval(entry, look) for entry in told], right=True),
         Column("scored", [f"{number(entry['scored'])} of {number(entry['total'])}" for entry in told], right=True),
         Column("could be", possible, right=True, drop=2),
         Column("passed", [passed(entry) for entry in told], right=True, drop=1),
@@ -161,9 +159,9 @@ def missing_block(told: RunFacts, look: Look) -> RenderableType | None:
         return None
     rows: list[tuple[str, Text]] = []
     for cause in told.missing[:MOST_CAUSES]:
-        reason = f": {shorten(cause.reason, 2 * look.width, look.ellipsis)}" if cause.reason else ""
-        line = Text(f"{cause.status}{reason}").append(f"  {', '.join(cause.metrics)}", style="quiet")
-        rows.append((number(cause.count), line))
+        reason = f" ({shorten(cause.reason, 2 * look.width, look.ellipsis)})" if cause.reason else ""
+        line = Text(f"{cause.status}{reason}: ").append(cause.lacking, style="quiet")
+        rows.append((plural(cause.count, "record"), line))
     if len(told.missing) > MOST_CAUSES:
         rows.append(("", Text(f"and {plural(len(told.missing) - MOST_CAUSES, 'more cause')}", style="quiet")))
     return section("Without a score, or only partly judged", indented(grid(rows, ">~")))
@@ -230,10 +228,25 @@ def bill_rows(bill: Mapping[str, Any], look: Look) -> list[Row]:
     """The calls and what they cost."""
     return [
         *told_rows("Calls", [calls_said(bill)], look),
-        *told_rows("Retries", [retries_said(bill)] if bill["retried"] else [], look),
-        *told_rows("", bill_notes(bill), look, "quiet"),
+        *told_rows("Retries", [_retries_said(bill)] if bill["retried"] else [], look),
+        *told_rows("", _bill_notes(bill), look, "quiet"),
         *told_rows("Cost", [cost_said(bill)], look),
     ]
+
+
+def _retries_said(bill: Mapping[str, Any]) -> str:
+    """``HTTP 429 (13), HTTP 500 (11); 0.6 s wait each``: why attempts were made again, and how long they waited."""
+    causes = sorted(bill["retry_causes"].items(), key=lambda one: -one[1])
+    said = ", ".join(f"{flat(cause)} ({number(count)})" for cause, count in causes)
+    waited = bill.get("waited_seconds")  # a bill of an older version has none
+    return f"{said}; {duration(waited / bill['retried'])} wait each" if waited else said
+
+
+def _bill_notes(bill: Mapping[str, Any]) -> list[str]:
+    """The first three notes of backends on their replies."""
+    notes = [f"{flat(note)} ({plural(count, 'reply', 'replies')})" for note, count in list(bill["notes"].items())[:3]]
+    more = len(bill["notes"]) - 3
+    return notes + ([f"and {plural(more, 'more note')}, in summary.json"] if more > 0 else [])
 
 
 def _left_out(reasons: Sequence[tuple[str, str]]) -> list[str]:
@@ -243,7 +256,7 @@ def _left_out(reasons: Sequence[tuple[str, str]]) -> list[str]:
         return told
     most = max(range(len(reasons)), key=lambda place: reasons[place][0].count(","))
     names = sorted(name for place, (joined, _) in enumerate(reasons) if place != most for name in joined.split(", "))
-    return [told[most], f"{', '.join(names)}: see ragstone validate FILE"]
+    return [told[most], f"{', '.join(names)}: for the reasons, run ragstone validate FILE"]
 
 
 def _files(run: Run, place: Place, look: Look) -> list[Row]:

@@ -141,10 +141,12 @@ class SentenceMap:
         if failure and failure not in self._failures:  # of many sentences that fail alike, the first says it
             self._failures.add(failure)
             blocks.append(grounds.aside(f"{first}unjudged: {grounds.shown(failure)}"))
-        elif named and not blocks:
-            blocks.append(grounds.aside(f"{first}{word(self.metric, verdict)}"))
-        if verdict["reason"] and (grounds.full or resting.kind != "yes"):
-            blocks.append(grounds.aside(grounds.shown(in_words(self.result, verdict["reason"]))))
+        reason = in_words(self.result, verdict["reason"]) if grounds.full or resting.kind != "yes" else ""
+        lead = "" if blocks else first
+        if reason:
+            blocks.append(grounds.aside(f"{lead}{grounds.shown(reason)}"))
+        elif lead:
+            blocks.append(grounds.aside(f"{lead}{word(self.metric, verdict)}"))
         return list(blocks)
 
     def _rests_on(
@@ -160,10 +162,11 @@ class SentenceMap:
         for key in new[:most]:
             yield self._quoted(key, first)
             first = ""
-        rest = [f"and {self._named(new[most:])}"] if new[most:] else []
-        for line in [*rest, *([f"{self._named(old)}, as above"] if old else [])]:
-            yield self.grounds.aside(f"{first}{line}")
-            first = ""
+        rest = [self._named(new[most:])] if new[most:] else []
+        rest += [f"{self._named(old)} (quoted above)"] if old else []
+        if rest:
+            lead = "and " if new else "based on " if first and resting.kind == "yes" else ""
+            yield self.grounds.aside(f"{first}{lead}{'; '.join(rest)}")
 
     def _named(self, keys: Iterable[str]) -> str:
         return "; ".join(self.names.get(key, key) for key in keys)

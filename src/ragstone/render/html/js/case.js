@@ -61,12 +61,12 @@ function caseView(found, trouble) {
     tabsView(tabs, tab),
     aboutRecord(found),
   ]);
-  lights.show(lights.pinned || toCheck(layer));
+  lights.show(lights.pinned || worstUnit(layer));
   return box;
 }
 
 /** The first unit with the worst verdict of a layer, which a record opens on. @param {Layer | undefined} layer */
-function toCheck(layer) {
+function worstUnit(layer) {
   const of = (/** @type {Kind} */ kind) => layer?.entries.find((entry) => entry.kind === kind);
   const worst = of('no') || of('partly');
   return worst ? new Set([worst.unit.id]) : null;

@@ -105,7 +105,7 @@ function comparisonView() {
     ),
     groupsTable(),
     movedSection(),
-    listed('Left out', 'left-out', first.left_out, 'left-out-list'),
+    listed('Not compared', 'left-out', first.left_out, 'left-out-list'),
     el('footer', { class: 'quiet' }, `Made by Ragstone ${first.ragstone}. No judge was called.`),
   );
 }

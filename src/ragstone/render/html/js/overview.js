@@ -110,7 +110,7 @@ function card(metric, toRecords) {
   const units = metric.scored;
   const lowest = address(filterOf({ sort: metric.name, down: bestAtZero(metric.name) }));
   const interval =
-    metric.interval && el('span', { class: 'interval' }, `(${between(metric.interval[0], metric.interval[1], units)})`);
+    metric.interval && el('span', { class: 'interval' }, `95${NBSP}% CI ${between(metric.interval[0], metric.interval[1], units)}`);
   return el(
     'article',
     { class: 'card' },
@@ -306,7 +306,7 @@ function everyMetric(toRecords) {
         'table',
         { class: 'plain' },
         tableHead(
-          ['Metric', 'Mean', '95 %', '', 'Scored', 'What the value means'].map((title, place) =>
+          ['Metric', 'Mean', '95 % CI', '', 'Scored', 'What the value means'].map((title, place) =>
             el('th', { scope: 'col', class: place && place < 5 ? 'number' : null }, title || unseen('Drawn')),
           ),
         ),
@@ -342,14 +342,14 @@ function missingBlock(toRecords) {
         el(
           'a',
           { href: address(filterOf({ status: cause.status })), class: 'figure number', on: { click: toRecords } },
-          count(cause.count),
+          plural(cause.count, 'record'),
         ),
         el(
           'span',
           null,
           el('b', null, STATUS[cause.status] || cause.status),
-          cause.reason && cause.status !== 'set_aside' ? [': ', foreign(cause.reason)] : null,
-          el('span', { class: 'note' }, cause.metrics.map(spoken).join(', ')),
+          cause.reason && cause.status !== 'set_aside' ? [' (', foreign(cause.reason), ')'] : null,
+          el('span', { class: 'note' }, cause.metrics[0] === 'all metrics' ? 'no score' : (cause.status === 'partial' ? '' : 'no ') + cause.metrics.map(spoken).join(', ')),
         ),
       ),
     );

@@ -58,6 +58,12 @@ function wordFor(metric, verdict) {
   return (kind === 'no' && own[verdict.label]) || own[`${kind} ${verdict.unit.split('/').at(-2)}`] || own[kind];
 }
 
+/** A verdict's word as a legend explains it. @param {string} metric @param {string} word */
+function inLegend(metric, word) {
+  const own = Object.values(measureOf(metric).labels).find((labels) => labels.no === word);
+  return own?.legend || word;
+}
+
 /**
  * Judges by their models alone, `gpt-4o-mini` of `openai/gpt-4o-mini@host`; by their whole names where models are the same.
  * @param {string[]} names @returns {Record<string, string>}
