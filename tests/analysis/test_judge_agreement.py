@@ -375,7 +375,7 @@ def test_labels_without_a_draw_are_taken_for_a_random_sample_and_that_is_said(co
     found = compare(*many(60, 40, draw=None))
     assert found["grounding"].means[0].method == "ppi"
     assert found.notes == (
-        "the labels do not say which text was labelled (text or hash); they are wrong where a response has changed",
+        "the labels do not say which text was labelled (text or hash); they are wrong if a response has changed",
         "the labels do not say how their records were drawn; intervals and corrections assume a random sample",
     )
     assert compare(*many(60, 40)).notes == ()

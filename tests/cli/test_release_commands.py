@@ -241,7 +241,7 @@ def test_only_a_drop_that_is_shown_fails(runs: Path) -> None:
     assert rose.code == 0
     assert "above the baseline" in rose.flat
     same = in_store(runs, "check", "main", "--max-drop", "grounding=0", "--baseline", "main")
-    assert (same.code, "run 1 (main) is its own baseline; name an earlier run" in same.flat) == (2, True)
+    assert (same.code, "run 1 (main) is its own baseline; name an earlier run" in same.err) == (2, True)
 
 
 def test_a_baseline_that_was_judged_otherwise_is_refused(runs: Path) -> None:

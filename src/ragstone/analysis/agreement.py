@@ -409,7 +409,7 @@ def _notes(rows: Sequence[LabelRow], scored: int, refused: Sequence[Refused]) ->
     if any(one.problem in ("changed_text", "other_response") for one in refused):
         yield "labels for changed responses are not used; if the others are not a random sample of this run, label one"
     if any(not (row.hash or row.response or row.draw) for row in rows):
-        yield "the labels do not say which text was labelled (text or hash); they are wrong where a response has changed"
+        yield "the labels do not say which text was labelled (text or hash); they are wrong if a response has changed"
     if any(row.draw is None for row in rows):
         yield "the labels do not say how their records were drawn; intervals and corrections assume a random sample"
     if (drawn := min((row.draw.of for row in rows if row.draw), default=scored)) < scored:
