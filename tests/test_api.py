@@ -431,6 +431,7 @@ def test_a_run_that_stops_is_kept(alone: Path) -> None:
     run = api.open_run()
     assert caught.value.__notes__ == [f"finished records are saved as run 1 ({len(run)} records)"]
     assert (run.status, run.summary()["status"]) == ("stopped", "stopped")
+    assert run.summary()["stopped"] == str(caught.value)
     assert [result["id"] for result in run.results()] == ["r1", "r2", "r4", "r5"]
     bill = run.summary()["bill"]
     assert (run.summary()["metrics"][WHOLE]["scored"], bill["answered"], bill["sent"]) == (4, 4, 5)

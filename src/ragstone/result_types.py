@@ -374,7 +374,7 @@ class SummaryDict(TypedDict):
     several metrics counts for the first. ``bill``: the calls of this run. ``missing``: scores without a full value, by
     reason. ``left_out``: metrics that did not run, with the reason. ``taken_over``: results copied from an earlier run.
     ``estimate``: low, expected and high of each figure, its ``error``, and whether the range ``held`` the bill.
-    ``seconds``: duration.
+    ``stopped``: the error that ended the run. ``seconds``: duration.
     """
 
     run: int
@@ -393,4 +393,5 @@ class SummaryDict(TypedDict):
     left_out: NotRequired[dict[str, str]]
     taken_over: NotRequired[int]
     notes: NotRequired[list[str]]
+    stopped: NotRequired[str]
     seconds: NotRequired[float]

@@ -63,7 +63,7 @@ def test_a_drop_that_could_be_chance_is_undecided() -> None:
     assert (decision.outcome, gate.outcome, gate.passed) == ("undecided", "undecided", True)
     assert decision.high is not None
     assert decision.high >= 0
-    assert any("larger than allowed, but could be due to chance" in note for note in decision.notes)
+    assert any("larger than allowed, but its interval reaches within" in note for note in decision.notes)
     few = "only 4 records changed; at least 6 are needed for a test"
     for allowed in (0.02, 0.5):
         assert few in drop_of([1] * 9, [0] * 4 + [1] * 5, allowed).decisions[0].notes

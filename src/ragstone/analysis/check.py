@@ -350,7 +350,7 @@ class _Checked(NamedTuple):
         undecided = not failed and pairs.difference < -limit - HAIR
         notes = []
         if undecided:
-            notes.append("the drop is larger than allowed, but could be due to chance; more records would settle it")
+            notes.append("the drop is larger than allowed, but its interval reaches within the limit; more records would settle it")
         if 0 < pairs.moved < least and not failed:
             notes.append(f"only {records_said(pairs.moved)} changed; {needed(1)}")
         if fallen and not failed and not undecided:

@@ -245,7 +245,7 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
     number = store.start_run(options.name or plan.source.name, details)
     progress = progress_of(plan, store, engine.tally, number)
     causes, quotes, cascades = Causes(), Quotes(), Cascades(plan.cascades())
-    status = "interrupted"
+    status, stopped = "interrupted", dict[str, str]()
     try:
         if options.on_start is not None:
             options.on_start(progress)
@@ -265,7 +265,7 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
         if options.batch and isinstance(engine, Engine):
             batching.add_paid(plan, options, engine.tally, engine.budget)
     except RagstoneError as error:
-        status = "stopped"
+        status, stopped = "stopped", {"stopped": str(error)}
         if engine.tally.anything and not getattr(error, "damaged", False):
             if isinstance(error, BudgetReached):
                 error.run = number
@@ -277,7 +277,7 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
         else:
             # A store that is full or damaged is what ended the run, and is not to be told of twice.
             with contextlib.suppress(*([StoreError] if status == "stopped" else [])):
-                counted = {"missing": causes.as_json(), "quotes": quotes.as_json()}
+                counted = {"missing": causes.as_json(), "quotes": quotes.as_json(), **stopped}
                 counted |= (told := _cascaded(cascades, plan, estimated))
                 progress.notes.extend(warnings(told.get("cascade", {})))
                 _close(store, plan, status, progress, folder, counted, estimated, report=options.report)

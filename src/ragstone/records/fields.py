@@ -124,7 +124,7 @@ WORDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "response": frozenset(("response", "answer", "answered", "reply", "completion", "generated", "prediction")),
         "contexts": frozenset((
             "contexts", "context", "retrieved", "retrieval", "docs", "documents", "passages", "chunks", "hits",
-            "evidence",
+            "evidence", "sources", "snippets",
         )),
     }
 )  # fmt: skip

@@ -208,6 +208,8 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str], look: Lo
     if place.lines:
         rows.append(("File", Text(flat(place.lines), overflow="fold")))
     rows.append(("Store", Text(f"{flat(run.store.path)}, run {run.id}", overflow="fold")))
+    if summary.get("stopped"):
+        rows += told_rows("Stopped", [flat(summary["stopped"])], look)
     if run.status != "done":
         rows += told_rows("Resume", ["run the same command; stored replies are free"], look)
     rows += labelled("Next", [to_paste(command, look) for command in following])
