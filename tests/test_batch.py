@@ -219,7 +219,7 @@ def test_a_budget_holds_for_batches_and_what_follows_them_together(given: Any) -
     server, options, _ = given
     with pytest.raises(BatchPending):
         ragstone.evaluate(ROWS, batch=True, **options)
-    with pytest.raises(BudgetReached, match="is reached"):
+    with pytest.raises(BudgetReached, match="reached --max"):
         ragstone.evaluate(ROWS, batch=True, max_calls=18, **options)
     assert server.count == 18
 

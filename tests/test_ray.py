@@ -195,7 +195,7 @@ def test_shared_limits_and_an_interrupt(tmp_path: Path, server: FakeServer, clus
     source = write(tmp_path / "in.jsonl", 200)
     results, needed = alone(source, server)
     said = finish(begin(source, server, cluster, "--max-calls 30"), 4)
-    assert "--max-calls 30 is reached" in said
+    assert "reached --max-calls 30" in said
     assert 20 <= sum(server.seen.values()) <= 30
     process = begin(source, server, cluster, "--rpm 100000")
     until(server, 100, process)

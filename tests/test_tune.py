@@ -131,7 +131,7 @@ def test_two_versions_of_a_prompt_are_compared(judged: FakeServer, tmp_path: Pat
 
 
 def test_a_budget_is_of_all_combinations_together(judged: FakeServer) -> None:
-    with pytest.raises(BudgetReached, match=r"--max-calls 1 is reached \(what was left after 2 of 4 combinations\)"):
+    with pytest.raises(BudgetReached, match=r"reached --max-calls 1 \(what was left after 2 of 4 combinations\)"):
         tune(judged, max_calls=2 * COUNT + 1)
     assert judged.count == 2 * COUNT + 1
     assert tune(judged).bill["calls"] == 2 * COUNT - 1

@@ -112,7 +112,9 @@ class Citation:
 
 def nouns(fields: Iterable[str], article: str = "") -> list[str]:
     """What records have of each field, in words: ``relevant ids`` of ``relevant``, ``a reference``."""
-    words = ({"relevant": "relevant ids", "answerable": "answerable flag"}.get(name, name) for name in fields)
+    words = (
+        {"relevant": "ids of relevant passages", "answerable": "answerable flag"}.get(name, name) for name in fields
+    )
     return [word if word.endswith("s") else f"{article}{word}" for word in words]
 
 

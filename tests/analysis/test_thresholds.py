@@ -63,7 +63,7 @@ def test_a_drop_that_could_be_chance_is_undecided() -> None:
     assert (decision.outcome, gate.outcome, gate.passed) == ("undecided", "undecided", True)
     assert decision.high is not None
     assert decision.high >= 0
-    assert any("larger than allowed, but its interval reaches within" in note for note in decision.notes)
+    assert any("larger than allowed, but the interval reaches within" in note for note in decision.notes)
     few = "only 4 records changed; at least 6 are needed for a test"
     for allowed in (0.02, 0.5):
         assert few in drop_of([1] * 9, [0] * 4 + [1] * 5, allowed).decisions[0].notes
@@ -92,7 +92,7 @@ def test_one_record_that_fell_too_far_fails_whatever_the_mean() -> None:
     Path("ragstone.toml").write_text('[check]\nmax_record_drop = { m = 0.1 }\nbaseline = "before"\n', encoding="utf-8")
     came = CliRunner().invoke(app, ["check", "after/", "--junit", "c.xml", "--markdown", "c.md"])
     both = CliRunner().invoke(app, ["check", "after/", "--max-drop", "m=0", "--min-coverage", "m=1"])
-    assert "1 of 3 thresholds was not met, 1 could not be decided." in both.stdout
+    assert "1 of 3 thresholds was not met; 1 could not be decided." in both.stdout
     shown = " ".join(came.stdout.split())
     required, found = "no record drops by more than 10 points", "largest drop 75.0 points, 1 of 4 records in both runs"
     said = f"{found} over the limit; required: {required}"

@@ -231,7 +231,7 @@ def test_only_a_drop_that_is_shown_fails(runs: Path) -> None:
     """One beyond what is allowed does, in the words of the records that fell; a run is not its own baseline."""
     fell = in_store(runs, "check", "new", "--max-drop", "grounding=0.05", "--baseline", "main")
     assert fell.code == 1
-    assert re.search(r"below the baseline \(95 % CI -[0-9.]+ to -[0-9.]+\) on 29 records in both runs", fell.flat)
+    assert re.search(r"below the baseline \(95 % CI -[0-9.]+ to -[0-9.]+\) over 29 paired records", fell.flat)
     assert "100 % to 0 %" in fell.out
     assert "so it seems" in fell.out
     allowed = in_store(runs, "check", "new", "--max-drop", "grounding=0.9", "--baseline", str(runs / "main"))

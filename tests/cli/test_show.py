@@ -253,7 +253,7 @@ def test_all_options_that_are_suggested_can_be_pasted() -> None:
     write("log.jsonl", {"customer": {"said": "q"}, "agent": {"said": "r"}, "hits": [{"body": "c"}]})
     fields = "--field question=customer.said --field response=agent.said --field 'contexts=hits[].body'"
     assert f"Next ragstone run log.jsonl {fields}" in ragstone("validate", "log.jsonl").flat.replace(" \\ ", " ")
-    assert ragstone("run", "log.jsonl").err.endswith(f"relevant ids; did you mean {fields}?\n")
+    assert ragstone("run", "log.jsonl").err.endswith(f"ids of relevant passages; did you mean {fields}?\n")
     assert ragstone(*shlex.split(f"run log.jsonl -q {fields}")).code == 0
 
 
@@ -302,7 +302,7 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
     assert left_out["nugget_recall"] == (
         "no record has nuggets; add -m nugget_recall to use question and contexts instead"
     )
-    assert left_out["retrieval_ranking"].startswith("no record has relevant ids; add -m retrieval_ranking")
+    assert left_out["retrieval_ranking"].startswith("no record has ids of relevant passages; add -m retrieval_ranking")
     for name, why in left_out.items():
         if why.startswith("no record has") and "instead" not in why:
             assert name in shown.partition("Metrics that cannot run")[2].partition(f": {why}")[0]
@@ -311,7 +311,7 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
             said = why.replace(f"; add -m {name} to use", "; uses").removesuffix(f"; to include it, add -m {name}")
             assert f"{name} all 1 {said}" in able
     screen = ragstone("run", "a.jsonl").flat
-    assert ": for the reasons, run ragstone validate FILE" in screen
+    assert ": to see why, run ragstone validate FILE" in screen
     assert sum(why in screen for why in left_out.values()) >= 2, "one reason is told, of several metrics"
     assert len({why for why in left_out.values() if why in screen}) == 1
     assert all(name in screen for name in left_out)
@@ -331,7 +331,7 @@ def test_what_no_metric_can_use_is_said_with_its_columns() -> None:
     came = ragstone("run", "a.csv")
     assert came.err == (
         "error: a.csv: no metric can run: no record has question, response, reference, contexts, nuggets or "
-        f"relevant ids; map columns with --field FIELD=COLUMN; {offered}\n"
+        f"ids of relevant passages; map columns with --field FIELD=COLUMN; {offered}\n"
     )
     for words in (("run", "a.csv", "-m", "grounding"), ("nuggets", "create", "a.csv")):
         assert ragstone(*words).err.endswith(f"=COLUMN; {offered}\n")

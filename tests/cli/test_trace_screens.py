@@ -308,11 +308,11 @@ def test_the_legend_follows_the_parameters() -> None:
     traced(WORKED)
     for out in (shown("lid"), shown()):
         assert "relevance = relevant / 20; " in flat(out)
-        assert "share: relevant, used or supported part of all sentences" in flat(out)
+        assert "share: fraction of all sentences that are relevant, used or supported" in flat(out)
     traced(WORKED, parameters={"trace": {"normaliser": 7, "length": "characters"}})
     for out in (shown("lid"), shown()):
         assert "relevance = relevant / 7; " in flat(out)
-        assert "share: relevant, used or supported part of all characters" in flat(out)
+        assert "share: fraction of all characters that are relevant, used or supported" in flat(out)
 
 
 def test_what_could_be_is_said_of_the_rows_it_is_so_of() -> None:

@@ -170,7 +170,7 @@ def test_what_is_done_is_kept_and_the_same_command_goes_on() -> None:
         backend = MeteredBackend(random.Random(2), 0.0)
         runs = 0
         while (came := spend(Limits(calls=7), backend, records(20), store=store)).error is not None:
-            assert "--max-calls 7 is reached" in str(came.error)
+            assert "reached --max-calls 7" in str(came.error)
             assert "to resume" in came.error.hint
             assert len(came.weighed) == 7 * (runs + 1)
             runs += 1
@@ -351,7 +351,7 @@ def test_the_message_tells_what_is_used_from_what_may_be(seed: int) -> None:
     """The first is what the bill has; the second is what was set aside for attempts that no reply came to."""
     came = spend(Limits(tokens=8_000), MeteredBackend(random.Random(seed), 0.6), records(50))
     found = re.fullmatch(
-        r"--max-tokens 8,000 is reached: ([\d,]+) are used(?:, ([\d,]+) more may be)?, "
+        r"reached --max-tokens 8,000: ([\d,]+) are used(?:, ([\d,]+) more may be)?, "
         r"and the next call may take ([\d,]+)",
         str(came.error),
     )
@@ -368,13 +368,13 @@ def test_a_limit_on_calls_tells_those_that_brought_no_answer(seed: int) -> None:
     came = spend(Limits(calls=30), MeteredBackend(random.Random(seed), 0.6), records(50))
     tally = came.tally
     told = f"{tally.answered} answered, {tally.unusable.calls} with an unusable reply, {tally.lost} without a reply"
-    assert str(came.error) == f"--max-calls 30 is reached: {told}"
+    assert str(came.error) == f"reached --max-calls 30: {told}"
     assert tally.answered + tally.unusable.calls + tally.lost == 30 == tally.sent
 
 
 def test_a_limit_on_calls_that_were_all_answered_says_no_more() -> None:
     came = spend(Limits(calls=3), MeteredBackend(random.Random(3), 0.0), records(9))
-    assert str(came.error) == "--max-calls 3 is reached"
+    assert str(came.error) == "reached --max-calls 3"
 
 
 def test_attempts_that_were_charged_in_vain_are_in_the_bill() -> None:

@@ -334,9 +334,10 @@ def test_relevance_names_the_shared_and_the_missing_words() -> None:
     question = "How many inhabitants does Moscow have?"
     about, beside = embedded(Rate("relevance", units, GRADE_0_3, question=question)).verdicts
     assert about.probability > beside.probability
-    assert about.reason == "includes a number; words from the question found: inhabitants, Moscow"
+    assert about.reason == "includes a number; words shared with the question: inhabitants, Moscow"
     assert beside.reason == (
-        "includes no number; words from the question missing: inhabitants, Moscow; some of them are in other passages"
+        "includes no number; shares no words with the question (inhabitants, Moscow); "
+        "some of them are in other passages"
     )
     assert about.evidence[0].passage == "p1"
     assert beside.evidence == ()

@@ -68,7 +68,7 @@ def test_answers_of_the_examples_are_relevant_and_a_refusal_is_not() -> None:
     assert labels.pop("licence-network") == "0"
     assert set(labels.values()) == {"2", "3"}
     assert response("fell-race").label == "1"
-    assert response("licence-network").reason.startswith("declines to answer; words from the question found:")
+    assert response("licence-network").reason.startswith("declines to answer; words shared with the question:")
 
 
 # ---- what the best label takes
@@ -86,7 +86,7 @@ def test_answers_of_the_examples_are_relevant_and_a_refusal_is_not() -> None:
         ),
         ("I cannot answer that from the documents.", "0", "declines to answer"),
         ("The documents do not say when the landlord must return the deposit.", "1", "declines to answer"),
-        ("Cats sleep all day.", "0", "words from the question missing: landlord, return, deposit"),
+        ("Cats sleep all day.", "0", "shares no words with the question (landlord, return, deposit)"),
         ("Within 30 days.", "2", "includes a number; short answer"),
     ],
 )

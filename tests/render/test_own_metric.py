@@ -152,7 +152,7 @@ def test_eleven_lines_show_everywhere(form: str, tmp_path: Path, pytester: pytes
         assert not gate.passed
         (failed,) = ET.fromstring(junit(gate)).iter("testcase")
         assert failed.get("classname") == f"ragstone.{SHORT}"
-        assert f"{SHORT} is the same in every record (1 record scored in both)" in drawn(
+        assert f"{SHORT} is the same in every record (1 paired record)" in drawn(
             compare_page(compare(run, other), run, other, Look(100))
         )
         body = f"""

@@ -350,7 +350,7 @@ class _Checked(NamedTuple):
         undecided = not failed and pairs.difference < -limit - HAIR
         notes = []
         if undecided:
-            notes.append("the drop is larger than allowed, but its interval reaches within the limit; more records would settle it")
+            notes.append("larger than allowed, but the interval reaches within the limit; more records would settle it")
         if 0 < pairs.moved < least and not failed:
             notes.append(f"only {records_said(pairs.moved)} changed; {needed(1)}")
         if fallen and not failed and not undecided:
@@ -369,7 +369,7 @@ class _Checked(NamedTuple):
             pairs.high,
             pairs.pairs,
             f"{drop if pairs.difference else 'same mean as the baseline'}{between} "
-            f"on {records_said(pairs.pairs)} in both runs",
+            f"over {records_said(pairs.pairs).replace('record', 'paired record')}",
             f"no drop of more than {allowed_said(limit)}" if limit else "no drop",
             tuple(notes),
             self._fallen(threshold, fallen) if failed or undecided else (),

@@ -115,7 +115,9 @@ def check(
     undecided: Annotated[
         Literal["pass", "fail"] | None,
         opt(
-            "--undecided", metavar="pass|fail", help="Outcome if a drop is above X, but its CI reaches X [default: pass]"
+            "--undecided",
+            metavar="pass|fail",
+            help="Outcome if a drop is above X, but its CI reaches X [default: pass]",
         ),
     ] = None,
     corrected: Annotated[

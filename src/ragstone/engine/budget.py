@@ -293,7 +293,7 @@ class Budget:
         """Say which limit is reached and how to go on; ``more`` is the call that does not fit."""
         limits, spent = self.limits, self._spent + self._others
         if limits.calls is not None and spent.calls + more.calls > limits.calls:
-            return BudgetReached(f"--max-calls {limits.calls:,} is reached{self._unanswered()}", hint=self._hint())
+            return BudgetReached(f"reached --max-calls {limits.calls:,}{self._unanswered()}", hint=self._hint())
         if limits.tokens is not None and spent.tokens + more.tokens > limits.tokens:
             limit, needed = f"--max-tokens {limits.tokens:,}", f"{more.tokens:,.0f}"
             alone = more.tokens > limits.tokens > 0
@@ -309,7 +309,7 @@ class Budget:
                 f"{limit} is less than one call may use: {needed} with the longest allowed reply",
                 hint="raise the limit, or set a smaller max_tokens in the judge's table",
             )
-        return BudgetReached(f"{limit} is reached: {so_far}", hint=self._hint())
+        return BudgetReached(f"reached {limit}: {so_far}", hint=self._hint())
 
     def _unanswered(self) -> str:
         """Count the calls without a usable answer, if any: the bill shows fewer calls than the limit."""

@@ -162,6 +162,11 @@ class Estimate:
         return {**total.as_json(), "seconds": self.seconds.as_json(1), "error": error, "held": held}
 
 
+def _rate(dollars: float) -> str:
+    """``$0.60``, ``$0.075``."""
+    return f"${dollars:.2f}" if round(dollars, 2) == dollars else f"${dollars:g}"
+
+
 def price_said(price: JudgePrice) -> str:
     """Say what a judge costs and the source of that price, in one line."""
     name = price.judge.partition("@")[0]
@@ -171,6 +176,6 @@ def price_said(price: JudgePrice) -> str:
     if not any(price.price):
         return f"{name}: free"
     given, written, cached = price.price
-    parts = [f"${given:g} in", f"${written:g} out"] + ([f"${cached:g} cached"] if cached != given else [])
+    parts = [f"{_rate(given)} in", f"{_rate(written)} out"] + ([f"{_rate(cached)} cached"] if cached != given else [])
     more = "; more for long requests" if price.tiers else ""
     return f"{name}: {', '.join(parts)} per million tokens ({price.source}{more})"

@@ -122,8 +122,8 @@ class TraceMetric(Metric):
         },
         ("normalised", "share"),
         "normalised: relevance = relevant / {normaliser}; utilization = used / relevant; completeness = both / "
-        "relevant; adherence = 1 only if every sentence is supported. share: relevant, used or supported part of all "
-        "{length}",
+        "relevant; adherence = 1 only if every sentence is supported. share: fraction of all {length} "
+        "that are relevant, used or supported",
         {
             "length": {
                 "sentences": "sentences",

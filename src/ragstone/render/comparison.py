@@ -51,7 +51,7 @@ def headline(found: Comparison, leading: Compared | None) -> str:
     if leading is None or leading.paired is None:
         return "No record has a value for the same metric in both runs."
     pairs = leading.paired
-    counted = f"{plural(pairs.pairs, 'record')} scored in both"
+    counted = plural(pairs.pairs, "paired record")
     if pairs.low is not None and pairs.high is not None:
         counted = f"95{NBSP}% CI {signed(100 * pairs.low)} to {signed(100 * pairs.high)}, {counted}"
     verb = " is" if leading.finding in ("higher", "lower", "same") else ":"
@@ -228,7 +228,7 @@ def outcome_said(gate: CheckResult) -> str:
     counted = [(count, one if count == 1 else several) for count, one, several in told if count]
     if total == 1:
         return f"the threshold {counted[0][1]}"
-    return ", ".join(f"{count} {said}" for count, said in counted).replace(" ", f" of {of} ", 1)
+    return "; ".join(f"{count} {said}" for count, said in counted).replace(" ", f" of {of} ", 1)
 
 
 def record_said(worst: Worst) -> str:

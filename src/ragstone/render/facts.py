@@ -204,7 +204,11 @@ def left_out_said(left_out: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name, why in left_out.items():
         reasons.setdefault(flat(why).replace(f"add -m {name}", "add -m NAME"), []).append(name)
     for why, names in reasons.items():
-        said = why.replace("include it", "include one") if len(names) > 1 else why.replace("-m NAME", f"-m {names[0]}")
+        said = (
+            why.replace("to include it", "to include a metric")
+            if len(names) > 1
+            else why.replace("-m NAME", f"-m {names[0]}")
+        )
         yield ", ".join(names), said
 
 

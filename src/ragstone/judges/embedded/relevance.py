@@ -252,7 +252,8 @@ class PassageWords:
         elif not words:
             parts.append("the question has no content words")
         else:
-            parts.append(f"words from the question {'found' if self.held else 'missing'}: {words}")
+            shared = f"words shared with the question: {words}"
+            parts.append(shared if self.held else f"shares no words with the question ({words})")
             if not self.held and self.features.together > 0:
                 where = "passages" if self.level == "passage" else "parts of the response"
                 parts.append(f"some of them are in other {where}")

@@ -45,7 +45,7 @@ def sentence(estimate: Estimate) -> str:
     about = "" if estimate.exact else "about "
     took = duration(estimate.seconds.expected)
     ends = f"{duration(estimate.seconds.low)} to {duration(estimate.seconds.high)}"
-    said = f"It would take {about}{plural(round(total.calls.expected), 'call')}"
+    said = f"This run would take {about}{plural(round(total.calls.expected), 'call')}"
     if not estimate.exact:
         said += f" ({_ends(total.calls, lambda value: number(round(value)))})"
     money, unknown = "", [price for price in estimate.prices if price.price is None]
@@ -133,7 +133,7 @@ def _basis(what: str, estimate: Estimate) -> str:
 def _budget(estimate: Estimate) -> list[str]:
     if not estimate.limits:
         suggested = next_budget(estimate) is not None
-        return ["the suggested --max-cost is the high end plus 10 % and one call"] if suggested else []
+        return ["the suggested --max-cost is the high end plus 10 %, plus the cost of one call"] if suggested else []
     if estimate.limits.cost is not None and estimate.total.dollars is None:
         return ["cannot be checked in dollars: a price is unknown"]
     words = {

@@ -258,7 +258,7 @@ def _left_out(reasons: Sequence[tuple[str, str]]) -> list[str]:
         return told
     most = max(range(len(reasons)), key=lambda place: reasons[place][0].count(","))
     names = sorted(name for place, (joined, _) in enumerate(reasons) if place != most for name in joined.split(", "))
-    return [told[most], f"{', '.join(names)}: for the reasons, run ragstone validate FILE"]
+    return [told[most], f"{', '.join(names)}: to see why, run ragstone validate FILE"]
 
 
 def _files(run: Run, place: Place, look: Look) -> list[Row]:
