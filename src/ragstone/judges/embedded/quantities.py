@@ -351,7 +351,7 @@ def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool) -> 
 def shifted(claim: Quantity, sentence: Sequence[Quantity]) -> bool:
     """Return whether a time of day or a date is one of a sentence, a length of time later: "three days later"."""
     clock = claim.dimension == "clock"
-    for one, length in permutations(sentence, 2) if clock or claim.dimension == "date" else ():
+    for one, length in permutations(sentence[:OPERANDS], 2) if clock or claim.dimension == "date" else ():
         if length.dimension == "time" and (one.dimension, one.unit) == (claim.dimension, claim.unit):
             step = length.value / (60 if clock else DAY)
             if one.value + step == claim.value:
@@ -362,12 +362,12 @@ def shifted(claim: Quantity, sentence: Sequence[Quantity]) -> bool:
 def multiplied(own: Sequence[Quantity], evidence: Sequence[Quantity]) -> set[Quantity]:
     """The quantities of a claim that are a rate of the evidence times a span: "14 days in 7 weeks" of "2 a week"."""
     found: set[Quantity] = set()
-    for rate in evidence:
-        per = rate.per
-        for total, span in permutations(own, 2) if isinstance(per, float) else ():
+    rates = [(rate, rate.per) for rate in evidence if isinstance(rate.per, float)]
+    for rate, per in rates[:OPERANDS]:
+        for total, span in permutations(own[:OPERANDS], 2):
             same = total.dimension == rate.dimension and (total.dimension or total.unit[:4] == rate.unit[:4])
             if same and span.dimension == "time" and not total.per and total.written != rate.written:
-                made = rate.value * span.value / float(per)
+                made = rate.value * span.value / per
                 if math.isclose(total.value, made, rel_tol=HEDGED if total.hedged else 0.006):
                     found |= {total, span}
     return found
