@@ -350,7 +350,7 @@ class _Checked(NamedTuple):
         undecided = not failed and pairs.difference < -limit - HAIR
         notes = []
         if undecided:
-            notes.append("larger than allowed, but the interval reaches within the limit; more records would settle it")
+            notes.append("larger than allowed, but the interval reaches within the limit; more records would help")
         if 0 < pairs.moved < least and not failed:
             notes.append(f"only {records_said(pairs.moved)} changed; {needed(1)}")
         if fallen and not failed and not undecided:
