@@ -111,7 +111,7 @@ class Citation:
 
 
 def nouns(fields: Iterable[str], article: str = "") -> list[str]:
-    """What records have of each field, in words: ``relevant ids`` of ``relevant``, ``a reference``."""
+    """What records have of each field, in words: ``ids of relevant passages`` of ``relevant``, ``a reference``."""
     words = (
         {"relevant": "ids of relevant passages", "answerable": "answerable flag"}.get(name, name) for name in fields
     )

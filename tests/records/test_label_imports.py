@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from own_metric import installed
 from ragstone.cli.app import app
 from ragstone.errors import InputError
-from ragstone.labels import LabelDraw, read_labels
+from ragstone.labels import LabelDraw, read_labels, text_hash
 from ragstone.records.label_imports import import_labels
 
 UNIT = {"record": "r1", "unit": "r1/claim/1", "task": "support"}
@@ -94,6 +94,8 @@ def test_a_table_becomes_label_rows(tmp_path: Path) -> None:
     (row,) = read_labels(out)
     assert row.as_json() == {**UNIT, "label": "yes", "annotator": "ann"}
     assert import_labels(out).rows == [row]
+    read = saved(tmp_path, "record,unit,label,text\nr1,r1/claim/1,yes,It is red.\n", "read.csv")
+    assert import_labels(read, "support").rows[0].hash == text_hash("It is red.")
     told = CliRunner().invoke(app, ["label", "import", str(table), "--task", "support", "-o", str(out), "--json"])
     assert orjson.loads(told.stdout)["skipped"] == {"without a label": 1}
     empty = saved(tmp_path, "record,unit,label\nr1,r1/claim/1,\n", "empty.csv")

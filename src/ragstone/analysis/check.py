@@ -20,9 +20,9 @@ from ragstone.analysis.pairing import Moved
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, ScoreNumbers, scores_of
 from ragstone.analysis.threshold_words import (
-    allowed_said,
     attaching,
     called,
+    drop_said,
     interval_said,
     limit_said,
     points_said,
@@ -369,8 +369,8 @@ class _Checked(NamedTuple):
             pairs.high,
             pairs.pairs,
             f"{drop if pairs.difference else 'same mean as the baseline'}{between} "
-            f"over {records_said(pairs.pairs).replace('record', 'paired record')}",
-            f"no drop of more than {allowed_said(limit)}" if limit else "no drop",
+            f"over {records_said(pairs.pairs, 'paired record')}",
+            drop_said(threshold.kind, limit),
             tuple(notes),
             self._fallen(threshold, fallen) if failed or undecided else (),
         )
@@ -380,8 +380,7 @@ class _Checked(NamedTuple):
         over = [moved for moved in fallen if moved.difference < -threshold.limit - HAIR]
         largest, both = fallen[0].difference if fallen else 0.0, f"{records_said(count)} in both runs"
         found = f"largest drop {points_said(abs(largest))}, {len(over):,} of {both} over the limit"
-        wanted = "no record drops" + (f" by more than {allowed_said(threshold.limit)}" if threshold.limit else "")
-        worst = self._fallen(threshold, over)
+        wanted, worst = drop_said(threshold.kind, threshold.limit), self._fallen(threshold, over)
         return Decision(threshold, _outcome(not over), largest, None, None, count, found, wanted, (), worst)
 
     def _fallen(self, threshold: Threshold, fallen: Sequence[Moved]) -> tuple[Worst, ...]:

@@ -337,9 +337,9 @@ def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, 
     yield from _settings_differ(first, second)
 
 
-def records_said(count: int) -> str:
-    """``1 record``, ``1,243 records``."""
-    return "1 record" if count == 1 else f"{count:,} records"
+def records_said(count: int, kind: str = "record") -> str:
+    """``1 record``, ``1,243 records``, ``21 paired records``."""
+    return f"1 {kind}" if count == 1 else f"{count:,} {kind}s"
 
 
 def _settings_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterable[str]:

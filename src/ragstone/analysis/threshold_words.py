@@ -48,10 +48,12 @@ def _side(difference: float) -> int:
     return (difference > HAIR) - (difference < -HAIR)
 
 
-def allowed_said(limit: float) -> str:
-    """A drop that is allowed, in points."""
+def drop_said(kind: str, limit: float) -> str:
+    """What a limit on drops requires: ``no drop of more than 2 points``, ``no record drops``."""
     text = limit_said(limit)
-    return "1 point" if text == "1" else f"{text} points"
+    most = f" more than {text} point{'' if text == '1' else 's'}" if limit else ""
+    start, link = ("no record drops", " by") if kind == "max_record_drop" else ("no drop", " of")
+    return start + (link + most if most else "")
 
 
 def points_said(difference: float) -> str:

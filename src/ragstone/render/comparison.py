@@ -11,7 +11,7 @@ from typing import Final
 from ragstone.analysis.check import DROPS, CheckResult, Decision, Threshold, Worst
 from ragstone.analysis.compare import NOT_SHOWN, VERSION, Compared, Comparison, needed, said
 from ragstone.analysis.pairing import MetricSide
-from ragstone.analysis.threshold_words import allowed_said, limit_said
+from ragstone.analysis.threshold_words import drop_said, limit_said
 from ragstone.render.facts import DASH
 from ragstone.render.text import NBSP, between, flat, number, percent, plural, shorten
 from ragstone.render.wording import folded, lead_order
@@ -190,10 +190,7 @@ def _have_no(records: int, half: MetricSide, where: str) -> str:
 def required_said(threshold: Threshold) -> str:
     """``mean at least 80 %``, ``no drop of more than 2 points``."""
     if threshold.kind in DROPS:
-        more = f"more than {allowed_said(threshold.limit)}" if threshold.limit else ""
-        if threshold.kind == "max_record_drop":
-            return "no record drops" + f" by {more}" * bool(more)
-        return "no drop" + f" of {more}" * bool(more)
+        return drop_said(threshold.kind, threshold.limit)
     return _REQUIRED[threshold.kind].format(limit_said(threshold.limit))
 
 

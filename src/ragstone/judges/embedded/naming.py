@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from ragstone.judges.embedded.alignment import Alignment, Clash, Line
+from ragstone.judges.embedded.quantities import months
 from ragstone.judges.embedded.thesaurus import LANGUAGE, common, listed, slot_lists, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, TITLES, pronouns, stem_of
@@ -16,9 +17,7 @@ from ragstone.judges.embedded.words import NAME, TITLES, pronouns, stem_of
 RARE: Final = 4.0  # weight of a word from which a name is looked at for being mixed of others
 BEGUN: Final = 5  # letters that words of one kind begin with: "autophagy", "autophagic"
 SPELLED: Final = 0.9  # how far two names must be spelled alike to be one
-HELPING: Final = frozenset(
-    "to must will would can could may should shall has have had is was are were be been".split()  # noqa: SIM905 - words
-)
+HELPING: Final = verbs("auxiliaries") | {"to"}
 ARTICLES: Final = frozenset(("the", "a", "an"))
 
 
@@ -105,6 +104,13 @@ def _begins(aligned: Alignment) -> bool:
             for token in line.tokens
         )
     )
+
+
+@lru_cache(maxsize=1)
+def calendar() -> frozenset[str]:
+    """The names of months, and of the days of the week in English."""
+    days = next(group for group in slot_lists()["opposites"] if "monday" in group)
+    return frozenset(days.replace("/", " ").split()).union(months())
 
 
 @lru_cache(maxsize=1)

@@ -14,9 +14,8 @@ from itertools import chain, pairwise
 from typing import Final
 
 from ragstone.judges.embedded.alignment import SPOKEN, Alignment, Clash, Line
-from ragstone.judges.embedded.naming import ARTICLES, HELPING, peoples, spelled_alike
+from ragstone.judges.embedded.naming import ARTICLES, HELPING, calendar, peoples, spelled_alike
 from ragstone.judges.embedded.parsed_statement import ParsedStatement
-from ragstone.judges.embedded.quantities import months
 from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, listed, opposites, verbal, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import (
@@ -137,7 +136,7 @@ class _Roles:
     def kind(self, run: Run) -> str:
         """Whether a holder is a name or a common noun; empty where that cannot be seen."""
         first, last, single = self.tokens[run[0]], self.tokens[run[1]], run[0] == run[1]
-        if self.words[run[1]].endswith("day") or self.words[run[1]] in months():
+        if self.words[run[1]] in calendar():
             return ""  # "Earlier Tuesday"
         if self.language != LANGUAGE:
             copulas = listed_words("copulas", self.language)
