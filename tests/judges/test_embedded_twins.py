@@ -238,7 +238,8 @@ def test_only_another_value_contradicts() -> None:
         ("Timothy Simon Roth is an English actor.", "Tim Roth is an English actor.", "found in"),
         (
             "The motor was built by Michael Faraday. Lee Lund sold it.",
-            "Lee Lund built the motor.", "not found: Lee Lund built",
+            "Lee Lund built the motor.",
+            "not found: Lee Lund built",
         ),
         ("Hemophilia is an inherited disorder.", "Haemophilia is an inherited disorder.", "found in"),
         ("Haze began on March 27, 2005, and concluded on May 22, 2005.", "Haze ended on May 22, 2005.", "found in"),
