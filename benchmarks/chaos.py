@@ -4,8 +4,8 @@
     python benchmarks/chaos.py --records 300 --rounds 1
 
 Each round evaluates generated records by ``grounding``, about two calls per record, twice at the same endpoint: clean,
-then with faults. *mild*: 5 % of first attempts get HTTP 429 with a Retry-After of one second, 5 % HTTP 500, 3 % a
-truncated reply, 2 % one in a code fence. *severe*: 20, 20, 10 and 2 %. Replies take 20 to 100 ms. Compare the ratio of
+then with faults. *mild*: 5% of first attempts get HTTP 429 with a Retry-After of one second, 5% HTTP 500, 3% a
+truncated reply, 2% one in a code fence. *severe*: 20, 20, 10 and 2%. Replies take 20 to 100 ms. Compare the ratio of
 the two times of one round, because both run on the same machine. A record is *scored*, *named* (it has a reason for the
 missing score) or *silent*, which must not happen. *other labels* counts records whose labels differ from the clean
 run's, though each reply was readable at the first request; there must be none either.

@@ -1,9 +1,9 @@
-"""How often the 95 % intervals of corrected means hold the truth, on made judges with known errors.
+"""How often the 95% intervals of corrected means hold the truth, on made judges with known errors.
 
 ``python benchmarks/correction.py [DRAWS]`` draws labelled samples of 30, 100 and 400 records from a population whose
 true mean is known: two items a record that are alike, each judged three times by a judge that tends to repeat its
 errors. It counts how often the interval holds the truth, with rows clustered by record and taken as independent, by
-prediction-powered inference and by Rogan-Gladen. 95 % is nominal; 93 to 97 % is expected of clustered intervals.
+prediction-powered inference and by Rogan-Gladen. 95% is nominal; 93 to 97% is expected of clustered intervals.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def main() -> None:
     """Print a line for each sample size."""
     draws = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
     chooser = random.Random(0)
-    print(f"share of {draws:,} intervals that hold the truth (95 % nominal), rows clustered by record or independent")
+    print(f"share of {draws:,} intervals that hold the truth (95% nominal), rows clustered by record or independent")
     names = ("PPI++ clustered", "PPI++ independent", "R-G clustered", "R-G independent", "R-G refused")
     print(f"{'labelled':>9}" + "".join(f"{name:>19}" for name in names))
     for n in (30, 100, 400):

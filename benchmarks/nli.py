@@ -228,7 +228,7 @@ def profile(session: Any, run: Callable[[Any, Any], Any], ids: Any) -> str:
         if event.get("cat") == "Node" and event["name"].endswith("kernel_time"):
             times[event["args"]["op_name"]] += event["dur"]
     total = sum(times.values())
-    return ", ".join(f"{name} {100 * spent / total:.0f} %" for name, spent in times.most_common(6))
+    return ", ".join(f"{name} {100 * spent / total:.0f}%" for name, spent in times.most_common(6))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Measure the coverage of the 95 % interval of a paired difference on simulated samples.
+"""Measure the coverage of the 95% interval of a paired difference on simulated samples.
 
 ``python benchmarks/paired.py [SAMPLES]`` draws samples with a known true difference. By kind and size, it prints the
 percentage of samples whose interval contains it: for ``ragstone compare``, a percentile bootstrap, and Student's t;

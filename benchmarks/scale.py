@@ -4,7 +4,7 @@
 
 ``-m retrieval_ranking`` asks no judge and makes 10⁶ records feasible; without it the embedded judge evaluates. No two
 texts are equal, so that nothing is looked up, and their words are drawn one by one, so that they compress no better
-than real ones do: ``zstd`` leaves 9 % of the results of RAGBench's traces.
+than real ones do: ``zstd`` leaves 9% of the results of RAGBench's traces.
 
 Memory is private memory, sampled five times a second. ``growth`` is the slope of the sum of all processes over the
 records in the second half (the table of ids takes 12 to 18 bytes, in steps; caches of the embedded judge, which are

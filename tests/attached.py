@@ -31,9 +31,9 @@ def agreement(mean: CorrectedDict | None = None) -> AgreementDict:
     return {"gold": ["labels.jsonl"], "annotators": ["Ann"], "at": "2026-01-02T03:04:05+00:00", "metrics": metrics}
 
 
-CI = "95 % CI"
+CI = "95% CI"
 SAID = (
-    "Judge agrees with people on grounding: kappa .71 (95 % CI .58\u2013.82) on 214 claims",
-    "grounding 78 %, corrected 74 % (95 % CI 66\u201381)",
+    "Judge agrees with people on grounding: kappa .71 (95% CI .58\u2013.82) on 214 claims",
+    "grounding 78%, corrected 74% (95% CI 66\u201381)",
     f"Judge does not significantly agree with people on context_relevance: kappa .13 ({CI} -.18 to .41) on 39 passages",
 )

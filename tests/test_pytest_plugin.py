@@ -104,7 +104,7 @@ def test_the_example_project_names_the_claim_that_was_not_found(pytester: pytest
             "E*why: not found: *citric*",
             "*= ragstone =*",
             "2 responses evaluated, judged by embedded",
-            "  grounding  mean 75 %  2 of 2 scored",
+            "  grounding  mean 75%  2 of 2 scored",
             "thresholds: 1 met, 1 missed",
             "calls: 4 to the embedded judge; no API calls; cost: free",
         ]
@@ -219,9 +219,9 @@ def test_not_needed(assert_scores): assert_scores("", context_relevance=0, **KET
         [
             "*grounding has no value to compare with 0.5 (empty): blank response",
             "*grounding has no value to compare with 0.5 (empty): *",
-            "  grounding          mean     -  0 of 1 scored  1 empty, claims:embedded*",
-            "  grounding          mean     -  0 of 1 scored  1 empty, claims:scripted*",
-            "  grounding          mean 100 %  1 of 1 scored  on_empty:one*",
+            "  grounding          mean    -  0 of 1 scored  1 empty, claims:embedded*",
+            "  grounding          mean    -  0 of 1 scored  1 empty, claims:scripted*",
+            "  grounding          mean 100%  1 of 1 scored  on_empty:one*",
             "thresholds: 2 met, 2 missed",
         ]
     )
@@ -276,7 +276,7 @@ def test_partial(assert_scores, least):
             "E*not supported: Claim 3.",
             "E*unjudged: Claim 4.",
             "E*grounding is 0.67, below 0.80: 1 of 4 claims not supported; *were good: 0.75",
-            "  grounding  mean 67 %  3 of 3 scored  could be 50-75 %",
+            "  grounding  mean 67%  3 of 3 scored  could be 50-75%",
             "thresholds: 1 met, 1 missed, 1 could not be decided",
         ]
     )
@@ -508,8 +508,8 @@ def test_error(assert_scores): assert_scores(GOOD, groundedness=0.9, judge=judge
         [
             "*= ragstone =*",
             "5 responses evaluated, judged by *",
-            "  groundedness  mean 88 %  4 of 4 scored  support:embedded*",
-            "  groundedness  mean    -  0 of 1 scored  could be 0-100 %, 1 judge_failed, support:scripted*",
+            "  groundedness  mean 88%  4 of 4 scored  support:embedded*",
+            "  groundedness  mean   -  0 of 1 scored  could be 0-100%, 1 judge_failed, support:scripted*",
             "thresholds: 3 met, 1 missed, 1 could not be decided",
         ]
     )

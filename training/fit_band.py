@@ -9,7 +9,7 @@ be too few rows to tell small error rates by.
 
 For each wanted error rate it finds two probabilities: the lowest from which on "supported", and the highest up to which
 "not supported", is wrong at most so often. Partial support is wrong on both sides. The rate must hold for all rows
-together and for those of RAG responses alone, and not only on these rows: the upper end of its 95 % interval (Wilson,
+together and for those of RAG responses alone, and not only on these rows: the upper end of its 95% interval (Wilson,
 one-sided) counts. Where no probability does it, that side is never sure. ``support`` is fitted to all rows, ``assign``
 to nuggets held against a summary.
 """
@@ -33,7 +33,7 @@ from ragstone.judges.embedded.model import digest, model
 BAND = Path(__file__).parent.parent / "src/ragstone/judges/embedded/band.json"
 RATES = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2)
 SURE = 1.645
-"""Standard deviations of the 95 % interval, one-sided."""
+"""Standard deviations of the 95% interval, one-sided."""
 PARTS = 5
 DIGITS = 3
 

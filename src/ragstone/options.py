@@ -231,7 +231,7 @@ class RunOptions:
     # fmt: off
     metrics: Sequence[str] | str | None = option(
         "--metrics", "-m", metavar="NAMES", help="Metrics or suites, e.g. grounding,triad, or MODULE:CLASS of your own",
-        commands="run estimate", setting="run.metrics", default="auto",
+        commands="run estimate validate", setting="run.metrics", default="auto",
         note="Metrics and suites (see: ragstone metrics), or auto: those that the records have fields for and that "
         "need few calls.",
     )

@@ -261,7 +261,7 @@ class MetricRepeatsDict(TypedDict):
 class MetricDict(TypedDict):
     """One metric of a run.
 
-    ``mean``: over the ``scored`` records. ``interval``: 95 %. ``interval_method``: bootstrap, normal or none.
+    ``mean``: over the ``scored`` records. ``interval``: 95%. ``interval_method``: bootstrap, normal or none.
     ``total``: all records, unreadable ones included. ``below_one``: records whose value is below 1.
     ``low``, ``high``: the mean if all unjudged units were worst, or best.
     ``statuses``: number of records by status, unreadable ones excluded.
@@ -286,7 +286,7 @@ class MetricDict(TypedDict):
 
 
 class CorrectedDict(TypedDict):
-    """A metric's mean over all records, corrected by people's labels of a random sample, with its 95 % interval.
+    """A metric's mean over all records, corrected by people's labels of a random sample, with its 95% interval.
 
     ``method`` is ``ppi`` (prediction-powered), ``rogan_gladen``, or ``labels`` if too few records are labelled, so that
     the mean and interval come from the labels alone. ``raw`` is the judge's mean; ``labelled`` of ``records`` have
@@ -308,7 +308,7 @@ class MetricAgreementDict(TypedDict):
 
     ``unit`` is what people labelled. ``labels`` is the scale, worst first; ``counts[gold][judged]`` the confusion
     matrix over it; ``units`` its total, over ``records``. A further ``unjudged`` units are labelled but have no
-    verdict. ``kappa`` is Cohen's, unweighted; ``interval`` is its 95 % interval, clustered by record, and None if
+    verdict. ``kappa`` is Cohen's, unweighted; ``interval`` is its 95% interval, clustered by record, and None if
     undefined. ``base_rate`` is the accuracy of always giving the most frequent label. If ``corrected`` is None,
     ``withheld`` says why.
     """

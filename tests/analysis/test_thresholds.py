@@ -97,7 +97,7 @@ def test_one_record_that_fell_too_far_fails_whatever_the_mean() -> None:
     required, found = "no record drops by more than 10 points", "largest drop 75.0 points, 1 of 4 records in both runs"
     said = f"{found} over the limit; required: {required}"
     assert (came.exit_code, f"failed m: {required} {found} over the limit Largest drops" in shown) == (1, True)
-    assert "r2 100 % to 25 %" in shown
+    assert "r2 100% to 25%" in shown
     junit, markdown = (Path(name).read_text(encoding="utf-8") for name in ("c.xml", "c.md"))
     assert ('name="m: no record drops by more than 10 points"' in junit, f'message="{said}"' in junit) == (
         True,
@@ -159,7 +159,7 @@ def test_a_mean_tells_what_it_could_be_where_one_record_has_a_unit_unjudged() ->
     results("after", [1.0, 0.5], {2: (0.3, 0.7)})
     (decision,) = check("after", min={"m": 0.5}).decisions
     assert (decision.outcome, decision.value) == ("passed", 0.75)
-    assert "counting unjudged units as worst or best, the mean could be 65 % to 85 %" in decision.notes
+    assert "counting unjudged units as worst or best, the mean could be 65% to 85%" in decision.notes
 
 
 @pytest.mark.parametrize(("first", "now", "told", "outcome"), [
@@ -184,7 +184,7 @@ def test_a_drop_of_one_record_is_told_though_the_mean_is_the_same() -> None:
     """One rose and one fell: the mean passes, and says which to look at."""
     gate = drop_of([1, 1, 1, 1, 1, 1, 1, 0.5], [0.5, 1, 1, 1, 1, 1, 1, 1], 0.02)
     assert gate.outcome == "passed"
-    assert "1 record scored lower, r1 most: 100 to 50 %" in gate.decisions[0].notes
+    assert "1 record scored lower, r1 most: 100 to 50%" in gate.decisions[0].notes
 
 
 def test_an_interval_that_reaches_below_a_limit_shows_it() -> None:
@@ -193,8 +193,8 @@ def test_an_interval_that_reaches_below_a_limit_shows_it() -> None:
     low = check("after", min={"m": 0}).decisions[0].low
     assert low is not None
     (decision,) = check("after", min={"m": round(low + 0.001, 4)}).decisions
-    assert decision.notes == (f"the interval reaches below {round(100 * low + 0.1, 2):g} %",)
-    shown = float(decision.found.partition("95 % CI ")[2].partition(" ")[0])
+    assert decision.notes == (f"the interval reaches below {round(100 * low + 0.1, 2):g}%",)
+    shown = float(decision.found.partition("95% CI ")[2].partition(" ")[0])
     assert shown < 100 * low + 0.1
 
 

@@ -79,7 +79,7 @@ def test_it_opens_without_a_network(browser: Chromium, held: Held) -> None:
 
 def test_every_metric_has_the_figures_of_the_comparison(page: Chromium, held: Held) -> None:
     """Difference, interval, p, counts, and the finding in words: those of the comparison, and no others."""
-    assert page.text(".sentence").replace("\u00a0", " ").startswith("grounding is 9.0 points lower in run 2 (95 % CI")
+    assert page.text(".sentence").replace("\u00a0", " ").startswith("grounding is 9.0 points lower in run 2 (95% CI")
     for one in held.found.metrics:
         name = {"groundedness": "Groundedness", "grounding": "Grounding", "trace.adherence": "TRACe: adherence"}.get(
             one.metric
@@ -92,7 +92,7 @@ def test_every_metric_has_the_figures_of_the_comparison(page: Chromium, held: He
         assert f"{one.paired.wins} better{one.paired.ties} same{one.paired.losses} worse" in text
         assert one.adjusted is None or ("<0.001" if one.adjusted < 0.001 else f"{one.adjusted:.3f}") in text
         if one.paired.low is not None and one.paired.high is not None:
-            assert f"95 % CI {100 * one.paired.low:+.1f} to {100 * one.paired.high:+.1f}" in text
+            assert f"95% CI {100 * one.paired.low:+.1f} to {100 * one.paired.high:+.1f}" in text
     assert len(page.all(".differences tbody tr:not(.block)")) == len(held.found.metrics)
 
 

@@ -44,7 +44,7 @@ def test_it_opens_without_a_network(browser: Chromium, shown: Shown) -> None:
     assert len(cards) == 6
     mean = shown.run.summary()["metrics"]["grounding"]["mean"]
     assert mean is not None
-    assert browser.text(".card .mean a") == f"{mean * 100:.0f}\u00a0%"
+    assert browser.text(".card .mean a") == f"{mean * 100:.0f}%"
     assert len(browser.all(ROWS)) == 22
 
 
@@ -54,7 +54,7 @@ def test_the_plain_and_the_nuggetized_triad_are_side_by_side(page: Chromium, sho
     methods = shown.run.summary()["methods"]
     assert len(rows) == len(methods) == 2
     for said, found in zip(rows, methods.values(), strict=True):
-        assert f"{(found['plain'] or 0) * 100:.0f}\u00a0%" in said
+        assert f"{(found['plain'] or 0) * 100:.0f}%" in said
         assert found["interpretation"] in said
 
 

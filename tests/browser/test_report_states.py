@@ -55,7 +55,7 @@ def test_judged_in_part(browser: Chromium, tmp_path: Path) -> None:
                    ScriptedJudge({"support": half}), store=tmp_path / "s.db")  # fmt: skip
     page = opened(browser, run, tmp_path)
     coverage = page.text(".coverage").replace("\u00a0", " ")
-    assert coverage.startswith("2 of 2 scored · 1 partly judged · could be 75–100 %")
+    assert coverage.startswith("2 of 2 scored · 1 partly judged · could be 75–100%")
     page.click(".lines tbody tr:last-child")
     page.until("document.querySelector('.left .mark.unjudged, #step-k')")
 

@@ -51,8 +51,8 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
     came = ragstone("agree", "last", labels("ana", "ben"), "--store", store, columns=width)
     assert (came.code, came.err) == (0, "")
     assert came.flat.startswith(
-        "Judge does not significantly agree with people: kappa .26 (95 % CI .00–.67) on 16 claims from 5 records; "
-        "always answering 'yes' would be right 69 % of the time. "
+        "Judge does not significantly agree with people: kappa .26 (95% CI .00–.67) on 16 claims from 5 records; "
+        "always answering 'yes' would be right 69% of the time. "
     )
     for part in (
         "people in rows, judge in columns",
@@ -61,7 +61,7 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
     ):
         assert part in came.flat, part
     table = came.out.partition("guess: ")[0]
-    assert all(title in table for title in ("units", "accuracy", "kappa", "95 % CI", "mean", "corrected"))
+    assert all(title in table for title in ("units", "accuracy", "kappa", "95% CI", "mean", "corrected"))
     assert "…" not in table
     assert ("Not shown at this width: units" in came.flat) == (width == 60)
     (command,) = pasted(came.out)

@@ -127,12 +127,12 @@ def test_every_screen_shows_it_where_it_is_attached_and_only_there() -> None:
         assert SAID[0].partition(":")[2] in text
         assert SAID[1] in text
     assert [one.get("name") for one in ET.parse("c.xml").iter("property")] == ["agreement"] * 2
-    assert ".71 (95 % CI .58\u2013.82)\n" in came[1].out
+    assert ".71 (95% CI .58\u2013.82)\n" in came[1].out
     assert ragstone("show", "--store", "s.db", "--json").json["agreement"] == agreement()
     assert ragstone("runs", "--store", "s.db", "--json").json[0]["kappas"]["grounding"] == 0.7095
     gate = ragstone("check", "--min", "grounding=0", "--store", "s.db", "--json").json
     assert list(gate["agreement"]["metrics"]) == ["grounding"]
-    assert ".71 (95 % CI .58-.82)" in ragstone("show", "--store", "s.db", charset="ascii").out
+    assert ".71 (95% CI .58-.82)" in ragstone("show", "--store", "s.db", charset="ascii").out
 
 
 def test_metrics_with_the_same_verdicts_are_told_of_once_and_nothing_is_claimed_that_is_not_shown() -> None:
@@ -142,10 +142,10 @@ def test_metrics_with_the_same_verdicts_are_told_of_once_and_nothing_is_claimed_
         "nugget_recall.vital": of_metric(task="assign", unit="nugget", mean=corrected(0.5, 0.4, 0.6, "labels")),
     }
     (one,) = agreements(told)
-    assert plain(one.lines[0]) == "Judge agrees with people: kappa .71 (95 % CI .58\u2013.82) on 214 nuggets"
+    assert plain(one.lines[0]) == "Judge agrees with people: kappa .71 (95% CI .58\u2013.82) on 214 nuggets"
     assert plain(one.lines[1]) == (
-        "nugget_recall.all 78 %, corrected 0 % (95 % CI 0\u2013100); "
-        "nugget_recall.vital 78 %, labels alone 50 % (95 % CI 40\u201360)"
+        "nugget_recall.all 78%, corrected 0% (95% CI 0\u2013100); "
+        "nugget_recall.vital 78%, labels alone 50% (95% CI 40\u201360)"
     )
     told["metrics"].pop("nugget_recall.all")
     told["metrics"]["nugget_recall.vital"] |= {"kappa": None, "interval": None}
@@ -160,21 +160,21 @@ def decided(where: str = "main", **limits: float) -> Any:
 
 
 def test_check_compares_the_lower_end_of_the_corrected_mean() -> None:
-    """The judge's own mean is 100 %, so that a gate on it would pass; a limit at the lower bound itself is met."""
+    """The judge's own mean is 100%, so that a gate on it would pass; a limit at the lower bound itself is met."""
     attach_agreement(made(), agreement())
     (passed,) = decided(grounding=0.6612).decisions
     assert (passed.outcome, passed.value, passed.low, passed.count) == ("passed", 0.7412, 0.6612, 500)
     (failed,) = decided(grounding=0.6613).decisions
     assert plain(failed.said) == (
-        "corrected mean 74 % (95 % CI 66 to 81), raw mean 78 % over 500 records, 60 labelled by people; "
-        "required: lower bound at least 66.13 %"
+        "corrected mean 74% (95% CI 66 to 81), raw mean 78% over 500 records, 60 labelled by people; "
+        "required: lower bound at least 66.13%"
     )
     assert check("main", min={"grounding": 0.99}, store="s.db").passed
     attach_agreement(open_run("main", "s.db"), agreement(corrected(0.5, 0.4, 0.6, "labels")))
     found = decided(grounding=0.4).decisions[0].found
-    assert found == "mean of 60 labelled records 50 % (95 % CI 40 to 60), raw mean 78 % over 500 records"
+    assert found == "mean of 60 labelled records 50% (95% CI 40 to 60), raw mean 78% over 500 records"
     came = ragstone("check", "--min", "grounding=0.7", "--corrected", "--store", "s.db")
-    assert (came.code, "failed grounding: lower bound of the corrected mean at least 70 %" in came.flat) == (
+    assert (came.code, "failed grounding: lower bound of the corrected mean at least 70%" in came.flat) == (
         1,
         True,
     )
@@ -206,7 +206,7 @@ def test_records_that_fell_out_never_let_a_corrected_mean_pass() -> None:
     few = {**corrected(0.9, 0.8, 1.0), "records": 3}
     attach_agreement(run, agreement(few))  # type: ignore[arg-type]
     (error,) = decided(grounding=0.7).decisions
-    assert (error.outcome, "the lower bound could be 60 %" in error.notes[0]) == ("error", True)
+    assert (error.outcome, "the lower bound could be 60%" in error.notes[0]) == ("error", True)
     assert decided(grounding=0.6).passed
     assert check("main", min={"grounding": 0.7}, min_coverage={"grounding": 0.5}, corrected=True, store="s.db").passed
 

@@ -85,7 +85,7 @@ def test_both_methods_stand_side_by_side() -> None:
     summary = ragstone("show", "--json").json
     for aspect, found in summary["methods"].items():
         line = next(line for line in came.out.splitlines() if re.match(rf"  {aspect} +\d", line))
-        plain, nuggets, points = re.match(r" +\w+ +([\d.]+) % +([\d.]+) % +(\S+)", line).groups()  # type: ignore[union-attr]
+        plain, nuggets, points = re.match(r" +\w+ +([\d.]+)% +([\d.]+)% +(\S+)", line).groups()  # type: ignore[union-attr]
         assert (plain, nuggets) == (percent_points(found["plain"]), percent_points(found["nuggetized"]))
         assert points == (f"{found['difference']:+.1f}" if abs(found["difference"]) >= 0.05 else "0.0")
         assert line.endswith(f" {found['records']}")
@@ -117,7 +117,7 @@ def test_one_record_is_compared_with_its_nuggets(fake: str) -> None:
     texts = [unit["text"] for unit in result["units"] if unit["level"] == "nugget"]
     assert texts
     for text in texts:
-        assert re.search(rf"\d+.% +\d+.% +(2  vital|1  okay) +{re.escape(text[:20])}", came.out)
+        assert re.search(rf"\d+% +\d+% +(2  vital|1  okay) +{re.escape(text[:20])}", came.out)
     assert "Largest differences" not in came.out
 
 
@@ -126,7 +126,7 @@ def test_the_same_block_is_shown_with_the_run_and_the_record(weighed_kettle: Non
     shown = ragstone("show", "kettle", "--store", "s.db")
     record = ragstone("show", "kettle", "r1", "--store", "s.db")
     for came in (shown, record):
-        assert re.search(r"^  groundedness +100 % +67 % +-33\.3", came.out, re.MULTILINE)
+        assert re.search(r"^  groundedness +100% +67% +-33\.3", came.out, re.MULTILINE)
         assert "groundedness: 33.3 points lower with nuggets" in came.flat
 
 
@@ -155,7 +155,7 @@ def test_nuggets_of_the_response_have_both_grades(weighed_kettle: None) -> None:
     for sign, grounded, relevant, importance, text in (
         ("✓", 100, 100, "2  vital", FACTS[0]), ("~", 67, 33, "1  okay", FACTS[1]), ("✗", 0, 0, r"1  \?", FACTS[2]),
     ):  # fmt: skip
-        expected = rf"^    {sign} +{grounded}.% +{relevant}.% +{importance} +{text}$"
+        expected = rf"^    {sign} +{grounded}% +{relevant}% +{importance} +{text}$"
         assert re.search(expected, came.out, re.MULTILINE)
     assert "Nuggets of the response  3: 1 vital, 1 okay, 1 of unknown importance" in came.out
     assert came.flat.count("? importance unknown: the reply was cut short") == 2  # those of the bank are others
@@ -183,8 +183,8 @@ def test_the_columns_of_recall_are_a_small_table(weighed_kettle: None) -> None:
     came = ragstone("show", "kettle", "r1", "--store", "s.db")
     section = came.out.partition("Scores")[2].partition("Plain, and")[0]
     assert section.count("nugget_recall") == 1
-    assert re.search(r"vital +100 % +100 %$", section, re.MULTILINE)
-    assert re.search(r"all +50 % +75 % +could be 33–67, 50–83 % if all units were judged$", section, re.MULTILINE)
+    assert re.search(r"vital +100% +100%$", section, re.MULTILINE)
+    assert re.search(r"all +50% +75% +could be 33–67, 50–83% if all units were judged$", section, re.MULTILINE)
     assert section.count("1 of 3 unjudged: the reply was cut short") == 1
 
 
@@ -192,7 +192,7 @@ def test_the_columns_of_recall_are_three_lines_of_a_run(weighed_kettle: None) ->
     """And whatever is missing is said of the metric, not six times."""
     came = ragstone("show", "kettle", "--store", "s.db")
     table = came.out.partition("nugget_recall")[2]
-    for line in ("vital +100 % +100 % +1 of 1", "all +50 % +75 % +1 of 1 +33–67, 50–83", "weighted +67 % +83 %"):
+    for line in ("vital +100% +100% +1 of 1", "all +50% +75% +1 of 1 +33–67, 50–83", "weighted +67% +83%"):
         assert re.search(rf"^    {line}", table, re.MULTILINE), line
     assert "nugget_recall (all, strict_all, weighted, weighted_strict)" in came.flat
     assert "nugget_recall." not in came.out
@@ -203,12 +203,12 @@ def test_a_run_of_recall_alone_is_told_by_its_vital_nuggets(weighed_kettle: None
     script: dict[Task, str | Sequence[str]] = {"importance": "vital", "assign": ("support", "not_support")}
     judged(write("b.jsonl", kettle(1), kettle(2)), "nugget_recall", script, name="recall", version=2)
     came = ragstone("show", "recall", "--store", "s.db")
-    said = "67 % of a topic's vital nuggets are in the response (6 vital nuggets in 2 responses). 2 of 2 responses"
+    said = "67% of a topic's vital nuggets are in the response (6 vital nuggets in 2 responses). 2 of 2 responses"
     assert said in came.flat
     assert "Lowest nugget_recall.strict_vital" in came.out
     assert "1 of 3 vital nuggets not in the response" in came.out
     assert f"✗ {FACTS[1]}" in came.out
-    assert re.search(r"recall +.*67 % strict_vital$", ragstone("runs", "--store", "s.db").out, re.MULTILINE)
+    assert re.search(r"recall +.*67% strict_vital$", ragstone("runs", "--store", "s.db").out, re.MULTILINE)
 
 
 def test_a_record_without_a_bank_says_so_once() -> None:
@@ -241,7 +241,7 @@ def test_a_grade_is_a_percentage() -> None:
     """What is unjudged is a question mark, what was not asked a dash."""
     shown = [grade(one and {"value": one[0], "label": one[1]}).plain for one in (
         (2 / 3, "2"), (0.0, "0"), (1.0, "3"), (0.5, "1"), (None, None), None)]  # fmt: skip
-    assert shown == ["67\u00a0%", "0\u00a0%", "100\u00a0%", "50\u00a0%", "?", "-"]
+    assert shown == ["67%", "0%", "100%", "50%", "?", "-"]
 
 
 # ---- exported

@@ -63,7 +63,7 @@ def test_a_run_that_was_read_whole_says_so() -> None:
     assert (group["readers"], group["problems"], group["samples"], group["advice"]) == ({"json": 12}, {}, [], "")
     came = ragstone("formats")
     assert came.code == 0
-    assert "100 % of 12 calls were parsed in full at the first attempt." in came.flat
+    assert "100% of 12 calls were parsed in full at the first attempt." in came.flat
     assert came.out.rstrip().endswith("Next     ragstone show 1")
 
 
@@ -81,7 +81,7 @@ def test_what_went_wrong_and_what_it_cost() -> None:
     came = ragstone("formats")
     assert "asked again 6 times, 6 repaired: " in came.flat
     assert "“I would rather talk.”" in came.out
-    assert "Next try --format keyed, for support (50 % read whole)" in came.flat
+    assert "Next try --format keyed, for support (50% read whole)" in came.flat
 
 
 def test_what_is_left_is_what_is_unjudged_in_the_run() -> None:

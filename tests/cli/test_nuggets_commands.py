@@ -491,12 +491,12 @@ def test_several_files_are_several_systems(answers: tuple[str, str, str]) -> Non
     assert "8 nuggets assigned in 4 responses." in came.out
     grades = Counter(nugget["assignment"] for found in rows for nugget in found["nuggets"])
     for grade, words in (("support", "found in the response"), ("not_support", "not found in the response")):
-        assert re.search(rf" {grades[grade]} +\d+ % +{words}$", came.out, re.MULTILINE)
+        assert re.search(rf" {grades[grade]} +\d+% +{words}$", came.out, re.MULTILINE)
     assert "Next        ragstone nuggets score assigned.jsonl\n              ragstone show 1\n" in came.out
     scored = ragstone("nuggets", "score", "assigned.jsonl", "--json").json
     assert means(scored, "strict_vital") == {"first": 1.0, "second": 0.0}
     assert ragstone("export", "1", "--format", "assignments").out == Path("assigned.jsonl").read_text(encoding="utf-8")
-    assert "50 % (95 % CI 0–100) of a topic's vital nuggets were found in the response" in ragstone("show", "1").flat
+    assert "50% (95% CI 0–100) of a topic's vital nuggets were found in the response" in ragstone("show", "1").flat
 
 
 def test_what_was_assigned_is_counted_in_json_or_printed(answers: tuple[str, str, str]) -> None:
@@ -568,5 +568,5 @@ def test_a_run_takes_a_bank_too(answers: tuple[str, str, str]) -> None:
     first, _, bank = answers
     came = ragstone("run", first, "-q", "-m", "answer_relevance,nuggets", "--nuggets", bank)
     assert came.code == 0
-    assert re.search(r"^    vital +100 % .* 2 of 2$", came.out, re.MULTILINE)
+    assert re.search(r"^    vital +100% .* 2 of 2$", came.out, re.MULTILINE)
     assert came.out.count("nugget_recall") <= 2

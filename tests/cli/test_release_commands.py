@@ -61,12 +61,12 @@ def test_two_runs_stand_side_by_side(runs: Path) -> None:
     assert came.code == 0
     assert "main  run 1 · 30 records" in came.out
     assert "Not shown at this width" not in came.out
-    assert "Not shown at this width: 95 % CI" in in_store(runs, "compare", "main", "new", columns=60).flat
+    assert "Not shown at this width: 95% CI" in in_store(runs, "compare", "main", "new", columns=60).flat
     assert "1 record only in run 1: r0." in came.out
     assert "no significant difference" not in came.flat
     for found in told["metrics"]:
         line = next(line for line in came.out.splitlines() if re.match(rf"  {found['metric']} +\d", line))
-        first, second, points = re.match(r" +\w+ +([\d.]+) % +([\d.]+) % +(\S+)", line).groups()  # type: ignore[union-attr]
+        first, second, points = re.match(r" +\w+ +([\d.]+)% +([\d.]+)% +(\S+)", line).groups()  # type: ignore[union-attr]
         assert first == percent_points(found["paired"]["first"])
         assert second == percent_points(found["paired"]["second"])
         assert float(points) == pytest.approx(100 * found["paired"]["difference"], abs=0.051)
@@ -154,7 +154,7 @@ def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Pa
         (("check", "new"), "nothing to check"),
         (("check", "new", "--min", "grounding"), "expected METRIC=NUMBER"),
         (("check", "new", "--min", "grounding=high"), "expected METRIC=NUMBER"),
-        (("check", "new", "--min", "grounding=80"), "expected a number from 0 to 1 (80 % is 0.8)"),
+        (("check", "new", "--min", "grounding=80"), "expected a number from 0 to 1 (80% is 0.8)"),
         (("check", "new", "--min", "grounding=nan"), "expected a number from 0 to 1"),
         (("check", "new", "--min", "a=0", "--min", "a=1"), "--min a is given twice"),
         (
@@ -190,8 +190,8 @@ def test_thresholds_that_are_held(runs: Path) -> None:
     """0, each with what was found."""
     came = in_store(runs, "check", "main", "--min", "groundedness=0.9", "--min-coverage", "groundedness=1")
     assert came.code == 0
-    assert "passed  groundedness: mean at least 90 %" in came.out
-    assert "at least 100 % of records scored 30 of 30 records scored, 100 %" in came.flat
+    assert "passed  groundedness: mean at least 90%" in came.out
+    assert "at least 100% of records scored 30 of 30 records scored, 100%" in came.flat
     assert "Both thresholds were met." in came.out
 
 
@@ -200,7 +200,7 @@ def test_a_threshold_that_failed(runs: Path) -> None:
     asked = ("check", "new", "--min", "grounding=0.9", "--min", "context_relevance=0.1")
     came = in_store(runs, *asked, "--junit", "check.xml", "--markdown", "check.md")
     assert came.code == 1
-    assert "failed  grounding: mean at least 90 %" in came.out
+    assert "failed  grounding: mean at least 90%" in came.out
     assert "passed  context_relevance" in came.out
     assert "1 of 2 thresholds was not met." in came.out
     told = in_store(runs, *asked, "--json")
@@ -217,12 +217,12 @@ def test_a_threshold_that_failed(runs: Path) -> None:
     first, second = suite.findall("testcase")
     failure = first.find("failure")
     assert failure is not None
-    assert "required: at least 90 %" in (failure.get("message") or "")
+    assert "required: at least 90%" in (failure.get("message") or "")
     assert claim in (failure.text or "")
     assert second.find("failure") is None
     text = Path("check.md").read_text(encoding="utf-8")
     assert text.startswith("## Ragstone: 1 of 2 thresholds was not met\n")
-    assert "| **failed** | grounding | mean at least 90 % |" in text
+    assert "| **failed** | grounding | mean at least 90% |" in text
     assert claim.split(".")[0] in text
     assert f"ragstone show 2 {worst['record']}" in came.flat
 
@@ -231,8 +231,8 @@ def test_only_a_drop_that_is_shown_fails(runs: Path) -> None:
     """One beyond what is allowed does, in the words of the records that fell; a run is not its own baseline."""
     fell = in_store(runs, "check", "new", "--max-drop", "grounding=0.05", "--baseline", "main")
     assert fell.code == 1
-    assert re.search(r"below the baseline \(95 % CI -[0-9.]+ to -[0-9.]+\) over 29 paired records", fell.flat)
-    assert "100 % to 0 %" in fell.out
+    assert re.search(r"below the baseline \(95% CI -[0-9.]+ to -[0-9.]+\) over 29 paired records", fell.flat)
+    assert "100% to 0%" in fell.out
     assert "so it seems" in fell.out
     allowed = in_store(runs, "check", "new", "--max-drop", "grounding=0.9", "--baseline", str(runs / "main"))
     assert allowed.code == 0
@@ -268,7 +268,7 @@ def test_where_nothing_was_scored_it_is_an_error_and_no_failure() -> None:
     evaluate(records, "grounding", ScriptedJudge(unable), store="s.db").store.close()
     came = ragstone("check", "--min", "grounding=0.5", "--junit", "c.xml", "--markdown", "c.md", "--store", "s.db")
     assert came.code == 3
-    assert "error   grounding: mean at least 50 %" in came.out
+    assert "error   grounding: mean at least 50%" in came.out
     assert "nothing was scored (2 judge_failed)" in came.out
     suite = ET.parse("c.xml").getroot().find("testsuite")
     assert suite is not None
@@ -295,7 +295,7 @@ def test_low_coverage_fails_with_the_reasons() -> None:
     evaluate(records, "grounding", "embedded", store="s.db").store.close()
     came = ragstone("check", "--min-coverage", "grounding=0.75", "--store", "s.db")
     assert came.code == 1
-    assert "at least 75 % of records scored 2 of 4 records scored, 50 % (2 empty)" in came.flat
+    assert "at least 75% of records scored 2 of 4 records scored, 50% (2 empty)" in came.flat
     assert "r3 empty: blank response" in came.flat
 
 
@@ -318,7 +318,7 @@ def test_a_record_without_units_has_the_reason_of_its_score(tmp_path: Path, monk
     ragstone("run", write("a.jsonl", row(1) | {"response": "The guide does not say."}), "-m", "abstention", "-q")
     came = ragstone("check", "last", "--max", "answered_unsupported=0")
     assert came.code == 1
-    assert "100 %: answered, unsupported" in came.out.replace("\u00a0", " ")
+    assert "100%: answered, unsupported" in came.out.replace("\u00a0", " ")
 
 
 # ---- hostile texts
@@ -433,7 +433,7 @@ def test_a_mean_is_the_same_number_on_every_screen(runs: Path) -> None:
     """No decimals that one screen has and another has not, though the mean has some."""
     summary = in_store(runs, "show", "new", "--json").json["metrics"]["grounding"]
     assert (100 * summary["mean"]) % 1
-    told = f"{percent_points(summary['mean'])} %"
+    told = f"{percent_points(summary['mean'])}%"
     assert re.search(rf"^  grounding +{told} ", in_store(runs, "show", "new").out, re.MULTILINE)
     assert re.search(rf"^  grounding +{told} +{told} ", in_store(runs, "compare", "new", "new").out, re.MULTILINE)
     assert f" mean {told} (" in in_store(runs, "check", "new", "--min", "grounding=0.1").flat
@@ -443,12 +443,12 @@ def test_a_mean_is_the_same_number_on_every_screen(runs: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "limit", "count", "told"),
     [
-        (0.8667, 0.8, 12, ("87 %", "80 %")),
-        (0.8667, 0.8, 1000, ("86.7 %", "80 %")),
-        (0.7996, 0.8, 12, ("79.96 %", "80 %")),
-        (0.8, 0.8, 12, ("80 %", "80 %")),
-        (0.804, 0.8035, 12, ("80.4 %", "80.35 %")),
-        (0.9999, 1.0, 12, ("99 %", "100 %")),
+        (0.8667, 0.8, 12, ("87%", "80%")),
+        (0.8667, 0.8, 1000, ("86.7%", "80%")),
+        (0.7996, 0.8, 12, ("79.96%", "80%")),
+        (0.8, 0.8, 12, ("80%", "80%")),
+        (0.804, 0.8035, 12, ("80.4%", "80.35%")),
+        (0.9999, 1.0, 12, ("99%", "100%")),
     ],
 )
 def test_a_value_has_more_decimals_only_where_fewer_would_lie(
@@ -468,7 +468,7 @@ def test_all_screens_count_the_same_records(tmp_path: Path) -> None:
     assert (entry["scored"], entry["total"]) == (4, 6)
     assert "4 of 6" in ragstone("show", "last", "--store", str(tmp_path / "s.db")).out
     checked = ragstone("check", "last", "--store", str(tmp_path / "s.db"), "--min-coverage", "grounding=0.99")
-    assert "4 of 6 records scored, 67 % (2 unreadable)" in checked.flat
+    assert "4 of 6 records scored, 67% (2 unreadable)" in checked.flat
     assert "bad0" in checked.out
     (decision,) = check("last", store=tmp_path / "s.db", min={"grounding": 0.0}).decisions
     assert decision.notes == ("2 of 6 records have no score (2 unreadable)",)

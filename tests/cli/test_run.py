@@ -25,7 +25,7 @@ def test_a_run_is_told_in_one_sentence_then_in_numbers() -> None:
     assert re.search(r" \d+ of 21 responses have a claim that was not found\.", came.flat)
     for part in (
         "mean",
-        "95 % CI",
+        "95% CI",
         "scored",
         "21 of 22",
         "1 record  empty (blank response): no answer",

@@ -37,7 +37,7 @@ def test_a_record_is_shown_with_its_evidence(weighed: Path) -> None:
     assert "not found in the context “words that are nowhere”" in came.flat
     assert "«Table 4: Revenue of Halden Tools by regi»on" in came.out
     assert "poor: significant information is not in the contexts" in came.flat
-    assert "67 % passed · 2 of 3 claims supported" in came.flat
+    assert "67% passed · 2 of 3 claims supported" in came.flat
     assert "Legend: ✓ supported ~ partly supported ✗ not fully supported ✗ not supported" in came.flat
 
 

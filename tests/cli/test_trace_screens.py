@@ -294,8 +294,8 @@ def test_the_eight_columns_are_a_block_of_a_record() -> None:
     assert block.count("trace") == 1
     lines = [line.split() for line in block.splitlines()]
     assert lines[1:7] == [
-        ["normalised", "share"], ["relevance", "15", "%", "75", "%"], ["utilization", "67", "%", "50", "%"],
-        ["completeness", "33", "%"], ["adherence", "0", "%", "67", "%"], ["average", "29", "%"],
+        ["normalised", "share"], ["relevance", "15%", "75%"], ["utilization", "67%", "50%"],
+        ["completeness", "33%"], ["adherence", "0%", "67%"], ["average", "29%"],
     ]  # fmt: skip
     traced({**WORKED, "relevant": []}, version=2)
     block = shown("lid").partition("  Scores\n")[2].partition("  Contexts")[0]
@@ -319,7 +319,7 @@ def test_what_could_be_is_said_of_the_rows_it_is_so_of() -> None:
     """The row of adherence has both of its columns."""
     traced(lambda q: said(q, ["yes", None, None], [["doc_0_s0"], [], []]), parameters={"trace": {"threshold": 0.5}})
     out = flat(shown("lid"))
-    assert "adherence: could be 0–100, 33–100 % if all units were judged · passed" in out
+    assert "adherence: could be 0–100, 33–100% if all units were judged · passed" in out
     assert "relevance: relevance failed" not in out
     assert "relevance: failed" in out
 
@@ -371,23 +371,23 @@ def test_a_run_has_the_eight_columns_in_five_rows() -> None:
     }
     traced(lambda q: good if "good" in q.question else WORKED, "trace", lid(), lid(id="good", question="Is it good?"))
     out = shown()
-    assert "50 % (95 % CI 0–100) of the responses have every sentence supported (6 sentences in 2 responses)." in flat(
+    assert "50% (95% CI 0–100) of the responses have every sentence supported (6 sentences in 2 responses)." in flat(
         out
     )
     assert "1 of 2 responses has a sentence that is not fully supported." in flat(out)
     table = flat(out.partition("\n  trace ")[2].partition("Without")[0])
     for line in (
-        "normalised 95 % CI share 95 % CI scored",
-        "relevance 8 % 0–15 38 % 0–75 2 of 2",
-        "utilization 67 % 50 % 1, 2 of 2",
-        "completeness 33 % 1 of 2",
+        "normalised 95% CI share 95% CI scored",
+        "relevance 8% 0–15 38% 0–75 2 of 2",
+        "utilization 67% 50% 1, 2 of 2",
+        "completeness 33% 1 of 2",
     ):
         assert line in table
     assert "1 record empty (no sentence is relevant): no trace (average, completeness, utilization)" in flat(out)
-    assert "  Lowest trace.adherence_share\n    67 %  lid  1 of 3 sentences not fully supported\n" in out
-    assert "          ✗ It boils fast.\n" in out
+    assert "  Lowest trace.adherence_share\n    67%  lid  1 of 3 sentences not fully supported\n" in out
+    assert "         ✗ It boils fast.\n" in out
     assert "trace." not in out.partition("Lowest")[0]
-    assert re.search(r"50 % trace.adherence$", ragstone("runs", "--store", "s.db").out, re.MULTILINE)
+    assert re.search(r"50% trace.adherence$", ragstone("runs", "--store", "s.db").out, re.MULTILINE)
 
 
 def test_a_whole_that_is_judged_alone_is_told_without_sentences() -> None:
@@ -395,17 +395,17 @@ def test_a_whole_that_is_judged_alone_is_told_without_sentences() -> None:
     traced(lambda q: said(q, [None] * 3, [[]] * 3, overall=False))
     assert "the judge labelled the whole response as not supported" in flat(shown("lid"))
     out = shown()
-    assert "0 % of the responses have every sentence supported (1 response). 1 of 1 response has a" in flat(out)
-    assert "  Lowest trace.adherence\n    0 %  lid  not supported, as a whole\n\n" in out
+    assert "0% of the responses have every sentence supported (1 response). 1 of 1 response has a" in flat(out)
+    assert "  Lowest trace.adherence\n    0%  lid  not supported, as a whole\n\n" in out
 
 
 def test_beside_other_metrics_the_trace_has_its_own_block() -> None:
     """And the sentence stays that of groundedness."""
     traced(WORKED, ["groundedness", "trace"])
     out = shown()
-    assert "100 % is the mean rating of how well the contexts support a response, sentence by sentence" in flat(out)
+    assert "100% is the mean rating of how well the contexts support a response, sentence by sentence" in flat(out)
     plain, _, block = out.partition("\n\n  trace ")
-    assert "groundedness  100 %" in plain
+    assert "groundedness  100%" in plain
     assert "adherence" in block
 
 

@@ -35,7 +35,7 @@ def test_the_screen_says_who_agrees_best_what_is_noise_and_what_to_type(judged: 
         came = ragstone(*TUNE, *STYLES, columns=width)
         assert came.code == 0
         assert came.flat.startswith("No significant winner; chosen: good with short_cot and ")
-        assert ", kappa 1.00 (95 % CI -.26 to 1.00) on 2 held-out records." in came.flat
+        assert ", kappa 1.00 (95% CI -.26 to 1.00) on 2 held-out records." in came.flat
         assert "Not significantly different from 1 of the 7 others" in came.flat
         assert " nuggets from 4 records" in came.flat
         assert "Left out 4 combinations" in came.flat
@@ -90,6 +90,6 @@ def test_a_fitted_threshold_is_said_with_what_it_gains() -> None:
     write("records.jsonl", city_records())
     came = ragstone(*TUNE, "-j", "embedded", "--threshold", "--write", "-q")
     assert came.code == 0
-    assert "Threshold of embedded 0.53 to 0.44: kappa .50 to 1.00 (95 % CI .18–1.00)" in came.flat
+    assert "Threshold of embedded 0.53 to 0.44: kappa .50 to 1.00 (95% CI .18–1.00)" in came.flat
     assert "a significant gain" in came.flat
     assert 'Added to ragstone.toml [judges.tuned_support] provider = "embedded" threshold = 0.44' in came.flat

@@ -75,8 +75,8 @@ def test_a_judge_that_fails_in_every_way_costs_no_label_and_gives_none(
 ) -> None:
     """Every record is scored or says why not, what is scored is as in calm weather, and the run comes to its end.
 
-    5 % 429 with Retry-After, 5 % 500, 3 % truncated or malformed, 2 % fenced after a reasoning block, 1 % hung
-    connections, 1 % resets, before a reply or in the middle of it.
+    5 % 429 with Retry-After, 5 % 500, 3% truncated or malformed, 2% fenced after a reasoning block, 1% hung
+    connections, 1% resets, before a reply or in the middle of it.
     """
     monkeypatch.setattr(engine_calls, "_backoff", lambda attempt: 0.05)
     for name in ("calm", "storm"):

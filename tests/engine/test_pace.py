@@ -391,7 +391,7 @@ def test_no_minute_sees_more_tokens_than_the_limit(plan: list[Planned], tpm: int
 def test_600_requests_and_100k_tokens_are_used_and_never_passed(
     request_size: int, reply: int, count: int, latency: float
 ) -> None:
-    """Ten minutes of calls of all sizes: at least 95 % of whichever limit comes first, and no minute beyond one."""
+    """Ten minutes of calls of all sizes: at least 95% of whichever limit comes first, and no minute beyond one."""
     chooser = random.Random(request_size)
     plan = [
         Planned(

@@ -89,7 +89,7 @@ def test_a_run_fails_where_too_much_is_contradicted() -> None:
     )
     (decision,) = check(run, max={"contradicted": 0}).decisions
     assert (decision.threshold.metric, decision.outcome) == ("groundedness.contradicted", "failed")
-    assert decision.said == "mean 33 % over 1 record; required: at most 0 %"
+    assert decision.said == "mean 33% over 1 record; required: at most 0%"
     assert [[unit.text for unit in worst.wanting] for worst in decision.worst] == [["The kettle is steel."]]
     assert check(run, max={"contradicted": 0.34}).passed
 
@@ -101,4 +101,4 @@ def test_records_that_fell_out_could_be_contradicted() -> None:
     run = evaluate(rows, "groundedness", judge, parameters={"groundedness": MODE})
     (decision,) = check(run, max={"contradicted": 0.2}).decisions
     assert decision.outcome == "error"
-    assert "the mean could be 50 %" in decision.notes[1]
+    assert "the mean could be 50%" in decision.notes[1]

@@ -91,8 +91,8 @@ CLAIMS: dict[Any, Any] = {"claims": ["It is one.", "It is two."], "support": ["y
 
 def test_a_run_shows_its_metrics_and_its_lowest_records(weigh: Any) -> None:
     page = read(weigh(CLAIMS)._repr_html_())
-    assert "a run run 1 · 1 record mean scored grounding 50 % 1 of 1" in page.text
-    assert "Lowest grounding 50 % r 1 of 2 claims not supported" in page.text
+    assert "a run run 1 · 1 record mean scored grounding 50% 1 of 1" in page.text
+    assert "Lowest grounding 50% r 1 of 2 claims not supported" in page.text
     assert "judged by scripted · cost: free" in page.text
     row = {"id": "r", "question": "What?", "response": "It is one.", "contexts": ["It is one."]}
     run = evaluate([row], "grounding", "embedded", store=":memory:")
@@ -110,7 +110,7 @@ def test_a_run_tells_what_is_missing(weigh: Any) -> None:
 
 def test_a_run_tells_what_its_means_could_be(weigh: Any) -> None:
     page = read(weigh({"claims": ["A.", "B."], "support": ["yes", None]})._repr_html_())
-    assert "mean scored could be grounding 100 % 1 of 1 50–100" in page.text
+    assert "mean scored could be grounding 100% 1 of 1 50–100" in page.text
 
 
 def test_a_record_shows_what_falls_short_and_why(weigh: Any) -> None:

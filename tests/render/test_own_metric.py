@@ -81,7 +81,7 @@ def test_files_hold_it(run: Run, tmp_path: Path) -> None:
     (failed,) = ET.fromstring(junit(gate)).iter("testcase")
     assert failed.get("classname") == f"ragstone.{NAME}"
     assert "It weighs 9 kilos" in (failed.findtext("failure") or "")
-    assert "mean at least 90 %" in markdown(gate).decode()
+    assert "mean at least 90%" in markdown(gate).decode()
 
 
 def test_runs_are_compared_by_it(run: Run, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_runs_are_compared_by_it(run: Run, tmp_path: Path) -> None:
     shown = drawn(compare_page(found, run, second, Look(100)))
     assert f"{NAME}: no significant difference" in shown
     assert f"Largest changes in {NAME}" in shown
-    assert "33 % to 100 %; in the first:" in shown  # where the unit below it stands
+    assert "33% to 100%; in the first:" in shown  # where the unit below it stands
     assert f"ragstone show {run.id} bad" in shown
 
 

@@ -210,7 +210,7 @@ def test_the_sentence_stands_on_what_has_a_value() -> None:
     assert (
         "".join(part.text for part in parts)
         .replace("\u00a0", " ")
-        .startswith("On 21 of 28 records, an average of 50 % of a")
+        .startswith("On 21 of 28 records, an average of 50% of a")
     )
 
 

@@ -66,13 +66,13 @@ def test_the_embedded_judge_alone_finds_and_a_model_supports(judge: str | Judge,
 
 
 def test_a_grade_is_said_beside_its_value(tmp_path: Path) -> None:
-    """A reason that tells of support beside a value of 0 % is then read as what the grade was made of."""
+    """A reason that tells of support beside a value of 0% is then read as what the grade was made of."""
     names = ["response_groundedness", "answer_relevance"]
     run = evaluate(RECORDS[1:], names, ScriptedJudge(model), store=tmp_path / "s.db")
     (result,) = run.results()
     told = drawn(case(result, 1, run.id, Look(80)))
     run.store.close()
-    assert "response_groundedness    0 %  rated 0 out of 2" in told
+    assert "response_groundedness    0%  rated 0 out of 2" in told
     assert [score.get("grade") for score in case_of(result, {})["scores"]] == ["rated 0 out of 2", "rated 0 out of 3"]
 
 

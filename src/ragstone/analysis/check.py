@@ -58,7 +58,7 @@ class Threshold:
     """A limit for a metric.
 
     ``min``: a mean of at least ``limit``; ``max``: of at most that; ``min_corrected``: an attached corrected mean of
-    which the 95 % interval's lower bound is at least that; ``min_coverage``: at least that share of the records scored;
+    which the 95% interval's lower bound is at least that; ``min_coverage``: at least that share of the records scored;
     ``max_drop``: no mean that is shown to be more than ``limit`` below the baseline's; ``max_record_drop``: no record's
     value that is more than that below its own there. ``limit`` is from 0 to 1.
     """
@@ -86,7 +86,7 @@ class Worst:
 class Decision:
     """The outcome of a threshold.
 
-    ``value`` is the mean, the share or the difference that was compared with the limit, ``low`` and ``high`` its 95 %
+    ``value`` is the mean, the share or the difference that was compared with the limit, ``low`` and ``high`` its 95%
     interval if it has one, ``count`` the number of records behind it. ``found`` and ``wanted`` are both in words.
     """
 
@@ -146,7 +146,7 @@ def thresholds(wanted: Mapping[Kind, Mapping[str, float]]) -> tuple[Threshold, .
     for kind, limits in wanted.items():
         for metric, limit in limits.items():
             if not (math.isfinite(limit) and 0 <= limit <= 1):
-                raise ConfigError(f"{kind} {metric} = {limit:g}; expected a number from 0 to 1 (80 % is 0.8)")
+                raise ConfigError(f"{kind} {metric} = {limit:g}; expected a number from 0 to 1 (80% is 0.8)")
             found.append(Threshold(kind, metric, abs(float(limit))))  # -0 is 0
     return tuple(found)
 
@@ -273,14 +273,14 @@ class _Checked(NamedTuple):
         found, wanted = told_apart(interval.mean, threshold.limit, len(scored))
         notes = []
         if met and low is not None and high is not None and (high > threshold.limit if most else low < threshold.limit):
-            notes.append(f"the interval reaches {'above' if most else 'below'} {limit_said(threshold.limit)} %")
+            notes.append(f"the interval reaches {'above' if most else 'below'} {limit_said(threshold.limit)}%")
         if any(one.unjudged for one in scores.values()):
             ends = ([one.low for one in scores.values()], [one.high for one in scores.values()])
             means = (mean([one for one in end if one is not None]) for end in ends)
-            could = " to ".join(f"{points(value, len(scores))} %" for value in means)
+            could = " to ".join(f"{points(value, len(scores))}%" for value in means)
             notes.append(f"counting unjudged units as worst or best, the mean could be {could}")
         end = partial(told_apart, limit=threshold.limit, count=len(scored))
-        between = interval_said(low, high, lambda value: end(value)[0].removesuffix(" %"))
+        between = interval_said(low, high, lambda value: end(value)[0].removesuffix("%"))
         found, wanted = (
             f"mean {found}{between} over {records_said(len(scored))}",
             f"at {'most' if most else 'least'} {wanted}",
@@ -302,12 +302,12 @@ class _Checked(NamedTuple):
         value, least, most = (min(max(end, 0.0), 1.0) for end in (one["value"], one["low"], one["high"]))
         met, count = reaches(least, threshold.limit), one["records"]
         low, wanted = told_apart(least, threshold.limit, count)
-        between = f"(95 % CI {low.removesuffix(' %')} to {points(most, count)})"
+        between = f"(95% CI {low.removesuffix('%')} to {points(most, count)})"
         alone, labelled = one["method"] == "labels", f"{one['labelled']:,} labelled"
         called = f"mean of {labelled} records" if alone else "corrected mean"
         by_people = "" if alone else f", {labelled} by people"
-        raw = f"raw mean {points(one['raw'], count)} % over {records_said(count)}{by_people}"
-        said, wanted = f"{called} {points(value, count)} % {between}, {raw}", f"lower bound at least {wanted}"
+        raw = f"raw mean {points(one['raw'], count)}% over {records_said(count)}{by_people}"
+        said, wanted = f"{called} {points(value, count)}% {between}, {raw}", f"lower bound at least {wanted}"
         worst = () if met else self._lowest(threshold, scored)
         return Decision(threshold, _outcome(met), value, least, most, count, said, wanted, (), worst)
 
@@ -330,7 +330,7 @@ class _Checked(NamedTuple):
         return Decision(threshold, _outcome(met), share, None, None, total, found, f"at least {wanted}", (), worst)
 
     def _drop(self, threshold: Threshold) -> Decision:
-        """Failed if the whole 95 % interval of the difference lies below the drop that is allowed.
+        """Failed if the whole 95% interval of the difference lies below the drop that is allowed.
 
         If only the difference lies below it, it could be chance: that is undecided.
         """
@@ -355,7 +355,7 @@ class _Checked(NamedTuple):
             notes.append(f"only {records_said(pairs.moved)} changed; {needed(1)}")
         if fallen and not failed and not undecided:
             first = fallen[0]
-            values = f"{points(first.first)} to {points(first.second)} %"
+            values = f"{points(first.first)} to {points(first.second)}%"
             notes.append(f"{records_said(len(fallen))} scored lower, {first.record} most: {values}")
         if not failed and (smallest := pairs.smallest()) is not None:
             notes.append(f"a drop of {points_said(limit + smallest)} or more would be detected in 4 of 5 cases")

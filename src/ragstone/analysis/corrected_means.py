@@ -30,7 +30,7 @@ class CorrectedMean:
     """The judge's mean of one score, and the mean that people's labels give.
 
     ``raw`` is over all ``records`` with a value, those that ``on_empty`` gives included; ``labelled`` of them are
-    labelled in full by a random draw, where people's mean is ``people``. ``value`` has the 95 % interval ``low`` to
+    labelled in full by a random draw, where people's mean is ``people``. ``value`` has the 95% interval ``low`` to
     ``high``; ``method`` is as in ``CorrectedDict``, and ``reason`` says why it is not the one asked for. Of
     ``rogan_gladen`` all numbers are shares that pass: of records where each value is 0 or 1, else of units. About
     ``more`` labelled records would halve the interval; None if all records would not.

@@ -30,7 +30,7 @@ class Alphas:
 class LabelAgreement:
     """The judge's labels against people's majority: ``labels`` worst first, ``matrix`` by people and judge.
 
-    ``interval`` is the 95 % interval of Cohen's kappa, drawn by record; None under two records and for units of a
+    ``interval`` is the 95% interval of Cohen's kappa, drawn by record; None under two records and for units of a
     worst-first draw. ``alphas`` are of the judge and every annotator. ``auroc`` and ``calibration_error`` are of the
     judge's probabilities of the best label, None without them.
     """

@@ -39,7 +39,7 @@ class SystemValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """A rank correlation, -1 to 1, with its 95 % interval; None where undefined."""
+    """A rank correlation, -1 to 1, with its 95% interval; None where undefined."""
 
     value: float | None
     interval: tuple[float, float] | None
@@ -127,7 +127,7 @@ def _mean_of(taus: Sequence[float]) -> Correlation:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedMean:
-    """A score's mean in each repeat, over records with a value in all; its 95 % interval is by Student's t.
+    """A score's mean in each repeat, over records with a value in all; its 95% interval is by Student's t.
 
     The interval is of the judge's own variation, and says nothing of other records.
     """

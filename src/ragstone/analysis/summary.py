@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def summarize(store: Store, run: int, signatures: Mapping[str, str], status: str) -> SummaryDict:
     """The summary of a run.
 
-    Means, medians and 95 % intervals are over records with a value (``scored``); the others are counted by status and
+    Means, medians and 95% intervals are over records with a value (``scored``); the others are counted by status and
     never filled in. ``total`` has all records, also those that could not be read. ``low`` and ``high`` are the mean if
     every unjudged unit were worst or best. (A value that ``on_empty`` gives was asked for by the user, and counts.)
     """

@@ -41,7 +41,7 @@ def told_apart(value: float, limit: float, count: int) -> tuple[str, str]:
     """A value and its limit in percent, with as many decimals as show on which side of the limit the value is."""
     shown = [points(value, count, more=more) for more in range(6)]
     fitting = (text for text in shown if _side(float(text) - 100 * limit) == _side(value - limit))
-    return f"{next(fitting, shown[0])} %", f"{limit_said(limit)} %"
+    return f"{next(fitting, shown[0])}%", f"{limit_said(limit)}%"
 
 
 def _side(difference: float) -> int:
@@ -63,4 +63,4 @@ def points_said(difference: float) -> str:
 
 def interval_said(low: float | None, high: float | None, told: Callable[[float], str]) -> str:
     """Both ends of an interval; empty where there is none."""
-    return "" if low is None or high is None else f" (95 % CI {told(low)} to {told(high)})"
+    return "" if low is None or high is None else f" (95% CI {told(low)} to {told(high)})"

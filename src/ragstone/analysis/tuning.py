@@ -69,7 +69,7 @@ class AskedCombination:
 class Tried:
     """The figures of one combination.
 
-    ``chosen_on`` is Cohen's kappa on the half that the choice is made by, ``kappa`` with its 95 % ``interval`` on the
+    ``chosen_on`` is Cohen's kappa on the half that the choice is made by, ``kappa`` with its 95% ``interval`` on the
     other. ``behind`` is the interval of the winner's kappa less this one there, None for the winner itself and where
     there is too little to tell. ``read`` is the share of labelled units with a label of the judge, ``cost`` dollars
     for 1,000 units.
@@ -92,7 +92,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class FittedThreshold:
-    """The threshold of a judge before and after, each with its kappa and 95 % interval on held-out records.
+    """The threshold of a judge before and after, each with its kappa and 95% interval on held-out records.
 
     ``gain`` is the interval of the difference. ``kappa_after`` is pooled over ``folds``: each fold has the threshold
     that was fitted on the others.

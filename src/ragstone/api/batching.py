@@ -36,7 +36,7 @@ from ragstone.store.database import CallRow
 MOST: Final = 50_000
 """Calls of one batch."""
 LONGEST: Final = 190_000_000
-"""Bytes of one batch: 95 % of OpenAI's limit."""
+"""Bytes of one batch: 95% of OpenAI's limit."""
 SMALL: Final = 200
 """Calls of a wave after the first from which on it is a batch."""
 ALL: Final = 200_000

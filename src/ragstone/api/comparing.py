@@ -37,7 +37,7 @@ def compare(
 ) -> Comparison:
     """Compare two runs, record by record; no judge is called.
 
-    Differences are the second run minus the first, over the records in both, with 95 % intervals and p values::
+    Differences are the second run minus the first, over the records in both, with 95% intervals and p values::
 
         ragstone.compare("main", "last", metrics=["grounding"], by="meta.topic")
 

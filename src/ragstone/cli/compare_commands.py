@@ -102,7 +102,7 @@ def check(
         opt(
             "--max-drop",
             metavar="METRIC=X",
-            help="Max drop of the mean; fails only if the whole 95 % CI of the drop is above X. Repeatable.",
+            help="Max drop of the mean; fails only if the whole 95% CI of the drop is above X. Repeatable.",
         ),
     ] = None,
     record_drop: Annotated[

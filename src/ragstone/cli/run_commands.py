@@ -196,7 +196,7 @@ def show_run(
     record: Annotated[str | None, typer.Argument(metavar="RECORD", help="Record id, or position, e.g. '#12'.")] = None,
     *,
     full: Annotated[
-        bool, opt("--full", help="Print all records below 100 %; for one record, its texts in full.")
+        bool, opt("--full", help="Print all records below 100%; for one record, its texts in full.")
     ] = False,
     store: StorePath = None,
     as_json: AsJson = False,

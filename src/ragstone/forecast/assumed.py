@@ -181,7 +181,7 @@ class Assumptions:
         found = self._history.left(task, [judge.id for judge in route.judges], route.error)
         share = found or Spread(LEFT[1], LEFT[0], LEFT[2])
         last = route.judges[-1].id.partition("@")[0]
-        low, mean, high = (f"{100 * end:.0f} %" for end in (share.low, share.value, share.high))
+        low, mean, high = (f"{100 * end:.0f}%" for end in (share.low, share.value, share.high))
         self.told[f"units of {task} passed to {last}"] = f"{mean} ({low} to {high}), {source(share.samples, 'result')}"
         return share.low, share.value, share.high
 

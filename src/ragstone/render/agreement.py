@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ragstone.render.text import NBSP, between, coefficient, flat, number, percent, plural
+from ragstone.render.text import between, coefficient, flat, number, percent, plural
 from ragstone.render.wording import folded
 from ragstone.types import NOTHING
 
@@ -28,7 +28,7 @@ _DASH: Final = "\u2013"
 class MeanByPeople:
     """A metric's raw mean beside the corrected one; where there is none, ``note`` says why.
 
-    ``called`` is what the second is. ``ends`` are of its 95 % interval, ``raw_ends`` of the raw one's if that is known.
+    ``called`` is what the second is. ``ends`` are of its 95% interval, ``raw_ends`` of the raw one's if that is known.
     """
 
     metric: str
@@ -122,10 +122,10 @@ def agrees(interval: Sequence[float] | None) -> str:
 
 
 def kappa_said(kappa: float | None, interval: Sequence[float] | None) -> str:
-    """``.71 (95 % CI .58-.82)`` with an en dash; a dash where kappa is undefined."""
+    """``.71 (95% CI .58-.82)`` with an en dash; a dash where kappa is undefined."""
     if kappa is None:
         return "-"
-    return coefficient(kappa) + (f" (95{NBSP}% CI {ends})" if (ends := ends_said(interval)) else "")
+    return coefficient(kappa) + (f" (95% CI {ends})" if (ends := ends_said(interval)) else "")
 
 
 def ends_said(interval: Sequence[float] | None) -> str:
@@ -152,7 +152,7 @@ def _mean(metric: str, found: MetricAgreementDict, raw_ends: list[float] | None)
     called, share = "labels alone" if one["method"] == "labels" else "corrected", one["method"] == "rogan_gladen"
     words = (
         f"{'share that passes ' if share else ''}{percent(one['raw'], one['records'])}, {called} "
-        f"{percent(value, one['records'])} (95{NBSP}% CI {between(low, high, one['records'], _DASH)})"
+        f"{percent(value, one['records'])} (95% CI {between(low, high, one['records'], _DASH)})"
     )
     return MeanByPeople(metric, one["raw"], None if share else drawn, value, (low, high), called, words, _how(one))
 
@@ -199,7 +199,7 @@ def _systems(one: MetricAgreement, people: str) -> FiguresTable:
     by_judge = sorted((system.judged for system in means), reverse=True)
     return FiguresTable(
         f"Systems by {first.score}",
-        f"{plural(len(means), 'system')}, {plural(first.topics, 'topic')}; 95 % CIs in parentheses",
+        f"{plural(len(means), 'system')}, {plural(first.topics, 'topic')}; 95% CIs in parentheses",
         tuple(said),
         ("system", people, "judge", "rank by judge", "topics"),
         tuple(
@@ -231,7 +231,7 @@ def _repeats(one: MetricAgreement) -> FiguresTable:
     lines, counts = [], {mean.score: mean.records for mean in one.means}
     for score in one.repeats:
         count = counts.get(score.score, 0)
-        ends = f", 95 % CI {between(*score.interval, count, _DASH)}" if score.interval else ""
+        ends = f", 95% CI {between(*score.interval, count, _DASH)}" if score.interval else ""
         apart = "" if score.deviation is None else f", standard deviation {percent(score.deviation, count)}"
         lines.append(f"{score.score}: mean {percent(score.mean, count)}{ends}{apart}")
     if not one.at_k:

@@ -154,7 +154,7 @@ def compared(found: Comparison) -> bytes:
     lines = [
         "## Ragstone: comparison", "", " and ".join(map(_plain, sides)), "",
         _plain(headline(found, leading_of(found))), "",
-        "| metric | first | second | points | 95 % CI | p | better/same/worse |", "|---|---|---|---|---|---|---|",
+        "| metric | first | second | points | 95% CI | p | better/same/worse |", "|---|---|---|---|---|---|---|",
     ]  # fmt: skip
     for one in found.metrics:
         pairs = one.paired.pairs if one.paired else 0

@@ -18,10 +18,10 @@ from ragstone.render.wording import folded, lead_order
 from ragstone.stats.points import signed
 
 _REQUIRED: Final = {
-    "min": "mean at least {} %",
-    "max": "mean at most {} %",
-    "min_corrected": "lower bound of the corrected mean at least {} %",
-    "min_coverage": "at least {} % of records scored",
+    "min": "mean at least {}%",
+    "max": "mean at most {}%",
+    "min_corrected": "lower bound of the corrected mean at least {}%",
+    "min_coverage": "at least {}% of records scored",
 }
 _FOUND: Final = {
     "higher": "Higher in {label}",
@@ -53,7 +53,7 @@ def headline(found: Comparison, leading: Compared | None) -> str:
     pairs = leading.paired
     counted = plural(pairs.pairs, "paired record")
     if pairs.low is not None and pairs.high is not None:
-        counted = f"95{NBSP}% CI {signed(100 * pairs.low)} to {signed(100 * pairs.high)}, {counted}"
+        counted = f"95% CI {signed(100 * pairs.low)} to {signed(100 * pairs.high)}, {counted}"
     verb = " is" if leading.finding in ("higher", "lower", "same") else ":"
     words = f"{leading.metric}{verb} {said(leading, found.second.label)} ({counted})".replace(") (", "; ")
     if pairs.wins or pairs.losses:
@@ -145,7 +145,7 @@ def _range(half: MetricSide, one: Compared, dash: str) -> str:
     if half.low is None or half.high is None:
         return ""
     pairs = one.paired.pairs if one.paired else 0
-    return f" (the mean could be {between(half.low, half.high, pairs, dash)}{NBSP}%)"
+    return f" (the mean could be {between(half.low, half.high, pairs, dash)}%)"
 
 
 def left_out(found: Comparison, ellipsis: str = "…") -> list[str]:
@@ -188,19 +188,19 @@ def _have_no(records: int, half: MetricSide, where: str) -> str:
 
 
 def required_said(threshold: Threshold) -> str:
-    """``mean at least 80 %``, ``no drop of more than 2 points``."""
+    """``mean at least 80%``, ``no drop of more than 2 points``."""
     if threshold.kind in DROPS:
         return drop_said(threshold.kind, threshold.limit)
     return _REQUIRED[threshold.kind].format(limit_said(threshold.limit))
 
 
 def threshold_said(decision: Decision) -> str:
-    """``grounding: mean at least 80 %``."""
+    """``grounding: mean at least 80%``."""
     return f"{decision.threshold.metric}: {required_said(decision.threshold)}"
 
 
 def worst_said(decision: Decision) -> str:
-    """``Lowest grounding (threshold: mean at least 80 %)``."""
+    """``Lowest grounding (threshold: mean at least 80%)``."""
     kind, metric = decision.threshold.kind, decision.threshold.metric
     titles = {"max": f"Highest {metric}", "min_coverage": f"Records without a score for {metric}"}
     title = f"Largest drops in {metric}" if kind in DROPS else titles.get(kind, f"Lowest {metric}")

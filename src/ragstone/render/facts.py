@@ -42,7 +42,7 @@ LEAST_RATE: Final = 0.0001
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The mean that a run is told by: its value, its 95 % interval, the units judged, how many responses are below 1.
+    """The mean that a run is told by: its value, its 95% interval, the units judged, how many responses are below 1.
 
     ``sentence`` is the metric's own, None where it has none; ``short`` is its clause about so many responses.
     """
@@ -73,12 +73,12 @@ class Headline:
             scored,
             lower,
             sentence,
-            sentence.falling_short(lower, signature) if sentence else f"{'are' if lower > 1 else 'is'} below 100 %",
+            sentence.falling_short(lower, signature) if sentence else f"{'are' if lower > 1 else 'is'} below 100%",
         )
 
     def __str__(self) -> str:
         """One sentence or two; the number is the mean of the table, and means are over responses."""
-        value = f"{self.value} (95{NBSP}% CI {self.interval})" if self.interval else self.value
+        value = f"{self.value} (95% CI {self.interval})" if self.interval else self.value
         if self.sentence is None:
             return f"{self.title[:1].upper()}{self.title[1:]}: {value}, the mean over {plural(self.scored, 'record')}."
         average, every = "On average, " * self.sentence.averages, plural(self.scored, "response")
@@ -402,7 +402,7 @@ def estimated(held: Mapping[str, Any]) -> str:
         said = f"{plural(calls['expected'], 'call')} ({ends})"
     if off is None:
         return said
-    share = f"{abs(off) * 100:.0f}{NBSP}%" if abs(off) >= 0.005 else ""
+    share = f"{abs(off) * 100:.0f}%" if abs(off) >= 0.005 else ""
     return f"{said}, {share} {'above' if off > 0 else 'below'} the bill" if share else f"{said}, matched the bill"
 
 
@@ -489,7 +489,7 @@ def rate(error: float) -> str:
     """A rate as a percentage with no more digits than it has; nothing is sure at one that is lower than any fitted."""
     if error < LEAST_RATE:
         return f"under {rate(LEAST_RATE)}"
-    return f"{100 * error:g}{NBSP}%"
+    return f"{100 * error:g}%"
 
 
 # ---- two methods

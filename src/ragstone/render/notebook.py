@@ -112,7 +112,7 @@ def _metrics(entries: Mapping[str, Mapping[str, Any]]) -> Markup:
         )
         for name, entry in entries.items()
     ]
-    heads = ("", _right("mean"), _right("95 % CI"), "", _right("scored"), _right("could be"))
+    heads = ("", _right("mean"), _right("95% CI"), "", _right("scored"), _right("could be"))
     used = [column for column in range(len(heads)) if any(row[column] for row in rows)]
     return _table([heads[column] for column in used], [[row[column] for column in used] for row in rows])
 
@@ -209,7 +209,7 @@ def _scores(result: Result) -> Markup:
     rows = []
     for score in result["scores"]:
         open_ = score["value"] is not None and score["low"] != score["high"]
-        could = f"could be {_between((score['low'], score['high']))} %" if open_ else ""
+        could = f"could be {_between((score['low'], score['high']))}%" if open_ else ""
         status = "" if score["status"] == "scored" else score["status"]
         told = "; ".join(part for part in (status, could, _short(score["reason"])) if part)
         rows.append((score["metric"], _right(percent(score["value"])), _quiet(told)))

@@ -79,12 +79,12 @@ def paragraph(text: str, width: int) -> list[str]:
 
 
 def percent(value: float | None, count: int = 0) -> str:
-    """``81 %``; one decimal for a value of a thousand records or more; a dash where there is no value.
+    """``81%``; one decimal for a value of a thousand records or more; a dash where there is no value.
 
     The same on every screen, so that a number can be found again: of a single record without decimals, of a mean by how
     many it is over.
     """
-    return f"{points(value, count)}{NBSP}%" if value is not None else "-"
+    return f"{points(value, count)}%" if value is not None else "-"
 
 
 def between(low: float, high: float, count: int = 0, dash: str = "-") -> str:

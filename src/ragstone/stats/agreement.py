@@ -165,7 +165,7 @@ def calibration_error(probabilities: Sequence[float], outcomes: Sequence[bool]) 
 def cluster_interval(
     parts: Sequence[Sequence[N]], measure: Callable[[Sequence[N]], float | None], *, seed: int = 0
 ) -> tuple[float, float] | None:
-    """The 95 % percentile bootstrap interval of a measure of sums, drawing whole clusters.
+    """The 95% percentile bootstrap interval of a measure of sums, drawing whole clusters.
 
     ``parts`` are the addends of each cluster (e.g. the cells of a record's confusion matrix). None with fewer than two
     clusters, or where the measure is undefined in most draws.
@@ -194,7 +194,7 @@ def kappa_of(cells: Sequence[int], size: int) -> float | None:
 
 
 def kappa_interval(parts: Sequence[Sequence[int]], size: int, *, seed: int = 0) -> tuple[float, float] | None:
-    """The 95 % interval of Cohen's kappa, drawing whole clusters; ``parts`` are their square matrices, row by row.
+    """The 95% interval of Cohen's kappa, drawing whole clusters; ``parts`` are their square matrices, row by row.
 
     No draw of clusters without a disagreement has one. The low end is then what kappa would be if as large a share of
     the clusters disagreed as so many would all be without in one sample of 40. None where all draws have one and the

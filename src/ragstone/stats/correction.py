@@ -1,4 +1,4 @@
-"""Means corrected for a judge's errors by a labelled random sample, with 95 % intervals. Pure Python."""
+"""Means corrected for a judge's errors by a labelled random sample, with 95% intervals. Pure Python."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Final, NamedTuple
 from ragstone.stats.means import mean, t_quantile
 
 Z: Final = 1.959963984540054
-"""The standard normal quantile of a two-sided 95 % interval."""
+"""The standard normal quantile of a two-sided 95% interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A corrected mean with its 95 % interval, and the judge's uncorrected one.
+    """A corrected mean with its 95% interval, and the judge's uncorrected one.
 
     ``power`` is the weight that prediction-powered inference gave to the judge, from 0 (the labels alone) to 1; None
     for the Rogan-Gladen correction.

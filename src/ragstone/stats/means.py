@@ -25,7 +25,7 @@ LARGE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean with its 95 % interval; ``method`` is ``bootstrap``, ``normal``, or ``none`` under two values."""
+    """A mean with its 95% interval; ``method`` is ``bootstrap``, ``normal``, or ``none`` under two values."""
 
     mean: float
     low: float
@@ -89,7 +89,7 @@ class Mean:
 
 
 def mean_interval(values: Sequence[float], *, seed: int = 0) -> Interval:
-    """The mean and its 95 % interval.
+    """The mean and its 95% interval.
 
     A percentile bootstrap over records (Efron 1979) with a fixed seed; from ``LARGE`` values on the normal
     interval, mean ± 1.96 standard errors, which it then equals; neither leaves the range of the values. One
@@ -160,7 +160,7 @@ def spread(values: Sequence[float]) -> float | None:
 
 
 def student_half(values: Sequence[float]) -> float | None:
-    """Half of the 95 % interval of a mean by Student's t; None for fewer than two values."""
+    """Half of the 95% interval of a mean by Student's t; None for fewer than two values."""
     apart = spread(values)
     return None if apart is None else t_quantile(0.975, len(values) - 1) * apart / math.sqrt(len(values))
 

@@ -40,7 +40,7 @@ _HAIR: Final = 1e-9
 class Paired:
     """A paired comparison; values and differences are in the unit of the pairs, differences second less first.
 
-    ``low`` and ``high`` are the 95 % interval of the mean difference, ``error`` is its standard error; None where all
+    ``low`` and ``high`` are the 95% interval of the mean difference, ``error`` is its standard error; None where all
     pairs differ by the same, or fewer than ``least_moved`` do: then resamples in which none does are common. ``p`` is
     of the two-sided sign-flip test. ``clusters`` is None where every pair stands for itself; ``moved`` of the pairs or
     clusters differ.
@@ -189,7 +189,7 @@ def _flipped(values: Sequence[float], seed: int) -> Iterable[float]:
 def _interval(
     centre: float, error: float, sums: Sequence[float], sizes: Sequence[int], *, seed: int
 ) -> tuple[float | None, float | None, Method]:
-    """The 95 % interval of the mean difference, which no difference of values goes beyond, and how it was found.
+    """The 95% interval of the mean difference, which no difference of values goes beyond, and how it was found.
 
     The bootstrap of the studentized mean (Efron and Tibshirani 1993, ch. 12.5), which follows the skew of few values.
     Where under ``FEW`` are there, or under a quarter differ at all, it swings between too narrow and too wide, and from

@@ -14,7 +14,7 @@ from ragstone import __version__
 from ragstone.render.agreement import agreement_of
 from ragstone.render.facts import Headline, Low, RunFacts, answered_now, cost_said
 from ragstone.render.html.rows import STATUSES, GroupFields, RowCounts, beginning
-from ragstone.render.text import NBSP, number, percent, plural
+from ragstone.render.text import number, percent, plural
 from ragstone.render.wording import card_order, in_words, measures, title_of
 from ragstone.stats.means import mean, mean_interval, spread
 
@@ -152,7 +152,7 @@ def _worst(low: Low) -> dict[str, Any]:
 FEWEST: Final = 5
 """Records that a group has at least to be named the worst."""
 NORMAL: Final = 1.959964
-"""Standard errors on each side of a mean in its 95 % interval."""
+"""Standard errors on each side of a mean in its 95% interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class Group:
 
 
 def worst_group(groups: GroupFields, whole: float) -> Group | None:
-    """The lowest group of any field whose 95 % interval lies below the mean of all records.
+    """The lowest group of any field whose 95% interval lies below the mean of all records.
 
     A group whose values are all the same has no interval of its own: it is given that which the spread of all records
     would give it. None where no field has such a group.
@@ -215,7 +215,7 @@ def sentence(records: int, head: Headline | None, doubts: Iterable[str], group: 
     if head is None:
         return [Part(f"Nothing could be scored in {every}.")]
     stands_on = every if head.scored == records else f"{number(head.scored)} of {every}"
-    value = f"{head.value} (95{NBSP}% CI {head.interval})" if head.interval else head.value
+    value = f"{head.value} (95% CI {head.interval})" if head.interval else head.value
     parts = [
         Part("On "),
         Part(stands_on, {"sort": "position"}),

@@ -99,10 +99,10 @@ def _table(found: Agreement, look: Look) -> RenderableType:
         items("accuracy", [percent(one.matrix.accuracy) if one else "" for one, _ in of], 4),
         items("guess", [percent(one.matrix.base_rate) if one else "" for one, _ in of], 3),
         items("kappa", [figure(one.kappa) if one else "" for one, _ in of]),
-        replace(items("kappa 95 % CI", [_span(one, look) if one else "" for one, _ in of], 2), short="95 % CI"),
+        replace(items("kappa 95% CI", [_span(one, look) if one else "" for one, _ in of], 2), short="95% CI"),
         items("mean", raw, 5),
         items("corrected", corrected),
-        items("95 % CI", [_ends(mean, look) for _, mean in of]),
+        items("95% CI", [_ends(mean, look) for _, mean in of]),
     ]
     return fitted(columns, look)
 
@@ -215,7 +215,7 @@ def _groups(found: Agreement, look: Look) -> RenderableType | None:
     if not rows:
         return None
     note = f"{number(len(rows) - GROUPS)} more in --json" if len(rows) > GROUPS else ""
-    titles = ("", "", "units", "accuracy", "kappa", "95 % CI")
+    titles = ("", "", "units", "accuracy", "kappa", "95% CI")
     columns = [
         Column(title, [row[at] for row in rows[:GROUPS]], right=at > 1, least=8 if at == 1 else 0)
         for at, title in enumerate(titles)

@@ -247,7 +247,7 @@ class _Drawing:
             columns = holders.get(score["metric"])
             own = [other for name, other in self.by_metric.items() if columns and columns_of(name) is columns]
             in_columns = score["asked"] > 0 and any(other["value"] is not None for other in own)
-            value = Text(f"{'' if in_columns else percent(score['value']):>5}", style="head")
+            value = Text(f"{'' if in_columns else percent(score['value']):>4}", style="head")
             told = f" {self.look.dot} ".join(self._facts(score, in_columns=in_columns))
             line = grid([(names[score["metric"]], value, told)], "<>~", first=widest)
             blocks += [line, *(indented(block) for block in self._behind(score, in_columns=in_columns))]
@@ -262,7 +262,7 @@ class _Drawing:
         facts += [grade] if (grade := grade_said(score)) else []
         if score["value"] is not None and score["low"] != score["high"] and not in_columns:
             ends = between(score["low"], score["high"], 0, self.look.dash)
-            facts.append(f"could be {ends} % if all units were judged")
+            facts.append(f"could be {ends}% if all units were judged")
         if score["outcome"] and not in_columns:
             facts.append(score["outcome"].lower())
         detail = score["detail"]

@@ -59,7 +59,7 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
         means = [percent(entry["mean"], entry["scored"]) if entry else "" for entry in sides]
         columns.append(Column(title, means, right=True))
         columns.append(
-            Column("95 % CI", [interval(entry, look) if entry else "" for entry in sides], right=True, drop=2)
+            Column("95% CI", [interval(entry, look) if entry else "" for entry in sides], right=True, drop=2)
         )
     scored = [_scored(found) for found in rows.values()]
     possible = [_possible_means(found, look) for found in rows.values()]
@@ -69,7 +69,7 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
     below: list[str] = []
     if "could be" not in titles:
         told = zip(rows, possible, strict=True)
-        below += [f"{row} could be {ends} % if all units were judged" for row, ends in told if ends]
+        below += [f"{row} could be {ends}% if all units were judged" for row, ends in told if ends]
     if "scored" not in titles:
         below += [f"{', '.join(names)}: {told} scored" for told, names in _alike(rows, scored).items()]
     below += [
@@ -152,7 +152,7 @@ def columns_of_record(metric: type[Metric], scores: Mapping[str, Mapping[str, An
 
 def _told(found: Sequence[Mapping[str, Any]], names: Sequence[str], look: Look) -> str:
     ends = [_ends(score["low"], score["high"], 0, look) for score in found if score["value"] is not None]
-    told = [f"could be {', '.join(end for end in ends if end)} % if all units were judged"] if any(ends) else []
+    told = [f"could be {', '.join(end for end in ends if end)}% if all units were judged"] if any(ends) else []
     outcomes = [score["outcome"].lower() if score["outcome"] else "" for score in found]
     if len(set(outcomes)) == 1:
         told += outcomes[:1] if outcomes[0] else []
@@ -182,13 +182,13 @@ def methods_block(methods: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
         "plain": [percent(found["plain"], found.get("records", 1)) for found in methods.values()],
         "nuggets": [percent(found["nuggetized"], found.get("records", 1)) for found in methods.values()],
         "points": [signed(found["difference"]) for found in methods.values()],
-        "95 % CI": intervals,
+        "95% CI": intervals,
         "records": [number(found["records"]) if "records" in found else "" for found in methods.values()],
     }
-    columns = _fitting(methods, titled, ("95 % CI", "records"), look.width - 2, look)
+    columns = _fitting(methods, titled, ("95% CI", "records"), look.width - 2, look)
     said = []
     for (aspect, found), interval in zip(methods.items(), intervals, strict=True):
-        between = f" (95 % CI {interval})" if interval and all(column.title != "95 % CI" for column in columns) else ""
+        between = f" (95% CI {interval})" if interval and all(column.title != "95% CI" for column in columns) else ""
         said.append(prose(f"{aspect}: {flat(found['interpretation'])}{between}", look))
     return section("Plain and nuggetized triad", table(columns), *said)
 

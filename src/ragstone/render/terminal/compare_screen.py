@@ -121,7 +121,7 @@ def _table(found: Comparison, look: Look) -> RenderableType:
         column(found.first.label.removeprefix("the "), lambda one: percent(one.first.mean, _pairs(one))),
         column(found.second.label.removeprefix("the "), lambda one: percent(one.second.mean, _pairs(one))),
         column("points", lambda one: signed(100 * one.paired.difference) if one.paired else "-"),
-        column("95 % CI", interval_said, 3),
+        column("95% CI", interval_said, 3),
         column("p", lambda one: p_said(one.adjusted), 4),
         *([pairs] if len({cell for cell in pairs.cells if cell}) > 1 else []),
         replace(column("better/same/worse", ways_said, 1), short="+/=/-"),

@@ -133,7 +133,7 @@ def _basis(what: str, estimate: Estimate) -> str:
 def _budget(estimate: Estimate) -> list[str]:
     if not estimate.limits:
         suggested = next_budget(estimate) is not None
-        return ["the suggested --max-cost is the high end plus 10 %, plus the cost of one call"] if suggested else []
+        return ["the suggested --max-cost is the high end plus 10%, plus the cost of one call"] if suggested else []
     if estimate.limits.cost is not None and estimate.total.dollars is None:
         return ["cannot be checked in dollars: a price is unknown"]
     words = {

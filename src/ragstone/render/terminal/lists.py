@@ -75,7 +75,7 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
     summary = run.summary()
     name = lead(summary)
     found = summary["metrics"].get(name)
-    mean = f"{percent(found['mean'], found['scored']):>5} {name.removeprefix(f'{RECALL.name}.')}" if found else ""
+    mean = f"{percent(found['mean'], found['scored']):>4} {name.removeprefix(f'{RECALL.name}.')}" if found else ""
     return (
         str(run.id),
         middle(flat(run.name), 20, look.ellipsis),

@@ -121,7 +121,7 @@ def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Render
     columns = [
         Column("", list(entries)),
         Column("mean", [percent(entry["mean"], entry["scored"]) for entry in told], right=True),
-        Column("95 % CI", [interval(entry, look) for entry in told], right=True),
+        Column("95% CI", [interval(entry, look) for entry in told], right=True),
         Column("scored", [f"{number(entry['scored'])} of {number(entry['total'])}" for entry in told], right=True),
         Column("could be", possible, right=True, drop=2),
         Column("passed", [passed(entry) for entry in told], right=True, drop=1),
@@ -129,7 +129,7 @@ def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Render
     shown = fitting([column for column in columns if any(column.cells) or not column.drop], look.width - 4, look)
     below = [
         Text(
-            f"{name} could be {cell} % if all units were judged" if column.drop == 2 else f"{name}: {cell} passed",
+            f"{name} could be {cell}% if all units were judged" if column.drop == 2 else f"{name}: {cell} passed",
             "quiet",
         )
         for column in columns

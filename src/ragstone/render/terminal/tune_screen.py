@@ -17,7 +17,7 @@ from ragstone.metrics import find
 from ragstone.render.terminal.agreement_screen import figure
 from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import Column, fitted
-from ragstone.render.text import NBSP, dollars, flat, number, percent, plural, shorten
+from ragstone.render.text import dollars, flat, number, percent, plural, shorten
 
 SHOWN: Final = 12
 """Combinations that a screen lists."""
@@ -65,7 +65,7 @@ def _called(combination: Combination) -> str:
 
 
 def _spanned(one: Tried, look: Look) -> str:
-    span = f" (95{NBSP}% CI {_span(one.interval, look)})" if one.interval else ""
+    span = f" (95% CI {_span(one.interval, look)})" if one.interval else ""
     return f"{figure(one.kappa)}{span}"
 
 
@@ -110,7 +110,7 @@ def _table(found: Tuning, look: Look) -> RenderableType:
         *(Column(title, cells, least=STYLE) for title, cells in named.items() if any(cells)),
         *([column("chosen on", [figure(one.chosen_on) for one in tried], 2)] if len(tried) > 1 else []),
         column("kappa", [figure(one.kappa) for one in tried]),
-        column("95 % CI", [_span(one.interval, look) for one in tried]),
+        column("95% CI", [_span(one.interval, look) for one in tried]),
         Column("", ["" if one is found.winner else "=" if one.equal else "<" for one in tried]),
         column("parsed", [percent(one.read) for one in tried], 3),
         column("per 1,000", ["unknown" if one.cost is None else dollars(one.cost) for one in tried]),
@@ -137,7 +137,7 @@ def _threshold(fit: FittedThreshold, look: Look) -> RenderableType:
         said = f"{fit.before:g} is already the best threshold: kappa {figure(fit.kappa_before)}."
     else:
         ends = [
-            f"{figure(kappa)}{f' (95{NBSP}% CI {_span(interval, look)})' if interval else ''}"
+            f"{figure(kappa)}{f' (95% CI {_span(interval, look)})' if interval else ''}"
             for kappa, interval in ((fit.kappa_before, fit.interval_before), (fit.kappa_after, fit.interval_after))
         ]
         verdict = (

@@ -18,7 +18,7 @@ function strip(metric, open) {
     return draw(
       'g',
       { class: 'bin', on: { click: () => open(bin) } },
-      draw('title', null, `${between(bin / 20, (bin + 1) / 20)}${NBSP}%: ${plural(size, 'record')}`),
+      draw('title', null, `${between(bin / 20, (bin + 1) / 20)}%: ${plural(size, 'record')}`),
       draw('rect', { x: bin * wide, y: 0, width: wide, height: base, class: 'reach' }),
       draw('rect', { x: bin * wide + 0.75, y: base - tall, width: wide - 1.5, height: tall }),
     );
@@ -52,7 +52,7 @@ function binsOf(metric) {
 /** @param {any} metric */
 function stripInWords(metric) {
   const low = binsOf(metric).slice(0, 10).reduce((/** @type {number} */ sum, /** @type {number} */ size) => sum + size, 0);
-  return `Distribution: ${plural(low, 'record')} below 50 %, ${plural(metric.scored - low, 'record')} at 50 % or more`;
+  return `Distribution: ${plural(low, 'record')} below 50%, ${plural(metric.scored - low, 'record')} at 50% or more`;
 }
 
 /**

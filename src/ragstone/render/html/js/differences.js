@@ -155,7 +155,7 @@ function differenceRow(one, block, reach) {
         'span',
         { class: 'told' },
         words,
-        !from ? null : el('span', { class: 'soft' }, ` \u00b7 95${NBSP}% CI ${from}${NBSP}to${NBSP}${to}`),
+        !from ? null : el('span', { class: 'soft' }, ` \u00b7 95% CI ${from}${NBSP}to${NBSP}${to}`),
       ),
     ),
     cell('went', '', threeWays(one)),

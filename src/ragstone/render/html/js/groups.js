@@ -56,7 +56,7 @@ function groupsBody(all, open) {
     el(
       'p',
       { class: 'note' },
-      'Means with 95 % intervals; the line is the overall mean.',
+      'Means with 95% intervals; the line is the overall mean.',
       shown.some((group) => group.below)
         ? ` Marked groups have ${FEWEST} records or more and an interval entirely below it.`
         : null,

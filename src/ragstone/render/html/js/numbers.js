@@ -19,7 +19,7 @@ function points(value, units = 0) {
 
 /** @param {number | null | undefined} value @param {number} [units] */
 function percent(value, units = 0) {
-  return value === null || value === undefined ? '\u2013' : `${points(value, units)}${NBSP}%`;
+  return value === null || value === undefined ? '\u2013' : `${points(value, units)}%`;
 }
 
 /** @param {number} low @param {number} high @param {number} [units] */
@@ -59,7 +59,7 @@ function moment(seconds) {
 }
 
 /**
- * The mean with its 95 % interval: a bootstrap with a fixed seed below 1,000 values, the normal interval from there on.
+ * The mean with its 95% interval: a bootstrap with a fixed seed below 1,000 values, the normal interval from there on.
  * @param {number[]} values one or more
  * @returns {{mean: number, low: number, high: number, count: number, known: boolean}}
  */

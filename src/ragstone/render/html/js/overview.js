@@ -110,7 +110,7 @@ function card(metric, toRecords) {
   const units = metric.scored;
   const lowest = address(filterOf({ sort: metric.name, down: bestAtZero(metric.name) }));
   const interval =
-    metric.interval && el('span', { class: 'interval' }, `95${NBSP}% CI ${between(metric.interval[0], metric.interval[1], units)}`);
+    metric.interval && el('span', { class: 'interval' }, `95% CI ${between(metric.interval[0], metric.interval[1], units)}`);
   return el(
     'article',
     { class: 'card' },
@@ -161,7 +161,7 @@ function coverage(metric, toRecords) {
     parts.push([/** @type {any} */ (link)]);
   }
   if (metric.low !== null && points(metric.low, metric.scored) !== points(metric.high, metric.scored)) {
-    parts.push([`could be ${between(metric.low, metric.high, metric.scored)}${NBSP}% if all units were judged`]);
+    parts.push([`could be ${between(metric.low, metric.high, metric.scored)}% if all units were judged`]);
   }
   if (metric.outcomes) {
     const least = metric.threshold === null ? '' : ` (min ${percent(metric.threshold)})`;
@@ -306,7 +306,7 @@ function everyMetric(toRecords) {
         'table',
         { class: 'plain' },
         tableHead(
-          ['Metric', 'Mean', '95 % CI', '', 'Scored', 'What the value means'].map((title, place) =>
+          ['Metric', 'Mean', '95% CI', '', 'Scored', 'What the value means'].map((title, place) =>
             el('th', { scope: 'col', class: place && place < 5 ? 'number' : null }, title || unseen('Drawn')),
           ),
         ),

@@ -180,11 +180,11 @@ function chips() {
   /** @type {[Child, Partial<State>][]} */
   const told = [];
   if (now.field) told.push([el('span', null, `${now.field}: `, foreign(now.value)), { field: '', value: '' }]);
-  if (now.below) told.push([`${spoken(now.below)} below 100${NBSP}%`, { below: '' }]);
+  if (now.below) told.push([`${spoken(now.below)} below 100%`, { below: '' }]);
   for (const [metric, [low, high]] of Object.entries(now.ranges)) {
     const ranges = { ...now.ranges };
     delete ranges[metric];
-    told.push([`${spoken(metric)} ${between(low, high)}${NBSP}%`, { ranges }]);
+    told.push([`${spoken(metric)} ${between(low, high)}%`, { ranges }]);
   }
   if (now.verdict || now.judged)
     told.push([

@@ -250,7 +250,7 @@ function standing(score) {
         : plural(score.asked, 'verdict'),
     );
   if (score.value !== null && score.low !== undefined)
-    facts.push(`could be ${between(score.low, score.high)}${NBSP}% if all units were judged`);
+    facts.push(`could be ${between(score.low, score.high)}% if all units were judged`);
   if (score.outcome) facts.push(score.outcome.toLowerCase());
   if (detail.left_out) facts.push(`${detail.left_out} left out by a limit`);
   if (detail.duplicates) facts.push(`${detail.duplicates} duplicate claims left out`);
