@@ -210,6 +210,9 @@ def test_validate_says_what_could_run() -> None:
     assert not Path(".ragstone").exists()
     told = ragstone("validate", "a.jsonl", "--json").json
     assert (told["records"], told["able"]["grounding"]) == (3, 1)
+    assert ragstone("validate", "a.jsonl", "-m", "grounding").flat.endswith("Next ragstone run a.jsonl -m grounding")
+    named = ragstone("validate", "a.jsonl", "-m", "nugget_support")
+    assert (named.code, "nugget_support needs" in named.err) == (2, True)
 
 
 def test_validate_counts_no_fields_of_no_record() -> None:
