@@ -18,7 +18,7 @@ from ragstone.judges.embedded.quantities import Quantity, quantities
 from ragstone.judges.embedded.statement import Masks, Statement
 from ragstone.judges.embedded.tables import Cell
 from ragstone.judges.embedded.thesaurus import likes, verbal, word_set
-from ragstone.judges.embedded.words import NEGATION, NUMBER, function_stems, listed_words, pronouns, tokens_of
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, function_stems, listed_words, pronouns, tokens_of
 
 LINES: Final = 6  # sentences of the evidence that are compared with the statement, word by word
 KEPT: Final = 150_000  # words of sentences of the evidence that are kept for the next statement
@@ -175,6 +175,7 @@ class Alignment(ParsedStatement):
         self._found: dict[Line, list[tuple[Sequence[int], float]]] = {}
         self._near: dict[int, list[tuple[int, float]]] = {}
         self._carried: dict[Line, float] = {}
+        self._topics: dict[Line, list[int]] = {}
 
     def line(self, passage: int, sentence: int) -> Line:
         """Any sentence of the evidence."""
@@ -354,7 +355,20 @@ class Alignment(ParsedStatement):
 
     def carries(self, line: Line, share: float = SAME) -> bool:
         """Whether a sentence has so much of the statement that it is about the same, so that it can contradict it."""
-        return self.weight_in(line) >= share * self.total
+        return self.weight_in(line) >= share * (self.total - sum(map(self.weight.__getitem__, self._topic(line))))
+
+    def _topic(self, line: Line) -> list[int]:
+        """The names that a sentence need not repeat, as an earlier one of its passage has them."""
+        if line not in self._topics:
+            index = self.library.texts[line.passage].index
+            self._topics[line] = [
+                j
+                for j in self.content
+                if self.tokens[j].kind == NAME
+                and not self.found(j, line)[0]
+                and any(number < line.sentence for number in index.get(self.stems[j], ()))
+            ]
+        return self._topics[line]
 
     def matches(self, line: Line) -> bool:
         """Whether a sentence has nearly all of the statement's words and nearly no others."""
@@ -372,8 +386,9 @@ class Alignment(ParsedStatement):
     def speaks_of(self, i: int, line: Line, place: int) -> bool:
         """Return whether a place is about what a word's clause is about: enough of its words stand close by."""
         close = total = 0.0
+        topic = self._topic(line)
         for j in self.content:
-            if j != i and self.clauses[j] == self.clauses[i]:
+            if j != i and self.clauses[j] == self.clauses[i] and j not in topic:
                 weight = self.weight[j]
                 places, grade = self.found(j, line)
                 total += weight

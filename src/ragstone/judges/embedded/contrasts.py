@@ -133,9 +133,8 @@ def _denials(side: ParsedStatement, i: int, other: ParsedStatement) -> int | Non
     for k in range(max(0, i - SCOPE), min(len(side.tokens), i + SCOPE)):
         if side.clauses[k] == side.clauses[i]:
             count += side.denies(k)
-            if (side.words[k] in until and count) or (
-                side.words[k] in leaving and (side.words[k] != "if" or k < i) and not _costs_nothing(side, k)
-            ):
+            opens = side.words[k] in leaving and k != i and (side.words[k] != "if" or k < i)
+            if (side.words[k] in until and count) or (opens and not _costs_nothing(side, k)):
                 return None
     return count
 
