@@ -273,7 +273,11 @@ class Alignment(ParsedStatement):
         own = any(clause_of[number] == clause_of[before] for number in line.numbers)
         between = any(before < number < place for number in line.numbers)
         shared = min(places) <= first or not (between or (own and clause in line.coordinate))
-        shared = shared or clause in line.lent
+        of = line.word(before - 1) == "of" and any(one.last == before - 2 for one in line.quantities)
+        prepositions = word_set("prepositions")
+        at = line.tokens[before].kind == NAME and line.word(before - 1) in prepositions
+        at = at and prepositions.isdisjoint(line.words[p] for p in line.inside(place) if p < place)
+        shared = shared or clause in line.lent or of or at  # "5 GB of storage in Oslo, and the other one 10 GB"
         return grade * (EARLIER if shared else LATER)
 
     def fit(self, i: int, line: Line, place: int, without: frozenset[int] = frozenset()) -> float:

@@ -59,6 +59,7 @@ _ADJACENT: Final = re.compile(r"[^\W\d_][^\W_]*")
 _BEHIND: Final = re.compile(rf"[{_SPACE}\n-]{{0,2}}([^\W\d_]+)")
 _PARTS: Final = re.compile(rf"[{_SPACE}-]?(?:(\d{{1,2}})/(\d{{1,2}})(?![\d/])|({FRACTION}))")
 _STEP: Final = re.compile(rf"[{_SPACE}\n\u2010\u2011-]{{1,2}}([^\W\d_]+)(?:[{_SPACE}-]([^\W\d_]+))?")
+_AND_HALF: Final = re.compile(r"\s(?:and|&) a half\b", re.IGNORECASE)
 _NO_ORDINAL: Final = re.compile(r"(?:\b(?:a|an|one|per|each|every|half)[ -]|/)$", re.IGNORECASE)
 _DIGITS: Final = {
     digit: value for value, digit in enumerate("\u3007\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d")
@@ -115,6 +116,8 @@ class Reading(NamedTuple):
             share = Decimal(_vulgar(parts[3])) if parts[3] else Decimal(one) / max(1, other)
             if share < 1 and (parts[3] or text[end] != "/"):
                 return _stem(int(written) + round(share, 6)), parts.end()
+        if written.isdecimal() and self._halved(text, end):
+            return self._with_half(int(written), text, end)
         power = 0
         word = _ADJACENT.match(text, end)
         if word:
@@ -138,7 +141,18 @@ class Reading(NamedTuple):
     def multiplied(self, text: str, end: int) -> bool:
         """Return whether a power of ten follows, so that "one" and "a" are a number."""
         after = _NEXT.match(text, end)
-        return after is not None and after[1].lower() in self.multipliers
+        return self._halved(text, end) or (after is not None and after[1].lower() in self.multipliers)
+
+    def _halved(self, text: str, end: int) -> bool:
+        return "and" in self.links and _AND_HALF.match(text, end) is not None
+
+    def _with_half(self, value: int, text: str, end: int) -> tuple[str, int]:
+        """The stem of "four and a half" and the like, with its power of ten, and where it ends."""
+        found, power = _AND_HALF.match(text, end), 0
+        end = found.end() if found else end
+        while (step := _BEHIND.match(text, end)) and step[1].lower() in self.multipliers:
+            power, end = power + self.multipliers[step[1].lower()], step.end()
+        return _stem((value + Decimal("0.5")).scaleb(power)), end
 
     def ordinal(self, word: str, text: str, start: int) -> int | None:
         """The value of "third" at a place of a text, where it is neither a fraction nor a unit of time."""
@@ -160,7 +174,8 @@ class Reading(NamedTuple):
             count, end = made, stop
             if (after if word in self.links else word) in self.ordinals:
                 break
-        return _stem(Decimal(count.whole + count.part)), end
+        whole = count.whole + count.part
+        return self._with_half(whole, text, end) if self._halved(text, end) else (_stem(Decimal(whole)), end)
 
     def _linked(self, count: _Count, word: str, text: str, end: int) -> _Count | None:
         """With a word behind "and", unless that begins a number of its own: "two hundred and three hundred"."""

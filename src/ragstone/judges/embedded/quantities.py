@@ -109,7 +109,7 @@ def ordinals() -> dict[str, int]:
 
 @lru_cache(maxsize=2)
 def _limit(name: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{slot_lists()[name]})\W*(?:\w+\W+)?$", re.IGNORECASE)
+    return re.compile(rf"\b(?:{slot_lists()[name]})\W*(?:(?!(?:in|on|at)\b)\w+\W+)?$", re.IGNORECASE)
 
 
 def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:

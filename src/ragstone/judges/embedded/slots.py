@@ -218,6 +218,9 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     counted = one.dimension == "" != one.unit == theirs.unit
     if rival is None or rival[0] < FITS or (counted and one.unit != rival[2].unit) or (spelled and one.hedged):
         return None  # "8 new cases" of "12 fever cases, including 8 new cases"; "a month"
+    others = [mine for mine in own if mine is not one and mine.dimension != RANK and not _of_name(aligned, mine)]
+    if any(_together(others, line) and not _together(others, rival[1]) for _, line, _ in near):
+        return None  # two numbers of the statement stand in one sentence
     elsewhere = _said_elsewhere(aligned, same, other, itself)
     if elsewhere is not None:
         return _other("number", says, elsewhere)
@@ -230,6 +233,10 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     ):
         return _other("number", says, rival)
     return None
+
+
+def _together(others: Sequence[Quantity], line: Line) -> bool:
+    return any(agree(mine, theirs) for mine in others for theirs in line.quantities)
 
 
 Every = Sequence[tuple[Line, Quantity]]
