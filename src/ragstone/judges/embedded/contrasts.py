@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import combinations
 
-from ragstone.judges.embedded.alignment import FITS, MOSTLY, NEARLY, Alignment, Clash, Line, Place
+from ragstone.judges.embedded.alignment import FITS, MOSTLY, NEARLY, SAME, Alignment, Clash, Line, Place
 from ragstone.judges.embedded.parsed_statement import SCOPE, ParsedStatement
 from ragstone.judges.embedded.quantities import ordinals, rivals
 from ragstone.judges.embedded.thesaurus import LANGUAGE, allies, likes, opposites, slot_lists, word_set
@@ -20,6 +20,7 @@ AROUND = 6  # words on either side of a place that are around it
 NEXT = 4  # ... that stand next to it
 CARRIES = 0.6  # the share of a statement that a sentence must have for its being asked or doubted to count
 NEAR = 3  # ... that a name belongs to: "trips to Austria"
+ALL = 5  # the rank of "all" and "every" among amounts
 SHORT = 40  # words of such a sentence; a longer one says more besides
 _DETERMINERS = frozenset(["the", "a", "an", "its", "his", "her", "their", "our"])
 _BEING = frozenset(("is", "was", "are", "were", "can", "may", "does", "did"))
@@ -51,6 +52,7 @@ def polarity(aligned: Alignment) -> Clash | None:
         found: list[tuple[bool, Place]] = []
         for line, unlike in zip(carriers, denied, strict=True) if any(denied) else ():
             places, grade = aligned.found(i, line)
+            places = _before_same(aligned, i, line) or places
             best = aligned.best(i, ((line, p) for p in places))
             if best is None or grade < (ALIKE if own[i] else DENIED):
                 continue
@@ -95,9 +97,16 @@ def _of_another(aligned: Alignment, i: int, line: Line) -> bool:
 
 
 def _denied(aligned: Alignment, i: int, line: Line) -> bool:
-    """Whether a sentence denies a word wherever it has it."""
+    """Whether a sentence denies a word wherever it has it, or before the statement's next word: "take a *double* dose"."""
     places = aligned.found(i, line)[0]
-    return len(places) > 0 and all(line.negated[p] for p in places)
+    return len(places) > 0 and all(line.negated[p] for p in _before_same(aligned, i, line) or places)
+
+
+def _before_same(aligned: Alignment, i: int, line: Line) -> list[int]:
+    """The places of a word where the statement's next one stands close behind, if not everywhere."""
+    j = next((j for j in aligned.content if j > i), None)
+    behind = aligned.found(j, line)[0] if j and j <= i + 2 and aligned.clauses[j] == aligned.clauses[i] else ()
+    return [p for p in aligned.found(i, line)[0] if any(p < k <= p + 2 and line.clauses[k] == line.clauses[p] for k in behind)]
 
 
 def _alike(aligned: Alignment, i: int, line: Line, place: int) -> bool:
@@ -310,10 +319,11 @@ def graded(aligned: Alignment) -> Clash | None:
         head = next((j for j in aligned.content if i < j <= i + 4 and aligned.stems[j] not in ranks), None)
         before = [aligned.stems[k] for k in range(max(0, i - 2), i)]
         weaker = any(ranks.get(word, ("", 0))[0] == kind for word in before)  # "may require"
+        beside = head == i + 1 and (kind, mine) == ("amount", ALL) and aligned.tokens[head].kind != NUMBER
         if head is None or weaker or aligned.negated[i] or (i and aligned.tokens[i - 1].kind == NEGATION):
             continue
         best = aligned.best(head, ((line, p) for line in aligned.lines for p in aligned.found(head, line)[0]))
-        if best is None or best[0] < FITS or not aligned.carries(best[1], MOSTLY):
+        if best is None or best[0] < FITS or not aligned.carries(best[1], SAME if beside else MOSTLY):
             continue
         _, line, place = best
         spots = range(max(0, place - 5), min(len(line.tokens), place + 2))
