@@ -9,7 +9,7 @@ from ragstone.judges.embedded.alignment import MOSTLY, NEARLY, SPOKEN, TOGETHER,
 from ragstone.judges.embedded.contrasts import opposed
 from ragstone.judges.embedded.parsed_statement import AUXILIARIES, SCOPE, ParsedStatement
 from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, word_set
-from ragstone.judges.embedded.words import function_stems
+from ragstone.judges.embedded.words import NAME, function_stems
 
 EXCEPTED = 0.7  # the share of a statement that a sentence must have for what it excepts to count
 BEHIND = 4  # words behind a noun within which a limit is its own: "orders over 100 euros"
@@ -101,6 +101,11 @@ def _of_all(aligned: Alignment, line: Line) -> Clash | None:
                 return line.clash(
                     "condition", aligned.quote(i, i + 1), line.quote(min(place, *only), max(place, *only))
                 )
+            limiting = [p for p in range(max(0, place - 3), place) if line.words[p] in _ONLY]
+            if limiting and word != "both" and aligned.tokens[i + 1].kind != NAME:
+                return line.clash(
+                    "condition", aligned.quote(i, i + 1), line.quote(limiting[0], place)
+                )  # "only for members"
             kind, light = line.word(place - 1), {"", *word_set("function")} - {"only"}  # "remote employees"
             if kind in light or line.tokens[place - 1].stem in aligned.stems:
                 continue

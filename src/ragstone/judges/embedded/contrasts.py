@@ -106,7 +106,11 @@ def _before_same(aligned: Alignment, i: int, line: Line) -> list[int]:
     """The places of a word where the statement's next one stands close behind, if not everywhere."""
     j = next((j for j in aligned.content if j > i), None)
     behind = aligned.found(j, line)[0] if j and j <= i + 2 and aligned.clauses[j] == aligned.clauses[i] else ()
-    return [p for p in aligned.found(i, line)[0] if any(p < k <= p + 2 and line.clauses[k] == line.clauses[p] for k in behind)]
+    return [
+        p
+        for p in aligned.found(i, line)[0]
+        if any(p < k <= p + 2 and line.clauses[k] == line.clauses[p] for k in behind)
+    ]
 
 
 def _alike(aligned: Alignment, i: int, line: Line, place: int) -> bool:

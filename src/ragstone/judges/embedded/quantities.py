@@ -348,10 +348,13 @@ def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool) -> 
     return False
 
 
-def shifted(claim: Quantity, sentence: Sequence[Quantity]) -> bool:
-    """Return whether a time of day or a date is one of a sentence, a length of time later: "three days later"."""
-    clock = claim.dimension == "clock"
-    for one, length in permutations(sentence[:OPERANDS], 2) if clock or claim.dimension == "date" else ():
+def shifted(claim: Quantity, sentence: Sequence[Quantity], *, shares: bool) -> bool:
+    """Return whether a time or date is one of a sentence, a length of time later, or a sum one's percentage if ``shares``."""
+    clock, money = claim.dimension == "clock", shares and claim.dimension in _money()
+    for one, length in permutations(sentence[:OPERANDS], 2) if clock or money or claim.dimension == "date" else ():
+        if money and length.dimension == "percent" and one.dimension == claim.dimension:
+            if math.isclose(one.value * length.value / 100, claim.value, rel_tol=HEDGED if claim.hedged else 1e-6):
+                return True
         if length.dimension == "time" and (one.dimension, one.unit) == (claim.dimension, claim.unit):
             step = length.value / (60 if clock else DAY)
             if one.value + step == claim.value:

@@ -40,6 +40,7 @@ _SUBJECTS: Final = frozenset(("he", "she", "it", "they"))
 BACK: Final = 3  # sentences before one in which the name is looked for that its pronoun stands for
 _OWNED: Final = ARTICLES | {"its", "his", "her", "their", "our"}
 _IS: Final = frozenset(("is", "was", "are", "were"))
+_RELATIVE: Final = frozenset(("who", "which", "that"))
 _PLURALS: Final = frozenset(("children", "people", "men", "women"))
 _EMPTY: Final = ("function", "light", "universal", "breaks", "turns")
 
@@ -369,6 +370,22 @@ def turned(aligned: Alignment) -> Clash | None:
                 found = _swapped(aligned, line, one, other, between[0])
                 if found is not None:
                     return found
+    found = (_of_relative(aligned, line, i) for line in aligned.carriers(2) for i in aligned.content)
+    return next((one for one in found if one is not None), None) if aligned.language == LANGUAGE else None
+
+
+def _of_relative(aligned: Alignment, line: Line, verb: int) -> Clash | None:
+    """Find "the press office informs the mayor" of "the mayor, who informs the press office"."""
+    before = [j for j in aligned.content if j < verb and aligned.clauses[j] == aligned.clauses[verb]]
+    for place in line.places.get(aligned.stems[verb], ()) if before and aligned.tokens[verb].kind == WORD else ():
+        first, last = min(line.inside(place)), max(line.inside(place))
+        if not first or line.words[first] not in _RELATIVE or place - first > BACK:
+            continue
+        holder, doer = line.tokens[first - 1].stem, aligned.stems[before[-1]]
+        turned_back = [j for j, stem in enumerate(aligned.stems) if stem == holder]
+        spots = line.places.get(doer, [])
+        if spots and turned_back and min(spots) > place and min(turned_back) > verb and max(spots) <= last:
+            return line.clash("role", aligned.quote(before[-1], turned_back[-1]), line.quote(first - 1, last))
     return None
 
 

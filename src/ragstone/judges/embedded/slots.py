@@ -53,6 +53,7 @@ _ADDING: Final = re.compile(
     r"|(?:rise|rose|fell|fall|drop\w*|grew|gap|margin) (?:of|by))\b",
     re.IGNORECASE,
 )
+_SHARE: Final = re.compile(r"\b(?:share|portion|contribut\w+|amounts? to|comes? to|works out|equals?)\b", re.IGNORECASE)
 _BY: Final = re.compile(r"\bby (?:\w+ ){0,2}$")
 _THAN: Final = re.compile(r"\s(?:more|less|fewer|\w+er)\b", re.IGNORECASE)  # "40 km longer"
 
@@ -187,7 +188,7 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
         near_lines = dict.fromkeys(line for line, _ in every)
         if (
             computed(one, operands, adding=adding)
-            or any(shifted(one, line.quantities) for line in near_lines)
+            or any(shifted(one, line.quantities, shares=_SHARE.search(text) is not None) for line in near_lines)
             or one in multiplied(own, operands)
         ):
             aligned.agreed.update(itself)
