@@ -97,7 +97,7 @@ def _of_another(aligned: Alignment, i: int, line: Line) -> bool:
 
 
 def _denied(aligned: Alignment, i: int, line: Line) -> bool:
-    """Whether a sentence denies a word wherever it has it, or before the statement's next word: "take a *double* dose"."""
+    """Whether a sentence denies a word wherever it has it, or before the statement's next word."""
     places = aligned.found(i, line)[0]
     return len(places) > 0 and all(line.negated[p] for p in _before_same(aligned, i, line) or places)
 

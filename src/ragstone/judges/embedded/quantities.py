@@ -349,11 +349,12 @@ def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool) -> 
 
 
 def shifted(claim: Quantity, sentence: Sequence[Quantity], *, shares: bool) -> bool:
-    """Return whether a time or date is one of a sentence, a length of time later, or a sum one's percentage if ``shares``."""
+    """Return whether a time or date is one of a sentence, a time later; with ``shares``, a sum part of one."""
     clock, money = claim.dimension == "clock", shares and claim.dimension in _money()
     for one, length in permutations(sentence[:OPERANDS], 2) if clock or money or claim.dimension == "date" else ():
         if money and length.dimension == "percent" and one.dimension == claim.dimension:
-            if math.isclose(one.value * length.value / 100, claim.value, rel_tol=HEDGED if claim.hedged else 1e-6):
+            part, slack = one.value * length.value / 100, HEDGED if claim.hedged else 1e-6
+            if math.isclose(part, claim.value, rel_tol=slack):
                 return True
         if length.dimension == "time" and (one.dimension, one.unit) == (claim.dimension, claim.unit):
             step = length.value / (60 if clock else DAY)

@@ -370,8 +370,8 @@ def turned(aligned: Alignment) -> Clash | None:
                 found = _swapped(aligned, line, one, other, between[0])
                 if found is not None:
                     return found
-    found = (_of_relative(aligned, line, i) for line in aligned.carriers(2) for i in aligned.content)
-    return next((one for one in found if one is not None), None) if aligned.language == LANGUAGE else None
+    backward = (_of_relative(aligned, line, i) for line in aligned.carriers(2) for i in aligned.content)
+    return next(filter(None, backward), None) if aligned.language == LANGUAGE else None
 
 
 def _of_relative(aligned: Alignment, line: Line, verb: int) -> Clash | None:

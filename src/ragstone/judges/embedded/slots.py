@@ -182,15 +182,7 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
         free = one.dimension == PRICE or (spelled and (rival is None or one.hedged))
         if free or aligned.words[i] in {"twice", "thrice"}:
             return None
-        operands = _operands(aligned, one, [theirs for _, theirs in every], own)
-        text = aligned.text
-        adding = bool(_ADDING.search(text) or _BY.search(text[: one.start]) or _THAN.match(text, one.end))
-        near_lines = dict.fromkeys(line for line, _ in every)
-        if (
-            computed(one, operands, adding=adding)
-            or any(shifted(one, line.quantities, shares=_SHARE.search(text) is not None) for line in near_lines)
-            or one in multiplied(own, operands)
-        ):
+        if _derived(aligned, one, own, every):
             aligned.agreed.update(itself)
             return None
         if named:
@@ -236,12 +228,24 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     return None
 
 
-def _together(others: Sequence[Quantity], line: Line) -> bool:
-    return any(agree(mine, theirs) for mine in others for theirs in line.quantities)
-
-
 Every = Sequence[tuple[Line, Quantity]]
 """All quantities of the sentences that are compared."""
+
+
+def _derived(aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: Every) -> bool:
+    """Whether a number can be computed from those of the evidence."""
+    operands, text = _operands(aligned, one, [theirs for _, theirs in every], own), aligned.text
+    adding = bool(_ADDING.search(text) or _BY.search(text[: one.start]) or _THAN.match(text, one.end))
+    shares = _SHARE.search(text) is not None
+    return (
+        computed(one, operands, adding=adding)
+        or any(shifted(one, line.quantities, shares=shares) for line in dict.fromkeys(line for line, _ in every))
+        or one in multiplied(own, operands)
+    )
+
+
+def _together(others: Sequence[Quantity], line: Line) -> bool:
+    return any(agree(mine, theirs) for mine in others for theirs in line.quantities)
 
 
 def _changed(aligned: Alignment, one: Quantity, near: Sequence[Held], _every: Every) -> tuple[str, Held] | None:
