@@ -88,7 +88,7 @@ def test_twins_are_told_apart(name: str) -> None:
 
 
 def test_claims_about_short_texts_are_judged() -> None:
-    """Of 240 true claims and 240 false ones the shares accepted and refused."""
+    """Of 300 true claims and 300 false ones the shares accepted and refused."""
     texts = [orjson.loads(line) for line in (TWINS / "claims.jsonl").read_bytes().splitlines()]
     found = {
         side: [accepted(claim, text["passage"]) for text in texts for _, claim in text[side]]
@@ -97,7 +97,7 @@ def test_claims_about_short_texts_are_judged() -> None:
     rates = Rates(sum(found["true"]) / len(found["true"]), found["false"].count(False) / len(found["false"]))
     print(f"claims: accepted {rates.accepted:.3f}, refused {rates.refused:.3f}")  # noqa: T201
     assert rates.accepted >= 0.7
-    assert rates.refused >= 0.74
+    assert rates.refused >= 0.76
 
 
 METRICS = ["grounding", "groundedness", "response_groundedness", "trace"]

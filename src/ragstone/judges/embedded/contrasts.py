@@ -339,6 +339,20 @@ def graded(aligned: Alignment) -> Clash | None:
         _, p, rank = min(near)
         if abs(rank - mine) >= 2 or (mine, rank) == (5, 4):
             return line.clash("quantity", aligned.around(i), line.around(p))
+    return _too_sure(aligned) if aligned.language == LANGUAGE else None
+
+
+def _too_sure(aligned: Alignment) -> Clash | None:
+    """Find "is definitely broken" of "is probably broken", and "is always deleted" of "may be deleted"."""
+    at = next((i for i, word in enumerate(aligned.words) if word in word_set("sure")), None)
+    if at is None or not word_set("unsure").isdisjoint(aligned.words):
+        return None
+    for line in aligned.carriers(2):
+        heads = (p for j in aligned.content if j > at for p in aligned.found(j, line)[0])
+        head = next(heads, None) if word_set("sure").isdisjoint(line.words) else None
+        weak = [p for p in line.inside(head) if line.words[p] in word_set("unsure")] if head is not None else []
+        if weak:
+            return line.clash("quantity", aligned.around(at), line.around(weak[0]))
     return None
 
 
