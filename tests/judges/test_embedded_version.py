@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-16", "3a94d147e445")
+RULES = ("embedded-16", "52886283d65a")
 """A version, and the digest of the code that it stands for."""
 
 

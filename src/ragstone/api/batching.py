@@ -43,7 +43,7 @@ ALL: Final = 200_000
 """Calls of one wave, of all batches: they are in memory at a time. More wait for the next wave."""
 POLL: Final = (5.0, 60.0)
 """Seconds between two looks at batches that are waited for: at first, and at most."""
-WINDOW: Final = "usually within an hour, at the latest after 24 hours"
+WINDOW: Final = "a batch usually takes less than an hour, and never more than 24"
 
 
 async def in_waves(plan: Plan, options: RunOptions) -> None:
@@ -114,8 +114,9 @@ def _pending(rows: Sequence[BatchRow]) -> BatchPending:
         hint = "ragstone batch export FILE writes them; ragstone batch import FILE reads their results"
         return BatchPending(said.replace(NBSP, " "), hint=hint)
     oldest = (time.time() - min(row.made for row in rows)) / 60
-    said = f"{plural(len(rows), 'batch', 'batches')} with {plural(calls, 'call')} in progress for {oldest:.0f} min"
-    return BatchPending(said.replace(NBSP, " "), hint=f"run the same command again: {WINDOW}")
+    has = "has" if len(rows) == 1 else "have"
+    said = f"{plural(len(rows), 'batch', 'batches')} ({plural(calls, 'call')}) {has} been running for {oldest:.0f} min"
+    return BatchPending(said.replace(NBSP, " "), hint=f"run the same command again to collect the results; {WINDOW}")
 
 
 # ---- collecting

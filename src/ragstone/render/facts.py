@@ -98,9 +98,9 @@ class Cause:
 
     @property
     def lacking(self) -> str:
-        """``no grounding, trace``: the metrics that have no value, or that stand on less than all."""
+        """``no score for grounding, trace``: the metrics that have no value, or that stand on less than all."""
         names = ", ".join(self.metrics)
-        return names if self.status == "partial" else "no score" if names == ALL else f"no {names}"
+        return names if self.status == "partial" else "no score" if names == ALL else f"no score for {names}"
 
 
 @dataclass(frozen=True, slots=True)

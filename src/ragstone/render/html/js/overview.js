@@ -349,7 +349,7 @@ function missingBlock(toRecords) {
           null,
           el('b', null, STATUS[cause.status] || cause.status),
           cause.reason && cause.status !== 'set_aside' ? [' (', foreign(cause.reason), ')'] : null,
-          el('span', { class: 'note' }, cause.metrics[0] === 'all metrics' ? 'no score' : (cause.status === 'partial' ? '' : 'no ') + cause.metrics.map(spoken).join(', ')),
+          el('span', { class: 'note' }, cause.metrics[0] === 'all metrics' ? 'no score' : (cause.status === 'partial' ? '' : 'no score for ') + cause.metrics.map(spoken).join(', ')),
         ),
       ),
     );
