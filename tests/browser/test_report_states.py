@@ -124,7 +124,9 @@ def test_fields_that_make_no_groups_are_named(browser: Chromium, tmp_path: Path)
         [record(n) | {"team": "a", "ticket": f"T-{n}"} for n in range(4)], "groundedness", store=tmp_path / "s.db"
     )
     page = opened(browser, run, tmp_path)
-    assert "No groups: one value for all records, or too many, in team, ticket." in page.text(".groups")
+    assert "No groups: all records have the same value, or there are too many values, in team, ticket." in page.text(
+        ".groups"
+    )
 
 
 def test_one_metric_and_no_groups(browser: Chromium, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_a_run_is_told_in_one_sentence_then_in_numbers() -> None:
         "95% CI",
         "scored",
         "21 of 22",
-        "1 record  empty (blank response): no answer",
+        "1 record  empty (blank response): no score for answer",
         "Lowest grounding",
     ):
         assert part in came.out

@@ -146,7 +146,7 @@ def test_how_it_was_labelled_is_one_quiet_line() -> None:
     odd = {"relevant": None, "utilized": None, "dropped": dropped, "parts": 3, "failure": "no usable list 'relevant'"}
     traced(lambda q: said(q, ["yes", "yes", "no"], [["doc_0_s0"]] * 3, overall=True, **odd))
     out = flat(shown("lid"))
-    line = "asked in 3 parts · 7 unknown sentence keys dropped: doc_9_s0, doc_9_s1, doc_9_s2, doc_9_s3, doc_9_s4"
+    line = "judged in 3 parts · 7 unknown sentence keys dropped: doc_9_s0, doc_9_s1, doc_9_s2, doc_9_s3, doc_9_s4"
     line += " and 2 more · the judge did not label which sentences are relevant or used"
     line += " · the judge labelled the whole response as supported"
     assert line in out
@@ -398,7 +398,7 @@ def test_a_whole_that_is_judged_alone_is_told_without_sentences() -> None:
     assert "the judge labelled the whole response as not supported" in flat(shown("lid"))
     out = shown()
     assert "0% of the responses have every sentence supported (1 response). 1 of 1 response has a" in flat(out)
-    assert "  Lowest trace.adherence\n    0%  lid  not supported, as a whole\n\n" in out
+    assert "  Lowest trace.adherence\n    0%  lid  not supported as a whole\n\n" in out
 
 
 def test_beside_other_metrics_the_trace_has_its_own_block() -> None:

@@ -108,7 +108,7 @@ class Leaderboard:
         """
         missing = self.missing()
         if missing and on_missing == "error":
-            raise InputError(f"{missed(missing)}; --on-missing warn, skip or zero continues")
+            raise InputError(f"{missed(missing)}; to continue, use --on-missing warn, skip or zero")
         found: dict[str, dict[str, dict[str, float]]] = {run: {} for run in self.runs}
         for (run, topic), entry in self.entries.items():
             if entry.answered:

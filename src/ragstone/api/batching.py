@@ -166,7 +166,7 @@ async def _ended(store: BatchStore, row: BatchRow, backend: Batching) -> bool:
         if error.status != 404:
             raise
         store.drop_batch(row.id)
-        raise _lost(row, f"the endpoint no longer knows batch {remote}") from error
+        raise _lost(row, f"the endpoint no longer has batch {remote}") from error
     if not state.ended:
         return False
     found = collect(store, [row], _read(backend, await backend.results(state), strict=False))
@@ -302,7 +302,7 @@ class _Left:
     def reached(self) -> BudgetReached:
         """The budget has no room for one call."""
         return BudgetReached(
-            "the budget has no room for the next call in a batch",
+            "the next call in a batch would exceed the budget",
             hint="raise --max-cost, --max-calls or --max-tokens; the results of batches are stored",
         )
 

@@ -127,7 +127,7 @@ def check(
         bool | None,
         opt(
             "--corrected/--raw",
-            help="Apply --min to the lower bound of the corrected mean (needs agree --attach), or to the raw mean.",
+            help="Apply --min to the lower bound of the corrected mean (needs agree --attach), not to the raw mean.",
         ),
     ] = None,
     junit: Annotated[

@@ -261,7 +261,7 @@ def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
     level = levels[score["verdicts"][0]["unit"]] if score["verdicts"] else ""
     finer = metrics.column_of(name) in metrics.of_score(name).ranked_by
     if finer and not wanting:
-        return "not supported, as a whole"
+        return "not supported as a whole"
     if level in ("", "response"):
         return ""
     counted = sum(kind_of(v) != "trivial" for v in score["verdicts"])

@@ -317,7 +317,7 @@ class _Drawing:
             for score in self.result["scores"]
             if score.get("repeats")
         ]
-        return section("Asked again", indented(grid(rows, "<~"))) if rows else None
+        return section("Repeats", indented(grid(rows, "<~"))) if rows else None
 
     # ---- contexts
 

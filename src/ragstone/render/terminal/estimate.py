@@ -139,7 +139,7 @@ def _budget(estimate: Estimate) -> list[str]:
     words = {
         None: "may be reached: the limit is between the low and the high end",
         True: "enough, even at the high end",
-        False: "will be reached before the run is done",
+        False: "will be reached before the run ends",
     }
     return [words[estimate.fits()]]
 

@@ -195,7 +195,7 @@ class SentenceMap:
         """Note caveats of the labelling in one quiet line."""
         said, look = [], self.grounds.look
         if self.detail.get("parts", 1) > 1:
-            said.append(f"asked in {number(self.detail['parts'])} parts")
+            said.append(f"judged in {number(self.detail['parts'])} parts")
         if dropped := self.detail.get("dropped", ()):
             names = ", ".join(shorten(flat(key), 40, look.ellipsis) or "blank" for key in dropped[:NAMED])
             more = f" and {number(len(dropped) - NAMED)} more" if len(dropped) > NAMED else ""
