@@ -634,7 +634,7 @@ def test_an_error_is_one_line_and_stands_alone() -> None:
         ({"judge": 7}, "judge 7; expected a name, or a judge, which has one"),
         ({"fields": ["question"]}, r"fields .*; expected a dict by name"),
         ({"parameters": {"grounding": 3}}, r"parameters .*; expected a dict by name"),
-        ({"store": 5}, "store 5; expected a text or a path"),
+        ({"store": 5}, "store 5; expected text or a path"),
     ],
 )
 def test_an_option_of_another_type_is_refused_in_one_line(options: dict[str, Any], said: str) -> None:

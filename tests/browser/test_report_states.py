@@ -180,7 +180,7 @@ def test_what_does_not_fit_is_said(browser: Chromium, shown: Shown, tmp_path: Pa
         path.write_bytes(b"".join(report(shown.run, largest=len(b"".join(report(shown.run, calls=False))) - 20_000)))
     browser.open(f"{path.as_uri()}#record=1&tab=calls")
     if calls:
-        assert "This file has room for the lowest-scoring records only" in browser.text("main")
+        assert "This file has room only for the lowest-scoring records" in browser.text("main")
         assert f"ragstone view {shown.run.id} --store {shown.run.store.path}." in browser.text("main")
     else:
         browser.click(".calls summary")

@@ -121,7 +121,7 @@ def _limits(found: Agreement) -> Iterator[str]:
             if mean.withheld:
                 said.setdefault(f"not corrected because {mean.withheld}", []).append(mean.score)
             elif mean.method == "labels":
-                said.setdefault(f"the mean and interval come from the labels alone: {mean.reason}", []).append(
+                said.setdefault(f"the mean and interval come from the labels alone, because {mean.reason}", []).append(
                     mean.score
                 )
             elif mean.method == "rogan_gladen":

@@ -102,7 +102,7 @@ function showStart() {
   const name = el('input', { id: 'name', autocomplete: 'name', maxlength: 80, value });
   const { draw } = first;
   const sampled = draw.mode === 'worst' ? 'on which judges disagree most or are least certain' : 'drawn at random';
-  const records = `${plural(draw.n, 'record')} of ${count(draw.of)}, ${sampled}.`;
+  const records = `${count(draw.n)} of ${plural(draw.of, 'record')}, ${sampled}.`;
   const begin = (/** @type {Event} */ event) => {
     event.preventDefault();
     start(name.value.trim());
