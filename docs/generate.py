@@ -78,7 +78,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "check.max_drop": "Maps a metric to the largest drop from the baseline that passes, from 0 to 1.",
     "check.max_record_drop": "Maps a metric to the largest drop of a single record that passes, from 0 to 1.",
     "check.baseline": "The run that drops are measured from: a number, a name or a folder.",
-    "check.undecided": "Outcome of a drop above the limit whose interval reaches within it: `pass` or `fail`.",
+    "check.undecided": "Outcome if the drop exceeds the limit but its interval includes it: `pass` or `fail`.",
     "check.corrected": "Compare `min` with the lower bound of the mean corrected by people's labels.",
     "engine.deadline": "Max seconds from a call's first try to the end of its last.",
     "engine.tries": "Max tries per call.",

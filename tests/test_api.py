@@ -629,12 +629,12 @@ def test_an_error_is_one_line_and_stands_alone() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"metrics": 5}, "metrics 5; expected a name or several"),
-        ({"metrics": [None]}, r"metrics \[None\]; expected a name or several"),
+        ({"metrics": 5}, "metrics 5; expected one or more names"),
+        ({"metrics": [None]}, r"metrics \[None\]; expected one or more names"),
         ({"judge": 7}, "judge 7; expected a name, or a judge, which has one"),
         ({"fields": ["question"]}, r"fields .*; expected a dict by name"),
         ({"parameters": {"grounding": 3}}, r"parameters .*; expected a dict by name"),
-        ({"store": 5}, "store 5; expected a text or a path"),
+        ({"store": 5}, "store 5; expected text or a path"),
     ],
 )
 def test_an_option_of_another_type_is_refused_in_one_line(options: dict[str, Any], said: str) -> None:

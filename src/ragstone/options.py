@@ -95,8 +95,8 @@ class Option:
         if self.values:
             return " or ".join(part for part in (", ".join(self.values[:-1]), self.values[-1]) if part)
         if self.kind not in (int, float):
-            named = "a dict by name" if self.parse else "a name or several"
-            return named if self.many else "a text or a path"
+            named = "a dict by name" if self.parse else "one or more names"
+            return named if self.many else "text or a path"
         low, high = ("above", "and below") if self.between else ("from", "to")
         limits = [(low, self.least), (high, self.most)]
         bounds = [f"{word} {limit:g}" for word, limit in limits if math.isfinite(limit)]

@@ -169,7 +169,7 @@ def test_labels_of_other_metrics_are_not_missed_where_one_is_named(compare: Any)
     gold = [*rows("a", ["yes"]), row("a/passage/1", "3", "relevance")]
     found = compare(run, gold, metrics=["grounding"])
     assert ([each.metric for each in found.metrics], found.refused) == (["grounding"], ())
-    with pytest.raises(InputError, match=r"no label is for grounding; the labels are for relevance$"):
+    with pytest.raises(InputError, match=r"there are no labels for grounding; the labels are for relevance$"):
         compare(run, gold[1:], metrics=["grounding"])
 
 
@@ -183,7 +183,7 @@ def test_one_annotator_cannot_give_two_labels(compare: Any) -> None:
     for label in ("yes", "no"):
         found = compare(run, [replace(old[0], label=label)], ours)
         assert (found.joined, found.refused[0].problem) == (1, "changed_text"), "the other label is of another text"
-        assert any("label one" in note for note in found.notes)
+        assert any("of the run, label one" in note for note in found.notes)
 
 
 def test_a_result_that_ragstone_did_not_write_is_named(compare: Any) -> None:
@@ -330,7 +330,7 @@ def test_few_labels_stand_for_themselves(compare: Any) -> None:
     (mean,) = compare(*many(60, 9))["grounding"].means
     assert (mean.method, mean.labelled, mean.power) == ("labels", 9, None)
     assert mean.value == mean.people == pytest.approx((3 + 3) / 18)
-    assert mean.reason == "correcting the judge's mean needs 30 fully labelled records; there are 9"
+    assert mean.reason == "correcting the judge's mean needs 30 fully labelled records and there are 9"
     assert mean.more == 27
     (lone,) = compare(*many(60, 1))["grounding"].means
     assert (lone.value, lone.withheld) == (None, "only 1 record is labelled in full")
@@ -380,7 +380,7 @@ def test_labels_without_a_draw_are_taken_for_a_random_sample_and_that_is_said(co
     )
     assert compare(*many(60, 40)).notes == ()
     assert compare(*many(60, 40, draw=replace(RANDOM, of=59))).notes == (
-        "records were drawn from 59, but the run has 60; intervals and corrections assume all",
+        "records were drawn from 59 of the run's 60; intervals and corrections assume all of them",
     )
     by_topic = compare(*many(60, 40, draw=replace(RANDOM, by="topic")))
     assert by_topic.notes == (

@@ -63,7 +63,7 @@ def test_a_drop_that_could_be_chance_is_undecided() -> None:
     assert (decision.outcome, gate.outcome, gate.passed) == ("undecided", "undecided", True)
     assert decision.high is not None
     assert decision.high >= 0
-    assert any("larger than allowed, but the interval reaches within" in note for note in decision.notes)
+    assert any("larger than allowed, but the interval includes the limit" in note for note in decision.notes)
     few = "only 4 records changed; at least 6 are needed for a test"
     for allowed in (0.02, 0.5):
         assert few in drop_of([1] * 9, [0] * 4 + [1] * 5, allowed).decisions[0].notes
@@ -124,7 +124,7 @@ def test_a_record_without_a_value_now_could_have_fallen(status: str, outcome: st
         (decision,) = check("after", max_record_drop={"m": limit}, baseline="before").decisions
         assert decision.outcome == expected
     (decision,) = check("after", max_record_drop={"m": 0.2}, baseline="before").decisions
-    assert ("the drop of a record could be 30.0 points" in " ".join(decision.notes)) == (outcome == "error")
+    assert ("the drop in a record could be 30.0 points" in " ".join(decision.notes)) == (outcome == "error")
 
 
 def test_a_failed_mean_names_no_record_at_100_percent() -> None:
@@ -193,7 +193,7 @@ def test_an_interval_that_reaches_below_a_limit_shows_it() -> None:
     low = check("after", min={"m": 0}).decisions[0].low
     assert low is not None
     (decision,) = check("after", min={"m": round(low + 0.001, 4)}).decisions
-    assert decision.notes == (f"the interval reaches below {round(100 * low + 0.1, 2):g}%",)
+    assert decision.notes == (f"the interval extends below {round(100 * low + 0.1, 2):g}%",)
     shown = float(decision.found.partition("95% CI ")[2].partition(" ")[0])
     assert shown < 100 * low + 0.1
 

@@ -156,7 +156,7 @@ def test_labels_come_back_from_a_file(page: Chromium, drawn: tuple[LabelSample, 
     chosen = page.send("Runtime.evaluate", expression="document.querySelector('#file')")["result"]["objectId"]
     page.send("DOM.setFileInputFiles", files=[str(tmp_path / "again.jsonl")], objectId=chosen)
     page.until("document.querySelector('.status').textContent.includes('imported')")
-    assert "2\xa0labels imported, 1 already here, 3 from another sample or annotator left out" in page.text(".status")
+    assert "2\xa0labels imported, 1 already here, 3 left out (another sample or annotator)" in page.text(".status")
     page.click("#who")
     page.press("Enter")  # nothing is kept, and what was labelled is still there
     page.until("document.querySelector('.work')")

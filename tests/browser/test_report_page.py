@@ -126,7 +126,7 @@ def test_groups_stand_worst_first_and_filter(page: Chromium, shown: Shown) -> No
     kinds = {result["position"]: result["meta"]["topic"] for result in shown.run.results()}
     assert sorted(names) == sorted(set(kinds.values()))
     assert page.text("#hurts") == ("Lowest groups and metrics" if page.all(".rows .below") else "Groups and metrics")
-    means = [float(text.split("\u00a0")[0]) for text in page.all(".rows li a > .number:not(.size)")]
+    means = [float(text.split("%")[0]) for text in page.all(".rows li a > .number:not(.size)")]
     assert means == sorted(means)
     page.click(".rows li a")
     page.until("document.querySelector('.chips')")

@@ -124,7 +124,9 @@ def test_fields_that_make_no_groups_are_named(browser: Chromium, tmp_path: Path)
         [record(n) | {"team": "a", "ticket": f"T-{n}"} for n in range(4)], "groundedness", store=tmp_path / "s.db"
     )
     page = opened(browser, run, tmp_path)
-    assert "No groups: one value for all records, or too many, in team, ticket." in page.text(".groups")
+    assert "No groups: all records have the same value, or there are too many values, in team, ticket." in page.text(
+        ".groups"
+    )
 
 
 def test_one_metric_and_no_groups(browser: Chromium, tmp_path: Path) -> None:
@@ -178,7 +180,7 @@ def test_what_does_not_fit_is_said(browser: Chromium, shown: Shown, tmp_path: Pa
         path.write_bytes(b"".join(report(shown.run, largest=len(b"".join(report(shown.run, calls=False))) - 20_000)))
     browser.open(f"{path.as_uri()}#record=1&tab=calls")
     if calls:
-        assert "This file has room for the lowest-scoring records only" in browser.text("main")
+        assert "This file has room only for the lowest-scoring records" in browser.text("main")
         assert f"ragstone view {shown.run.id} --store {shown.run.store.path}." in browser.text("main")
     else:
         browser.click(".calls summary")

@@ -63,7 +63,7 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
     table = came.out.partition("guess: ")[0]
     assert all(title in table for title in ("units", "accuracy", "kappa", "95% CI", "mean", "corrected"))
     assert "…" not in table
-    assert ("Not shown at this width: units" in came.flat) == (width == 60)
+    assert ("Hidden at this width: columns units" in came.flat) == (width == 60)
     (command,) = pasted(came.out)
     assert command[:2] == ["show", "1"]
     shown = ragstone(*command)

@@ -43,7 +43,7 @@ def test_an_estimate_says_what_it_stands_on() -> None:
     """Exact calls, the price with its source, how tokens were counted, and the run to make, as it can be typed."""
     configure("http://127.0.0.1:9/v1")
     came = ragstone("estimate", records(4), "-m", "groundedness", "-j", "house", columns=100)
-    assert "This run would take 4 calls and cost $0.00" in came.flat
+    assert "This run would make 4 calls, cost $0.00" in came.flat
     assert "$0.15 in, $0.60 out, $0.05 cached per million tokens (ragstone.toml)" in came.flat
     assert "house/m: estimated" in came.flat
     assert "reply length, support: " in came.flat
@@ -83,7 +83,7 @@ def test_an_unknown_price_is_said_to_be_unknown() -> None:
     """Once, before the sentence, and not in every row; with a budget in dollars also that it cannot be kept."""
     came = ragstone("estimate", records(2), "-m", "groundedness", "-j", "openai:unheard-of", "--max-cost", "1")
     assert came.flat.count("rice unknown") == 1
-    assert "Price unknown: openai/unheard-of. This run would take" in came.flat
+    assert "Price unknown: openai/unheard-of. This run would make" in came.flat
     assert "cannot be checked in dollars" in came.flat
     assert "free" not in came.flat
     run = ragstone("run", "a.jsonl", "-m", "groundedness", "-j", "openai:unheard-of", "--max-cost", "1")

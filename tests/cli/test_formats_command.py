@@ -81,7 +81,7 @@ def test_what_went_wrong_and_what_it_cost() -> None:
     came = ragstone("formats")
     assert "asked again 6 times, 6 repaired: " in came.flat
     assert "“I would rather talk.”" in came.out
-    assert "Next try --format keyed, for support (50% read whole)" in came.flat
+    assert "Next try --format keyed, for support (50% parsed in full)" in came.flat
 
 
 def test_what_is_left_is_what_is_unjudged_in_the_run() -> None:
@@ -99,7 +99,7 @@ def test_replies_that_no_format_mends() -> None:
     (group,) = told()["groups"]
     assert group["problems"] == {"cut_off": 12}
     assert "max_tokens" in group["advice"]
-    assert "nothing read" in ragstone("formats", columns=100).out
+    assert "nothing parsed" in ragstone("formats", columns=100).out
     weigh(answering(lambda _: Scripted("", finish="content_filter")), "--store", "w.db", code=3)
     (group,) = told("--store", "w.db")["groups"]
     assert (group["problems"], group["repairs"]["calls"]) == ({"withheld": 12}, 0)

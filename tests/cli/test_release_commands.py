@@ -60,8 +60,8 @@ def test_two_runs_stand_side_by_side(runs: Path) -> None:
     told = in_store(runs, "compare", "main", "new", "--json").json
     assert came.code == 0
     assert "main  run 1 · 30 records" in came.out
-    assert "Not shown at this width" not in came.out
-    assert "Not shown at this width: 95% CI" in in_store(runs, "compare", "main", "new", columns=60).flat
+    assert "Hidden at this width" not in came.out
+    assert "Hidden at this width: columns 95% CI" in in_store(runs, "compare", "main", "new", columns=60).flat
     assert "1 record only in run 1: r0." in came.out
     assert "no significant difference" not in came.flat
     for found in told["metrics"]:
@@ -495,7 +495,7 @@ def test_a_mean_is_not_passed_because_records_fell_out(kind: str, tmp_path: Path
     assert decision.outcome == "error"
     assert decision.value is not None
     assert decision.value >= 0.9
-    assert "could not be read or judged, and with them the mean could be" in " ".join(decision.notes)
+    assert "could not be read or judged; with them, the mean could be" in " ".join(decision.notes)
     came = ragstone("check", "--min", "grounding=0.9", "--store", str(store))
     assert came.code == 3
     assert "nothing can be decided; --min-coverage grounding=X sets the min share of scored records" in came.flat
@@ -513,7 +513,7 @@ def test_a_drop_is_not_hidden_by_records_that_fell_out(tmp_path: Path) -> None:
         evaluate(rows, ["grounding"], judged, store=store, name=name, no_cache=True).store.close()
     found = check("new", store=store, max_drop={"grounding": 0.02}, baseline="main")
     assert found.outcome == "error"
-    assert "with them the drop could be" in found.decisions[0].notes[-2]
+    assert "with them, the drop could be" in found.decisions[0].notes[-2]
     loose = check("new", store=store, max_drop={"grounding": 0.9}, baseline="main")
     assert loose.outcome == "passed"
     covered = check("new", store=store, max_drop={"grounding": 0.02}, min_coverage={"grounding": 0.1}, baseline="main")

@@ -28,7 +28,7 @@ def test_a_run_is_told_in_one_sentence_then_in_numbers() -> None:
         "95% CI",
         "scored",
         "21 of 22",
-        "1 record  empty (blank response): no answer",
+        "1 record  empty (blank response): no score for answer",
         "Lowest grounding",
     ):
         assert part in came.out
@@ -198,7 +198,10 @@ def test_a_name_that_is_used_twice_is_said_once() -> None:
     """Which run had it and how to reach that one; the first time there is nothing to say."""
     write("a.jsonl", row(1))
     first, second = (ragstone("run", "a.jsonl", "-q", "-m", "grounding", "--name", "main") for _ in range(2))
-    assert (first.err, second.err) == ("", "note: 'main' now means run 2; run 1 had the name: use its number\n")
+    assert (first.err, second.err) == (
+        "",
+        "note: 'main' now means run 2; use the number of run 1, which had the name\n",
+    )
 
 
 def test_a_run_without_a_key_leaves_no_empty_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,7 +105,7 @@ def test_one_long_name_of_a_judge_does_not_take_all_of_them_from_the_table() -> 
     assert re.search(r"  embedded  +done", narrow[2])
     assert re.search(r"  claims[: \w]*…\w*  +done", narrow[3])
     assert "judge" not in least[1]
-    assert "Not shown at this width: judge; --json shows all." in "\n".join(least)
+    assert "Hidden at this width: column judge; --json shows all." in "\n".join(least)
     for judges, said in (
         (["openai:gpt-4o-mini"], "gpt-4o-mini"),
         (["ollama:qwen3:8b@localhost"], "qwen3:8b"),
@@ -303,7 +303,7 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
     left_out = ragstone("run", "a.jsonl", "-q", "--json").json["left_out"]
     assert ragstone("validate", "a.jsonl", "--json").json["left_out"] == left_out
     assert left_out["nugget_recall"] == (
-        "no record has nuggets; add -m nugget_recall to use question and contexts instead"
+        "no record has nuggets; add -m nugget_recall to use the question and contexts instead"
     )
     assert left_out["retrieval_ranking"].startswith("no record has ids of relevant passages; add -m retrieval_ranking")
     for name, why in left_out.items():
@@ -326,7 +326,7 @@ def test_what_no_metric_can_use_is_said_with_its_columns() -> None:
     Path("a.csv").write_text("frage,antwort\nq,a\n", encoding="utf-8")
     offered = "the input has 'frage', 'antwort'"
     came = ragstone("validate", "a.csv")
-    assert came.err == f"error: a.csv: no metric can run; map columns with --field FIELD=COLUMN; {offered}\n"
+    assert came.err == f"error: a.csv: no metric can run; map fields with --field FIELD=PATH; {offered}\n"
     assert "Next" not in came.out
     assert "Metrics that" not in came.out
     mapped = ("--field", "question=frage", "--field", "response=antwort")
@@ -334,7 +334,7 @@ def test_what_no_metric_can_use_is_said_with_its_columns() -> None:
     came = ragstone("run", "a.csv")
     assert came.err == (
         "error: a.csv: no metric can run: no record has question, response, reference, contexts, nuggets or "
-        f"ids of relevant passages; map columns with --field FIELD=COLUMN; {offered}\n"
+        f"ids of relevant passages; map fields with --field FIELD=PATH; {offered}\n"
     )
     for words in (("run", "a.csv", "-m", "grounding"), ("nuggets", "create", "a.csv")):
         assert ragstone(*words).err.endswith(f"=COLUMN; {offered}\n")

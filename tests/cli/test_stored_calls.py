@@ -90,7 +90,7 @@ def test_repeats_on_the_screen(server: FakeServer) -> None:
     assert came.code == 0
     for columns in WIDTHS:
         shown = ragstone("show", "last", "r1", columns=columns)
-        assert "Asked again" in shown.out
+        assert "Repeats" in shown.out
         assert "asked 3 times: " in shown.flat
         again = ragstone("show", "last", columns=columns)
         assert all("Asked 3 times" in screen.out and "flips" in screen.out for screen in (came, again))

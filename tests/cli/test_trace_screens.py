@@ -85,7 +85,7 @@ def test_each_sentence_stands_with_what_it_rests_on() -> None:
     """Its sign, the keys and words of the contexts' sentences with their passage, special keys in words."""
     traced(WORKED)
     out = shown("lid")
-    assert "Response  (verdicts by sentence: trace)\n" in out
+    assert "Response  (trace judges sentences)\n" in out
     assert "    ✓ The lid is steel.\n      passage 1, sentence 1 “The lid is steel.”\n" in out
     assert "    ✗ It boils fast.\n    ✓ Steel is a metal.\n      a well-known fact\n" in out
     assert "    Legend: ✓ supported   ✗ not fully supported\n" in out
@@ -146,7 +146,7 @@ def test_how_it_was_labelled_is_one_quiet_line() -> None:
     odd = {"relevant": None, "utilized": None, "dropped": dropped, "parts": 3, "failure": "no usable list 'relevant'"}
     traced(lambda q: said(q, ["yes", "yes", "no"], [["doc_0_s0"]] * 3, overall=True, **odd))
     out = flat(shown("lid"))
-    line = "asked in 3 parts · 7 unknown sentence keys dropped: doc_9_s0, doc_9_s1, doc_9_s2, doc_9_s3, doc_9_s4"
+    line = "judged in 3 parts · 7 unknown sentence keys dropped: doc_9_s0, doc_9_s1, doc_9_s2, doc_9_s3, doc_9_s4"
     line += " and 2 more · the judge did not label which sentences are relevant or used"
     line += " · the judge labelled the whole response as supported"
     assert line in out
@@ -184,7 +184,7 @@ def test_the_rest_is_counted_by_passage() -> None:
         "    2  trace: 1 relevant but unused, 1 used but not relevant (of 2 sentences)",
         "       □▲",
         "       The kettle boils. Its cord is short.",
-        "    3  blank",
+        "    3  (blank)",
         "    4  trace: none relevant or used (of 2 sentences)",
         "       Unrelated. Words.",
     ]
@@ -242,7 +242,7 @@ def test_beside_groundedness_the_response_is_told_once() -> None:
     """One sign in the margin; below it the trace with its own, and no words of a quote again."""
     traced(WORKED, ["groundedness", "trace"])
     out = shown("lid")
-    assert "Response  (verdicts by sentence: groundedness, trace)\n" in out
+    assert "Response  (groundedness and trace judge sentences)\n" in out
     assert out.count("✓ Steel is a metal.") == 1
     assert "    ✓ The lid is steel.\n      ✓ trace: passage 1, sentence 1 “The lid is steel.”\n" in out
     assert "    ✓ It boils fast.\n      ✗ trace: not fully supported\n" in out
@@ -280,7 +280,7 @@ def test_claims_stand_below_the_trace_of_their_sentence() -> None:
     """The sign in the margin is that of the trace, where groundedness was not asked."""
     traced({**WORKED, "support": {"resp_s0": ["doc_0_s0"]}}, ["grounding", "trace"], lid(response="The lid is 986 g."))
     out = shown("lid")
-    assert "Response  (verdicts by sentence: trace; by claim: grounding)\n" in out
+    assert "Response  (trace judges sentences, grounding judges claims)\n" in out
     assert "    ✓ The lid is 986 g.\n      passage 1, sentence 1 “The lid is steel.”\n      the contexts say" in out
 
 
@@ -307,12 +307,12 @@ def test_the_legend_follows_the_parameters() -> None:
     """The normaliser and what sentences are counted by."""
     traced(WORKED)
     for out in (shown("lid"), shown()):
-        assert "relevance = relevant / 20; " in flat(out)
-        assert "share: fraction of all sentences that are relevant, used or supported" in flat(out)
+        assert "relevance = relevant sentences / 20; " in flat(out)
+        assert "share: fraction of all sentences that are relevant (relevance), used (utilization) or" in flat(out)
     traced(WORKED, parameters={"trace": {"normaliser": 7, "length": "characters"}})
     for out in (shown("lid"), shown()):
-        assert "relevance = relevant / 7; " in flat(out)
-        assert "share: fraction of all characters that are relevant, used or supported" in flat(out)
+        assert "relevance = relevant characters / 7; " in flat(out)
+        assert "share: fraction of all characters that are relevant (relevance), used" in flat(out)
 
 
 def test_what_could_be_is_said_of_the_rows_it_is_so_of() -> None:
@@ -383,7 +383,9 @@ def test_a_run_has_the_eight_columns_in_five_rows() -> None:
         "completeness 33% 1 of 2",
     ):
         assert line in table
-    assert "1 record empty (no sentence is relevant): no trace (average, completeness, utilization)" in flat(out)
+    assert "1 record empty (no sentence is relevant): no score for trace (average, completeness, utilization)" in flat(
+        out
+    )
     assert "  Lowest trace.adherence_share\n    67%  lid  1 of 3 sentences not fully supported\n" in out
     assert "         ✗ It boils fast.\n" in out
     assert "trace." not in out.partition("Lowest")[0]
@@ -396,7 +398,7 @@ def test_a_whole_that_is_judged_alone_is_told_without_sentences() -> None:
     assert "the judge labelled the whole response as not supported" in flat(shown("lid"))
     out = shown()
     assert "0% of the responses have every sentence supported (1 response). 1 of 1 response has a" in flat(out)
-    assert "  Lowest trace.adherence\n    0%  lid  not supported, as a whole\n\n" in out
+    assert "  Lowest trace.adherence\n    0%  lid  not supported as a whole\n\n" in out
 
 
 def test_beside_other_metrics_the_trace_has_its_own_block() -> None:

@@ -38,7 +38,7 @@ def test_the_screen_says_who_agrees_best_what_is_noise_and_what_to_type(judged: 
         assert ", kappa 1.00 (95% CI -.26 to 1.00) on 2 held-out records." in came.flat
         assert "Not significantly different from 1 of the 7 others" in came.flat
         assert " nuggets from 4 records" in came.flat
-        assert "Left out 4 combinations" in came.flat
+        assert "4 combinations left out" in came.flat
         assert "takes no format 'yaml'" in came.flat
     assert judged.count == 8 * 4
     (words,) = pasted(ragstone(*TUNE, *STYLES).out)
@@ -59,7 +59,7 @@ def test_the_estimate_comes_first_and_what_is_refused_sends_nothing(
     monkeypatch.setattr(tune_commands, "at_a_terminal", lambda: True)
     came = ragstone(*TUNE, *STYLES)  # the input is empty, which is no
     assert (came.code, judged.count) == (130, 0)
-    assert "8 combinations would take about 32 calls and cost $0.0" in " ".join(came.err.split())
+    assert "8 combinations would make about 32 calls and cost $0.0" in " ".join(came.err.split())
     assert came.err.endswith("nothing was sent\n")
     came = ragstone(*TUNE, *STYLES, "--yes", "-q", "--json")
     assert (came.code, judged.count, came.err) == (0, 32, "")
@@ -90,6 +90,6 @@ def test_a_fitted_threshold_is_said_with_what_it_gains() -> None:
     write("records.jsonl", city_records())
     came = ragstone(*TUNE, "-j", "embedded", "--threshold", "--write", "-q")
     assert came.code == 0
-    assert "Threshold of embedded 0.53 to 0.44: kappa .50 to 1.00 (95% CI .18–1.00)" in came.flat
+    assert "Threshold for embedded 0.53 to 0.44: kappa .50 to 1.00 (95% CI .18–1.00)" in came.flat
     assert "a significant gain" in came.flat
     assert 'Added to ragstone.toml [judges.tuned_support] provider = "embedded" threshold = 0.44' in came.flat

@@ -219,11 +219,11 @@ def test_numbers_are_compared_by_value() -> None:
 @pytest.mark.parametrize(("claim", "passage", "reason"), [
     ("Captions come on the newer TVs.", "Captions come on the newer TV.", "found in passage 1 ("),
     ("Start agents with LLMs there.", "Start agents with an LLM there.", "found in passage 1 ("),
-    ("Open the list of channels 2.", "Open the list of channels.", "found in passage 1, except: 2 ("),
+    ("Open the list of channels 2.", "Open the list of channels.", 'found in passage 1, apart from "2" ('),
     ("The old college began in 1957.", "The college, very old, began in 1957 as an extension.", "found in passage 1 ("),
     ("No, employers pay nothing now.", "So first of all employers pay nothing now.", "found in passage 1"),
     ("Under Rule 19 vessels proceed slowly.", "Under Rule 6 vessels proceed slowly in fog.", "not found: Rule 19 ("),
-    ("The village bakery opens at six.", "The bakery opens at six.", "found in passage 1, except: village ("),
+    ("The village bakery opens at six.", "The bakery opens at six.", 'found in passage 1, apart from "village" ('),
     ("The bakery may open at six.", "The bakery opens at six.", "found in passage 1 ("),
 ])  # fmt: skip
 def test_the_reason_says_what_no_passage_has(claim: str, passage: str, reason: str) -> None:
@@ -336,8 +336,7 @@ def test_relevance_names_the_shared_and_the_missing_words() -> None:
     assert about.probability > beside.probability
     assert about.reason == "includes a number; words shared with the question: inhabitants, Moscow"
     assert beside.reason == (
-        "includes no number; shares no words with the question (inhabitants, Moscow); "
-        "some of them are in other passages"
+        "includes no number; contains none of the question's words (inhabitants, Moscow); other passages contain some"
     )
     assert about.evidence[0].passage == "p1"
     assert beside.evidence == ()

@@ -86,7 +86,7 @@ def test_answers_of_the_examples_are_relevant_and_a_refusal_is_not() -> None:
         ),
         ("I cannot answer that from the documents.", "0", "declines to answer"),
         ("The documents do not say when the landlord must return the deposit.", "1", "declines to answer"),
-        ("Cats sleep all day.", "0", "shares no words with the question (landlord, return, deposit)"),
+        ("Cats sleep all day.", "0", "contains none of the question's words (landlord, return, deposit)"),
         ("Within 30 days.", "2", "includes a number; short answer"),
     ],
 )

@@ -208,7 +208,7 @@ def test_a_gap_is_one_over_ten_points(aspect: str, points: float, begins: str) -
         ),
         (4.0, (0.0, 8.0), "no significant difference; the interval includes 0"),
         (4.0, (1.0, 8.0), "higher, by at most 10 points"),
-        (-9.9, (-16.0, -4.9), "9.9 points lower with nuggets; could be more than 10"),
+        (-9.9, (-16.0, -4.9), "9.9 points lower with nuggets; the true difference could exceed 10"),
         (0.0, (0.0, 0.0), "similar"),
     ],
 )

@@ -138,7 +138,7 @@ def test_a_record_without_id_is_named_by_its_content() -> None:
     assert re.fullmatch("[0-9a-f]{12}", first.id)
     assert first.id == second.id != other.id
     assert first.notes == (
-        "no id: a hash of the whole record is used, so runs with different responses cannot be paired",
+        "no id: a hash of the whole record serves as the id, so runs with different responses cannot be paired",
     )
 
 

@@ -429,7 +429,7 @@ def test_the_survey_counts_what_is_there() -> None:
         ("question: blank", 1, "records item 2"),
         ("response: blank", 1, "records item 2"),
         (
-            "no id: a hash of the whole record is used, so runs with different responses cannot be paired",
+            "no id: a hash of the whole record serves as the id, so runs with different responses cannot be paired",
             1,
             "records item 4",
         ),

@@ -198,7 +198,7 @@ def test_a_block_is_no_topic_without_sentences() -> None:
     row = {"question": "q", "response": "r", "metadata": {"topic_id": "t", "run_id": "x"}}
     record = record_of(row)
     assert record.notes == (
-        "no id: a hash of the whole record is used, so runs with different responses cannot be paired",
+        "no id: a hash of the whole record serves as the id, so runs with different responses cannot be paired",
     )
     assert record.meta == {"run_id": "x", "metadata": row["metadata"]}
 

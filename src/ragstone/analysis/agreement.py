@@ -407,13 +407,13 @@ def _scored(joined: Joined) -> int:
 
 def _notes(rows: Sequence[LabelRow], scored: int, refused: Sequence[Refused]) -> Iterator[str]:
     if any(one.problem in ("changed_text", "other_response") for one in refused):
-        yield "labels for changed responses are not used; if the others are not a random sample of this run, label one"
+        yield "labels for changed responses are not used; unless the rest are a random sample of the run, label one"
     if any(not (row.hash or row.response or row.draw) for row in rows):
         yield "the labels do not say which text was labelled (text or hash); they are wrong if a response has changed"
     if any(row.draw is None for row in rows):
         yield "the labels do not say how their records were drawn; intervals and corrections assume a random sample"
     if (drawn := min((row.draw.of for row in rows if row.draw), default=scored)) < scored:
-        yield f"records were drawn from {drawn:,}, but the run has {scored:,}; intervals and corrections assume all"
+        yield f"records were drawn from {drawn:,} of the run's {scored:,}; intervals and corrections assume all of them"
     if fields := dict.fromkeys(row.draw.by for row in rows if row.draw and row.draw.by):
         yield f"records were drawn by {', '.join(fields)}; corrections assume that each group was sampled in proportion"
 
@@ -439,7 +439,7 @@ def _none_joined(run: AnyRun, rows: Sequence[LabelRow], gathered: Gathered, metr
     ]
     if not causes:
         tasks = ", ".join(sorted({row.task for row in rows}))
-        return f"no label is for {' or '.join(metrics or ())}; the labels are for {tasks}"
+        return f"there are no labels for {' or '.join(metrics or ())}; the labels are for {tasks}"
     like = f"; its record ids look like '{gathered.example}'" if gathered.example else "; it has no results"
     absent = sorted(name for name in run.spec.get("signatures", ()) if of_score(name) is NotInstalled)
     lack = f"; {', '.join(absent)} is not installed, so its scale is unknown" if absent else ""

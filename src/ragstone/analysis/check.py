@@ -273,7 +273,7 @@ class _Checked(NamedTuple):
         found, wanted = told_apart(interval.mean, threshold.limit, len(scored))
         notes = []
         if met and low is not None and high is not None and (high > threshold.limit if most else low < threshold.limit):
-            notes.append(f"the interval reaches {'above' if most else 'below'} {limit_said(threshold.limit)}%")
+            notes.append(f"the interval extends {'above' if most else 'below'} {limit_said(threshold.limit)}%")
         if any(one.unjudged for one in scores.values()):
             ends = ([one.low for one in scores.values()], [one.high for one in scores.values()])
             means = (mean([one for one in end if one is not None]) for end in ends)
@@ -350,7 +350,7 @@ class _Checked(NamedTuple):
         undecided = not failed and pairs.difference < -limit - HAIR
         notes = []
         if undecided:
-            notes.append("larger than allowed, but the interval reaches within the limit; more records would help")
+            notes.append("larger than allowed, but the interval includes the limit; more records would help")
         if 0 < pairs.moved < least and not failed:
             notes.append(f"only {records_said(pairs.moved)} changed; {needed(1)}")
         if fallen and not failed and not undecided:
@@ -412,12 +412,12 @@ class _Checked(NamedTuple):
             else:
                 drop = max(first - second for first, second in both)
                 met = reaches(threshold.limit, drop)
-            could = f"the drop {'of a record ' * (threshold.kind != 'max_drop')}could be {points_said(drop)}"
+            could = f"the drop {'in a record ' * (threshold.kind != 'max_drop')}could be {points_said(drop)}"
         if met:
             return decision
         out = f"{records_said(len(fallen))} could not be read or judged"
         note = (
-            f"{out}, and with {'it' if len(fallen) == 1 else 'them'} {could}: nothing can be decided; "
+            f"{out}; with {'it' if len(fallen) == 1 else 'them'}, {could}, so nothing can be decided; "
             f"--min-coverage {threshold.metric}=X sets the min share of scored records"
         )
         return replace(decision, outcome="error", notes=(*decision.notes, note))

@@ -39,7 +39,7 @@ MARKS: Final = frozenset(
 TRACED: Final = {"relevant": RELEVANT, "utilized": USED}
 """What follows the name of the task for a context sentence, and RAGBench's keys of those whose label is yes."""
 FORMS: Final = (
-    f"{label_imports.FORMS}, results of a run, or records with nuggets[].assignment, {OF_BLOCK}, a list labels of "
+    f"{label_imports.FORMS}, results of a run, or records with nuggets[].assignment, {OF_BLOCK}, a list 'labels' of "
     "{unit, label}, or RAGBench's sentence keys"
 )
 NAMED: Final = 6

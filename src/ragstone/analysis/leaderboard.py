@@ -108,7 +108,7 @@ class Leaderboard:
         """
         missing = self.missing()
         if missing and on_missing == "error":
-            raise InputError(f"{missed(missing)}; --on-missing warn, skip or zero continues")
+            raise InputError(f"{missed(missing)}; to continue, use --on-missing warn, skip or zero")
         found: dict[str, dict[str, dict[str, float]]] = {run: {} for run in self.runs}
         for (run, topic), entry in self.entries.items():
             if entry.answered:
@@ -195,11 +195,12 @@ def _read(measure: str) -> str:
 
 def missed(missing: Mapping[str, list[str]]) -> str:
     """One line that names runs with the topics that they miss."""
-    parts = []
+    parts: list[str] = []
     rest = len(missing) - NAMED
     for run, topics in list(missing.items())[:NAMED]:
         more = f" and {len(topics) - NAMED} more" if len(topics) > NAMED else ""
-        parts.append(f"run '{run}' has no answer for {', '.join(topics[:NAMED])}{more}")
+        no_answer = "none" if parts else "no answer"
+        parts.append(f"run '{run}' has {no_answer} for {', '.join(topics[:NAMED])}{more}")
     more = f"; and {rest} more {'run' if rest == 1 else 'runs'}" if rest > 0 else ""
     return "; ".join(parts) + more
 

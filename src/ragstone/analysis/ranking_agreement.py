@@ -240,7 +240,7 @@ def _check_alike(first: JoinedRun, other: JoinedRun) -> None:
             if part != VERSION:
                 raise InputError(
                     f"{called(other.run)} has {score} with {part} {its or 'default'}, {called(first.run)} with "
-                    f"{mine or 'default'}; systems and repeats need one judge with the same settings"
+                    f"{mine or 'default'}; systems and repeats need the same judge with the same settings"
                 )
 
 

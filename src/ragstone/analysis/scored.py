@@ -85,7 +85,7 @@ def each_scores(run: AnyRun, by: str | None = None) -> Iterator[tuple[str, Recor
     for each in run.results():
         result = each.typed
         if isinstance(run, SavedRun) and result.get("scores") and not seen.add(hash(result["id"])):
-            raise InputError(f"{run.name}: the record '{result['id']}' has two results; a run has one")
+            raise InputError(f"{run.name}: the record '{result['id']}' has two results; expected one")
         try:
             by_metric = {
                 _name(shared.setdefault(score["metric"], score["metric"])): _scored(score, shared)

@@ -43,7 +43,7 @@ ALL: Final = 200_000
 """Calls of one wave, of all batches: they are in memory at a time. More wait for the next wave."""
 POLL: Final = (5.0, 60.0)
 """Seconds between two looks at batches that are waited for: at first, and at most."""
-WINDOW: Final = "usually within an hour, at the latest after 24 hours"
+WINDOW: Final = "a batch usually takes less than an hour, and never more than 24"
 
 
 async def in_waves(plan: Plan, options: RunOptions) -> None:
@@ -114,8 +114,9 @@ def _pending(rows: Sequence[BatchRow]) -> BatchPending:
         hint = "ragstone batch export FILE writes them; ragstone batch import FILE reads their results"
         return BatchPending(said.replace(NBSP, " "), hint=hint)
     oldest = (time.time() - min(row.made for row in rows)) / 60
-    said = f"{plural(len(rows), 'batch', 'batches')} with {plural(calls, 'call')} in progress for {oldest:.0f} min"
-    return BatchPending(said.replace(NBSP, " "), hint=f"run the same command again: {WINDOW}")
+    has = "has" if len(rows) == 1 else "have"
+    said = f"{plural(len(rows), 'batch', 'batches')} ({plural(calls, 'call')}) {has} been running for {oldest:.0f} min"
+    return BatchPending(said.replace(NBSP, " "), hint=f"run the same command again to collect the results; {WINDOW}")
 
 
 # ---- collecting
@@ -165,7 +166,7 @@ async def _ended(store: BatchStore, row: BatchRow, backend: Batching) -> bool:
         if error.status != 404:
             raise
         store.drop_batch(row.id)
-        raise _lost(row, f"the endpoint no longer knows batch {remote}") from error
+        raise _lost(row, f"the endpoint no longer has batch {remote}") from error
     if not state.ended:
         return False
     found = collect(store, [row], _read(backend, await backend.results(state), strict=False))
@@ -301,7 +302,7 @@ class _Left:
     def reached(self) -> BudgetReached:
         """The budget has no room for one call."""
         return BudgetReached(
-            "the budget has no room for the next call in a batch",
+            "the next call in a batch would exceed the budget",
             hint="raise --max-cost, --max-calls or --max-tokens; the results of batches are stored",
         )
 

@@ -106,7 +106,7 @@ def check(
         max_record_drop: The largest drop of any single record's value below the baseline's, from 0 to 1; with 0, no
             record may drop.
         baseline: The run that drops are measured from.
-        undecided: The outcome of a drop larger than allowed whose interval reaches within the limit: ``pass``
+        undecided: The outcome if the drop exceeds the limit but its interval includes it: ``pass``
             (the default) or ``fail``.
         corrected: Compare the lower bound of each corrected mean's interval with ``min``, instead of the raw mean. It
             is an error if no agreement is attached (``ragstone agree RUN labels.jsonl --attach``).

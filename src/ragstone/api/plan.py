@@ -413,7 +413,8 @@ def _unread(plan: Plan, options: RunOptions) -> list[str]:
     ]
     if not named or any(is_prompted(spec) for spec in plan.spec.judges.values()):
         return []
-    return [f"{' and '.join(named)} has no effect: no judge in this run uses prompts"]
+    have = "has" if len(named) == 1 else "have"
+    return [f"{' and '.join(named)} {have} no effect: no judge in this run uses prompts"]
 
 
 def uncascaded(plan: Plan, options: RunOptions) -> list[str]:

@@ -101,11 +101,11 @@ class Shards:
         if name == "signatures":
             changed = [one for one in {**before, **here} if before.get(one) != here.get(one)]
             was, now_is = (one.get(changed[0], "not evaluated") for one in (before, here))
-            said = f"{changed[0]} was {was} and is {now_is}"
+            said = f"{changed[0]} was {was} and is now {now_is}"
         elif name == "digest":
             said = "its input had different records"
         else:
-            said = f"{name} was {before} and is {here}"
+            said = f"{name} was {before} and is now {here}"
         raise ConfigError(f"{self.place}: contains shards of another run: {said}; name another folder with -o")
 
     def has(self, number: int) -> bool:

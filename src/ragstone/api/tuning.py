@@ -351,7 +351,7 @@ def tuner(
     if not made.combinations:
         raise ConfigError(f"no combination can be tried: {'; '.join(dict.fromkeys(made.left_out.values()))}")
     if threshold and not any(made.cuts(one.judge) for one in made.combinations):
-        raise ConfigError("--threshold: none of these judges has probabilities; add --judge embedded or nli")
+        raise ConfigError("--threshold: none of these judges gives probabilities; add --judge embedded or nli")
     return made
 
 

@@ -109,7 +109,7 @@ def shared(plan: Plan, store: Store, earlier: Earlier | None) -> Workers | None:
         except (pickle.PicklingError, TypeError, AttributeError) as error:
             trouble = f"the judge, the metrics or the input cannot be sent to another process ({error})"
         if b"\x8c\x08__main__" in data:  # the name of a module, as pickle writes it
-            trouble = "what is defined in the script itself cannot be sent to another process; move it to a module"
+            trouble = "objects defined in the script itself cannot be sent to another process; move them to a module"
     if not trouble:
         return Workers(plan, store, data, count)
     if plan.spec.workers is None:

@@ -15,7 +15,7 @@ from ragstone.cli.output import answer, html_file
 from ragstone.cli.run_commands import app
 from ragstone.errors import ConfigError
 
-RUN = "Run number, run name, 'last', or -o folder."
+RUN = "Run number, run name, 'last', or a folder written with -o."
 
 
 @app.command(
@@ -28,7 +28,10 @@ RUN = "Run number, run name, 'last', or -o folder."
 )
 def compare(
     first: Annotated[
-        str, typer.Argument(metavar="FIRST", help="First run, the baseline: number, name, 'last', or -o folder.")
+        str,
+        typer.Argument(
+            metavar="FIRST", help="First run, the baseline: number, name, 'last', or a folder written with -o."
+        ),
     ],
     second: Annotated[str, typer.Argument(metavar="SECOND", help="Second run, compared with the baseline.")],
     *,
@@ -102,12 +105,12 @@ def check(
         opt(
             "--max-drop",
             metavar="METRIC=X",
-            help="Max drop of the mean; fails only if the whole 95% CI of the drop is above X. Repeatable.",
+            help="Max drop in the mean; fails only if the whole 95% CI of the drop is above X. Repeatable.",
         ),
     ] = None,
     record_drop: Annotated[
         list[str] | None,
-        opt("--max-record-drop", metavar="METRIC=X", help="Max drop of any single record. Repeatable."),
+        opt("--max-record-drop", metavar="METRIC=X", help="Max drop in any single record. Repeatable."),
     ] = None,
     baseline: Annotated[
         str | None, opt("--baseline", metavar="RUN", help="Baseline run, for --max-drop and --max-record-drop.")
@@ -117,14 +120,14 @@ def check(
         opt(
             "--undecided",
             metavar="pass|fail",
-            help="Outcome if a drop is above X, but its CI reaches X [default: pass]",
+            help="Outcome if the drop exceeds X but its CI includes X [default: pass]",
         ),
     ] = None,
     corrected: Annotated[
         bool | None,
         opt(
             "--corrected/--raw",
-            help="Apply --min to the lower bound of the corrected mean (needs agree --attach), or to the raw mean.",
+            help="Apply --min to the lower bound of the corrected mean (needs agree --attach), not to the raw mean.",
         ),
     ] = None,
     junit: Annotated[

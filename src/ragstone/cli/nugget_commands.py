@@ -291,9 +291,9 @@ def score(
 ) -> None:
     """Score systems by their assigned nuggets.
 
-    Prints a table of systems with six measures. Calls no judge. Means cover the topics that a run answered. With
-    --on-missing skip, a topic missing from any run is excluded for all runs; with zero, it counts as 0. With --format
-    but no -o, rows go to standard output.
+    Prints a table of systems with six measures. Calls no judge. A run's means cover only the topics that it answered.
+    With --on-missing skip, a topic that any run lacks is excluded for all runs; with zero, it counts as 0. With
+    --format but no -o, rows go to standard output.
     """
     from ragstone import api
     from ragstone.cli.output import binary_output, show, show_json

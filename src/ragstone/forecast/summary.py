@@ -171,7 +171,7 @@ def price_said(price: JudgePrice) -> str:
     """Say what a judge costs and the source of that price, in one line."""
     name = price.judge.partition("@")[0]
     if price.price is None:
-        meant = f"; did you mean '{price.nearest}'? Else" if price.nearest else ";"
+        meant = f"; did you mean '{price.nearest}'? Otherwise," if price.nearest else ";"
         return f"{name}: unknown{meant} give it in a [judges.NAME] table: price = {{ input = …, output = … }}"
     if not any(price.price):
         return f"{name}: free"

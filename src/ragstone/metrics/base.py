@@ -214,7 +214,7 @@ class Metric:
     def lacks(cls, present: Mapping[str, int]) -> str:
         """Why a suite leaves it out, by the number of records that have each field; empty where none is missing."""
         absent = [name for name in (*cls.needs, *cls.wants) if not present.get(name)]
-        instead = f"; add -m {cls.name} to use {' and '.join(cls.instead)} instead"
+        instead = f"; add -m {cls.name} to use the {' and '.join(cls.instead)} instead"
         able = set(absent) <= set(cls.wants) and all(present.get(name) for name in cls.instead)
         return f"no record has {' or '.join(nouns(absent))}{instead if able and cls.instead else ''}" if absent else ""
 

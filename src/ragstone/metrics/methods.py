@@ -90,5 +90,5 @@ def interpretation(aspect: str, difference: float | None, interval: Sequence[flo
     if not (interval and difference):
         return "similar"
     if max(map(abs, interval)) > GAP:
-        return f"{abs(difference):.1f} points {direction} with nuggets; could be more than {GAP:g}"
+        return f"{abs(difference):.1f} points {direction} with nuggets; the true difference could exceed {GAP:g}"
     return f"{direction}, by at most {GAP:g} points"

@@ -121,9 +121,9 @@ class TraceMetric(Metric):
             "average": ("average",),
         },
         ("normalised", "share"),
-        "normalised: relevance = relevant / {normaliser}; utilization = used / relevant; completeness = both / "
-        "relevant; adherence = 1 only if every sentence is supported. share: fraction of all {length} "
-        "that are relevant, used or supported",
+        "normalised: relevance = relevant {length} / {normaliser}; utilization = used / relevant; completeness = "
+        "(relevant and used) / relevant; adherence = 1 only if every sentence is supported. share: fraction of all "
+        "{length} that are relevant (relevance), used (utilization) or supported (adherence)",
         {
             "length": {
                 "sentences": "sentences",

@@ -52,7 +52,7 @@ CELLS: Final = frozenset(("messages", "conversation", "turns", "history", "spans
 CELL_ENDINGS: Final = ("documents", "messages", "history", "nodes")
 
 SAID_GOLD: Final = f"contexts: '{GOLD}' is gold here, kept as meta.{GOLD_KEPT}; the evidence is '{GOLD_BESIDE[0]}'"
-NO_ID: Final = "no id: a hash of the whole record is used, so runs with different responses cannot be paired"
+NO_ID: Final = "no id: a hash of the whole record serves as the id, so runs with different responses cannot be paired"
 KNOWN: Final = frozenset(name for field, aliases in ALIASES.items() for name in (field, *aliases))
 
 TARGETS: Final = "eval"

@@ -91,7 +91,7 @@ class Survey:
         """What to type where no metric can run: all of these options in one question, else how to map columns."""
         if self.options:
             return f"did you mean {shlex.join(self.options)}?"
-        return f"map columns with --field FIELD=COLUMN{offered(self.columns)}"
+        return f"map fields with --field FIELD=PATH{offered(self.columns)}"
 
     @property
     def near_misses(self) -> tuple[str, ...]:

@@ -57,7 +57,8 @@ def headline(found: Comparison, leading: Compared | None) -> str:
     verb = " is" if leading.finding in ("higher", "lower", "same") else ":"
     words = f"{leading.metric}{verb} {said(leading, found.second.label)} ({counted})".replace(") (", "; ")
     if pairs.wins or pairs.losses:
-        words += f". {number(pairs.wins)} higher, {number(pairs.ties)} unchanged, {number(pairs.losses)} lower"
+        higher = f"{plural(pairs.wins, 'record')} {'is' if pairs.wins == 1 else 'are'} higher"
+        words += f". {higher}, {number(pairs.ties)} unchanged, {number(pairs.losses)} lower"
     return f"{words}."
 
 
@@ -166,7 +167,7 @@ def left_out(found: Comparison, ellipsis: str = "…") -> list[str]:
                 lines.append(f"{one.metric}: {plural(one.unmatched, 'nugget')} in one bank only, or unjudged.")
         elif told := _lacking(one, found):
             lacking.setdefault(told, []).append(one.metric)
-    return [*lines, *(f"{told}, for {', '.join(folded(names))}." for told, names in lacking.items())]
+    return [*lines, *(f"{told} for {', '.join(folded(names))}." for told, names in lacking.items())]
 
 
 def _lacking(one: Compared, found: Comparison) -> str:

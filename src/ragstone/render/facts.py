@@ -98,9 +98,9 @@ class Cause:
 
     @property
     def lacking(self) -> str:
-        """``no grounding, trace``: the metrics that have no value, or that stand on less than all."""
+        """``no score for grounding, trace``: the metrics that have no value, or that stand on less than all."""
         names = ", ".join(self.metrics)
-        return names if self.status == "partial" else "no score" if names == ALL else f"no {names}"
+        return names if self.status == "partial" else "no score" if names == ALL else f"no score for {names}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
     level = levels[score["verdicts"][0]["unit"]] if score["verdicts"] else ""
     finer = metrics.column_of(name) in metrics.of_score(name).ranked_by
     if finer and not wanting:
-        return "not supported, as a whole"
+        return "not supported as a whole"
     if level in ("", "response"):
         return ""
     counted = sum(kind_of(v) != "trivial" for v in score["verdicts"])

@@ -194,7 +194,12 @@ def in_words(result: Mapping[str, Any], reason: str) -> str:
     """A reason without the keys of traced sentences, which its readers never saw: ``passage 2, sentences 1 and 2``."""
     words = sentence_names(result)
     named = re.sub(r"\w+", lambda found: words.get(found[0], found[0]), reason) if words else reason
-    return _SENTENCES.sub(_together, named)
+    return sentences_merged(named)
+
+
+def sentences_merged(text: str) -> str:
+    """The text with the sentences of one passage named together: ``passage 2, sentences 1 and 2``."""
+    return _SENTENCES.sub(_together, text)
 
 
 def _together(found: re.Match[str]) -> str:

@@ -253,10 +253,10 @@ class PassageWords:
             parts.append("the question has no content words")
         else:
             shared = f"words shared with the question: {words}"
-            parts.append(shared if self.held else f"shares no words with the question ({words})")
+            parts.append(shared if self.held else f"contains none of the question's words ({words})")
             if not self.held and self.features.together > 0:
                 where = "passages" if self.level == "passage" else "parts of the response"
-                parts.append(f"some of them are in other {where}")
+                parts.append(f"other {where} contain some")
         return "; ".join(filter(None, (_DECLINES[self.declines], *parts)))
 
     def row(self) -> dict[str, Any]:

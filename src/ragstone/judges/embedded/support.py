@@ -187,8 +187,8 @@ def _found(finding: Finding, library: Library, name: Name) -> SupportOutcome:
         reason = f"not found: {missing}" if missing else "not found"
     elif chance >= model().support.yes:
         places = " and ".join(dict.fromkeys(map(name, windows)))
-        rest = f", except: {', '.join(named(finding.telling))}" if finding.telling else ""
-        reason = f"found in {places}{rest} (support {chance:.2f})"
+        rest = ", ".join(f'"{word}"' for word in named(finding.telling))
+        reason = f"found in {places}{f', apart from {rest}' if rest else ''} (support {chance:.2f})"
     elif missing:
         reason = f"not found: {missing} (support {chance:.2f}; nearest: {name(windows[0])})"
     else:

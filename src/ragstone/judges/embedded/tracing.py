@@ -248,8 +248,12 @@ def trace(
         rows.append({**one.outcome.row(), "windows": places, "reason": reason})
     words = [(w, stem in contexts.index) for stem, w in contexts.asked.items()]
     held, lost = (", ".join(named([word for word, there in words if there is kept])) for kept in (True, False))
-    parts = [f"words that the passages share with the question: {held}"] if held else []
-    parts += [f"missing: {lost}" if held else f"the passages share no words with the question ({lost})"] if lost else []
+    parts = [f"the passages contain the question's words {held}"] if held else []
+    parts += (
+        [f"not found: {lost}" if held else f"the passages contain none of the question's words ({lost})"]
+        if lost
+        else []
+    )
     return {
         "relevant": sorted(marks[0]) if contexts.asked else None,
         "utilized": sorted(drawn),

@@ -22,7 +22,7 @@ ASKED: Final[Mapping[str, str]] = {
     "assign": "Does the response contain this {unit}?",
     "relevance/response": "How well does the response answer the question?",
     "relevance": "How much does this {unit} help to answer the question?",
-    "rubric": "Which label fits the record by this criterion?",
+    "rubric": "By this criterion, which label fits the record?",
     "importance": "Would a good answer need this {unit}?",
 }
 """What a person is asked about a unit, by task, of some units in other words."""

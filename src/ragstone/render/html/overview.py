@@ -113,9 +113,7 @@ def _facts(told: RunFacts, rows: RowCounts) -> list[CardFact]:
         replies = answered_now(bill) + bill["replayed"]
         if replies:
             share = percent(bill["replayed"] / replies, replies)
-            facts.append(
-                CardFact("Cache", f"{share} of {plural(replies, 'reply', 'replies')}", "were already in the store")
-            )
+            facts.append(CardFact("Cache", f"{share} of {plural(replies, 'reply', 'replies')}", "already in the store"))
         if bill["failed"]:
             facts.append(CardFact("Failed", plural(bill["failed"], "call")))
     for answered, sureness, saved in told.cascades:
@@ -124,7 +122,9 @@ def _facts(told: RunFacts, rows: RowCounts) -> list[CardFact]:
         facts.append(CardFact("Time", told.time))
     if rows.replies:
         unread = f"{number(rows.unread)} of {plural(rows.replies, 'reply', 'replies')}"
-        facts.append(CardFact("Unread", unread, "not parsed in full, even after a repair call" if rows.unread else ""))
+        facts.append(
+            CardFact("Unparsed", unread, "not parsed in full, even after a repair call" if rows.unread else "")
+        )
     if told.quotes:
         facts.append(CardFact("Quotes", told.quotes))
     return facts

@@ -121,7 +121,9 @@ def _limits(found: Agreement) -> Iterator[str]:
             if mean.withheld:
                 said.setdefault(f"not corrected because {mean.withheld}", []).append(mean.score)
             elif mean.method == "labels":
-                said.setdefault(f"mean and interval come from the labels alone; {mean.reason}", []).append(mean.score)
+                said.setdefault(f"the mean and interval come from the labels alone, because {mean.reason}", []).append(
+                    mean.score
+                )
             elif mean.method == "rogan_gladen":
                 what = "records" if column_of(mean.score) else f"{one.unit}s"
                 said.setdefault(f"corrected by Rogan-Gladen; means are shares of {what} that pass", []).append(
@@ -148,9 +150,9 @@ def _left_out(one: MetricAgreement) -> Iterator[str]:
         why = ", ".join(f"{number(count)} {what}" if len(found) > 1 else what for what, count in found.items())
         yield f"{plural(sum(found.values()), one.unit)} left out ({why})"
     if one.labelled_in_part:
-        has, which = ("has", "it is") if one.labelled_in_part == 1 else ("have", "they are")
+        has, which = ("has", "so it is") if one.labelled_in_part == 1 else ("have", "so they are")
         mean = "this mean" if any(mean.method == "labels" for mean in one.means) else "the corrected mean"
-        yield f"{plural(one.labelled_in_part, 'record')} {has} {one.unit}s without a label; {which} not used for {mean}"
+        yield f"{plural(one.labelled_in_part, 'record')} {has} {one.unit}s without a label, {which} not used for {mean}"
     if one.unlike:
         yield f"{plural(one.unlike, 'record')} left out (scored with settings other than the run's)"
 

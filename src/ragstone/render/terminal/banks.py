@@ -32,7 +32,9 @@ from ragstone.render.wording import embedded_among, words_of
 
 GRADES: Final[Mapping[str, str]] = {"support": "yes", "partial_support": "partly", "not_support": "no"}
 """Assignments, and the kind of verdict that each is."""
-RULES: Final = "Rules extracted these nuggets: some may be headings, and facts may be missing. Check the bank first."
+RULES: Final = (
+    "Rules extracted these nuggets: some may be headings, some facts may be missing. Check the bank before use."
+)
 
 
 # ---- created

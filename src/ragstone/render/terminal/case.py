@@ -116,7 +116,7 @@ class _Drawing:
     def text(self, title: str, text: str | None) -> RenderableType:
         """A heading with a text under it."""
         if text is None or not text.strip():
-            return section(title, indented(self.grounds.aside("none" if text is None else "blank")))
+            return section(title, indented(self.grounds.aside("(none)" if text is None else "(blank)")))
         return section(title, indented(Text(clean(text).strip("\n"), overflow="fold")))
 
     def history(self) -> RenderableType | None:
@@ -186,7 +186,7 @@ class _Drawing:
             told = same and part.own is not None and _grounds(verdict) == _grounds(part.own)
             if told and kind == part.kind:
                 continue
-            words = f"as a claim: {word(self.names['claims'], verdict)}"
+            words = f"{self.names['claims']}: the claim is {word(self.names['claims'], verdict)}"
             text_ = self.grounds.aside(words) if same else Text(self.grounds.shown(claim))
             below = () if told else self.grounds.because(verdict)
             yield marked([(self.look.mark(kind), Group(text_, *below))], margin=1)
@@ -211,10 +211,12 @@ class _Drawing:
     def _asked(self) -> str:
         own = self.names.get("sentences", "") if self._verdicts("sentences") else ""
         traced = self.names.get("map", "").partition(".")[0] if self.map else ""
-        sentences = ", ".join(filter(None, (own, traced)))
+        sentences = [name for name in (own, traced) if name]
         claims = self.names.get("claims", "") if self._verdicts("claims") else ""
-        parts = [*([f"by sentence: {sentences}"] if sentences else []), *([f"by claim: {claims}"] if claims else [])]
-        return f"(verdicts {'; '.join(parts)})" if parts else ""
+        judge = "judge" if len(sentences) > 1 else "judges"
+        parts = [f"{' and '.join(sentences)} {judge} sentences"] if sentences else []
+        parts += [f"{claims} judges claims"] if claims else []
+        return f"({', '.join(parts)})" if parts else ""
 
     # ---- claims that are beside the question
 
@@ -277,7 +279,7 @@ class _Drawing:
             if detail.get(name)
         ]
         if detail.get("shortcut"):
-            facts.append(f"decided by rule, without a call: {detail['shortcut']}")
+            facts.append(f"no judge call needed: {score['verdicts'][0]['reason']}")
         if detail.get("band") and words_of(score["metric"], score["signature"]).banded:
             facts.append(flat(band_text(self.result, detail["band"])))
         if detail.get("agreement") is not None:
@@ -315,7 +317,7 @@ class _Drawing:
             for score in self.result["scores"]
             if score.get("repeats")
         ]
-        return section("Asked again", indented(grid(rows, "<~"))) if rows else None
+        return section("Repeats", indented(grid(rows, "<~"))) if rows else None
 
     # ---- contexts
 
@@ -361,7 +363,7 @@ class _Drawing:
 
     def _passage(self, text: str, spans: Sequence[tuple[int, int]]) -> Text:
         if not text.strip():
-            return self.grounds.aside("blank")
+            return self.grounds.aside("(blank)")
         drawn = self.grounds.passage(text, spans, full=self.full)
         drawn.style = "" if spans else "quiet"
         return drawn

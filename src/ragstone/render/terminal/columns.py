@@ -216,10 +216,10 @@ def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
     titled = {
         "mean": [percent(one["mean"], one["records"]) for one in found.values()],
         "spread": [_points(one["spread"]) for one in found.values()],
-        "of a record": [_points(one["record_spread"]) for one in found.values()],
+        "per record": [_points(one["record_spread"]) for one in found.values()],
         "flips": [_flips(one) for one in found.values()],
     }
-    columns = _fitting(found, titled, ("of a record", "mean", "spread"), look.width - 4, look)
+    columns = _fitting(found, titled, ("per record", "mean", "spread"), look.width - 4, look)
     times = next(iter(found.values()))["times"]
     said = "spread: standard deviation over the repeats, in points; flips: units whose label changed between repeats"
     return section(f"Asked {times} times", indented(table(columns)), indented(prose(said, look, "quiet", 2)))

@@ -36,7 +36,7 @@ def estimate_page(estimate: Estimate, following: str, look: Look) -> Page:
 def sentence(estimate: Estimate) -> str:
     """Calls, money and time in one sentence, with the ends between which they will be."""
     total = estimate.total
-    stored = f"; {plural(total.stored, 'call')} more {'is' if total.stored == 1 else 'are'} in the store"
+    stored = f"; {plural(total.stored, 'more call')} {'is' if total.stored == 1 else 'are'} in the store"
     if not total.calls.high:
         asked = any(row.free for row in estimate.rows)
         why = "the judge runs on this machine" if asked and not total.stored else "every reply is in the store"
@@ -45,7 +45,7 @@ def sentence(estimate: Estimate) -> str:
     about = "" if estimate.exact else "about "
     took = duration(estimate.seconds.expected)
     ends = f"{duration(estimate.seconds.low)} to {duration(estimate.seconds.high)}"
-    said = f"This run would take {about}{plural(round(total.calls.expected), 'call')}"
+    said = f"This run would make {about}{plural(round(total.calls.expected), 'call')}"
     if not estimate.exact:
         said += f" ({_ends(total.calls, lambda value: number(round(value)))})"
     money, unknown = "", [price for price in estimate.prices if price.price is None]
@@ -54,14 +54,14 @@ def sentence(estimate: Estimate) -> str:
         named = ", ".join(called(price.judge) + near for price, near in zip(unknown, meant, strict=True))
         said = f"Price unknown: {named}. {said}"
     elif total.dollars.expected:
-        money = f" and cost {dollars(total.dollars.expected)} ({_ends(total.dollars, dollars)})"
+        money = f", cost {about}{dollars(total.dollars.expected)} ({_ends(total.dollars, dollars)})"
     else:
-        money = " and cost nothing"
+        money = ", cost nothing"
     if estimate.waves:  # the last one has the repairs, if there are any
-        spent = f"in {estimate.waves} waves of batches, within {24 * estimate.waves} hours"
+        spent = f"end within {24 * estimate.waves} hours, in {plural(estimate.waves, 'wave')} of batches"
     else:
-        spent = f"in about {took} ({ends})"
-    return f"{said}{money}, {spent}" + (stored if total.stored else "") + "."
+        spent = f"take about {took} ({ends})"
+    return f"{said}{money} and {spent}" + (stored if total.stored else "") + "."
 
 
 def _ends(found: Range, written: Any) -> str:
@@ -139,7 +139,7 @@ def _budget(estimate: Estimate) -> list[str]:
     words = {
         None: "may be reached: the limit is between the low and the high end",
         True: "enough, even at the high end",
-        False: "will be reached before the run is done",
+        False: "will be reached before the run ends",
     }
     return [words[estimate.fits()]]
 

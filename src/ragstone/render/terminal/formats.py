@@ -30,8 +30,8 @@ from ragstone.render.terminal.tables import GAP, Column, fitting, grid, table, u
 from ragstone.render.text import dollars, flat, middle, number, percent, plural, shorten, tokens
 
 LEGEND: Final = (
-    "calls: first attempts; whole: parsed in full; entries: usable units (a list or a trace counts as one); left: "
-    "still missing after a repair call; by: parsers"
+    "calls: first attempts; whole: replies parsed in full; entries: usable units (a list or a trace counts as one); "
+    "left: units still missing after a repair call; by: parser"
 )
 READERS: Final = 16
 """Columns for the readers below which they are under the table."""
@@ -42,8 +42,8 @@ _PROBLEMS: Final[Mapping[str, str]] = {
     "format_error": "expected content missing",
     "count_mismatch": "wrong number of labels",
     "truncation": "some units left out",
-    "unknown_label": "labels outside the scale, or doubtful",
-    "cut_off": "cut off at its length limit",
+    "unknown_label": "labels that are unclear or not on the scale",
+    "cut_off": "cut off at the length limit",
     "withheld": "withheld by a content filter",
 }
 """What the statuses mean."""
@@ -52,7 +52,7 @@ _PROBLEMS: Final[Mapping[str, str]] = {
 def formats_page(run: Run, told: Mapping[str, Any], look: Look, place: Place | None = None) -> Page:
     """The whole screen; ``told`` is what ``formats --json`` prints."""
     groups: Sequence[Mapping[str, Any]] = told["groups"]
-    read = [f"{plural(told['calls'], 'call')} read"] if groups else []
+    read = [plural(told["calls"], "call")] if groups else []
     several = len({group["judge"] for group in groups}) > 1
     return page(
         heading(run.name, look, f"run {run.id}", *read),
@@ -69,11 +69,11 @@ def _headline(groups: Sequence[Mapping[str, Any]]) -> str:
     calls, whole, left = (sum(group[key] for group in groups) for key in ("calls", "whole", "unjudged"))
     again = sum(group["repairs"]["calls"] for group in groups)
     if not calls:
-        return f"Only repair calls: {number(again)}."
+        return f"Only repair calls were made ({number(again)})."
     said = f"{percent(whole / calls, calls)} of {plural(calls, 'call')} were parsed in full at the first attempt"
     if again:
-        said += f", {plural(again, 'was', 'were')} asked again"
-    return f"{said}; {plural(left, 'entry is', 'entries are')} left unjudged." if left else f"{said}."
+        said += f"; {plural(again, 'was', 'were')} asked again"
+    return f"{said}; {plural(left, 'entry remains', 'entries remain')} unjudged." if left else f"{said}."
 
 
 # ---- the table
@@ -108,7 +108,7 @@ def _readers(group: Mapping[str, Any]) -> str:
     calls = group["calls"]
     shares = [(flat(reader), count) for reader, count in group["readers"].items()]
     if not shares:
-        return "nothing read" if calls else ""
+        return "nothing parsed" if calls else ""
     if len(shares) == 1 and shares[0][1] == calls:
         return shares[0][0]
     return ", ".join(f"{reader} {percent(count / calls, calls)}" for reader, count in shares)
@@ -179,9 +179,9 @@ def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
             yield f"{flat(judge)} writes no replies to parse ({plural(calls, 'call')})."
         else:
             yield (
-                f"{flat(judge)}: {plural(calls, 'call')} without a record of how the replies were parsed: they "
-                "come from an earlier version, or from a judge that writes none. Repeat the run to parse "
-                "the stored replies again."
+                f"{flat(judge)}: how the replies to {plural(calls, 'call')} were parsed is not recorded. They "
+                "come from an earlier version, or the judge writes no replies. Repeat the run to parse the "
+                "stored replies again."
             )
     if told["failed"]:
         yield f"{plural(told['failed'], 'call')} failed without a reply; run the same command to send them again."
@@ -200,7 +200,7 @@ def _next(run: Run, groups: Sequence[Mapping[str, Any]], place: Place, look: Loo
     for group in groups:
         if group["advice"]:
             whole = percent(group["whole_share"], group["calls"])
-            advised.setdefault(flat(group["advice"]), []).append(f"{group['step']} ({whole} read whole)")
+            advised.setdefault(flat(group["advice"]), []).append(f"{group['step']} ({whole} parsed in full)")
     if not advised:
         return [("Next", to_paste(shlex.join(["ragstone", "show", str(run.id), *place.options]), look, 9))]
     lines = [prose(f"try {advice}, for {', '.join(steps)}", look, indent=9) for advice, steps in advised.items()]

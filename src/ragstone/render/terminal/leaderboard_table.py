@@ -34,9 +34,9 @@ SAY_LEAST: Final = ("weighted", "weighted_strict", "all", "vital", "strict_all",
 """Measures in the order in which a narrow terminal goes without them."""
 
 TREATED: Final[Mapping[str, str]] = {
-    "warn": "excluded from the means of that run",
-    "skip": "excluded from all means",
-    "zero": "counted as 0",
+    "warn": "Unanswered topics are excluded from a run's means.",
+    "skip": "Unanswered topics are excluded from all means.",
+    "zero": "Unanswered topics count as 0.",
 }
 """What was done about topics that a run has not answered."""
 
@@ -76,7 +76,7 @@ class Board:
 def board_page(told: Board, look: Look) -> Page:
     """The whole screen."""
     note = f"{plural(len(told.standings), 'run')}, {plural(len(told.board.topics()), 'topic')}, "
-    note += f"in percent, by {told.measure}"
+    note += f"in percent, sorted by {told.measure.replace('_', ' ')}"
     measures = _measures(told)
     names = [flat(standing.run) for standing in told.standings]
     runs = Column("run", names, least=_apart(names, look))
@@ -159,9 +159,9 @@ def _below(
     """Explain the columns, hidden measures and excluded topics."""
     said = [RECALL.table.legend]
     if "strict_vital" in told.board.measures and "strict_vital" not in measures:
-        said.append("importance is unknown: vital has no value, and weighted equals all")
+        said.append("no nugget is known to be vital, so vital has no value and weighted equals all")
     if dropped := [name for name in measures if name not in shown]:
-        said.append(f"no room for {', '.join(dropped)}; use a wider terminal or --json to see them")
+        said.append(f"hidden at this width: {', '.join(dropped)}; widen the terminal or use --json")
     if any(len({s.topics.get(name, 0) for name in measures}) > 1 for s in told.standings):
         said.append("vital columns exclude topics without a vital nugget")
     if any(unjudged_of(told.board).values()):
@@ -170,7 +170,8 @@ def _below(
         said.append(f"{plural(empty, 'answer')} without nuggets are excluded")
     lines: list[RenderableType] = [prose("; ".join(said), look, "quiet")]
     if missing := told.board.missing():
-        lines.append(prose(f"{flat(missed(missing))}; {TREATED[told.on_missing]}", look, "partly"))
+        said_missing = flat(missed(missing))
+        lines.append(prose(f"{said_missing[:1].upper()}{said_missing[1:]}. {TREATED[told.on_missing]}", look, "partly"))
     return lines
 
 
@@ -194,5 +195,7 @@ def _against(told: Board, look: Look) -> RenderableType:
     runs = sorted({one.runs for one in listed})
     counted = plural(runs[-1], "run") if len(runs) == 1 else f"{runs[0]} to {plural(runs[-1], 'run')}"
     topics = next((one.topics for one in listed if one.topics is not None), None)
-    shared = f", on {plural(topics, 'topic')} that both scored" if topics is not None else ", each on its own topics"
-    return section(title, *map(indented, lines), note=f"over {counted} that both have{shared}")
+    shared = (
+        f" and {plural(topics, 'topic')} that are in both" if topics is not None else " in both, each on its own topics"
+    )
+    return section(title, *map(indented, lines), note=f"over the {counted}{shared}")

@@ -119,7 +119,7 @@ def metric_list(look: Look) -> Page:
     return page(
         *blocks,
         section("Suites", indented(facts(suites.items(), max(map(len, suites))))),
-        Text("To describe one: ragstone metrics NAME", style="quiet"),
+        Text("For details: ragstone metrics NAME", style="quiet"),
     )
 
 
@@ -259,7 +259,7 @@ def _metrics(
     others = {name: count for name, count in able.items() if count and named.get(name)}
     unable: dict[str, list[str]] = {}
     for name in (name for name, count in able.items() if not count):
-        unable.setdefault(named.get(name) or "no record has all of its fields", []).append(name)
+        unable.setdefault(named.get(name) or "no record has all the fields that it needs", []).append(name)
     yield _shares("Metrics that run", usual, total) if usual else None
     if others:
         whys = {
@@ -321,14 +321,15 @@ def report_written(told: Mapping[str, Any], look: Look) -> Page:
 def label_page_written(told: Mapping[str, Any], wanted: int, unit: str, look: Look) -> Page:
     """The file of a page to label on, what was drawn, how long it takes, and what to do next."""
     draw, minutes = told["draw"], told["minutes"]
-    how = "on which judges disagree most or are least certain" if draw["mode"] == "worst" else "drawn at random"
-    kept = f"all {number(draw['n'])}" if draw["n"] == draw["of"] else f"{number(draw['n'])} of {number(draw['of'])}"
+    how = ", on which judges disagree most or are least certain" if draw["mode"] == "worst" else ", drawn at random"
+    every = draw["n"] == draw["of"]
+    kept = f"all {number(draw['n'])}" if every else f"{number(draw['n'])} of {number(draw['of'])}"
     few = f"; {number(wanted)} were requested" if draw["n"] < wanted else ""
     by = f" by {flat(draw['by'])}" if draw.get("by") else ""
     lines: list[tuple[str, str | Text]] = [
         ("Page", flat(told["written"])),
         ("", size(told["bytes"])),
-        ("Records", f"{kept} scored records, {how}{by} (seed {draw['seed']}){few}"),
+        ("Records", f"{kept} scored records{'' if every else how + by} (seed {draw['seed']}){few}"),
         ("Units", f"{plural(told['units'], unit)} for {told['metric'].partition('.')[0]}"),
         ("Time", f"about {plural(minutes, 'minute')}, at {SECONDS} s per unit"),
     ]

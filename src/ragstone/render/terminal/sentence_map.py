@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Final
 
 from rich.console import RenderableType
@@ -19,7 +20,7 @@ from ragstone.render.terminal.evidence import Grounds, legend
 from ragstone.render.terminal.screen import Look, prose, section
 from ragstone.render.terminal.tables import grid, marked
 from ragstone.render.text import flat, number, plural, shorten
-from ragstone.render.wording import in_words, is_map, kind_of, sentence_names, word
+from ragstone.render.wording import in_words, is_map, kind_of, sentence_names, sentences_merged, word
 
 SPECIALS: Final[Mapping[Special, str]] = {
     "supported_without_sentence": "supported, no sentence named",
@@ -169,7 +170,9 @@ class SentenceMap:
             yield self.grounds.aside(f"{first}{lead}{'; '.join(rest)}")
 
     def _named(self, keys: Iterable[str]) -> str:
-        return "; ".join(self.names.get(key, key) for key in keys)
+        names = (self.names.get(key, key) for key in keys)
+        passages = groupby(names, lambda name: name.partition(",")[0])
+        return "; ".join(sentences_merged(" and ".join(group)) for _, group in passages)
 
     def _stands_above(self, key: str, shown: Sequence[Mapping[str, Any]]) -> bool:
         place = self.by_key.get(key)
@@ -192,7 +195,7 @@ class SentenceMap:
         """Note caveats of the labelling in one quiet line."""
         said, look = [], self.grounds.look
         if self.detail.get("parts", 1) > 1:
-            said.append(f"asked in {number(self.detail['parts'])} parts")
+            said.append(f"judged in {number(self.detail['parts'])} parts")
         if dropped := self.detail.get("dropped", ()):
             names = ", ".join(shorten(flat(key), 40, look.ellipsis) or "blank" for key in dropped[:NAMED])
             more = f" and {number(len(dropped) - NAMED)} more" if len(dropped) > NAMED else ""

@@ -90,8 +90,9 @@ def fitted(columns: Sequence[Column], look: Look, styles: Sequence[str] = (), in
     """The columns that fit, and in a quiet line the titles of those left out; ``indent`` as of ``prose``."""
     kept = fitting(columns, look.width - 2 - indent, look)
     levels = {column.drop for column in kept}
-    hidden = ", ".join(str(column.title) for column in columns if column.drop not in levels)
-    note = prose(f"Not shown at this width: {hidden}; --json shows all.", look, "quiet", indent)
+    hidden = [str(column.title) for column in columns if column.drop not in levels]
+    title = "columns" if len(hidden) > 1 else "column"
+    note = prose(f"Hidden at this width: {title} {', '.join(hidden)}; --json shows all.", look, "quiet", indent)
     return Group(table(kept, styles), *([note] if hidden else []))
 
 

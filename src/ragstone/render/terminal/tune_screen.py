@@ -148,7 +148,7 @@ def _threshold(fit: FittedThreshold, look: Look) -> RenderableType:
             else "no gain: keep it"
         )
         said = f"{fit.before:g} to {fit.after:g}: kappa {ends[0]} to {ends[1]} {held}; {verdict}."
-    return section(f"Threshold of {flat(fit.judge)}", indented(prose(said, look, indent=2)))
+    return section(f"Threshold for {flat(fit.judge)}", indented(prose(said, look, indent=2)))
 
 
 def _left_out(found: Tuning, look: Look) -> RenderableType | None:
@@ -157,7 +157,7 @@ def _left_out(found: Tuning, look: Look) -> RenderableType | None:
     reasons = Counter(found.left_out.values())
     rows = [prose(f"{number(count)}: {flat(reason)}", look, "quiet", 2) for reason, count in reasons.items()]
     title = plural(len(found.left_out), "combination")
-    return section(f"Left out {title}", indented(Group(*rows)))
+    return section(f"{title} left out", indented(Group(*rows)))
 
 
 def _written(written: tuple[Path, str] | None, look: Look) -> RenderableType | None:
@@ -206,5 +206,5 @@ def estimate_lines(
     count = plural(len(combinations), "combination")
     calls = plural(round(total["calls"]["expected"]), "call")
     more = f" The {SHOWN} that cost most:" if len(dear) > SHOWN else ""
-    said = f"{count} would take about {calls} and cost {_money(total)}.{more}"
+    said = f"{count} would make about {calls} and cost {_money(total)}.{more}"
     return page(prose(said, look), drawn if len(combinations) > 1 else None)

@@ -24,7 +24,7 @@ function agreementBlock(block) {
 
 /** A cell is shaded by its share of its row; it also says it. @param {any} block */
 function matrixView(block) {
-  const called = `Number of ${block.unit}s by label of ${block.people} (row) and of the judge (column), and percent of the row`;
+  const called = `Number of ${block.unit}s by label from ${block.people} (row) and the judge (column), with percent of the row`;
   const rows = block.labels.map((/** @type {string} */ label, /** @type {number} */ at) => {
     const all = block.counts[at].reduce((/** @type {number} */ sum, /** @type {number} */ one) => sum + one, 0);
     return el(

@@ -113,7 +113,7 @@ function rawBody(call, raw) {
             typeof message.content === 'string' ? message.content : JSON.stringify(message.content, null, 1),
           ),
         )
-      : rawText('Asked', JSON.stringify(raw.request, null, 1)),
+      : rawText('Request', JSON.stringify(raw.request, null, 1)),
     raw.reasoning ? rawText('Reasoning', raw.reasoning) : null,
     rawText('Reply', pretty(raw.reply)),
     messages && Object.keys(settings).length ? rawText('Settings', JSON.stringify(settings, null, 1)) : null,

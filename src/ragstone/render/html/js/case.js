@@ -139,7 +139,7 @@ function notHere() {
   return el(
     'p',
     { class: 'empty' },
-    'This file has room for the lowest-scoring records only, and this one is left out. To see it: ',
+    'This file has room only for the lowest-scoring records; this one is left out. To see it: ',
     el('code', null, command(`ragstone view ${first.run}`, first.store)),
     '.',
   );

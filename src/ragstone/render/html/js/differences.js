@@ -193,7 +193,7 @@ function differencesTable() {
   const titles = [
     ['', 'Metric'],
     ['number', foreign(before)],
-    ['drawn', [unseen('Drawn'), ticks(0, 100)]],
+    ['drawn', [unseen('Chart'), ticks(0, 100)]],
     ['number', foreign(after)],
     ['number', 'Points'],
     ['apart', ['Difference and its interval', reachTicks(reach)]],
@@ -246,7 +246,7 @@ function groupsTable() {
           [...first.sides.map((/** @type {any} */ side) => side.label), 'Points'].map((title) =>
             el('th', { scope: 'col', class: 'number' }, title),
           ),
-          el('th', { scope: 'col', class: 'apart' }, unseen('Drawn'), reachTicks(reach)),
+          el('th', { scope: 'col', class: 'apart' }, unseen('Chart'), reachTicks(reach)),
           el('th', { scope: 'col', class: 'number' }, 'Pairs'),
         ),
         el(

@@ -21,7 +21,7 @@ function groupsView(all = false) {
 function groupsBody(all, open) {
   if (!first.fields.length) {
     const why = first.ungrouped.length
-      ? ['No groups: one value for all records, or too many, in ', foreign(first.ungrouped.join(', ')), '.']
+      ? ['No groups: all records have the same value, or there are too many values, in ', foreign(first.ungrouped.join(', ')), '.']
       : 'No field to group by; add one to the records, e.g. topic.';
     return el('p', { class: 'empty' }, why);
   }

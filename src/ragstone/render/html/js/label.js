@@ -102,7 +102,7 @@ function showStart() {
   const name = el('input', { id: 'name', autocomplete: 'name', maxlength: 80, value });
   const { draw } = first;
   const sampled = draw.mode === 'worst' ? 'on which judges disagree most or are least certain' : 'drawn at random';
-  const records = `${plural(draw.n, 'record')} of ${count(draw.of)}, ${sampled}.`;
+  const records = `${count(draw.n)} of ${plural(draw.of, 'record')}, ${sampled}.`;
   const begin = (/** @type {Event} */ event) => {
     event.preventDefault();
     start(name.value.trim());
@@ -231,7 +231,7 @@ function drawUnit(unit, texts) {
     /** @type {Element} */ (document.getElementById('card')),
     heading,
     whole
-      ? el('p', { class: 'unit-text soft' }, shown.passage === null ? 'The whole response' : 'Marked in the list')
+      ? el('p', { class: 'unit-text soft' }, shown.passage === null ? 'The whole response' : 'The passage marked in the list')
       : el('p', { class: 'unit-text', dir: 'auto' }, textOfUnit(texts, shown)),
     el('p', { class: 'asked' }, first.asked),
   );
@@ -348,7 +348,7 @@ function showEnd() {
       heading,
       el('p', { class: 'soft' }, `${time}, ${each}${unsure ? `; cannot tell: ${unsure}` : ''}`),
       el('button', { class: 'primary', id: 'finish', on: { click: exportLabels } }, 'Export labels'),
-      el('p', null, 'Then measure the judge against them:'),
+      el('p', null, 'Then compare the judge with them:'),
       el('p', null, el('code', null, first.next.replace(first.file, labels.file()))),
       el('p', { class: 'note' }, '\u2190 goes back through the labels, u undoes the last one.'),
     ),

@@ -194,8 +194,8 @@ class Labels {
     return [
       `${plural(taken, 'label')} imported`,
       here ? `${here} already here` : '',
-      other ? `${other} from another sample or annotator left out` : '',
-      bad ? `${plural(bad, 'line')} not JSON` : '',
+      other ? `${other} left out (another sample or annotator)` : '',
+      bad ? `${plural(bad, 'line is', 'lines are')} not JSON` : '',
     ]
       .filter(Boolean)
       .join(', ');

@@ -188,7 +188,7 @@ function changesTable(one, metric) {
     one.same ? `${plural(one.same, 'verdict')} the same in both` : '',
     ...first.sides.map((/** @type {any} */ side, /** @type {number} */ place) =>
       one.full[place]
-        ? `${plural(one.full[place], 'unit')} in the ${sourceOf(metric)} of ${side.label} only, with a full score`
+        ? `${plural(one.full[place], 'unit')} only in the ${sourceOf(metric)} of ${side.label}, with a full score`
         : '',
     ),
   ].filter(Boolean);
@@ -197,7 +197,7 @@ function changesTable(one, metric) {
       ? `No verdict changed. ${rest.join(' \u00b7 ')}.`
       : measureOf(metric).task === 'trace'
         ? 'This score is computed from the context sentences.'
-        : 'There are no verdicts behind this score.';
+        : 'This score has no verdicts.';
     return el('p', { class: 'note' }, `${why} `, showCommand(one));
   }
   return [

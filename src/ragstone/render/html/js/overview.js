@@ -168,7 +168,7 @@ function coverage(metric, toRecords) {
     parts.push([`${count(metric.outcomes.PASSED || 0)} passed${least}`]);
   }
   if (metric.repeats && metric.repeats.flip_rate !== null)
-    parts.push([`${percent(metric.repeats.flip_rate, metric.repeats.units)} of verdicts flip when asked again`]);
+    parts.push([`${percent(metric.repeats.flip_rate, metric.repeats.units)} of verdicts change when asked again`]);
   return parts.flatMap((part, place) => (place ? [' \u00b7 ', ...part] : part));
 }
 
@@ -307,7 +307,7 @@ function everyMetric(toRecords) {
         { class: 'plain' },
         tableHead(
           ['Metric', 'Mean', '95% CI', '', 'Scored', 'What the value means'].map((title, place) =>
-            el('th', { scope: 'col', class: place && place < 5 ? 'number' : null }, title || unseen('Drawn')),
+            el('th', { scope: 'col', class: place && place < 5 ? 'number' : null }, title || unseen('Chart')),
           ),
         ),
         el('tbody', null, rows),
@@ -349,7 +349,7 @@ function missingBlock(toRecords) {
           null,
           el('b', null, STATUS[cause.status] || cause.status),
           cause.reason && cause.status !== 'set_aside' ? [' (', foreign(cause.reason), ')'] : null,
-          el('span', { class: 'note' }, cause.metrics[0] === 'all metrics' ? 'no score' : (cause.status === 'partial' ? '' : 'no ') + cause.metrics.map(spoken).join(', ')),
+          el('span', { class: 'note' }, cause.metrics[0] === 'all metrics' ? 'no score' : (cause.status === 'partial' ? '' : 'no score for ') + cause.metrics.map(spoken).join(', ')),
         ),
       ),
     );

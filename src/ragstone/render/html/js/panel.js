@@ -25,7 +25,7 @@ function panelView(record, lights) {
         'p',
         { class: 'note' },
         apart
-          ? `The judges disagree on ${apart} of ${plural(entries.length, 'unit')}, which come first.`
+          ? `The judges disagree on ${apart} of ${plural(entries.length, 'unit')}, listed first.`
           : `The judges agree on all ${plural(entries.length, 'unit')}.`,
       ),
       el(

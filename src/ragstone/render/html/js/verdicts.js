@@ -254,7 +254,7 @@ function standing(score) {
   if (score.outcome) facts.push(score.outcome.toLowerCase());
   if (detail.left_out) facts.push(`${detail.left_out} left out by a limit`);
   if (detail.duplicates) facts.push(`${detail.duplicates} duplicate claims left out`);
-  if (detail.shortcut) facts.push(`shortcut: ${detail.shortcut}; no call was made`);
+  if (detail.shortcut) facts.push(`no judge call needed: ${score.verdicts[0].reason}`);
   if (detail.band) facts.push(detail.band);
   if (typeof detail.agreement === 'number') facts.push(`judges agree on ${percent(detail.agreement)}`);
   if (score.repeats) facts.push(`asked ${score.repeats.values.length} times: ${times.join(', ')}`);
