@@ -274,7 +274,7 @@ class HttpBackend(ABC):
             found = None
         if not isinstance(found, dict) or wanted not in found:
             shown = self.without_key(data[:2000].decode("utf-8", "replace"))[:80]
-            raise self.trouble(f"{path}: an answer without '{wanted}': {shown!r}", retryable=True)
+            raise self.trouble(f"{path}: a reply without '{wanted}': {shown!r}", retryable=True)
         return found
 
     async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:

@@ -17,7 +17,9 @@ from ragstone.types import NOTHING, Record, Scale, Score, Span, Status, Unit, Ve
 
 COLUMNS: Final = ("answered_supported", "answered_unsupported", "abstained_rightly", "abstained_wrongly")
 
-UNKNOWN: Final = "shares words with the question, so it may answer it; add the field answerable or use a language model"
+UNKNOWN: Final = (
+    "shares words with the question, so it may contain the answer; add the field answerable or use a language model"
+)
 """Why it is not known whether an abstention is wrong, after the passage."""
 
 

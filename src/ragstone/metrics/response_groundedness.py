@@ -24,7 +24,7 @@ BANDS: Final = (
     ),
     Band(
         0.7, "good",
-        "good: nearly everything is in the contexts; look at what is not",
+        "good: nearly everything is in the contexts; check the rest",
         "хорошо: почти всё есть в контексте; проверьте остальное",
     ),
     Band(
