@@ -40,8 +40,8 @@ class Placement(NamedTuple):
 class AbstentionRates(Metric):
     """Four rates that add up to 1: supported and unsupported answers, right and wrong abstentions.
 
-    ``support``: minimum share of supported claims for an answer to be supported. ``level``: minimum grade (0-3) of a
-    passage for its question to be answerable, for records without ``answerable``.
+    ``support``: minimum share of supported claims for an answer to count as supported. ``level``: minimum grade (0-3)
+    of a passage for the question to count as answerable, for records without ``answerable``.
     """
 
     name = "abstention"

@@ -183,7 +183,7 @@ def _number(detail: object) -> float | None:
 class NuggetMetric(Metric):
     """A metric that rates the nuggets of a response and weights them by importance.
 
-    The value is sum(w * s) / sum(w). ``weights``: weights of a vital and an okay nugget; a nugget of unknown
+    The value is sum(w * s) / sum(w). ``weights``: weights of vital and okay nuggets; a nugget of unknown
     importance has weight 1 and is marked. ``max_nuggets``: maximum number of nuggets.
     """
 
