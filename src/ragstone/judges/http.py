@@ -393,7 +393,7 @@ class HttpBackend(ABC):
             fatal, hint = True, f"check the key in {self.key_variable}"
         elif exceeded or "context_length" in code or ("context" in said.lower() and "token" in said.lower()):
             too_long = True
-            hint = "the record is too long for this model; use one with a longer context"
+            hint = "the record is too long for this model; use a model with a longer context"
         elif 300 <= status < 400:
             fatal, hint = True, "the address redirects elsewhere; give the final base URL"
         elif loading:
