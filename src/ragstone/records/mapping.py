@@ -51,7 +51,7 @@ CELLS: Final = frozenset(("messages", "conversation", "turns", "history", "spans
 """Further columns, folded, whose cells in a CSV file are lists, and the endings of such names."""
 CELL_ENDINGS: Final = ("documents", "messages", "history", "nodes")
 
-SAID_GOLD: Final = f"contexts: '{GOLD}' is gold here and kept as meta.{GOLD_KEPT}; the evidence is '{GOLD_BESIDE[0]}'"
+SAID_GOLD: Final = f"contexts: '{GOLD}' is gold here, kept as meta.{GOLD_KEPT}; the evidence is '{GOLD_BESIDE[0]}'"
 NO_ID: Final = "no id: a hash of the whole record is used, so runs with different responses cannot be paired"
 KNOWN: Final = frozenset(name for field, aliases in ALIASES.items() for name in (field, *aliases))
 
