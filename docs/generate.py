@@ -110,14 +110,14 @@ RUN_FILE: Final[Mapping[str, str]] = {
 
 BILL: Final[Mapping[str, str]] = {
     "sent": "requests that went out",
-    "answered, here": "calls that were answered; of these, the ones without a request, by judge",
+    "answered, here": "calls that were answered; of these, those that needed no request, by judge",
     "replayed, shared": "calls answered from the store; calls that shared another call's reply in this run",
     "retried, failed": "repeated tries; calls that got no reply",
     "unseen": "calls of an offline run that are not in the store",
     "paid": "calls, tokens and dollars of the replies; `unmetered_calls` had no token counts",
-    "by_step": "the same by judge and step, with `seconds`",
-    "unusable": "the part of it that was charged for unreadable replies",
-    "lost": "`attempts` without a complete reply, and the most `dollars` that they can have cost",
+    "by_step": "`paid` by judge and step, with `seconds`",
+    "unusable": "the part of `paid` that was charged for unreadable replies",
+    "lost": "`attempts` without a complete reply, and the most `dollars` that they may have cost",
     "retry_causes, waited_seconds": "why tries were repeated; the time waited",
     "notes": "parameters that an endpoint rejected",
 }

@@ -261,7 +261,7 @@ def test_a_bank_brings_the_question_that_a_record_lacks(tmp_path: Path) -> None:
     assert orjson.loads(found[0])["query"] == "What of q1?"
     other = {**bare, "question": "Another year's question?"}
     run = evaluate([other], "nugget_recall", judge(), nuggets=bank, store=tmp_path / "s.db")
-    assert run["q1"]["notes"] == ["nuggets: the bank has another question for this topic"]
+    assert run["q1"]["notes"] == ["nuggets: the bank has a different question for this topic"]
     run.store.close()
 
 

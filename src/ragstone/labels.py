@@ -109,7 +109,7 @@ def _draw(row: Mapping[str, Any], where: str) -> LabelDraw | None:
         raise InputError(f"{where}: 'draw' is {str(given)[:60]!r}; expected {{mode: random or worst, seed, n, of}}")
     seed, n, of = (given.get(name) for name in ("seed", "n", "of"))
     if not (isinstance(seed, int) and isinstance(n, int) and isinstance(of, int)):
-        raise InputError(f"{where}: seed, n and of of 'draw' are {seed}, {n} and {of}; expected whole numbers")
+        raise InputError(f"{where}: 'seed', 'n' and 'of' in 'draw' are {seed}, {n} and {of}; expected whole numbers")
     return LabelDraw(given["mode"], seed, n, of, str(given.get("by") or ""))
 
 

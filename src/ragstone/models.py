@@ -81,7 +81,7 @@ def locate(name: str, user: ModelUser) -> OnnxFiles:
     match = _NAME.fullmatch(name)
     if match is None or name.startswith(("./", "../")):
         model = user.written.format("ORG/MODEL[@REVISION]")
-        raise ConfigError(f"'{user.written.format(name)}': no such folder; a model on the hub is {model}")
+        raise ConfigError(f"'{user.written.format(name)}': no such folder; a hub model is written {model}")
     return _on_hub(user, match[1], match[2] or user.known.get(match[1], "main"))
 
 
@@ -108,7 +108,7 @@ def _only_onnx(folder: Path, user: ModelUser) -> Path:
             return folder / wanted
     if not found:
         raise ConfigError(
-            f"{user.name}: {folder} has no .onnx file; a model is {_CONFIG}, {_TOKENIZER} and an .onnx file"
+            f"{user.name}: {folder} has no .onnx file; a model needs {_CONFIG}, {_TOKENIZER} and an .onnx file"
         )
     if len(found) > 1:
         raise ConfigError(f"{user.name}: {folder} has {len(found)} .onnx files; expected one, or one named model.onnx")
@@ -150,7 +150,7 @@ def _on_hub(user: ModelUser, repo: str, revision: str) -> OnnxFiles:
             return None
         except errors.GatedRepoError as error:
             raise ConfigError(
-                f"{user.name}: {repo} asks for consent to its licence; give it on the model's page, and set HF_TOKEN"
+                f"{user.name}: {repo} requires you to accept its licence; do so on the model's page, and set HF_TOKEN"
             ) from error
         except errors.RepositoryNotFoundError as error:
             raise ConfigError(
@@ -290,7 +290,7 @@ class SentenceEncoder(OnnxModel):
     def __init__(self, files: OnnxFiles) -> None:
         super().__init__(files)
         if (found := self.run(self.tokenizer.encode("a")).ndim) != 3:
-            raise self.unusable(f"expected vectors of tokens, found an output of {found} dimensions")
+            raise self.unusable(f"expected a vector for each token, found an output with {found} dimensions")
 
     def encode(self, text: str) -> tuple[float, ...]:
         """The vector of a text; a long one is read in parts, whose tokens all count alike."""

@@ -21,10 +21,10 @@ class CostDict(TypedDict):
 
 
 class QuoteDict(TypedDict):
-    """Evidence of a verdict.
+    """Evidence for a verdict.
 
-    ``passage``: its id. ``start``, ``end``: offsets in the passage; None if the text is in no passage. ``verbatim``:
-    true only if code found the text word for word; a near match has a start and is not verbatim.
+    ``passage``: the passage's id. ``start``, ``end``: offsets in the passage; None if the text is in no passage.
+    ``verbatim``: true only if code found the text word for word; a near match has a start and is not verbatim.
     """
 
     passage: str
@@ -38,7 +38,7 @@ class VerdictDict(TypedDict):
     """A judge's verdict on one unit.
 
     ``unit``: the unit's id. ``label``: a label of the metric's scale; "trivial" for a unit that states nothing; None
-    for unjudged. ``value``: from 0 to 1; for a panel, the aggregate. ``raw``: the number of the label. ``probability``:
+    if unjudged. ``value``: from 0 to 1; for a panel, the aggregate. ``raw``: the number of the label. ``probability``:
     that the unit deserves the best label; language models give none. ``judge``: its name; a panel's members are joined
     by ``+``. ``reason``: one sentence, if requested. ``failure``: why it is unjudged. ``members``: a panel's verdicts.
     """
@@ -58,9 +58,9 @@ class VerdictDict(TypedDict):
 class UnitDict(TypedDict):
     """A unit that has a verdict.
 
-    ``text``: None for a passage and for the whole response, whose texts are elsewhere in the result. ``start``,
-    ``end``: offsets in the response. ``parent``: the sentence or passage that it is from. ``confidence``: the claim
-    writer's confidence. ``part``: the part of a long response. ``importance``: only for nuggets.
+    ``text``: None for a passage and for the whole response, whose texts are elsewhere in the result.
+    ``start``, ``end``: offsets in the response. ``parent``: the sentence or passage that it is from. ``confidence``:
+    the judge's confidence in a claim. ``part``: the part of a long response. ``importance``: only for nuggets.
     """
 
     id: str
@@ -91,11 +91,11 @@ class RepeatsDict(TypedDict):
 class ScoreDict(TypedDict):
     """One metric of one record, or one column of a metric that has several.
 
-    ``asked``: number of units that need a verdict. ``unjudged``: those without one. ``low``, ``high``: the value if
-    every unjudged unit were worst, or best. ``outcome``: the value compared with the metric's threshold. ``reason``:
-    why the value is missing or partial; else the judge's reason for all units, if requested. ``detail``: data specific
-    to this metric. ``verdicts_in``: for a column, the score that has the verdicts. ``shared``: how many of its calls
-    had been made for an earlier score of the record.
+    ``asked``: number of units that need a verdict. ``unjudged``: units without one. ``low``: the value if all unjudged
+    units were worst. ``high``: the value if all were best. ``outcome``: the value compared with the metric's threshold.
+    ``reason``: why the value is missing or partial; else the judge's reason for all units, if requested. ``detail``:
+    data specific to this metric. ``verdicts_in``: for a column, the score that has the verdicts. ``shared``: how many
+    of its calls had been made for an earlier score of the record.
     """
 
     metric: str
@@ -263,7 +263,7 @@ class MetricDict(TypedDict):
 
     ``mean``: over the ``scored`` records. ``interval``: 95%. ``interval_method``: bootstrap, normal or none.
     ``total``: all records, unreadable ones included. ``below_one``: records whose value is below 1.
-    ``low``, ``high``: the mean if all unjudged units were worst, or best.
+    ``low``: the mean if all unjudged units were worst. ``high``: the mean if all were best.
     ``statuses``: number of records by status, unreadable ones excluded.
     """
 

@@ -140,7 +140,7 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
         (["last", "missing.jsonl"], "error: missing.jsonl: no such file"),
         (["99", "labels.jsonl"], "error: no run '99' in "),
         (["last", "labels.jsonl", "--correction", "magic"], "'magic' is not one of 'ppi', 'rogan-gladen'"),
-        (["last", "empty.jsonl"], "error: empty.jsonl: there is no record in it; expected at least one"),
+        (["last", "empty.jsonl"], "error: empty.jsonl: contains no records; expected at least one"),
         (["last", "other.jsonl"], "error: no label matches run 1: no such record (1, first: "),
     ],
 )

@@ -291,13 +291,13 @@ def test_a_budget_says_what_it_holds_back() -> None:
         first, second = [await budget.reserve(judge, call) for _ in range(2)]
         third = asyncio.ensure_future(budget.reserve(judge, call))
         await asyncio.sleep(0)
-        assert budget.limit() == "budget: calls wait for others to finish"
+        assert budget.limit() == "budget: waiting for other calls to finish"
         budget.settle(first, Amount())
         budget.settle(second, Amount(calls=1))
         await third
         assert budget.limit() == ""
         assert [budget.room(begun) for begun in (0, 1, 2)] == [True, True, False]
-        assert budget.limit() == "budget: few records at a time"
+        assert budget.limit() == "budget: only a few records at a time"
         assert (tally.charged, tally.most_calls) == (1, 2)
 
     asyncio.run(held())

@@ -132,10 +132,10 @@ def test_every_claim_is_given_once_and_in_order_whatever_the_parts(tmp_path: Pat
 @pytest.mark.parametrize(
     ("rows", "failure"),
     [
-        ([row("claim/2", text="b")], "the labels lack number 1 of 2; all of a record's units must be labelled"),
+        ([row("claim/2", text="b")], "number 1 of 2 has no label; all units of a record must be labelled"),
         (
             [row(text="a", annotator="ana"), row(text="b", annotator="ben")],
-            "the labels have two texts for dir/a/claim/1",
+            "the labels have two different texts for dir/a/claim/1",
         ),
         ([{**row(text="a"), "record": "b", "unit": "b/claim/1"}], "no label for this record"),
     ],
@@ -152,7 +152,7 @@ def test_nuggets_that_are_known_are_not_given_again_and_a_bank_is_refused(tmp_pa
     asked = Write("nuggetize", "nugget", "", sentences(TEXT), known=("water boils",))
     assert [unit.text for unit in answer(people, asked).units] == ["It is wet."]
     refused = answer(people, Write("nuggetize", "nugget", "", passages=(Passage("1", TEXT, 1),)))
-    assert refused.failure == "labels cannot write nuggets from passages; give a bank with --nuggets FILE"
+    assert refused.failure == "labels cannot create nuggets from passages; add a bank with --nuggets FILE"
 
 
 def test_a_trace_has_a_list_only_where_every_sentence_is_labelled(tmp_path: Path) -> None:

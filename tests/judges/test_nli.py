@@ -365,7 +365,7 @@ def test_a_table_has_no_setting_that_nothing_reads(tmp_path: Path) -> None:
 
 def test_what_is_wrong_with_the_model_is_said_before_a_run(tmp_path: Path) -> None:
     records = [{"id": "a", "question": QUESTION, "response": "The lid.", "contexts": [TWINS]}]
-    with pytest.raises(ConfigError, match="no such folder; a model on the hub is nli:ORG/MODEL"):
+    with pytest.raises(ConfigError, match="no such folder; a hub model is written nli:ORG/MODEL"):
         evaluate(records, "groundedness", "nli:nowhere", store=tmp_path / "s.db")
     with pytest.raises(ConfigError, match="judge 'nli:' has no model"):
         evaluate(records, "groundedness", "nli:", store=tmp_path / "s.db")

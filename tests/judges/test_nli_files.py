@@ -141,7 +141,7 @@ def test_a_file_for_this_processor_comes_before_others(
             "no folder lab/nothing, and no public model of that name on the hub; check its name, or set HF_TOKEN",
         ),
         (f"{REPO}@v9", {}, "the model lab/reader has no revision 'v9'"),
-        (REPO, {"config.json": (401, "GatedRepo")}, "asks for consent to its licence"),
+        (REPO, {"config.json": (401, "GatedRepo")}, "requires you to accept its licence"),
         (REPO, {"config.json": (404, "EntryNotFound")}, "the model lab/reader has no config.json"),
         (REPO, {"tokenizer.json": (404, "EntryNotFound")}, "the model lab/reader has no tokenizer.json"),
         (REPO, {"onnx/model.onnx": (404, "EntryNotFound")}, "the model lab/reader has no ONNX file with a usual name"),
@@ -150,7 +150,7 @@ def test_a_file_for_this_processor_comes_before_others(
             {"tokenizer.json": (403, "")},
             "cannot download tokenizer.json of lab/reader: 403 Forbidden",
         ),
-        ("lab", {}, "'nli:lab': no such folder; a model on the hub is nli:ORG/MODEL[@REVISION]"),
+        ("lab", {}, "'nli:lab': no such folder; a hub model is written nli:ORG/MODEL[@REVISION]"),
         ("./lab/reader", {}, "'nli:./lab/reader': no such folder"),
     ],
 )
@@ -243,7 +243,7 @@ def test_a_model_whose_classes_cannot_be_told_is_refused_by_name(tmp_path: Path,
 
 def test_a_folder_that_is_no_model_says_what_it_lacks(tmp_path: Path) -> None:
     with pytest.raises(
-        ConfigError, match=r"has no \.onnx file; a model is config\.json, tokenizer\.json and an \.onnx file$"
+        ConfigError, match=r"has no \.onnx file; a model needs config\.json, tokenizer\.json and an \.onnx file$"
     ):
         locate(str(tmp_path))
     (tmp_path / "a.onnx").write_bytes(b"nothing")

@@ -55,7 +55,9 @@ def test_a_text_is_the_mean_of_its_tokens(tmp_path: Path) -> None:
 
 def test_a_model_with_another_output_is_refused(tmp_path: Path) -> None:
     """When it is loaded, which is before the first record."""
-    with pytest.raises(BackendError, match=r"^refalign: m: expected vectors of tokens, found an output of 2 dim"):
+    with pytest.raises(
+        BackendError, match=r"^refalign: m: expected a vector for each token, found an output with 2 dim"
+    ):
         encoder(made(tmp_path / "m", pooled=True))
 
 
@@ -64,9 +66,9 @@ def test_a_model_with_another_output_is_refused(tmp_path: Path) -> None:
     [
         (
             "nowhere",
-            "'--set refalign.model=nowhere': no such folder; a model on the hub is --set refalign.model=ORG/MODEL",
+            "'--set refalign.model=nowhere': no such folder; a hub model is written --set refalign.model=ORG/MODEL",
         ),
-        (".", "has no .onnx file; a model is config.json, tokenizer.json and an .onnx file"),
+        (".", "has no .onnx file; a model needs config.json, tokenizer.json and an .onnx file"),
     ],
 )
 def test_a_model_that_is_not_there_is_one_line(

@@ -163,7 +163,7 @@ def test_without_a_question_importance_stays_unknown_and_the_rest_is_scored() ->
     assert [q.task for q in asked] == ["assign"]
     assert (scores["all"].value, scores["weighted"].value) == (0.5, 0.5)
     assert (scores["vital"].status, scores["vital"].reason) == ("empty", "no nugget is vital")
-    assert scores["all"].detail["why_unweighed"] == "no question that they could be vital to"
+    assert scores["all"].detail["why_unweighed"] == "no question, so importance cannot be rated"
 
 
 def test_an_empty_bank_is_empty_and_costs_nothing() -> None:

@@ -65,7 +65,7 @@ def test_nuggets_that_name_no_passage_have_no_source_value() -> None:
     found, _ = columns(find("nugget_support")(), about(Nugget("One")), grades(p1="3", p2="0"))
     assert found["best"].value == 1.0
     assert (found["source"].status, found["source"].value) == ("empty", None)
-    assert found["source"].reason == "no nugget names a passage of the record"
+    assert found["source"].reason == "no nugget comes from a passage in the contexts"
 
 
 def test_without_nuggets_nothing_is_asked() -> None:

@@ -151,8 +151,8 @@ def test_qrels_replace_the_ids_of_records(tmp_path: Path) -> None:
     [
         ("t1 0 a", "'t1 0 a' is not a relevance judgment"),
         ("t1 0 a x", "'t1 0 a x' is not a relevance judgment"),
-        ("t1 0 a 1\nt1 0 a 2", "'a' of topic 't1' is graded 2 here but differently before"),
-        ("\n", "there is no row in it"),
+        ("t1 0 a 1\nt1 0 a 2", "'a' of topic 't1' is graded 2 here, but has a different grade above"),
+        ("\n", "contains no rows"),
     ],
 )
 def test_qrels_that_cannot_be_read(tmp_path: Path, text: str, found: str) -> None:

@@ -95,7 +95,7 @@ def test_a_folder_of_files_is_a_bank(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="none: there is no bank in this folder"):
         read_bank(tmp_path / "none")
     written(folder / "2 again.json", [{"query_id": "1", "claim_bank": []}])
-    with pytest.raises(RecordError, match=r"2\.jsonl:1: the nuggets of topic '1' differ from those before"):
+    with pytest.raises(RecordError, match=r"2\.jsonl:1: the nuggets of topic '1' differ from an earlier list"):
         read_bank(folder)
 
 
@@ -110,8 +110,8 @@ def test_rows_of_many_systems_are_one_bank() -> None:
     assert bank.nuggets == {"1": (Nugget("a"), Nugget("b")), "2": (Nugget("a"), Nugget("b"))}
     assert bank.notes == ()
     for nuggets, message in [
-        (["a"], r"differ from those before \('b' is missing\)"),
-        (["a", "b", "c"], r"differ from those before \('c' is new\)"),
+        (["a"], r"differ from an earlier list \('b' is missing\)"),
+        (["a", "b", "c"], r"differ from an earlier list \('c' is new\)"),
         (["a", {"text": "b", "importance": "okay"}], r"'b' was unspecified, is okay"),
         ([], r"'a' is missing"),
     ]:
@@ -127,11 +127,11 @@ def test_rows_of_many_systems_are_one_bank() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"qid": "1"}], "records: there are no nuggets in it"),
+        ([{"qid": "1"}], "records: contains no nuggets"),
         ([{"nuggets": ["a"]}], "records item 1: nuggets without a topic; expected an id next to them"),
         ([{"qid": "1", "nuggets": "a"}], "field 'nuggets': expected a list of nuggets, found a string"),
         ([{"query_id": "1", "nugget_bank": 5}], "field 'nugget_bank': found a number"),
-        ([], "there is no record in it"),
+        ([], "contains no records"),
     ],
 )
 def test_what_is_no_bank_is_told(rows: Any, message: Any) -> None:
@@ -166,11 +166,11 @@ def test_what_is_odd_in_a_bank_is_noted() -> None:
     assert [(note.text.partition(",")[0], note.count, note.example) for note in bank.notes] == [
         ("nuggets: importance is neither vital nor okay; ignored", 2, "records item 1"),
         ("nuggets: duplicate nugget left out", 1, "records item 1"),
-        ("question: differs from the first record of its topic", 1, "records item 2"),
-        ("nuggets: an empty list", 1, "records item 4"),
-        ("nuggets: a record without nuggets", 1, "records item 6"),
+        ("question: differs from that of the first record for this topic", 1, "records item 2"),
+        ("nuggets: the list is empty", 1, "records item 4"),
+        ("nuggets: skipped a record without nuggets", 1, "records item 6"),
     ]
-    assert str(bank.notes[3]) == "nuggets: an empty list (1 record, records item 4)"
+    assert str(bank.notes[3]) == "nuggets: the list is empty (1 record, records item 4)"
 
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6).filter(str.strip)
@@ -375,7 +375,7 @@ def test_runs_that_cannot_be_meant_are_refused(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(RecordError, match="records item 1: expected an object, found a string"):
         list(open_records(["a.jsonl", {"qid": "1"}]))
     for paths in (["a.jsonl", "blank.jsonl"], ["blank.jsonl", "a.jsonl"]):
-        with pytest.raises(RecordError, match=r"blank\.jsonl: there is no record in it"):
+        with pytest.raises(RecordError, match=r"blank\.jsonl: contains no records"):
             survey(open_records(paths, on_error="skip"))
 
 
@@ -454,7 +454,7 @@ def test_a_run_that_names_topics_gets_its_questions_of_their_file() -> None:
         [],
         [],
         ["question: topic is not in the topics file"],
-        ["nuggets: the bank has another question for this topic"],
+        ["nuggets: the bank has a different question for this topic"],
     ]
     assert records[0].nuggets == (Nugget("It takes hot water"),)
 
@@ -464,7 +464,10 @@ def test_a_run_that_names_topics_gets_its_questions_of_their_file() -> None:
     [
         ([{"request_id": "1", "limit": 3}], "item 1: a topic without a question; expected {request_id, title}"),
         ([{"title": "Tea"}], "item 1: a topic without an id"),
-        ([{"id": "1", "query": "a"}, {"qid": 1, "query": "b"}], "item 2: topic '1' is repeated with another question"),
+        (
+            [{"id": "1", "query": "a"}, {"qid": 1, "query": "b"}],
+            "item 2: topic '1' is repeated with a different question",
+        ),
     ],
 )
 def test_a_topic_that_asks_nothing_or_two_things_is_refused(rows: list[dict[str, Any]], said: str) -> None:

@@ -104,5 +104,5 @@ def test_drawing_holds_the_sample_and_not_the_input() -> None:
 )
 def test_what_cannot_be_meant_is_refused(cut: Any) -> None:
     """A number of records is whole and from 1; a seed without a sample changes nothing."""
-    with pytest.raises(ConfigError, match=r"expected a whole number|only for a sample"):
+    with pytest.raises(ConfigError, match=r"expected a whole number|only applies to a sample"):
         Cut(**cut)

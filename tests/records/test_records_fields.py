@@ -179,7 +179,7 @@ def test_sentences_of_a_passage_are_its_own_or_the_record_is_refused() -> None:
             record_of({"id": "a", "contexts": ["x", {"text": text, "sentences": own}]})
     for other in (7, [["0a", "It rusts."]], [], None):
         record = record_of({"id": "a", "contexts": [{"text": text, "sentences": other}]})
-        said = ("contexts: 'sentences' is not a list of texts; ignored",)
+        said = ("contexts: 'sentences' is not a list of strings; ignored",)
         assert record.notes == (said if other else ())
 
 
@@ -262,7 +262,7 @@ def test_citations_point_into_the_contexts_where_there_are_no_references() -> No
     [
         ([{"text": "x"}, {"text": 3}], "field 'response': sentence 2 of the answer has no text"),
         ([{"text": "x"}, "y"], "field 'response': sentence 2 of the answer has no text"),
-        ([{"text": "x", "citations": 3}], "field 'response': citations of sentence 1 is a number"),
+        ([{"text": "x", "citations": 3}], "field 'response': 'citations' of sentence 1 is a number"),
         (["x"], "field 'response': expected a string or a list of {text, citations}, found a list"),
     ],
 )

@@ -66,7 +66,7 @@ BAD_LINES = {
     "list": (b'["a"]', "expected an object, found a list"),
     "number": (b"3", "expected an object, found a number"),
     "null": (b"null", "expected an object, found null"),
-    "array over lines": (b"[", "name a file that is one JSON array .json"),
+    "array over lines": (b"[", "a file that is one JSON array needs a name that ends in .json"),
     "python": (b"{'id': 1}", "write it with json.dumps"),
     "cut": (b'{"id":"a","question":"wh', "not JSON: Unterminated string starting at column 22"),
     "two on a line": (b'{"id":"a"} {"id":"b"}', "not JSON: Extra data at column 12"),
@@ -128,7 +128,7 @@ def test_an_empty_file_is_an_error(tmp_path: Path, name: Any) -> None:
 )
 def test_a_file_without_records_is_an_error(tmp_path: Path, name: Any, data: Any) -> None:
     """White space and an empty array hold no record."""
-    assert refusal(written(tmp_path, data, name)) == f"{name}: there is no record in it; expected at least one"
+    assert refusal(written(tmp_path, data, name)) == f"{name}: contains no records; expected at least one"
 
 
 @pytest.mark.parametrize("data", ['{"id":"a"}'.encode("utf-16"), b"\xff\xfe{\0"])
@@ -143,7 +143,7 @@ def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for path, message in [
         (tmp_path / "none.jsonl", "no such file"),
-        (tmp_path / "empty", "there is no file in this directory"),
+        (tmp_path / "empty", "this folder contains no files"),
         ("a\0b", "not a file name"),
         (written(tmp_path, b"hello, world", "x.txt"), "the format of '.txt' is not known; supported are .jsonl"),
         (written(tmp_path, b"hello", "noext"), "the format cannot be detected"),

@@ -83,7 +83,7 @@ def test_any_rows_are_read_as_they_were_written(wanted: Any, form: Any) -> None:
         wanted = list({row[1:3]: row._replace(run="r") for row in wanted}.values())
     data = outcome(lambda: b"".join(lines(wanted, form)))
     if isinstance(data, str):
-        assert "would be one row" in data
+        assert "would become the same row" in data
         return
     scores = [row for row in wanted if form != "trec_eval" or row.measure != "runid"]
     with tempfile.TemporaryDirectory() as folder:
@@ -124,7 +124,7 @@ def test_names_lose_what_columns_cannot_hold(tmp_path: Path) -> None:
         (
             [Row("a b", "t", "m", 1), Row("a_b", "t", "m", 1)],
             "tot",
-            "would be one row of a leaderboard; rename one",
+            "would become the same row of the leaderboard; rename one",
         ),
         (
             [Row("a", "t", "m", 1), Row("a", "t", "m", 2)],
@@ -134,7 +134,7 @@ def test_names_lose_what_columns_cannot_hold(tmp_path: Path) -> None:
         (
             [Row("a", "t", "m", 1), Row("b", "t", "n", 1)],
             "trec_eval",
-            "there are 2 ('a', 'b'); a file for each",
+            "there are 2 runs ('a', 'b'); write one file per run",
         ),
         ([Row("a", "t", "m", 1)], "csv", "no leaderboard format 'csv'; expected trec_eval, tot"),
     ],
@@ -184,7 +184,7 @@ def test_where_nothing_tells_the_topic_nobody_guesses(tmp_path: Path, data: str)
     """The message says to name the form, or that there is no such one; named, the file is read."""
     path = written(tmp_path / "r", data)
     text = refusal(path)
-    assert "name the form: tot or ir_measures" in text or "not a known form" in text
+    assert "name the format: tot or ir_measures" in text or "not a known form" in text
     if not data.startswith("topic"):
         (first, *_) = read_leaderboard(path, "tot")
         (other, *_) = read_leaderboard(path, "ir_measures")
@@ -204,21 +204,21 @@ def test_where_nothing_tells_the_topic_nobody_guesses(tmp_path: Path, data: str)
         (
             "m t 1\nm t 2\n",
             "auto",
-            "r:2: 'm' of run 'r' on topic 't' is 2.0 here and 1.0 before; expected one value each",
+            "r:2: 'm' of run 'r' on topic 't' is 2.0 here and 1.0 before; keep one of them",
         ),
         ("m t\n", "auto", "r:1: expected 3 or 4 columns, found 2; trec_eval: measure topic value"),
         ("x\n", "auto", "expected 3 or 4 columns, found 1"),
         ("m t 1\n\na m t 1\n", "auto", "r:3: 4 columns but the first row has 3"),
-        ("m t 1\n", "tot", "3 columns where tot has run measure topic value; name another form"),
-        ("a m t 1\n", "trec_eval", "4 columns where trec_eval has measure topic value"),
+        ("m t 1\n", "tot", "3 columns, but tot has run measure topic value; name another format"),
+        ("a m t 1\n", "trec_eval", "4 columns, but trec_eval has measure topic value"),
         (
             "run measure topic value\na m t 1\n",
             "ir_measures",
-            "run measure topic value where ir_measures has run topic",
+            "run measure topic value, but ir_measures has run topic",
         ),
-        ("measure topic value\n", "auto", "r:1: a header and no row"),
-        ("runid all STANDARD\n", "auto", "r: there is no row with a value in it"),
-        (" \n\n", "auto", "r: there is no row in it"),
+        ("measure topic value\n", "auto", "r:1: a header but no rows"),
+        ("runid all STANDARD\n", "auto", "r: contains no row with a value"),
+        (" \n\n", "auto", "r: contains no rows"),
         ("", "auto", "the file is empty"),
         (b"m t 1\nm \xff 1\n", "auto", "r:2: byte 0xff at byte 3 is not UTF-8"),
         (b"m t\0 1\n", "auto", "a NUL byte"),
@@ -271,7 +271,7 @@ def test_a_folder_holds_a_run_a_file(tmp_path: Path) -> None:
     assert read_leaderboard(folder) == read_leaderboard(str(folder), "trec_eval") == wanted
     written(folder / "a", "map all 7\n")
     assert "a.txt:2: 'map' of run 'a' on topic 'all' is 2.0 here and 7.0 before" in refusal(folder)
-    assert "there is no file in this folder" in refusal(folder / "deeper")
+    assert "this folder contains no files" in refusal(folder / "deeper")
     assert "no such file" in refusal(folder / "nowhere")
 
 

@@ -173,7 +173,7 @@ def test_a_frame_is_a_source() -> None:
         assert first.contexts == (Passage("1", "x", 1), Passage("2", "y", 2))
         assert (second.question, second.contexts, second.meta) == (None, (), {"n": None})
         assert first.where == "DataFrame row 1"
-    with pytest.raises(InputError, match="call its collect"):
+    with pytest.raises(InputError, match=r"call collect\(\)"):
         open_records(pl.DataFrame(rows).lazy())
     with pytest.raises(RecordError, match="two columns are named 'a'"):
         list(open_records(pd.DataFrame([[1, 2]], columns=["a", "a"])))
@@ -201,7 +201,7 @@ def test_values_of_pandas_have_a_form() -> None:
     [
         (7, "a number is not a source of records"),
         (b"x", "a bytes is not a source"),
-        ({"question": "q"}, "put it into a list"),
+        ({"question": "q"}, "put it in a list"),
     ],
 )
 def test_other_objects_are_refused(source: Any, message: Any) -> None:
@@ -214,7 +214,7 @@ def test_no_records_is_an_error() -> None:
     """An empty list is a mistake to be told of, not a mean of nothing."""
     sources: list[Any] = [[], iter([]), pd.DataFrame()]
     for source in sources:
-        with pytest.raises(RecordError, match="there is no record in it"):
+        with pytest.raises(RecordError, match="contains no records"):
             survey(open_records(source))
 
 
@@ -295,7 +295,9 @@ def test_a_named_pipe_without_a_writer_is_not_waited_for_without_end(
     monkeypatch.setattr("ragstone.records.bytestream.WRITER_WAIT", 0.1)
     path = tmp_path / "pipe.jsonl"
     os.mkfifo(path)
-    with pytest.raises(RecordError, match=r"pipe\.jsonl: no data in the pipe for 0\.1 s; start its writer"):
+    with pytest.raises(
+        RecordError, match=r"pipe\.jsonl: no data in the pipe for 0\.1 s; start the program that writes to it"
+    ):
         open_records(path)
 
 

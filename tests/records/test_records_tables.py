@@ -102,7 +102,7 @@ def test_a_survey_names_the_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ("id,question\n", "x.csv: there is no record in it"),
+        ("id,question\n", "x.csv: contains no records"),
         ("\n\n", "x.csv:1: no header"),
         ("id,id\n1,2\n", "x.csv:1: two columns are named 'id'"),
         ("id,question\n1,a,b\n", "x.csv:2: 3 cells, but the header has 2"),
@@ -277,7 +277,7 @@ def test_a_broken_parquet_file_is_named(tmp_path: Path) -> None:
             as_parquet(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])),
             "two columns are named 'a'",
         ),
-        (as_parquet(pa.table({"id": pa.array([], pa.string())})), "there is no record in it"),
+        (as_parquet(pa.table({"id": pa.array([], pa.string())})), "contains no records"),
     ]:
         with pytest.raises(RecordError, match=message):
             records(written(tmp_path, data, "x.parquet"))

@@ -98,7 +98,7 @@ def test_assignments_are_read() -> None:
         Nugget("a", "vital", "support"), Nugget("b", "okay", "partial_support"), Nugget("c", "okay"),
     )  # fmt: skip
     assert record.meta == {"run_id": "r", "response_length": 1}
-    assert record.notes == ("nuggets: assignment is not a degree of support; ignored",)
+    assert record.notes == ("nuggets: assignment is not support, partial_support or not_support; ignored",)
 
 
 SENTENCES = [{"text": "One.", "citations": ["d2"]}, {"text": "Two.", "citations": {"d1": 0.9, "d2": 0.1}}]
@@ -300,11 +300,11 @@ def test_banks_of_all_years_are_read() -> None:
         ({"nugget_bank": [{"question": "q", "answers": {"x": "x"}}]}, "answer 1 of nugget 1 is a string"),
         (
             {"nugget_bank": [{"question": "q", "answers": [{"answer": "a"}, {}]}]},
-            "answer 2 of nugget 1 is an object without one",
+            "answer 2 of nugget 1 is an object without 'answer'",
         ),
         (
             {"nugget_bank": [{"question": "q", "answers": [{"answer": 5}]}]},
-            "answer 1 of nugget 1 is an object without one",
+            "answer 1 of nugget 1 is an object without 'answer'",
         ),
         ({"nugget_bank": [{"question": "q", "importance": {}}]}, "'importance' of nugget 1 is an object"),
         ({"nugget_bank": [{"question": "q", "assignment": []}]}, "'assignment' of nugget 1 is a list"),
@@ -362,7 +362,7 @@ def test_hostile_texts_are_nuggets_like_others() -> None:
     record = record_of(row)
     assert record.nuggets == (Nugget(long), Nugget("a\0b"))  # signs alone state nothing
     assert record.notes == (
-        "nuggets: one of more than 100 words; a nugget is one fact",
+        "nuggets: a nugget has more than 100 words; it should be one fact",
         "nuggets: blank nugget left out",
     )
     deep: dict[str, Any] = {"claim": "0"}
@@ -402,7 +402,7 @@ def test_another_label_is_not_given(written: Any) -> None:
     """It is counted once a record, not guessed, and does not hide what the nugget else brings."""
     for key, kept, note in [
         ("importance", {"assignment": "support"}, "importance is neither vital nor okay; ignored"),
-        ("assignment", {"importance": "vital"}, "assignment is not a degree of support; ignored"),
+        ("assignment", {"importance": "vital"}, "assignment is not support, partial_support or not_support; ignored"),
     ]:
         nuggets = [{"text": text, key: written, **kept} for text in "xy"]
         found = survey(open_records([{"id": "a", "nuggets": nuggets}, {"id": "b", "nuggets": nuggets}]))
@@ -432,7 +432,7 @@ def test_a_nugget_stands_once() -> None:
     )
     nuggets = [{"text": "x", "assignment": "support"}, "y", {"text": "X.", "assignment": "not_support"}]
     assert refusal({"id": "a", "nuggets": nuggets}).endswith(
-        "field 'nuggets': nuggets 1 and 3 are the same, one assigned support, one not_support; "
+        "field 'nuggets': nuggets 1 and 3 are the same, but assigned support and not_support; "
         "expected one assignment for each nugget"
     )
 

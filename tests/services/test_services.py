@@ -292,7 +292,7 @@ def test_spans_of_mlflow_in_files_and_of_running_traces(monkeypatch: pytest.Monk
         tool.running = {0, 2, 3}
         assert ragstone.pull("mlflow", project=PROJECT, url=tool.url, out="none.jsonl").without_spans == 3
     found, _ = validate("t.jsonl", on_error="skip")
-    assert found.recognised == ("MLflow traces: 4 traces, 3 records; 1 without a retriever span: skipped",)
+    assert found.recognised == ("MLflow traces: 4 traces, 3 records; skipped: 1 without a retriever span",)
 
 
 def test_silence_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -158,7 +158,7 @@ def test_a_rate_corrected_for_errors() -> None:
     assert 1.4 < (clustered.high - clustered.low) / (found.high - found.low) < 1.5  # √2, of half as many
     with pytest.raises(ValueError, match=r"TPR 0\.25 \+ TNR 0\.75"):
         rates(pass_right=20)
-    with pytest.raises(ValueError, match="items people fail"):
+    with pytest.raises(ValueError, match="items that they fail"):
         rates(fail_total=0)
 
 

@@ -181,14 +181,15 @@ def _lost(row: BatchRow, said: str) -> BackendError:
 
 
 def _read(backend: Batching, lines: Iterable[bytes], *, strict: bool) -> list[tuple[str, Reply | BackendError]]:
-    """Read results; a line that is none is lost, or a ValueError if ``strict``."""
+    """Read results; a line that is none is lost, or a ValueError that begins with its number if ``strict``."""
     read = []
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         try:
-            read.append(backend.read_line(line))
-        except ValueError:
+            if line.strip():
+                read.append(backend.read_line(line))
+        except ValueError as error:
             if strict:
-                raise
+                raise ValueError(f"{number}: {error}") from error
     return read
 
 
@@ -363,11 +364,10 @@ def import_batches(path: Path, store: Path | str | None = None) -> int:
         if not rows:
             raise ConfigError("no exported calls are waiting for results")
         backend = cast("Batching", _judge_of(rows[0].spec).backend)
-        lines = [line for line in path.read_bytes().splitlines() if line.strip()]
         try:
-            known = collect(found, rows, _read(backend, lines, strict=True))
+            known = collect(found, rows, _read(backend, path.read_bytes().splitlines(), strict=True))
         except ValueError as error:
-            raise InputError(f"{path}: {error}") from error
+            raise InputError(f"{path}:{error}") from error
         if not known:
             raise InputError(f"{path}: no line matches a call in this store's batches")
         return known

@@ -169,8 +169,8 @@ class Budget:
         if self.over is not None:
             return ""
         if self._waiting:
-            return "budget: calls wait for others to finish"
-        return "budget: few records at a time" if self._scarce else ""
+            return "budget: waiting for other calls to finish"
+        return "budget: only a few records at a time" if self._scarce else ""
 
     async def reserve(self, judge: Judge, call: Call) -> Amount:
         """Wait until the worst case fits and reserve it; raise BudgetReached if it never will."""

@@ -176,7 +176,7 @@ class Queue:
     def limit(self) -> str:
         """Say what holds calls right now; empty if nothing does."""
         late = self._clock() - next(iter(self._out.values())) if self._out else 0.0
-        waits = f"waiting for a reply for {late:.0f} s" if late >= SLOW else ""
+        waits = f"waiting {late:.0f} s for a reply" if late >= SLOW else ""
         if not self.shown:
             return ""
         if not self._held and not self._loading:
@@ -184,7 +184,7 @@ class Queue:
         if self.breaker.alone and self.breaker.failures:
             why = "model loading" if self._loading else "every call refused" if self.breaker.refused else "no answer"
             held = f"{why}, one call at a time"
-            return f"{held}, the next in {left:.0f} s" if (left := self.quiet()) >= 1 else held
+            return f"{held}, next in {left:.0f} s" if (left := self.quiet()) >= 1 else held
         if self._held == "rpm" and self.pace.requests is not None:
             return _a_minute(self.pace.requests.limit, "request")
         if self._held == "tpm" and self.pace.tokens is not None:

@@ -16,7 +16,9 @@ from ragstone.questions import GRADE_0_3, TASKS, Question, Rate, Task, Trace, Wr
 from ragstone.signature import signature
 from ragstone.types import Passage
 
-ALONE: Final[Mapping[Task, str]] = MappingProxyType({"claims": "write", "nuggetize": "write", "trace": "trace"})
+ALONE: Final[Mapping[Task, str]] = MappingProxyType(
+    {"claims": "extract claims", "nuggetize": "create nuggets", "trace": "mark sentences"}
+)
 """The steps whose answers cannot be put together, since no two judges would write or mark alike; what they do."""
 
 
@@ -109,7 +111,7 @@ class Routes:
                     return f"no cascade for the step '{task}': {sure} has no calibrated confidence; give it one judge"
                 continue
             if task in ALONE and len(route.judges) > 1:
-                return f"a panel can rate but not {ALONE[task]}: give the step '{task}' one judge"
+                return f"a panel can rate but not {ALONE[task]}; give the step '{task}' one judge"
         return ""
 
     def check(self, metric: Metric, given: Collection[Task] = ()) -> None:

@@ -274,7 +274,7 @@ class HttpBackend(ABC):
             found = None
         if not isinstance(found, dict) or wanted not in found:
             shown = self.without_key(data[:2000].decode("utf-8", "replace"))[:80]
-            raise self.trouble(f"{path}: an answer without '{wanted}': {shown!r}", retryable=True)
+            raise self.trouble(f"{path}: a reply without '{wanted}': {shown!r}", retryable=True)
         return found
 
     async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
@@ -393,7 +393,7 @@ class HttpBackend(ABC):
             fatal, hint = True, f"check the key in {self.key_variable}"
         elif exceeded or "context_length" in code or ("context" in said.lower() and "token" in said.lower()):
             too_long = True
-            hint = "the record is too long for this model; use one with a longer context"
+            hint = "the record is too long for this model; use a model with a longer context"
         elif 300 <= status < 400:
             fatal, hint = True, "the address redirects elsewhere; give the final base URL"
         elif loading:

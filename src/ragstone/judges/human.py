@@ -47,7 +47,7 @@ from ragstone.types import TRIVIAL, Scale, Unit, Verdict
 RECORD_FORM: Final = "{id, relevant: [keys], utilized: [keys], support: {key: [keys]}, supported: true or false}"
 EXPECTED: Final = f"expected {RECORD_FORM}"
 UNLABELLED: Final = "no label for this record"
-NO_BANK: Final = "labels cannot write nuggets from passages; give a bank with --nuggets FILE"
+NO_BANK: Final = "labels cannot create nuggets from passages; add a bank with --nuggets FILE"
 
 RELEVANT: Final = "trace.relevant"
 UTILIZED: Final = "trace.utilized"
@@ -217,9 +217,9 @@ def _texts(rows: Sequence[LabelRow]) -> list[str] | str:
     for row in rows:
         number = int(row.unit.rpartition("/")[2])
         if found.setdefault(number, row.text) != row.text:
-            return f"the labels have two texts for {row.unit}"
+            return f"the labels have two different texts for {row.unit}"
     if missing := next((number for number in range(1, max(found, default=0)) if number not in found), 0):
-        return f"the labels lack number {missing} of {max(found)}; all of a record's units must be labelled"
+        return f"number {missing} of {max(found)} has no label; all units of a record must be labelled"
     return [found[number] for number in sorted(found)] if found else UNLABELLED
 
 

@@ -114,7 +114,7 @@ class MessagesBackend(HttpBackend):
             error = result.get("error") or {}
             kind = error.get("error", error).get("type")
         except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as trouble:
-            raise ValueError("not a line of batch results") from trouble
+            raise ValueError("not a batch result") from trouble
         done = result["type"] == "succeeded"
         refused = result["type"] == "errored" and kind == "invalid_request_error"
         return key, self.of_batch(200 if done else 400 if refused else 0, result.get("message"), error)

@@ -118,7 +118,7 @@ class OpenAIBackend(HttpBackend):
             key, answer = str(entry["custom_id"]), entry["response"] or {}
             status, body = answer.get("status_code") or 0, answer.get("body") or {}
         except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError("not a line of batch results") from error
+            raise ValueError("not a batch result") from error
         return key, self.of_batch(status, body, entry.get("error") or body)
 
     async def submit(self, lines: Sequence[bytes], tag: str) -> str:

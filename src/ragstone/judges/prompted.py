@@ -130,8 +130,8 @@ class PromptedJudge:
             if spec.structured == "schema" and not _has_schema(template, fmt, local=spec.preset.local):
                 raise TemplateError(
                     f"structured = schema: the prompt '{template.name}' of the step '{question.task}' with the format "
-                    f"'{fmt}' has no schema; the default prompt has one, and so has keyed if no reasoning "
-                    "block is asked for"
+                    f"'{fmt}' has no schema; use the default prompt, or the format keyed without a "
+                    "reasoning block"
                 )
             maker = template.id
             maker += "" if fmt == "object" else f"/{fmt}#{prompts.shape(fmt, template.language).digest[:4]}"

@@ -25,7 +25,7 @@ BYTES_PER_TOKEN: Final = 3
 """A careful guess: what is cut too early costs a call, what is sent too long costs one and says nothing."""
 PROMPT_TOKENS: Final = 1000
 """What the instructions take."""
-NOTHING_NAMED: Final = "said to be fully supported, with nothing named that supports it"
+NOTHING_NAMED: Final = "labelled as fully supported, but no support is named"
 
 ENTRIES: Final = "sentence_support_information"
 SEED: Final[Mapping[str, str]] = {

@@ -17,7 +17,9 @@ from ragstone.types import NOTHING, Record, Scale, Score, Span, Status, Unit, Ve
 
 COLUMNS: Final = ("answered_supported", "answered_unsupported", "abstained_rightly", "abstained_wrongly")
 
-UNKNOWN: Final = "shares words with the question, so it may answer it; add the field answerable or use a language model"
+UNKNOWN: Final = (
+    "shares words with the question, so it may contain the answer; add the field answerable or use a language model"
+)
 """Why it is not known whether an abstention is wrong, after the passage."""
 
 
@@ -38,8 +40,8 @@ class Placement(NamedTuple):
 class AbstentionRates(Metric):
     """Four rates that add up to 1: supported and unsupported answers, right and wrong abstentions.
 
-    ``support``: minimum share of supported claims for an answer to be supported. ``level``: minimum grade (0-3) of a
-    passage for its question to be answerable, for records without ``answerable``.
+    ``support``: minimum share of supported claims for an answer to count as supported. ``level``: minimum grade (0-3)
+    of a passage for the question to count as answerable, for records without ``answerable``.
     """
 
     name = "abstention"

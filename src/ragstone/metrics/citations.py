@@ -30,7 +30,7 @@ Pair = tuple[CitedSentence, Passage | str, Unit]
 class Citations(Metric):
     """Means over citations and over sentences of support (1), partial support (1/2) or none (0).
 
-    ``numbering``: where numbers in marks begin, ``from_0``, ``from_1`` or ``auto``.
+    ``numbering``: whether passage numbers start at 0 or 1, ``from_0``, ``from_1`` or ``auto``.
     Source: the support evaluation of the TREC 2024 RAG track (arXiv 2504.15205); ALCE (arXiv 2305.14627).
     """
 

@@ -19,9 +19,7 @@ MODE: Final = SUPPORT_CONTRADICT.name
 COLUMN: Final = "contradicted"
 COLUMNS: Final = ("", COLUMN)
 WITH: Final[Mapping[str, str]] = MappingProxyType({"scoring_mode": MODE})
-TITLES: Final[Mapping[str, str]] = {
-    COLUMN: "share that the contexts contradict; the rest that is not supported is missing"
-}
+TITLES: Final[Mapping[str, str]] = {COLUMN: "share that the contexts contradict, not counting what they do not mention"}
 
 
 def beside(metric: Metric, record: Record, score: Score) -> tuple[Score, ...]:

@@ -86,7 +86,7 @@ def _criterion(table: object, where: str) -> Criterion:
             raise ConfigError(f"{where}: no setting '{key}'; it has {', '.join(KEYS[1:])}")
     text = table.get("criterion")
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
-        raise ConfigError(f"{where}.criterion: expected what to judge by, in 1 to {LONGEST:,} characters")
+        raise ConfigError(f"{where}.criterion: expected a text of 1 to {LONGEST:,} characters")
     fields, steps = table.get("fields", SEEN), table.get("steps", ())
     if not isinstance(fields, list | tuple) or not fields or any(field not in FIELDS for field in fields):
         raise ConfigError(f"{where}.fields: {fields!r}; expected a list of {', '.join(FIELDS)}")
@@ -126,6 +126,6 @@ def _scale(given: object, where: str) -> Scale:
         return Scale("own", tuple(names), evenly, raws, tuple(said))
     values = [one for one in said if isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= 1]
     if len(values) < len(names) or len(set(values)) < 2:
-        raise ConfigError(f"{where}: expected by label a number from 0 to 1, not all the same, or a meaning")
+        raise ConfigError(f"{where}: expected a number from 0 to 1 (not all the same) or a meaning for each label")
     ranked = sorted(zip(values, names, strict=True), key=lambda pair: pair[0])
     return Scale("own", tuple(name for _, name in ranked), tuple(float(value) for value, _ in ranked), raws)

@@ -137,7 +137,7 @@ def weighed(record: Record, nuggets: NuggetSet) -> Flow[NuggetSet]:
         return nuggets
     question = record.question or ""
     if not question.strip():
-        return replace(nuggets, unweighed="no question that they could be vital to")
+        return replace(nuggets, unweighed="no question, so importance cannot be rated")
     (rated,) = yield from ask(Rate("importance", bare, IMPORTANCE, question=question))
     given = {v.unit.id: cast("Importance", v.label) for v in rated.verdicts if v.label is not None}
     failures = dict.fromkeys(v.failure or "no answer" for v in rated.verdicts if v.unjudged)
@@ -183,7 +183,7 @@ def _number(detail: object) -> float | None:
 class NuggetMetric(Metric):
     """A metric that rates the nuggets of a response and weights them by importance.
 
-    The value is sum(w * s) / sum(w). ``weights``: weights of a vital and an okay nugget; a nugget of unknown
+    The value is sum(w * s) / sum(w). ``weights``: weights of vital and okay nuggets; a nugget of unknown
     importance has weight 1 and is marked. ``max_nuggets``: maximum number of nuggets.
     """
 
@@ -202,7 +202,7 @@ class NuggetMetric(Metric):
         if isinstance(weights, Mapping) and set(weights) == {"vital", "okay"}:
             weights = (weights["vital"], weights["okay"])
         if not isinstance(weights, tuple) or len(weights) != 2 or not all(map(_is_weight, weights)):
-            self.refuse("weights", self.weights, "two numbers above 0, of a vital and an okay nugget, as in [2, 1]")
+            self.refuse("weights", self.weights, "two numbers above 0, for vital and okay nuggets, as in [2, 1]")
         object.__setattr__(self, "weights", (float(weights[0]), float(weights[1])))
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:

@@ -63,8 +63,8 @@ class RefAlign(Metric):
     words = MetricWords(
         side_labels("similar to one in", "similar to none in", "sentence"),
         {
-            "precision": "share of the response's sentences with a similar one in the reference",
-            "recall": "share of the reference's sentences with a similar one in the response",
+            "precision": "share of the response's sentences that match one in the reference",
+            "recall": "share of the reference's sentences that match one in the response",
             SIMILARITY: "similarity of both texts as a whole",
         },
         {"f1": Sentence("is the mean F1 of similar sentences in both texts", "{have} a sentence not in both",
@@ -78,7 +78,7 @@ class RefAlign(Metric):
         """Refuse what cannot be meant."""
         model = cast("object", self.model)
         if not isinstance(model, str) or not model:
-            self.refuse("model", model, "a folder, or ORG/MODEL of the hub")
+            self.refuse("model", model, "a folder, or ORG/MODEL on the hub")
 
     @classmethod
     def lacks(cls, present: Mapping[str, int]) -> str:

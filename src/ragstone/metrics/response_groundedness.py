@@ -24,7 +24,7 @@ BANDS: Final = (
     ),
     Band(
         0.7, "good",
-        "good: nearly everything is in the contexts; look at what is not",
+        "good: nearly everything is in the contexts; check the rest",
         "хорошо: почти всё есть в контексте; проверьте остальное",
     ),
     Band(
@@ -45,10 +45,10 @@ class ResponseGroundedness(Metric):
     """A grade of the whole response against all contexts, from 0 to 2, divided by 2.
 
     ``shortcuts``: score 1.0 without a call if the response equals a context, or if the joined contexts contain it.
-    ``min_words``: minimum words of a response for the shortcut of joined contexts. ``judges``: the judges of a panel;
+    ``min_words``: words that a response needs for the shortcut with joined contexts. ``judges``: the judges of a panel;
     those that fail are left out and named. ``aggregate``: how to combine a panel's verdicts: mean, median, min, max or
-    majority. ``two_prompts``: ask with two prompts and take the mean. ``temperature``: from 0 to 2, for judges that
-    have one.
+    majority. ``two_prompts``: ask with two prompts and take the mean. ``temperature``: from 0 to 2, for language
+    models.
     Source: NVIDIA's response groundedness.
     """
 

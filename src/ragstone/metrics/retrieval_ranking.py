@@ -81,9 +81,9 @@ class RetrievalRanking(Metric):
     words = MetricWords(
         labels=RELEVANT,
         titles={
-            "ndcg": "gain of the first passages, relative to the best order",
-            "precision": "first places with a relevant passage",
-            "recall": "relevant passages that are among the first",
+            "ndcg": "gain of the first passages, relative to the best possible order",
+            "precision": "share of the first places with a relevant passage",
+            "recall": "share of the relevant passages that are among the first",
             "mrr": "reciprocal rank of the first relevant passage",
             "average_precision": "mean precision at the ranks of the relevant passages",
         },

@@ -102,13 +102,14 @@ def _answers(answers: Any, name: str) -> list[str]:
         return []
     if not isinstance(answers, dict | list):
         raise UnfitError(
-            f"'answers' of nugget {name} is {kind(answers)}", "expected a list of {answer}, or an object of them"
+            f"'answers' of nugget {name} is {kind(answers)}",
+            "expected a list of {answer: string}, or an object of these",
         )
     found: dict[str, None] = {}
     for number, item in enumerate(answers.values() if isinstance(answers, dict) else answers, 1):
         text = item.get("answer") if isinstance(item, dict) else item if isinstance(answers, list) else None
         if not isinstance(text, str):
-            what = "an object without one" if isinstance(item, dict) else kind(item)
+            what = "an object without 'answer'" if isinstance(item, dict) else kind(item)
             raise UnfitError(f"answer {number} of nugget {name} is {what}", "expected {answer: string}")
         if text.strip():
             found[text.strip()] = None

@@ -29,10 +29,10 @@ from ragstone.segment import folded
 from ragstone.types import Nugget, Record
 
 NOT_IN_BANK: Final = "nuggets: the bank has no nuggets for this topic"
-OTHER_QUESTION: Final = "nuggets: the bank has another question for this topic"
-EMPTY: Final = "nuggets: an empty list"
-NONE_HERE: Final = "nuggets: a record without nuggets, skipped"
-REWORDED: Final = "question: differs from the first record of its topic, which is used"
+OTHER_QUESTION: Final = "nuggets: the bank has a different question for this topic"
+EMPTY: Final = "nuggets: the list is empty"
+NONE_HERE: Final = "nuggets: skipped a record without nuggets"
+REWORDED: Final = "question: differs from that of the first record for this topic, which is used"
 
 OF_NUGGETS: Final = frozenset(
     (values.BLANK_NUGGET, values.SAME_NUGGET, values.BOTH, values.LONG_NUGGET, values.NO_IMPORTANCE, autojudge.NEGATED)
@@ -143,7 +143,7 @@ class _Gathered:
             if not nuggets:
                 self._notes.add(EMPTY, record.where)
         elif _canonical(known) != _canonical(nuggets):
-            found = f"the nuggets of topic {excerpt(name)} differ from those before ({_difference(known, nuggets)})"
+            found = f"the nuggets of topic {excerpt(name)} differ from an earlier list ({_difference(known, nuggets)})"
             raise RecordError(record.where, found, "expected one list of nuggets for each topic")
         question = record.question or ""
         if question.strip() and self._questions.setdefault(name, question) != question:
@@ -151,7 +151,7 @@ class _Gathered:
 
     def bank(self) -> Bank:
         if not self._nuggets:
-            raise RecordError(self._name, "there are no nuggets in it", "expected records with an id and nuggets")
+            raise RecordError(self._name, "contains no nuggets", "expected records with an id and nuggets")
         canonical = sorted([topic, _canonical(listed)] for topic, listed in self._nuggets.items())
         digest = hashlib.blake2b(orjson.dumps(canonical), digest_size=3).hexdigest()
         nuggets, questions = MappingProxyType(self._nuggets), MappingProxyType(self._questions)
@@ -170,7 +170,7 @@ def _difference(known: tuple[Nugget, ...], nuggets: tuple[Nugget, ...]) -> str:
             return f"{excerpt(text)} is new"
         if before[text].importance != nugget.importance:
             was, now_is = before[text].importance, nugget.importance
-            return f"{excerpt(text)} was {was or 'unspecified'}, is {now_is or 'of none'}"
+            return f"{excerpt(text)} was {was or 'unspecified'}, is {now_is or 'unspecified'}"
     return next((f"{excerpt(text)} is missing" for text in before if text not in now), "one is listed twice")
 
 

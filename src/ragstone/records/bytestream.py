@@ -155,7 +155,9 @@ def origin_of(path: Path, *, name: str = "") -> Origin:
     if ending in COMPRESSIONS:
         if COMPRESSIONS[ending] != compression:
             raise RecordError(
-                str(path), f"named {ending}, but not {COMPRESSIONS[ending]} data", "name it after its content"
+                str(path),
+                f"named {ending}, but not {COMPRESSIONS[ending]} data",
+                "rename the file to match its content",
             )
         ending = path.with_suffix("").suffix.lower()
     return Origin(name or path.name, path, ending, compression)
@@ -225,7 +227,9 @@ def pipe(path: Path) -> Iterator[bytes]:
             # No bytes mean no writer yet; of one that has not written there is None.
             while (chunk := handle.read(CHUNK)) == b"" and named:
                 if time.monotonic() > end:
-                    raise RecordError(str(path), f"no data in the pipe for {WRITER_WAIT:g} s", "start its writer")
+                    raise RecordError(
+                        str(path), f"no data in the pipe for {WRITER_WAIT:g} s", "start the program that writes to it"
+                    )
                 time.sleep(0.05)
             os.set_blocking(handle.fileno(), True)
             if chunk:
@@ -282,5 +286,5 @@ def spool(name: str, chunks: Iterable[bytes], *, suffix: str = "") -> Path:
             handle.flush()
         except OSError as error:
             folder = Path(handle.name).parent
-            raise RecordError(name, f"cannot be kept in {folder}: {reason(error)}") from None
+            raise RecordError(name, f"cannot be copied to {folder}: {reason(error)}") from None
     return Path(handle.name)

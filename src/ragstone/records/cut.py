@@ -36,7 +36,7 @@ class Cut:
             if number is not None and not whole:
                 raise ConfigError(f"{name} {number!r}; expected a whole number{'' if name == 'seed' else ' from 1'}")
         if self.seed is not None and self.sample is None:
-            raise ConfigError("a seed is only for a sample; give --sample N too")
+            raise ConfigError("a seed only applies to a sample; add --sample N")
 
     def __bool__(self) -> bool:
         return self.limit is not None or self.sample is not None

@@ -125,7 +125,7 @@ def _header(name: str, cells: list[str] | RecordError | None) -> list[str]:
         raise cells
     names = [cell.strip() or f"column_{number}" for number, cell in enumerate(cells or (), 1)]
     if not names:
-        raise RecordError(f"{name}:1", "no header", "the first line names the columns")
+        raise RecordError(f"{name}:1", "no header", "expected column names in the first line")
     check_columns(f"{name}:1", names)
     return names
 

@@ -39,9 +39,9 @@ def reader(source: Any) -> tuple[str, Items]:
     if callable(getattr(source, "itertuples", None)) or callable(getattr(source, "iter_rows", None)):
         return name, partial(_frame_rows, name, source)
     if callable(getattr(source, "collect_schema", None)):
-        raise InputError(f"a {name} has no rows yet: call its collect() first")
+        raise InputError(f"a {name} has no rows yet: call collect() first")
     if isinstance(source, Mapping):
-        raise InputError(f"a {name} is one record, not a source of records: put it into a list")
+        raise InputError(f"a {name} is one record, not a source of records: put it in a list")
     if not isinstance(source, Iterable) or isinstance(source, bytes | bytearray):
         raise InputError(
             f"{kind(source)} is not a source of records: expected a path, '-', hf://..., an iterable of dicts or "

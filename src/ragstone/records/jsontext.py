@@ -127,7 +127,7 @@ def _integer(digits: str) -> int | str:
 
 
 def _constant(name: str) -> NoReturn:
-    raise RefusedError(f"{name}, which is not JSON", "expected a number, or null where there is none")
+    raise RefusedError(f"{name}, which is not JSON", "expected a number, or null if there is no value")
 
 
 def excerpt(text: str) -> str:
@@ -169,7 +169,7 @@ def _diagnosis(raw: bytes, error: orjson.JSONDecodeError) -> tuple[str, str]:
 def _hint(text: str) -> str:
     start = text[:2]
     if start[:1] == "[":
-        return "name a file that is one JSON array .json"
+        return "a file that is one JSON array needs a name that ends in .json"
     if start == "{'":
         return "a Python dict is not JSON: write it with json.dumps"
     return "expected one complete JSON object"

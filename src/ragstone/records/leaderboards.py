@@ -83,14 +83,16 @@ def lines(rows: Iterable[LeaderboardRow], form: Form) -> Iterator[bytes]:
             raise ConfigError(f"{_place(row)} is {row.value}, which a leaderboard cannot contain; leave the row out")
         first = written.setdefault(_named(row, form), row)
         if first[:3] != row[:3]:
-            raise ConfigError(f"{_place(first)} and {_place(row)} would be one row of a leaderboard; rename one")
+            raise ConfigError(
+                f"{_place(first)} and {_place(row)} would become the same row of the leaderboard; rename one"
+            )
         if first != row:
             raise ConfigError(f"{_place(row)} has two values, {first.value} and {row.value}; keep one")
     runs = {row.run for row in wanted}
     if form == "trec_eval" and len(runs) > 1:
         shown = ", ".join(sorted(map(excerpt, runs))[:3])
         raise ConfigError(
-            f"trec_eval has no column for the run, and there are {len(runs):,} ({shown}); a file for each"
+            f"trec_eval has no column for the run, and there are {len(runs):,} runs ({shown}); write one file per run"
         )
     return (_line(row, form) for row in wanted)
 
@@ -133,13 +135,13 @@ def read_leaderboard(path: str | os.PathLike[str], form: Form | Literal["auto"] 
     folder = Path(path)
     files = files_in(folder) if folder.is_dir() else [folder]
     if not files:
-        raise RecordError(str(path), "there is no file in this folder", "expected one leaderboard per file")
+        raise RecordError(str(path), "this folder contains no files", "expected one leaderboard per file")
     found: dict[tuple[str, str, str], LeaderboardRow] = {}
     for where, row in (entry for file in files for entry in _read(file, form)):
         known = found.setdefault(row[:3], row)
         if known.value != row.value:
             said = f"{_place(row)} is {row.value} here and {known.value} before"
-            raise RecordError(where, said, "expected one value each")
+            raise RecordError(where, said, "keep one of them")
     return list(found.values())
 
 
@@ -169,7 +171,7 @@ def filled_lines(origin: Origin) -> list[tuple[str, bytes]]:
             if text := line.strip(WHITESPACE):
                 found.append((where, text))
     if not found:
-        raise RecordError(origin.name, "there is no row in it", "expected at least one")
+        raise RecordError(origin.name, "contains no rows", "expected at least one")
     return found
 
 
@@ -210,15 +212,15 @@ def _read(path: Path, form: Form | Literal["auto"]) -> Iterator[tuple[str, Leade
     if header:
         where = found.pop(0)[0]
         if not found:
-            raise RecordError(where, "a header and no row", "expected at least one")
+            raise RecordError(where, "a header but no rows", "expected at least one")
     columns = COLUMNS[_told(found, header, origin.name) if form == "auto" else form]
     if len(columns) != len(found[0][1]) or (header and header != columns):
         there = " ".join(header) if header else _columns(len(found[0][1]))
-        raise RecordError(found[0][0], f"{there} where {form} has {' '.join(columns)}", "name another form")
+        raise RecordError(found[0][0], f"{there}, but {form} has {' '.join(columns)}", "name another format")
     named = [(where, dict(zip(columns, cells, strict=True))) for where, cells in found]
     scores = [(where, row) for where, row in named if "run" in row or row["measure"] != OWN_NAME]
     if not scores:
-        raise RecordError(origin.name, "there is no row with a value in it", "expected at least one")
+        raise RecordError(origin.name, "contains no row with a value", "expected at least one")
     run = _run_of(path)
     for where, row in scores:
         value = _number(row["value"], where)
@@ -236,14 +238,14 @@ def _told(found: Sequence[tuple[str, list[str]]], header: tuple[str, ...], name:
     if header:
         known = next((form for form, columns in COLUMNS.items() if columns == header), None)
         if known is None:
-            raise RecordError(name, f"columns {' '.join(header)}, which is not a known form", _shown())
+            raise RecordError(name, f"columns {' '.join(header)}, which is not a known format", _shown())
         return known
     if len(found[0][1]) == 3:
         return "trec_eval"
     topic = _topic_column([{cells[at] for _, cells in found} for at in range(3)])
     if topic is None:
         raise RecordError(
-            name, "four columns, and nothing shows which one is the topic", "name the form: tot or ir_measures"
+            name, "four columns, and nothing shows which one is the topic", "name the format: tot or ir_measures"
         )
     return "ir_measures" if topic == 1 else "tot"
 

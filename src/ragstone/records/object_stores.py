@@ -68,7 +68,7 @@ def parts_of(address: str) -> list[str]:
         found = [entry["name"] for entry in system.ls(path.rstrip("/"), detail=True) if entry["type"] == "file"]
     names = sorted(name for name in found if PurePosixPath(name).name[:1] not in ("_", ".", ""))
     if not names:
-        raise ConfigError(f"{address}: no file in it")
+        raise ConfigError(f"{address}: contains no files")
     return [f"{address.rstrip('/')}/{PurePosixPath(name).name}" for name in names]
 
 

@@ -130,7 +130,7 @@ class Source:
             self._cut_off |= place == self._cut.limit
             if not place:
                 tally = self._tallies[part.name]
-                found = f"no record in it ({tally})" if tally.title else "there is no record in it"
+                found = f"no usable records ({tally})" if tally.title else "contains no records"
                 raise RecordError(part.name, found, "expected at least one")
 
     def _draw(self, number: int) -> Sample | None:
@@ -336,7 +336,7 @@ def _parts(source: Any, mapper: Mapper, undo: ExitStack) -> list[InputPart]:
     elif isinstance(source, str | os.PathLike) and Path(source).is_dir():
         names = [path for path in files_in(Path(source)) if not path.name.startswith("_")]
         if not names:
-            raise RecordError(str(source), "there is no file in this directory", "expected files of records")
+            raise RecordError(str(source), "this folder contains no files", "expected files of records")
     else:
         names = [source]
     return [_part(name, mapper, undo) for name in names]

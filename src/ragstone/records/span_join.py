@@ -86,7 +86,7 @@ class Recognised:
             f"{count:,} {reason}"
             for reason, count in sorted(self.left_out.items(), key=lambda entry: (-entry[1], entry[0]))
         )
-        return f"{self.title}: {found}{_count(self.records, 'record')}{f'; {reasons}: skipped' if reasons else ''}"
+        return f"{self.title}: {found}{_count(self.records, 'record')}{f'; skipped: {reasons}' if reasons else ''}"
 
 
 def _count(count: int, noun: str) -> str:

@@ -46,7 +46,7 @@ class Topics:
 def read_topics(source: Any) -> Topics:
     """Read whatever `open_records` takes.
 
-    RecordError for a topic without an id or a question, or one that is repeated with another question.
+    RecordError for a topic without an id or a question, or one that is repeated with a different question.
     """
     questions: dict[str, str] = {}
     with open_records(source) as records:
@@ -58,7 +58,7 @@ def read_topics(source: Any) -> Topics:
                 what = "without an id" if question.strip() else "without a question"
                 raise RecordError(record.where, f"a topic {what}", "expected {request_id, title} or {id, question}")
             if questions.setdefault(name, question) != question:
-                found = f"topic {excerpt(name)} is repeated with another question"
+                found = f"topic {excerpt(name)} is repeated with a different question"
                 raise RecordError(record.where, found, "expected one question for each topic")
     return Topics(questions)
 
@@ -95,7 +95,7 @@ def read_qrels(path: Path | str) -> Qrels:
             raise RecordError(where, f"{excerpt(line.decode())} is not a relevance judgment", EXPECTED)
         topic, _, name, grade = cells
         if grades.setdefault(topic, {}).setdefault(name, int(grade)) != int(grade):
-            found = f"{excerpt(name)} of topic {excerpt(topic)} is graded {grade} here but differently before"
+            found = f"{excerpt(name)} of topic {excerpt(topic)} is graded {grade} here, but has a different grade above"
             raise RecordError(where, found, "keep one grade for each passage")
     judged = sorted(f"{topic}\0{name}\0{grade}" for topic, own in grades.items() for name, grade in own.items())
     return Qrels(origin.name, grades, hashlib.blake2b("\n".join(judged).encode(), digest_size=3).hexdigest())

@@ -241,7 +241,7 @@ def _cited(citations: Any, places: list[str], known: frozenset[str], number: int
     if citations is None:
         return ()
     if not isinstance(citations, list | dict):
-        raise UnfitError(f"citations of sentence {number} is {kind(citations)}", "expected a list of numbers or ids")
+        raise UnfitError(f"'citations' of sentence {number} is {kind(citations)}", "expected a list of numbers or ids")
     found: dict[str, None] = {}  # in their order, each once
     for citation in citations:
         name = _name(citation, places, known)

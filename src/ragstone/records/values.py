@@ -57,11 +57,11 @@ LONGEST_NUGGET: Final = 100
 BLANK_NUGGET: Final = "nuggets: blank nugget left out"
 SAME_NUGGET: Final = "nuggets: duplicate nugget left out"
 BOTH: Final = "nuggets: duplicate nugget is vital and okay; read as vital"
-LONG_NUGGET: Final = f"nuggets: one of more than {LONGEST_NUGGET} words; a nugget is one fact"
+LONG_NUGGET: Final = f"nuggets: a nugget has more than {LONGEST_NUGGET} words; it should be one fact"
 NO_IMPORTANCE: Final = "nuggets: importance is neither vital nor okay; ignored"
-NO_ASSIGNMENT: Final = "nuggets: assignment is not a degree of support; ignored"
-NO_DIVISION: Final = "contexts: 'sentences' is not a list of texts; ignored"
-DIVIDED: Final = "give its own sentences in their order, or leave 'sentences' out"
+NO_ASSIGNMENT: Final = "nuggets: assignment is not support, partial_support or not_support; ignored"
+NO_DIVISION: Final = "contexts: 'sentences' is not a list of strings; ignored"
+DIVIDED: Final = "list the passage's sentences in order, or omit 'sentences'"
 WRITTEN: Final = "contexts: a list given as a string was read as a list"
 ELSEWHERE: Final = "use a field mapping to read another column"
 
@@ -280,7 +280,7 @@ def _one(place: int, first: Nugget, second: Nugget, number: int, notes: list[str
     """Two equal nuggets as one, in the place of the first."""
     given = {first.assignment, second.assignment} - {None}
     if len(given) > 1:
-        found = f"nuggets {place} and {number} are the same, one assigned {first.assignment}, one {second.assignment}"
+        found = f"nuggets {place} and {number} are the same, but assigned {first.assignment} and {second.assignment}"
         raise UnfitError(found, "expected one assignment for each nugget")
     if {first.importance, second.importance} == {"vital", "okay"}:
         notes.append(BOTH)
@@ -353,7 +353,7 @@ def grades(value: Any, _: list[str]) -> dict[str, int]:
         raise UnfitError(f"expected a list of ids or an object {{id: grade}}, found {kind(value)}")
     for name, grade in pairs:
         if not _names(name) or not isinstance(grade, int | float) or grade != int(grade):
-            raise UnfitError(f"the grade of {name!r} is {grade!r}", "expected ids with whole numbers")
+            raise UnfitError(f"the grade of {name!r} is {grade!r}", "expected an id with a whole number")
     return {str(name): int(grade) for name, grade in pairs}
 
 

@@ -112,7 +112,9 @@ class Connection:
                 async for chunk in response.content.iter_any():
                     data += chunk
                     if len(data) > LONGEST:
-                        raise self._error(f"a reply of more than {LONGEST:,} bytes", "pull less at a time with --since")
+                        raise self._error(
+                            f"a reply of more than {LONGEST:,} bytes", "pull a shorter period with --since"
+                        )
                 return self._read(request, response.status, response.headers, bytes(data))
         except TimeoutError as error:
             late = self._error(f"no reply from {self.url} within {PATIENCE:g} s", "try again later")

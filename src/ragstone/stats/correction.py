@@ -134,7 +134,7 @@ def rogan_gladen(
     """
     pass_right, pass_total, fail_right, fail_total = labelled
     if not (judged and pass_total and fail_total):
-        raise ValueError("the correction needs unlabelled items, items people pass and items people fail")
+        raise ValueError("the correction needs unlabelled items, items that people pass, and items that they fail")
     rate, sensitivity, specificity = passed / judged, pass_right / pass_total, fail_right / fail_total
     if sensitivity + specificity <= 1:
         raise ValueError(

@@ -114,12 +114,12 @@ MANNERS: Final = ("rate_fenced", "rate_think", "rate_think_fenced", "rate_reason
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """All settings of the server. They are plain values, so one server can be turned into another.
+    """All settings of the server. They can be changed at any time.
 
     Shares are in [0, 1]. A hash of ``seed``, the model and the messages selects the requests, so the same request has
     the same fault in every run.
 
-    Faults exclude each other, so their shares add up to at most 1. They strike the first ``faulty_attempts``
+    Faults exclude each other, so their shares add up to at most 1. They affect the first ``faulty_attempts``
     requests with the same messages (``math.inf``: all of them), so that a retry is answered.
 
     - ``rate_429``: too many requests, with ``retry_after`` seconds in the header (``retry_after_date``: as a date)

@@ -68,7 +68,7 @@ def _labels(settings: Mapping[str, Any], name: str) -> Sequence[int]:
     unknown = [label for label, one, kind in zip(labels, plain, kinds, strict=True) if not kind and one not in _NEITHER]
     if count not in {2, 3} or unknown or kinds.count(1) != 1 or kinds.count(-1) > 1:
         raise ConfigError(
-            f"nli: {name}: cannot tell its classes from id2label in config.json: {', '.join(labels) or 'no names'}; "
+            f"nli: {name}: cannot tell the classes from id2label in config.json: {', '.join(labels) or 'no names'}; "
             "expected entailment with neutral, contradiction or not_entailment"
         )
     return kinds

@@ -71,7 +71,9 @@ class NliJudge(ComputedJudge):
             return ""
         if self.backend.files.contradiction is not None:
             return ""
-        return f"'{self.model}' has no class for contradiction, which {question.scale.name} needs; use one of three"
+        return (
+            f"'{self.model}' has no class for contradiction, which {question.scale.name} needs; use a three-class model"
+        )
 
     def version(self) -> str:
         """The version, the model's commit and the hash of its files, what runs it, and the embedded judge's version."""
