@@ -62,8 +62,8 @@ GROUPS = {
 
 FLOORS = {
     "first": {
-        "facts": Rates(0.97, 0.82),
-        "order": Rates(0.96, 0.55),
+        "facts": Rates(0.97, 0.84),
+        "order": Rates(0.96, 0.6),
         "paraphrase": Rates(0.0, 0.96),
         "languages": Rates(0.93, 0.79),
     },
@@ -73,7 +73,7 @@ FLOORS = {
         "paraphrase": Rates(0.0, 0.92),
         "languages": Rates(0.0, 0.0),
     },
-    "short": {"short": Rates(0.94, 0.88)},
+    "short": {"short": Rates(0.94, 0.92)},
 }
 
 
@@ -96,8 +96,8 @@ def test_claims_about_short_texts_are_judged() -> None:
     }
     rates = Rates(sum(found["true"]) / len(found["true"]), found["false"].count(False) / len(found["false"]))
     print(f"claims: accepted {rates.accepted:.3f}, refused {rates.refused:.3f}")  # noqa: T201
-    assert rates.accepted >= 0.7
-    assert rates.refused >= 0.76
+    assert rates.accepted >= 0.69
+    assert rates.refused >= 0.75
 
 
 METRICS = ["grounding", "groundedness", "response_groundedness", "trace"]
