@@ -45,7 +45,7 @@ def test_the_hash_is_of_the_text_without_blank_ends() -> None:
         ({**ROW.as_json(), "seconds": -1}, r":2: seconds is -1"),
         ({**ROW.as_json(), "text": ["Six."]}, r":2: 'text' is a list"),
         ({**ROW.as_json(), "draw": {"mode": "best"}}, r":2: 'draw' is"),
-        ({**ROW.as_json(), "draw": {"mode": "random", "seed": 0, "n": "20", "of": 400}}, r":2: seed, n and of"),
+        ({**ROW.as_json(), "draw": {"mode": "random", "seed": 0, "n": "20", "of": 400}}, r":2: 'seed', 'n' and 'of'"),
         ({**ROW.as_json(), "label": "no"}, r":2: r1/claim/1 \(support\) is labelled yes and no by ana; keep one"),
     ],
 )
