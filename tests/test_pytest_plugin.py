@@ -310,8 +310,9 @@ def test_most(assert_scores, most, label):
 
 MISTAKES = {
     "assert_scores(GOOD, **KETTLE)": "no threshold; give one as in assert_scores(grounding=0.8)",
-    "assert_scores(GOOD, groundin=0.5, **KETTLE)": "neither a score nor an option; did you mean 'grounding'?",
-    "assert_scores(GOOD, xyzzy=1, **KETTLE)": "'xyzzy' is neither a score nor an option; scores are ",
+    "assert_scores(GOOD, groundin=0.5, **KETTLE)": "not a score, field or option; did you mean 'grounding'?",
+    "assert_scores(GOOD, context=[], grounding=0.5)": "not a score, field or option; did you mean 'contexts'?",
+    "assert_scores(GOOD, xyzzy=1, **KETTLE)": "'xyzzy' is not a score, field or option; scores are ",
     "assert_scores(GOOD, grounding=True, **KETTLE)": "grounding = True; a threshold is a number from 0 to 1",
     "assert_scores(GOOD, grounding=80, **KETTLE)": "grounding = 80; a threshold is a number from 0 to 1",
     "assert_scores(GOOD, {'grounding.contradicted': 0}, **KETTLE)": "no score 'grounding.contradicted'",

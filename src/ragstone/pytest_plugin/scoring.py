@@ -198,10 +198,10 @@ def _unknown(name: str) -> str:
     if name in known():
         several = known()[name].score_names()
         return f"'{name}' has several scores; name one of them, as in {{'{several[0]}': 0.8}}: {', '.join(several)}"
-    near = difflib.get_close_matches(name, [*_metrics(), *OPTIONS], 1)
+    near = difflib.get_close_matches(name, [*FIELDS, *OPTIONS, *_metrics()], 1)
     hint = f"did you mean '{near[0]}'?" if near else f"scores are {', '.join(_metrics())}"
     hint = called_here(name) or hint
-    return f"'{name}' is neither a score nor an option; {hint}"
+    return f"'{name}' is not a score, field or option; {hint}"
 
 
 def _check_fields(metrics: Sequence[str] | str | None, record: Mapping[str, Any]) -> None:
