@@ -88,6 +88,10 @@ def test_a_lead_in_is_no_part_of_a_claim(text: str, expected: str | None) -> Non
         ("Symptoms include:\n* fever\n* muscle pain", ["Symptoms include: fever", "Symptoms include: muscle pain"]),
         ("Here are the steps:\n1. Close the valve.\n2. Drain the tank.", ["Close the valve.", "Drain the tank."]),
         ("Costs:\n- rent\n- heating", ["rent", "heating"]),
+        ("1. Manual pairing:\n   - Hold the button.\n2. Guests:\n   - They pay.", ["Hold the button.", "They pay."]),
+        ("To adjust the lumbar support:\n1. Rotate the knob.", ["Rotate the knob."]),
+        ("A cargo bike of the club may carry:\n- It takes two children.", ["It takes two children."]),
+        ("There are three rules:\n- The gym closes at ten.", ["There are three rules:", "The gym closes at ten."]),
         (
             "| Region | 2023 |\n|---|--:|\n| Europe | 453 |\n| | 512 |",
             ["Region: Europe, 2023: 453", "2023: 512"],

@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-17", "c327a2e2e7f6")
+RULES = ("embedded-18", "29c1b87d88e2")
 """A version, and the digest of the code that it stands for."""
 
 

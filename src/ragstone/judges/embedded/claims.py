@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from ragstone.judges.embedded.abstaining import abstains, leads
 from ragstone.judges.embedded.stated import MARK, stated, triviality
 from ragstone.judges.embedded.tables import tables_of
-from ragstone.judges.embedded.verbs import LANGUAGE, finite, imperative, listed, plain, purposeful
+from ragstone.judges.embedded.verbs import LANGUAGE, finite, imperative, is_auxiliary, listed, plain, purposeful
 from ragstone.segment import language_of
 from ragstone.types import Span
 
@@ -60,10 +60,11 @@ def in_full(texts: Sequence[str], language: str, before: str = "") -> list[str]:
         bare = "" if triviality(text, language) else asserted(text, language)
         if introduction and MARK.match(text):
             item = clean(text)
-            if bare and _verbless(item):
+            verbless = bare != "" and _verbless(item)
+            if verbless:
                 bare = f"{introduction} {item}"
-                if carrier >= 0:
-                    found[carrier] = ""
+            if carrier >= 0 and (verbless or _ends_open(introduction)):
+                found[carrier] = ""
         else:
             introduction = _introduction(text) if language == LANGUAGE else ""
             carrier = number
@@ -94,6 +95,14 @@ def _introduction(text: str) -> str:
     if not words or not {"steps", "instructions", "procedure"}.isdisjoint(words) or leads(bare, LANGUAGE):
         return ""
     return bare if _acts([*words, "it"]) else ""
+
+
+def _ends_open(introduction: str) -> bool:
+    """Whether what it asserts is in its items alone: "A cargo bike may carry:"."""
+    words = introduction.removesuffix(":").split()
+    last = len(words) - 1
+    ruled = plain(words[-1]) in listed("base") and is_auxiliary(plain(words[last - 1]))
+    return ruled or plain(words[-1]) in listed("prepositions") or list(finite([*words, "it"])) == [last]
 
 
 def _verbless(item: str) -> bool:

@@ -228,7 +228,7 @@ def triviality(text: str, language: str) -> str:
     if len(text) > 400:
         return ""
     bare = _CITATION.sub(" ", text).strip()
-    tokens = tokens_of(bare, language)
+    tokens = tokens_of(MARK.sub("", bare, 1), language)
     if not tokens or not any(c.isalpha() for c in bare):
         return "" if any(token.kind == NUMBER for token in tokens) else "no words"
     parts = abstention(bare, language)
@@ -252,8 +252,10 @@ def triviality(text: str, language: str) -> str:
     if end not in "?\uff1f" and leads(bare, language):
         return "lead-in"
     if end in ":\uff1a":
-        announced = len(tokens) <= 4 or any(
-            phrase in plain for phrase in listed_phrases("announcements", language, "en")
+        announced = (
+            len(tokens) <= 4
+            or (language == "en" and plain.startswith("to ") and not states(plain))
+            or any(phrase in plain for phrase in listed_phrases("announcements", language, "en"))
         )
         return "heading of a list" if announced else ""
     if end in "?\uff1f" and (not named or "you" in plain.split()) and not told(bare, language):  # "Do you mean Rome?"
