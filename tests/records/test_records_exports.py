@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragstone import evaluate
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records import Layout, open_records, survey
 from ragstone.types import DETAILS, Record
@@ -555,6 +556,31 @@ def test_a_row_of_another_shape_is_read_or_counted() -> None:
         assert source.recognised == ("LangChain results: 2 records; skipped: 1 with an unexpected structure",)
 
 
+def test_results_are_the_records_that_they_came_from() -> None:
+    """With nuggets, citations, grades and meta, of which nothing is said of the record twice."""
+    rows: list[Any] = [
+        {
+            "id": "a", "topic": "billing", "question": "How much is it?", "response": "Twelve euros [p9].",
+            "contexts": [{"id": "p9", "text": "It costs twelve euros.", "score": 0.3}], "reference": "12 euros",
+            "nuggets": [{"text": "It costs twelve euros", "importance": "vital"}, "It is a fee"],
+            "citations": [{"span": {"start": 0, "end": 12}, "passages": ["p9"]}],
+            "relevant": {"p9": 1}, "answerable": True, "meta": {"team": "x"},
+        },
+        {"id": "a", "question": "How long?", "response": "Two hours.", "contexts": ["Six hours."], "customer": "acme"},
+        {"id": "broken", "contexts": 5},
+    ]  # fmt: skip
+    run = evaluate(rows, metrics=["grounding", "nugget_recall"], on_error="skip", store=None)
+    with open_records([orjson.loads(orjson.dumps(result)) for result in run.results()]) as source:
+        again = [record for record in source if isinstance(record, Record)]
+        assert survey(source).recognised == ("Ragstone results: 2 records; skipped: 1 unreadable in that run",)
+    first = [record for record in open_records(rows, on_error="skip") if isinstance(record, Record)]
+    same = ("question", "response", "contexts", "reference", "nuggets", "citations", "relevant", "answerable")
+    for old, new in zip(first, again, strict=True):
+        assert [getattr(new, name) for name in same] == [getattr(old, name) for name in same]
+    assert [record.id for record in again] == ["a", "a#2"]
+    assert [record.meta for record in again] == [first[0].meta, {**first[1].meta, "topic": "a"}]
+
+
 def test_names_are_matched_in_any_spelling() -> None:
     """Case, underscores, hyphens and blanks make no other name; the canonical spelling comes first."""
     row = {"ID": "a", "userInput": "q", "Actual Output": "r", "retrieved-contexts": ["c"], "Ground_Truth": "g", "My": 1}
@@ -628,7 +654,12 @@ def test_passages_that_are_no_plain_text_are_noted(contexts: Any, said: str | No
     assert record.notes == ((said,) if said else ())
 
 
-SAMPLES = [row for path in sorted(EXPORTS.glob("*.json*")) for row in plain_rows(path)]
+RESULT = {
+    "id": "a", "topic": "b", "position": 1, "question": "How much?", "response": "Twelve.", "scores": [],
+    "contexts": [{"id": "p", "rank": 1, "text": "Twelve euros."}], "citations": [[0, 2, ["p"]]], "relevant": {"p": 1},
+    "units": [{"id": "a/bank/1", "text": "Twelve", "importance": "vital"}], "meta": {"team": "x"},
+}  # fmt: skip
+SAMPLES = [RESULT, *(row for path in sorted(EXPORTS.glob("*.json*")) for row in plain_rows(path))]
 KEYS = sorted({key for row in SAMPLES for holder in holders_of(row) if isinstance(holder, dict) for key in holder})
 json_values = st.recursive(
     st.none()

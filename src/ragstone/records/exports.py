@@ -59,6 +59,10 @@ _ROOT: Final = (
     "question, response: root span, else the last LLM span; contexts: retriever spans, or rerankers after them"
 )
 EXPORTS: Final = (
+    Export(
+        "ragstone", "Ragstone results", "the record of each result, with its contexts, nuggets and meta",
+        from_evaluators.is_result, from_evaluators.result_row,
+    ),
     Export("openinference", "OpenInference spans", _ROOT, from_spans.is_openinference, spans=from_spans.spans),
     Export("mlflow", "MLflow traces", _ROOT, from_mlflow.is_trace, spans=from_mlflow.spans),
     Export("opentelemetry", "OpenTelemetry spans", _ROOT, from_spans.is_span, spans=from_spans.spans),

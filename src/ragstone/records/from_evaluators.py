@@ -1,4 +1,4 @@
-"""Data sets of other evaluators: what names alone do not say."""
+"""Data sets of other evaluators, and results of an earlier run: what names alone do not say."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ RAGBENCH = frozenset(("documents_sentences", "response_sentences", "generation_m
 PHOENIX = frozenset(("context.span_id", "input", "output", "reference"))
 BARS = "contexts: split at each |, which deepeval's CSV puts between passages"
 ONE_TEXT = "contexts: a single text, since Phoenix joins all documents; export spans to keep them apart"
+
+SET_ASIDE = "unreadable in that run"
+SAME_KEYS = ("id", "question", "response", "reference", "relevant", "answerable")
+"""Keys that a result and its record share."""
 
 
 def is_ragas(row: Row) -> bool:
@@ -93,3 +97,45 @@ def promptfoo_row(row: Row) -> Row | str:
 def _first(row: Row, paths: tuple[str, ...]) -> Any:
     values = (find(row, path) for path in paths)
     return next((value for value in values if value is not MISSING and value is not None), None)
+
+
+def is_result(row: Row) -> bool:
+    """Return whether a row is a line of ``results.jsonl``."""
+    return isinstance(row.get("scores"), list) and "position" in row and ("units" in row or "set_aside" in row)
+
+
+def result_row(row: Row) -> Row | str:
+    """The record of a result, with the nuggets that were in its bank; its ``meta`` is the record's again."""
+    if "set_aside" in row:
+        return SET_ASIDE
+    given, contexts = row.get("meta"), row.get("contexts")
+    meta = dict(given) if isinstance(given, dict) else {}
+    if row.get("topic") not in (None, row.get("id")):
+        meta.setdefault("topic", row["topic"])
+    units = [unit for unit in _listed(row.get("units")) if isinstance(unit, dict)]
+    bank = [{"text": unit.get("text"), "importance": unit.get("importance")} for unit in units if _in_bank(unit)]
+    cited = [
+        {"span": {"start": one[0], "end": one[1]}, "passages": one[2]}
+        for one in _listed(row.get("citations"))
+        if isinstance(one, list) and len(one) == 3
+    ]
+    return {
+        **{name: row[name] for name in SAME_KEYS if name in row},
+        "contexts": [_passage(one) for one in contexts] if isinstance(contexts, list) else contexts,
+        **({"citations": cited} if cited else {}),
+        **({"nuggets": bank} if bank else {}),
+        **({"meta": meta} if meta else {}),
+    }
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _in_bank(unit: Row) -> bool:
+    return "/bank/" in str(unit.get("id"))
+
+
+def _passage(one: Any) -> Any:
+    """A passage without the rank, which its place gives."""
+    return {key: value for key, value in one.items() if key != "rank"} if isinstance(one, dict) else one
