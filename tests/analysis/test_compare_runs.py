@@ -203,8 +203,10 @@ def test_records_that_belong_together_are_clusters(tmp_path: Path) -> None:
     first, second = folder(tmp_path / "a", rows(0.0)), folder(tmp_path / "b", rows(0.1))
     found = compare(first, second, by="meta.topic.id")
     assert (found.groups, found.ungrouped) == (9 + 4, 4)
-    own = [result(f"r{n}", n, [score("grounding", 0.5)], meta={"team": n // 4}) for n in range(1, 31)]
-    assert compare(folder(tmp_path / "c", own), folder(tmp_path / "d", own), by="team").groups == 8
+    for name in ("team", "topic"):  # a record's own topic, not the id that stands for it
+        own = [result(f"r{n}", n, [score("grounding", 0.5)], meta={name: n // 4}) for n in range(1, 31)]
+        sides = (folder(tmp_path / f"{name}-{side}", own) for side in "cd")
+        assert compare(*sides, by=name).groups == 8
     paired = found["grounding"].paired
     assert paired is not None
     assert paired.clusters == 13

@@ -137,7 +137,8 @@ def _scored(score: ScoreDict, shared: dict[str, str]) -> ScoreNumbers:
 def grouping(by: str) -> Callable[[ResultDict], str | None]:
     """The function that finds a result's group: by one of ``ROOTS`` or a field of ``meta``, with or without its name.
 
-    InputError for another path.
+    A record's own field ``topic`` comes before the id that stands for the topic where there is none. InputError for
+    another path.
     """
     root, *path = by.split(".") if by.partition(".")[0] in ROOTS else ("meta", *by.split("."))
     if (root == "meta") != bool(path):
@@ -145,6 +146,8 @@ def grouping(by: str) -> Callable[[ResultDict], str | None]:
 
     def group(result: ResultDict) -> str | None:
         value: Any = result.get(root)
+        if root == "topic" and isinstance(own := result.get("meta", {}).get(root), str | int):
+            value = own
         for name in path:
             value = value.get(name) if isinstance(value, Mapping) else None
         return None if value is None else str(value)
