@@ -242,7 +242,7 @@ def metrics_page() -> str:
         lines += [
             f"## {group}",
             "",
-            "| metric | needs | asks | suites | calls | elsewhere |",
+            "| metric | needs | steps | suites | calls | in other tools |",
             "|---|---|---|---|---|---|",
         ]
         for metric in members:
@@ -251,11 +251,11 @@ def metrics_page() -> str:
             lines.append(f"| [`{metric.name}`](../metrics/{metric.name}.md) | {' | '.join(cells)} |")
         lines.append("")
     lines += ["*calls* is roughly how many calls a language model needs for a record of typical length.",
-              "*elsewhere* is the name of the same or the closest metric in other tools."]  # fmt: skip
+              "*in other tools* is the name of the same or the closest metric there."]  # fmt: skip
     for name, metric in metrics.catalogue().items():
         lines += ["", f"## {name}", "", _sentence(metric.title), ""]
         if metric.blocks:
-            lines += [f"A record may also use the name {_coded(metric.blocks)}.", ""]
+            lines += [f"Alias for per-record parameters: {_coded(metric.blocks)}.", ""]
         lines += ["| parameter | default | meaning |", "|---|---|---|"]
         said = metrics.explained(metric)
         lines += [f"| `{field.name}` | {_default(field)} | {said[field.name]} |" for field in fields(metric)]

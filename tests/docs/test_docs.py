@@ -173,7 +173,8 @@ def test_every_parameter_has_a_meaning() -> None:
     assert [
         f"{name}.{one}" for name, meanings in known.items() for one, said in meanings.items() if said[:1] in ("", ";")
     ] == []
-    assert explained(catalogue()["trace"])["normaliser"] == ("number of relevant sentences that makes `relevance` 1")
+    meant = explained(catalogue()["trace"])["normaliser"]
+    assert meant == "number of relevant sentences at which `relevance` reaches 1"
 
 
 def test_every_key_of_the_files_is_explained(reader: Reader) -> None:

@@ -48,7 +48,8 @@ def test_blocks_name_each_metric_and_its_other_names() -> None:
 def test_metrics_are_listed_by_what_a_user_asks() -> None:
     """Every metric is in one group, in the order of the questions, and the groups that have none are left out."""
     found = groups()
-    assert [metric.name for metric in found["Is it true to the passages?"]][:2] == ["grounding", "groundedness"]
+    first = found["Is the response true to the passages?"]
+    assert [metric.name for metric in first][:2] == ["grounding", "groundedness"]
     assert list(found) == [group for group in GROUPS if group in found]
     assert sorted(metric.name for members in found.values() for metric in members) == sorted(catalogue())
 
@@ -75,15 +76,15 @@ def test_an_unknown_metric_is_refused_with_the_closest() -> None:
     [
         ("faithfulness", "the metric here is grounding (share of the response's claims that the contexts support)"),
         ("Hallucination", "grounding (its opposite: "),
-        ("correctness", "answer_correctness (F1 of the claims shared by response and reference)"),
+        ("correctness", "answer_correctness (F1 over claims, comparing the response with the reference)"),
         ("contextual_recall", "context_recall (share of the reference's claims that the contexts support)"),
         (
             "relevancy",
-            "(how well the response answers the question, whether or not it is true) or context_relevance",
+            "(how well the response answers the question, whether or not the answer is true) or context_relevance",
         ),
         (
             "answer relevancy",
-            "answer_relevance (how well the response answers the question, whether or not it is true) or claim_",
+            "(how well the response answers the question, whether or not the answer is true) or claim_",
         ),
         ("completeness", "trace (in its column trace.completeness)"),
     ],

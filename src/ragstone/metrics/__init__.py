@@ -151,7 +151,7 @@ def explained(metric: type[Metric]) -> dict[str, str]:
     said: dict[str, str] = {}
     for base in reversed(metric.__mro__):
         said.update(PARAMETER.findall(base.__doc__ or ""))
-    whole = dict.fromkeys(metric.fixed, "; for a whole run only")
+    whole = dict.fromkeys(metric.fixed, "; cannot be set per record")
     return {
         one.name: " ".join(said.get(one.name, "").replace("``", "`").split()) + whole.get(one.name, "")
         for one in fields(metric)

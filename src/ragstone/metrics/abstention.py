@@ -45,7 +45,7 @@ class AbstentionRates(Metric):
     """
 
     name = "abstention"
-    title = "whether a response gives a supported answer when it can, and abstains when it cannot"
+    title = "whether the system gives a supported answer when it can, and abstains when it cannot"
     needs = ("question", "response")
     asks = ("claims", "support", "relevance")
     suites = ("abstention",)
@@ -53,7 +53,7 @@ class AbstentionRates(Metric):
     lower_is_better = ("answered_unsupported", "abstained_wrongly")
     exclusive = True
     calls = 3
-    source = "own; the four outcomes of selective question answering"
+    source = "Ragstone; based on the four outcomes of selective question answering"
     group = ANSWERS
     synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("refusal", "rejection", "noise_robustness", "negative_rejection", "unanswerable"), ""

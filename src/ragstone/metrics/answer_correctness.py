@@ -16,7 +16,7 @@ from ragstone.segment import words_in
 from ragstone.types import REFERENCE, RESPONSE, Passage, Record, Score, Span, Verdict
 
 TITLES: Final = {
-    "f1": "F1 of the claims shared by response and reference",
+    "f1": "F1 over claims, comparing the response with the reference",
     "precision": "share of the response's claims that the reference supports",
     "recall": "share of the reference's claims that the response supports",
 }
@@ -28,9 +28,9 @@ POLAR: Final = re.compile(r"\W*(yes|no|true|false|да|нет|ja|nein|oui|non|s�
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCorrectness(ClaimMetric):
-    """F1 of claims: precision is over the response's claims, judged against the reference; recall is the reverse.
+    """Precision is the mean value of the response's claims, judged against the reference; recall is the reverse.
 
-    A claim's value may be a grade; F1 is the harmonic mean of the two means. Source: answer correctness in RAGAS.
+    F1 is the harmonic mean of the two.
     """
 
     name = "answer_correctness"

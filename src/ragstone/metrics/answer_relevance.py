@@ -14,13 +14,10 @@ from ragstone.types import Record, Score, Span, Unit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRelevance(Metric):
-    """A grade of the whole response from 0 to 3, divided by 3.
-
-    Source: the RAG triad (TruLens).
-    """
+    """The whole response is graded from 0 to 3. The score is the grade, divided by 3."""
 
     name = "answer_relevance"
-    title = "how well the response answers the question, whether or not it is true"
+    title = "how well the response answers the question, whether or not the answer is true"
     needs = ("question", "response")
     asks = ("relevance",)
     suites = ("triad",)

@@ -37,11 +37,10 @@ def ask(*questions: Question[A_co]) -> Flow[tuple[A_co, ...]]:
 class Metric:
     """The base of all metrics; parameters are dataclass fields, so that they can be overridden by name.
 
-    The docstring of a class explains its parameters, as here. ``enabled``: false skips the metric. ``on_empty``: the
-    value if there is nothing to judge, "null", "zero" or "one". ``threshold``: minimum value (0 to 1)
-    for a score to be PASSED; a lower one is FAILED. Of many metrics: ``reasons``: whether to ask for a one-sentence
-    reason per verdict.
-    ``batch``: maximum number of units per call; 0: as many as prompt and reply allow.
+    The docstring of a class explains its parameters, as here. ``enabled``: false skips the metric. ``on_empty``: value
+    if there is nothing to judge: null, zero or one. ``threshold``: minimum value (0 to 1) for a score to be PASSED,
+    else FAILED. Of many metrics: ``reasons``: whether to ask for a one-sentence reason per verdict.
+    ``batch``: max units per call; 0: as many as fit in the prompt and the reply.
     """
 
     name: ClassVar[str]

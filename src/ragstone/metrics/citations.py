@@ -28,14 +28,14 @@ Pair = tuple[CitedSentence, Passage | str, Unit]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citations(Metric):
-    """Means over citations and over sentences of support (1), partial support (1/2) or none (0).
+    """Precision is the mean over citations, recall the mean over sentences.
 
-    ``numbering``: whether passage numbers start at 0 or 1, ``from_0``, ``from_1`` or ``auto``.
-    Source: the support evaluation of the TREC 2024 RAG track (arXiv 2504.15205); ALCE (arXiv 2305.14627).
+    Full support counts 1, partial support 1/2, none 0. ``numbering``: whether passage numbers start at 0 or 1:
+    ``from_0``, ``from_1`` or ``auto``.
     """
 
     name = "citations"
-    title = "whether cited passages support the sentences, and which sentences lack a citation"
+    title = "whether cited passages support the sentences that cite them, and which sentences lack a citation"
     needs = ("response", "contexts")
     asks = ("support",)
     suites = ("citations",)

@@ -12,7 +12,7 @@ from ragstone.metrics.words import ANSWERS, RELEVANT, MetricWords
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRelevance(ClaimMetric):
-    """Mean over claims of how much each claim helps to answer the question."""
+    """The mean relevance of all claims to the question."""
 
     name = "claim_relevance"
     title = "share of the response's claims that help to answer the question"

@@ -43,10 +43,10 @@ class ClaimSet:
 class ClaimMetric(Metric):
     """A metric that rates the claims of a response, or of the reference (``claims_of``).
 
-    ``scoring_mode``: ``binary_yes_no`` (or ``binary``, ``yes_no``), or ``scale_1_5`` (or ``likert``), (raw - 1) / 4.
-    ``threshold``: minimum value of an ACCEPTED claim and of a PASSED score. ``include_reasoning``: whether to ask for a
-    reason per claim and one overall. ``max_claims``: maximum number of claims judged; 0: all. ``part_tokens``: length
-    of the parts of a long text, in estimated tokens.
+    ``scoring_mode``: ``binary_yes_no`` (aliases: ``binary``, ``yes_no``) or ``scale_1_5`` (alias: ``likert``); a grade
+    of 1 to 5 counts as (grade - 1) / 4. ``threshold``: minimum value for a claim to be ACCEPTED and for the score to be
+    PASSED. ``include_reasoning``: whether to ask for a reason per claim and one overall. ``max_claims``: max claims to
+    judge; 0: no limit. ``part_tokens``: split long texts into parts of about this many tokens.
     """
 
     threshold: float | None = 0.6

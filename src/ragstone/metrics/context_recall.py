@@ -12,7 +12,7 @@ from ragstone.metrics.words import FOUND, GOOD_RETRIEVAL, labels, one_score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRecall(ClaimMetric):
-    """Mean over the reference's claims of how well the contexts support each. Source: context recall in RAGAS."""
+    """The mean support value over all claims of the reference."""
 
     name = "context_recall"
     title = "share of the reference's claims that the contexts support"

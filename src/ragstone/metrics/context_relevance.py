@@ -15,9 +15,9 @@ from ragstone.types import Record, Score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRelevance(Metric):
-    """Mean over passages of a grade from 0 to 3, divided by 3. Each passage's value is kept.
+    """Each passage is graded from 0 to 3. The score is the mean grade, divided by 3.
 
-    Source: the RAG triad (TruLens).
+    The result also has the value of each passage.
     """
 
     name = "context_relevance"

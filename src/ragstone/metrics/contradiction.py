@@ -19,7 +19,7 @@ MODE: Final = SUPPORT_CONTRADICT.name
 COLUMN: Final = "contradicted"
 COLUMNS: Final = ("", COLUMN)
 WITH: Final[Mapping[str, str]] = MappingProxyType({"scoring_mode": MODE})
-TITLES: Final[Mapping[str, str]] = {COLUMN: "share that the contexts contradict, not counting what they do not mention"}
+TITLES: Final[Mapping[str, str]] = {COLUMN: "share that the contexts contradict"}
 
 
 def beside(metric: Metric, record: Record, score: Score) -> tuple[Score, ...]:

@@ -16,11 +16,10 @@ from ragstone.types import Record, Scale, Score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounding(ClaimMetric):
-    """Mean over claims of how well the contexts support each claim.
+    """The mean support value over all claims.
 
     ``scoring_mode``: ``binary_yes_no``, ``scale_1_5``, or ``support_contradict``, which separates contradicted claims
     from those not mentioned.
-    Source: faithfulness in RAGAS (arXiv 2309.15217); atomic facts in FActScore (arXiv 2305.14251).
     """
 
     name = "grounding"
@@ -28,7 +27,7 @@ class Grounding(ClaimMetric):
     needs = ("response", "contexts")
     asks = ("claims", "support")
     suites = ("claims",)
-    source = "RAGAS, arXiv 2309.15217; FActScore, arXiv 2305.14251"
+    source = "faithfulness in RAGAS, arXiv 2309.15217; atomic facts in FActScore, arXiv 2305.14251"
     elsewhere: ClassVar[Mapping[str, str]] = {
         "RAGAS": "faithfulness",
         "DeepEval": "faithfulness",

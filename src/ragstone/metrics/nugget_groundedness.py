@@ -10,9 +10,9 @@ from ragstone.metrics.words import FOUND, SUPPORTED, TRUE_TO_PASSAGES, one_score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NuggetGroundedness(NuggetMetric):
-    """Weighted mean over the response's nuggets of how well the contexts support each, from 0 to 3, divided by 3.
+    """Each nugget of the response is graded from 0 to 3 against the contexts.
 
-    Source: nuggetized feedback (TruLens); nuggets after TREC RAG (arXiv 2504.15068).
+    The score is the weighted mean grade, divided by 3.
     """
 
     name = "nugget_groundedness"
@@ -20,7 +20,7 @@ class NuggetGroundedness(NuggetMetric):
     needs = ("question", "response", "contexts")
     asks = ("nuggetize", "importance", "support")
     suites = ("nuggets",)
-    source = "nuggetized feedback (TruLens); TREC RAG, arXiv 2504.15068"
+    source = "nuggetized feedback (TruLens); nuggets from TREC RAG, arXiv 2504.15068"
     group = TRUE_TO_PASSAGES
     rank = 80
     words = one_score(

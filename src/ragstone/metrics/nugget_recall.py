@@ -102,8 +102,8 @@ class NuggetRecall(BankMetric):
     """Share of a bank's nuggets that the response contains, in six columns.
 
     Uses the record's nuggets or those of a bank file. ``create``: whether to create a bank from the contexts if there
-    is none; always false in a suite or with a bank file. ``grades``: 3 (support, partial support, none) or 2.
-    ``evidence``: whether to ask for quotes from the response.
+    is none; always false in a suite or with a bank file. ``grades``: 3 (support, partial support, none) or 2 (support,
+    none). ``evidence``: whether to ask for quotes from the response.
     """
 
     name = "nugget_recall"

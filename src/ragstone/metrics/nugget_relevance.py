@@ -10,9 +10,9 @@ from ragstone.metrics.words import ANSWERS, RELEVANT, MetricWords
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NuggetRelevance(NuggetMetric):
-    """Weighted mean over the response's nuggets of how well each answers the question, from 0 to 3, divided by 3.
+    """Each nugget of the response is graded from 0 to 3 on how well it answers the question.
 
-    Source: nuggetized feedback (TruLens); nuggets after TREC RAG (arXiv 2504.15068).
+    The score is the weighted mean grade, divided by 3.
     """
 
     name = "nugget_relevance"
@@ -20,7 +20,7 @@ class NuggetRelevance(NuggetMetric):
     needs = ("question", "response")
     asks = ("nuggetize", "importance", "relevance")
     suites = ("nuggets",)
-    source = "nuggetized feedback (TruLens); TREC RAG, arXiv 2504.15068"
+    source = "nuggetized feedback (TruLens); nuggets from TREC RAG, arXiv 2504.15068"
     group = ANSWERS
     rank = 90
     words = MetricWords(labels=RELEVANT)

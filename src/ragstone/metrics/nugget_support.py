@@ -22,10 +22,10 @@ TITLES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NuggetSupport(Metric):
-    """Mean over a bank's nuggets of the best grade that a passage gets, from 0 to 3, divided by 3.
+    """Each nugget is graded from 0 to 3 against each passage alone. The score is the mean best grade, divided by 3.
 
-    Each passage is judged alone. ``source`` covers the nuggets that name one of the record's passages (``docids``), and
-    judges only the passages named.
+    ``nugget_support.source`` covers only nuggets whose source passages (``docids``) are in the record, and uses only
+    the grades of those passages.
     """
 
     name = "nugget_support"

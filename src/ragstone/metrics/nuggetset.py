@@ -184,7 +184,7 @@ class NuggetMetric(Metric):
     """A metric that rates the nuggets of a response and weights them by importance.
 
     The value is sum(w * s) / sum(w). ``weights``: weights of vital and okay nuggets; a nugget of unknown
-    importance has weight 1 and is marked. ``max_nuggets``: maximum number of nuggets.
+    importance has weight 1 and is marked. ``max_nuggets``: max nuggets per response.
     """
 
     max_nuggets: int = 30
@@ -238,8 +238,8 @@ def _is_weight(value: object) -> bool:
 class BankMetric(Metric):
     """A metric that can create a bank from a record's contexts.
 
-    ``window``: passages per call. ``max_nuggets``: nuggets to collect per bank. ``keep``: nuggets to keep, vital first
-    (0: all). ``min_judgment``: skip passages with a lower ``judgment``; keep passages without one.
+    ``window``: passages per call. ``max_nuggets``: max nuggets to collect per bank. ``keep``: nuggets to keep, vital
+    first (0: all). ``min_judgment``: skip passages with a lower ``judgment``; keep passages without one.
     """
 
     window: int = 10

@@ -34,10 +34,11 @@ def encoder(model: str) -> SentenceEncoder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefAlign(Metric):
-    """Share of sentences matched one to one with the other text, and the similarity of the two texts.
+    """Sentences of the two texts are matched one to one by cosine similarity.
 
-    ``model``: a folder, or ``ORG/MODEL[@REVISION]`` on the Hugging Face hub, as ONNX. ``threshold``: minimum cosine
-    similarity of matched sentences, and minimum value of a PASSED column.
+    Precision and recall are the shares of matched sentences. Similarity compares the texts as a whole.
+    ``model``: sentence-embedding model as ONNX: a folder, or ``ORG/MODEL[@REVISION]`` on the Hugging Face hub.
+    ``threshold``: minimum cosine similarity to match two sentences; also the minimum value for a score to be PASSED.
     """
 
     name = "refalign"

@@ -24,7 +24,7 @@ MEASURES: Final[Mapping[str, Callable[[str, str], float | None]]] = MappingProxy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefMatch(Metric):
-    """Overlap of words and characters with the reference; see ``ragstone.stats.overlap``."""
+    """Overlap of words and characters with the reference, as chrF, BLEU, ROUGE and METEOR."""
 
     name = "refmatch"
     title = "words and characters that the response shares with the reference"

@@ -42,14 +42,13 @@ BANDS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseGroundedness(Metric):
-    """A grade of the whole response against all contexts, from 0 to 2, divided by 2.
+    """The whole response is graded from 0 to 2 against all contexts. The score is the grade, divided by 2.
 
     ``shortcuts``: score 1.0 without a call if the response equals a context, or if the joined contexts contain it.
-    ``min_words``: words that a response needs for the shortcut with joined contexts. ``judges``: the judges of a panel;
-    those that fail are left out and named. ``aggregate``: how to combine a panel's verdicts: mean, median, min, max or
-    majority. ``two_prompts``: ask with two prompts and take the mean. ``temperature``: from 0 to 2, for language
-    models.
-    Source: NVIDIA's response groundedness.
+    ``min_words``: min words in the response for the joined-contexts shortcut. ``judges``: panel of judges; failed
+    judges are excluded and reported. ``aggregate``: how to combine a panel's verdicts: mean, median, min, max or
+    majority. ``two_prompts``: ask with two prompts and take the mean. ``temperature``: sampling temperature of language
+    models, from 0 to 2.
     """
 
     name = "response_groundedness"

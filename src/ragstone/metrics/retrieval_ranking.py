@@ -47,16 +47,16 @@ def _gain(grades: Sequence[int]) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalRanking(Metric):
-    """Five measures of the ranking, that is, the order of the record's contexts.
+    """Five measures of how well the record's contexts are ranked.
 
-    ``k``: number of places that nDCG, precision and recall count. ``level``: the lowest grade in the record that counts
-    as relevant. ``ask``: whether to use a judge's grades (0-3) if a record has no relevant ids. ``judged_level``: the
-    lowest grade by a judge that counts as relevant. ``on_empty``: the value of nDCG, recall and average precision if no
-    passage is relevant; trec_eval uses "zero".
+    ``k``: rank cutoff for nDCG, precision and recall. ``level``: lowest relevant grade in the record. ``ask``: whether
+    to use a judge's grades (0-3) if a record has no relevant ids. ``judged_level``: lowest relevant grade from a judge.
+    ``on_empty``: value of nDCG, recall and average precision if no passage is relevant: null, zero or one; trec_eval
+    uses zero.
     """
 
     name = "retrieval_ranking"
-    title = "how well the retrieved passages, in their order, match the relevant ones"
+    title = "whether relevant passages are retrieved, and how high they rank"
     needs = ()
     wants = ("relevant",)
     instead = ("question", "contexts")
@@ -82,7 +82,7 @@ class RetrievalRanking(Metric):
         labels=RELEVANT,
         titles={
             "ndcg": "gain of the first passages, relative to the best possible order",
-            "precision": "share of the first places with a relevant passage",
+            "precision": "share of the first passages that are relevant",
             "recall": "share of the relevant passages that are among the first",
             "mrr": "reciprocal rank of the first relevant passage",
             "average_precision": "mean precision at the ranks of the relevant passages",
@@ -91,7 +91,7 @@ class RetrievalRanking(Metric):
     table: ClassVar[ScoreTable] = ScoreTable(
         {column.replace("_", " "): (column,) for column in COLUMNS},
         ("value", ""),
-        "ndcg, precision and recall count the first {k} places",
+        "ndcg, precision and recall count the first {k} passages",
     )
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"k": 1, "level": 1, "judged_level": 1})
 

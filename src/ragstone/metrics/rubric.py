@@ -20,15 +20,14 @@ from ragstone.types import Record, Score, Status, Unit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricMetric(Metric):
-    """The value of the label that the judge chose for each criterion; each criterion has its own score.
+    """Each criterion has its own score: the value of the label that the judge chose.
 
-    ``criteria``: the criteria, as in the configuration; a record's criteria replace the run's of the same name, and the
-    mean of its other criteria is the score ``rubric.own``.
-    Source: G-Eval, arXiv 2303.16634.
+    ``criteria``: criteria, as in the configuration; a record's criterion replaces the run's criterion of the same name;
+    the mean of the record's other criteria is ``rubric.own``.
     """
 
     name = "rubric"
-    title = "how well the response meets your criterion"
+    title = "how well the response meets your own criteria"
     needs = ()
     asks = ("rubric",)
     suites = ("rubric",)

@@ -59,7 +59,7 @@ class TraceColumn:
 class TraceMetric(Metric):
     """RAGBench's four measures in eight columns, from one call.
 
-    ``normaliser``: number of relevant sentences that makes ``relevance`` 1. ``length``: unit of the ``_share``
+    ``normaliser``: number of relevant sentences at which ``relevance`` reaches 1. ``length``: unit of the ``_share``
     columns: ``sentences``, ``characters`` or ``tokens`` (words).
     """
 

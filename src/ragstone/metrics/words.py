@@ -11,13 +11,13 @@ from typing import Final, NamedTuple
 
 from ragstone.types import NOTHING
 
-TRUE_TO_PASSAGES: Final = "Is it true to the passages?"
+TRUE_TO_PASSAGES: Final = "Is the response true to the passages?"
 ANSWERS: Final = "Does it answer the question?"
 COMPLETE: Final = "Is it complete?"
 MATCHES_REFERENCE: Final = "Does it match the reference?"
 GOOD_RETRIEVAL: Final = "Was retrieval good?"
 RIGHT_CITATIONS: Final = "Are the citations right?"
-OWN_CRITERIA: Final = "By your own criteria"
+OWN_CRITERIA: Final = "Does it meet your own criteria?"
 GROUPS: Final = (
     TRUE_TO_PASSAGES, ANSWERS, COMPLETE, MATCHES_REFERENCE, GOOD_RETRIEVAL, RIGHT_CITATIONS, OWN_CRITERIA,
 )  # fmt: skip

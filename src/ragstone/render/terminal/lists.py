@@ -96,7 +96,7 @@ def judges_said(judges: Sequence[str]) -> str:
 
 
 def _kappa(run: Run, leading: str, look: Look) -> str:
-    """The attached kappa of the leading metric, else of the first that has one; empty without any."""
+    """The attached kappa of the main metric, else of the first that has one; empty without any."""
     found = run.agreement["metrics"] if run.agreement else {}
     one = found.get(leading) or next(iter(found.values()), None)
     return kappa_said(one["kappa"], one["interval"]).replace(DASH, look.dash) if one else ""
@@ -113,7 +113,7 @@ def metric_list(look: Look) -> Page:
     ]
     suites = {name: ", ".join(map(_in_suite, members)) for name, members in catalogue.suites().items()}
     suites = {
-        "auto": "every metric whose fields the records have, with at most 2 calls per record of typical length",
+        "auto": "every metric that the records have fields for and that needs about 2 calls per record or fewer",
         **suites,
     }
     return page(
@@ -132,7 +132,7 @@ def _in_suite(name: str) -> str:
 
 
 def _listed(metric: type[Metric], look: Look) -> RenderableType:
-    calls = f"{plural(metric.calls, 'call')} per record" if metric.calls else "calls no judge"
+    calls = f"{plural(metric.calls, 'call')} per record" if metric.calls else "no judge calls"
     needs = f" {look.dot} ".join([*([f"needs {', '.join(metric.needs)}"] if metric.needs else []), calls])
     other = catalogue.elsewhere_said(metric)
     lines = [metric.title, *([f"In other tools: {other}"] if other else [])]
@@ -144,19 +144,22 @@ def metric_page(metric: type[Metric], look: Look) -> Page:
     """All of one metric."""
     rows = {
         "Needs": ", ".join(metric.needs),
-        "Wants": f"{', '.join(metric.wants)} (auto and suites require them)" if metric.wants else "",
+        "Optional": f"{', '.join(metric.wants)} (required by auto and suites)" if metric.wants else "",
         "Steps": ", ".join(metric.asks),
         "Calls": f"about {metric.calls} per record of typical length, with a language model"
         if metric.calls
         else "none",
         "Suites": ", ".join((*metric.suites, "all")),
         "Scores": ", ".join(metric.score_names()) if metric.columns else "",
-        "Also": f"a record's overrides may also use the name {', '.join(metric.blocks)}" if metric.blocks else "",
+        "Alias": f"{', '.join(metric.blocks)} (for per-record parameters)" if metric.blocks else "",
         "In other tools": catalogue.elsewhere_said(metric),
         "Source": metric.source,
     }
     explained = catalogue.explained(metric)
-    parameters = [
+    parameters: list[tuple[RenderableType, ...]] = [
+        ("", Text("default", style="quiet"), Text("meaning", style="quiet")),
+    ]
+    parameters += [
         (one.name, written(one.default), Text(explained[one.name].replace("`", ""), style="quiet"))
         for one in fields(metric)
     ]
@@ -309,7 +312,7 @@ def input_list(look: Look) -> Page:
 def init_page(path: str, look: Look) -> Page:
     """A new configuration, and what to do with it."""
     words = f"Wrote {flat(path)}. Every setting in it is commented out, so nothing changes yet."
-    return page(prose(words, look), Text("ragstone run FILE", style="quiet"))
+    return page(prose(words, look), facts([("Next", to_paste("ragstone run FILE", look))], 4))
 
 
 def report_written(told: Mapping[str, Any], look: Look) -> Page:
