@@ -230,17 +230,18 @@ class RunOptions:
 
     # fmt: off
     metrics: Sequence[str] | str | None = option(
-        "--metrics", "-m", metavar="NAMES", help="Metrics or suites, e.g. grounding,triad, or MODULE:CLASS of your own",
+        "--metrics", "-m", metavar="NAMES", help="Metrics or suites, e.g. grounding,triad, or your own as MODULE:CLASS",
         commands="run estimate validate", setting="run.metrics", default="auto",
-        note="Metrics and suites (see: ragstone metrics), or auto: those that the records have fields for and that "
-        "need few calls.",
+        note="Metrics and suites (see: ragstone metrics). auto: metrics that the records have fields for and that need "
+        "about 2 calls per record or fewer.",
     )
     judge: Sequence[str | Judge] | str | Judge | None = option(
         "--judge", "-j", metavar="[STEP=]NAME",
         help="Judge for all steps or one; [A,B] is a panel, 'A>B' a cascade. Repeatable.",
         setting="run.judge", default=DEFAULT_JUDGE,
-        note="Judge for every step that has no other judge: embedded, openai:gpt-4o-mini, ollama:qwen3, or a table of "
-        "this file (see: ragstone judges). A list may also hold STEP=NAME.",
+        note="Judge for every step without its own judge: embedded, openai:gpt-4o-mini, ollama:qwen3, or the name of a "
+        '[judges.NAME] table below (see: ragstone judges). To set a judge for one step, use a list: '
+        '["embedded", "support=mine"].',
     )
     _: KW_ONLY
     nuggets: Path | str | None = option(
@@ -262,7 +263,7 @@ class RunOptions:
     cascade_error: float | None = option(
         "--cascade-error", metavar="RATE", help="Accepted error rate of a cascade's first judge",
         commands=f"{SCORING} tune", setting="cascade.error", default=0.05, least=0, most=0.5, between=True,
-        note="Accepted error rate of each judge in a cascade except the last, on each side of its threshold.",
+        note="Max error rate at which a cascade's judge counts as confident, on each side of its threshold.",
     )
     prompts: Sequence[str] | None = option(
         "--prompt", metavar="[STEP=]STYLE|FILE", help="Prompt style, or your own prompt file. Repeatable."
@@ -277,7 +278,7 @@ class RunOptions:
         commands=SCORING,
     )
     structured: Literal["auto", "schema", "off"] | None = option(
-        "--structured", help="Send a JSON schema with each request [default: auto]"
+        "--structured", help="When to send a JSON schema with requests [default: auto]"
     )
     parameters: Mapping[str, Mapping[str, Any]] | None = option(
         "--set", metavar="METRIC.NAME=VALUE", help="Set a metric parameter for this run. Repeatable.",
@@ -296,7 +297,7 @@ class RunOptions:
     input_format: str | None = option(
         "--from", metavar="FORMAT", help="Format of the input, e.g. langfuse [default: detected]",
         commands=f"{EVERY} validate", setting="run.from", example="langfuse",
-        note="Format of the input (see: ragstone fields), or records. By default, the format is detected.",
+        note='Input format (see: ragstone fields); "records" is Ragstone\'s own. Default: detected.',
     )
     records_path: str | None = option(
         "--records", metavar="PATH[]", help="Path to the list of records in each object, e.g. data.items[]",
@@ -305,7 +306,7 @@ class RunOptions:
     on_error: OnError | None = option(
         "--on-error", help="What to do with unreadable records",
         commands=f"{EVERY} validate", setting="run.on_error", default="stop",
-        note="What to do with unreadable records: stop rejects the input, skip leaves them out.",
+        note="What to do with unreadable records: stop rejects the input, skip continues without them.",
     )
     on_empty: Literal["null", "zero", "one"] | None = option(
         "--on-empty", help="Value when there is nothing to judge",
@@ -319,17 +320,17 @@ class RunOptions:
     max_cost: float | None = option(
         "--max-cost", metavar="DOLLARS", help="Stop before the cost exceeds this; exits 4.",
         setting="run.max_cost", example=2.5, least=0,
-        note="Max dollars for one run. The run stops before it costs more; the same command resumes it.",
+        note="Max dollars per run. The run stops before it costs more; run the same command again to resume it.",
     )
     max_calls: int | None = option(
         "--max-calls", metavar="N", help="Stop before sending more calls than this; exits 4.",
         setting="run.max_calls", example=10000, least=0,
-        note="Max calls to endpoints for one run.",
+        note="Max calls to endpoints per run.",
     )
     max_tokens: int | None = option(
         "--max-tokens", metavar="N", help="Stop before using more tokens than this (in + out); exits 4.",
         setting="run.max_tokens", example=5000000, least=0,
-        note="Max tokens for one run, in and out.",
+        note="Max tokens per run (in + out).",
     )
     batch: bool = option(
         "--batch", help="Send calls in batches at half the price; run the command again to collect the results.",
@@ -352,14 +353,14 @@ class RunOptions:
     )
     seed: int | None = option("--seed", metavar="S", help="Random seed for --sample [default: 0]", commands=READING)
     estimate: bool | None = option(
-        "--estimate/--no-estimate", help="Estimate the cost first, to compare it with the bill [default: if quick]",
+        "--estimate/--no-estimate",
+        help="Estimate the cost first, to compare it with the bill [default: yes, if the estimate takes little time]",
         commands=RUNS,
     )
     workers: int | None = option(
         "--workers", metavar="N", help="Number of processes [default: all cores for a single-threaded judge, else 1]",
         commands=f"{RUNS} merge", setting="run.workers", example=4, least=1,
-        note="Processes that share the records. Default: one per core for judges that compute in one thread, such as "
-        "embedded, and 1 for others.",
+        note="Number of worker processes. Default: one per core for single-threaded judges such as embedded, else 1.",
     )
     shard: str | None = option(
         "--shard", metavar="I/N", commands="run",
@@ -388,7 +389,8 @@ class RunOptions:
         unless=True,
     )
     name: str | None = option(
-        "--name", metavar="NAME", help="Name of the run; not a number [default: input name]", commands=f"{RUNS} assign"
+        "--name", metavar="NAME", help="Name of the run; must not be a number [default: input name]",
+        commands=f"{RUNS} assign",
     )
     generator: str | None = option(
         "--generator", metavar="MODEL", help="Model that wrote the responses; prints a warning if it is also a judge.",
@@ -415,7 +417,7 @@ class RunOptions:
     store: Path | str | None = option(
         "--store", metavar="PATH", help="Path to the store", commands=f"{EVERY} merge",
         setting="run.store", variable="RAGSTONE_STORE", default=STORE,
-        note="File for calls and results. The variable RAGSTONE_STORE and the option --store override it.",
+        note="File for calls and results. The environment variable RAGSTONE_STORE and the option --store override it.",
     )
     config: Path | str | None = option(
         "--config", metavar="PATH", help="Configuration file [default: ragstone.toml, if it exists]",

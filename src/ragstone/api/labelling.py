@@ -44,7 +44,7 @@ def label(
         out: The HTML file.
         n: How many of the scored records to draw; all their units are labelled.
         seed: The seed of the draw, which does not depend on the order of the records.
-        metric: The metric whose units are labelled. Default: the run's leading metric.
+        metric: The metric whose units are labelled. Default: the run's main metric.
         annotator: The annotator's name. By default, the page asks for it.
         by: Stratify the sample by a field: ``topic``, ``question`` or ``meta.NAME``.
         worst: Draw the records on which judges disagree most. Their labels are not used for corrected means or

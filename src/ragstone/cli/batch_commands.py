@@ -42,7 +42,10 @@ def list_batches(*, store: StorePath = None, as_json: AsJson = False) -> None:
 
 @batch.command(epilog=examples("ragstone batch cancel"))
 def cancel(*, store: StorePath = None, as_json: AsJson = False) -> None:
-    """Cancel all unfinished batches; run --batch collects their results."""
+    """Cancel all unfinished batches.
+
+    The next run --batch collects the calls that had already finished.
+    """
     from ragstone import api
 
     _say(api.cancel_batches(store), "batch", "cancelled", as_json=as_json)
@@ -58,7 +61,10 @@ def export(file: Requests, *, store: StorePath = None, as_json: AsJson = False) 
 
 @batch.command(name="import", epilog=examples("ragstone batch import results.jsonl"))
 def import_results(file: Results, *, store: StorePath = None, as_json: AsJson = False) -> None:
-    """Store the results of exported calls, for run --batch to collect."""
+    """Import the results of exported calls.
+
+    The next run --batch collects them.
+    """
     from ragstone import api
 
     _say(api.import_batches(file, store), "result", f"read from {file}", as_json=as_json)

@@ -62,7 +62,7 @@ def label_page(
     seed: Annotated[int, opt("--seed", metavar="S", help="Random seed for the draw [default: 0]")] = 0,
     metric: Annotated[
         str | None,
-        opt("--metric", "-m", metavar="NAME", help="Label the units of this metric [default: the leading metric]"),
+        opt("--metric", "-m", metavar="NAME", help="Label the units of this metric [default: the run's main metric]"),
     ] = None,
     annotator: Annotated[
         str,
@@ -124,7 +124,9 @@ def label_import(
     ],
     *,
     out: OutFile = None,
-    task: Annotated[str, opt("--task", metavar="STEP", help="Step for labels that name none, e.g. support.")] = "",
+    task: Annotated[
+        str, opt("--task", metavar="STEP", help="Step for labels that do not specify one, e.g. support.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Convert labels from another tool to JSON Lines, one label per line.

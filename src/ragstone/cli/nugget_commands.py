@@ -172,7 +172,7 @@ def assign(
     grades: Annotated[
         int | None,
         typer.Option(
-            "--grades", metavar="3|2", min=2, max=3, help="3 grades include partial support, 2 do not [default: 3]"
+            "--grades", metavar="3|2", min=2, max=3, help="3: full, partial or none; 2: full or none [default: 3]"
         ),
     ] = None,
     evidence: Annotated[

@@ -71,8 +71,8 @@ def report(
 ) -> None:
     """Write a run as one HTML file.
 
-    Opens offline in any browser and needs no other files. Content beyond 50 MB is left out, with a note; ragstone view
-    shows all of it.
+    The file works offline in any browser and is self-contained. Content beyond 50 MB is left out, with a note; ragstone
+    view shows all of it.
     """
     from ragstone.analysis.run_files import REPORT
     from ragstone.output.target import refuse_inputs

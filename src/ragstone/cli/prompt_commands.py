@@ -214,8 +214,8 @@ def check(
 ) -> None:
     """Check your own prompts, or the packaged ones.
 
-    A prompt passes if it renders for every question of its step, delimits all record texts, and explains all labels
-    and asks for them in each format. Exits 2 if a prompt fails.
+    A prompt passes if it renders for every question type of its step, delimits all record texts, explains every label,
+    and requests labels in each format. Exits 2 if a prompt fails.
     """
     from ragstone.prompts import entries
     from ragstone.prompts.catalogue import check_file, check_packaged

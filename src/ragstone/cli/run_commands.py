@@ -99,7 +99,7 @@ def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJso
     report="Also write report.html [default: yes]",
 )
 def merge(
-    place: Annotated[str, typer.Argument(metavar="DIR", help="Folder given to run --shard as -o DIR.")],
+    place: Annotated[str, typer.Argument(metavar="DIR", help="Output folder of the shards (run --shard I/N -o DIR).")],
     file: Annotated[
         str | None, typer.Argument(metavar="FILE", help="Input file, if it was moved or renamed after the shards ran.")
     ] = None,
@@ -170,6 +170,9 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     "estimate",
     RunOptions,
     **dict.fromkeys(("max_cost", "max_calls", "max_tokens"), "Compare the estimate with this limit."),
+    **dict.fromkeys(("refresh", "no_cache"), "Estimate without using stored replies."),
+    batch="Estimate a --batch run.",
+    repeat="Estimate K repeats.",
 )
 def estimate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
     """Estimate the calls, tokens, cost and time of a run.

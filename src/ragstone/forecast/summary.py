@@ -55,7 +55,7 @@ class Estimate:
     counted. ``worst`` is the most that a single call may take; its dollars are 0 if a price is unknown. ``limits`` is
     the budget that the run would have, ``extent`` the part of the input that it would read (empty for all of it).
     ``alone`` says, for each step with a cascade, what its last judge would take alone with an empty store. ``waves`` is
-    the number of waves of a run in batches, the last one for repairs; 0 without batches.
+    the number of rounds of a run in batches, the last one for retries of unreadable replies; 0 without batches.
     """
 
     name: str

@@ -28,7 +28,7 @@ def prompt_list(kinds: Sequence[PromptStyle], changed: Mapping[str, str], look: 
         Column("units", [str(kind.units) for kind in kinds], right=True),
         Column("formats", [one[0] if len(one := kind.formats) == 1 else str(len(one)) for kind in kinds]),
         Column("languages", [" ".join(kind.languages) for kind in kinds], drop=1),
-        Column("gives", [gives(kind) for kind in kinds], drop=2),
+        Column("output", [gives(kind) for kind in kinds], drop=2),
     ]  # fmt: skip
     purposes = {kind.style: kind.purpose for kind in kinds}
     return page(
@@ -48,9 +48,9 @@ def _explained(words: Mapping[str, str], look: Look) -> Table:
 def gives(kind: PromptStyle) -> str:
     """Describe the parts of an answer in a few words."""
     if kind.gives == ("labels",):
-        return "labels alone"
+        return "labels"
     if kind.gives[0] == "labels" and kind.formats == ("object",) and kind.step != "trace":
-        return "as asked"
+        return "labels (+ reasons)"
     return ", ".join(what for what in kind.gives if what != "labels" or kind.step == "trace")
 
 
@@ -63,7 +63,7 @@ def _legend(kinds: Sequence[PromptStyle]) -> dict[str, str]:
         "units": "max units per call",
         "object": "one JSON object with an entry for each unit",
         str(len(most)): ", ".join(most),
-        "as asked": "the label, plus reason and evidence if the metric asks for them",
+        "(+ reasons)": "reasons and evidence, if the metric asks for them",
     }
     for language in sorted(set.intersection(*(set(kind.languages) for kind in kinds)) - {"en"}):
         said[f".{language}"] = f"each style is also available in this language: short_cot.{language}"

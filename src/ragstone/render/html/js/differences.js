@@ -222,7 +222,7 @@ function differencesTable() {
   );
 }
 
-/** The groups of the leading metric, the lowest difference on top. */
+/** The groups of the main metric, the lowest difference on top. */
 function groupsTable() {
   if (!first.groups.length) return null;
   const reach = reachOf(first.groups.map((/** @type {any} */ group) => ({ paired: { difference: group.difference } })));
