@@ -136,7 +136,7 @@ def test_what_a_batch_did_not_bring_is_asked_again(given: Any, end: str) -> None
     """Half came; the others are in the next wave, and nothing is a score before it has a reply."""
     server, options, live = given
     server.configure(batch_end=end)
-    with pytest.raises(BatchPending, match=r"1 batch \(16 calls\) has been running"):
+    with pytest.raises(BatchPending, match=r"1 batch submitted \(16 calls\)"):
         ragstone.evaluate(ROWS, batch=True, finish="batch", **options)
     with pytest.raises(BatchPending):
         ragstone.evaluate(ROWS, batch=True, finish="batch", **options)
@@ -176,7 +176,7 @@ def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -
     """By number; a budget in dollars holds the worst case at the price of a batch."""
     _, options, _ = given
     monkeypatch.setattr(batching, "MOST", 5)
-    with pytest.raises(BatchPending, match=r"4 batches \(16 calls\)"):
+    with pytest.raises(BatchPending, match=r"4 batches submitted \(16 calls\)"):
         ragstone.evaluate(ROWS, batch=True, **options)
     ragstone.evaluate(ROWS, batch=True, wait=True, **options)
     monkeypatch.setattr(batching, "MOST", 50_000)
@@ -187,7 +187,7 @@ def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -
         ragstone.evaluate(other, batch=True, max_cost=1.0, **options)
     with pytest.raises(ConfigError, match="remove --refresh"):
         ragstone.evaluate(other, batch=True, refresh=True, **options)
-    with pytest.raises(ConfigError, match="a wave covers a whole run"):
+    with pytest.raises(ConfigError, match="a batch covers a whole run"):
         ragstone.evaluate(other, batch=True, shard="1/2", **options)
 
 

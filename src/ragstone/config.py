@@ -443,10 +443,10 @@ def _cache(options: RunOptions) -> Cache:
     modes: dict[str, Cache] = {"refresh": "refresh", "no_cache": "off", "offline": "offline"}
     said = [name for name in modes if getattr(options, name)]
     if options.batch and said:
-        raise ConfigError(f"--batch needs the stored replies of its waves; remove {option_named(said[0]).flags[0]}")
+        raise ConfigError(f"--batch needs the replies of earlier rounds; remove {option_named(said[0]).flags[0]}")
     if options.batch and (options.shard is not None or options.engine is not None):
         other = "--engine ray" if options.shard is None else "--shard"
-        raise ConfigError(f"--batch cannot be combined with {other}: a wave covers a whole run")
+        raise ConfigError(f"--batch cannot be combined with {other}: a batch covers a whole run")
     if options.engine is not None and options.shard is not None:
         raise ConfigError("--engine ray evaluates all shards; remove --shard")
     if options.address is not None and options.engine is None:

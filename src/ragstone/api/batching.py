@@ -43,7 +43,7 @@ ALL: Final = 200_000
 """Calls of one wave, of all batches: they are in memory at a time. More wait for the next wave."""
 POLL: Final = (5.0, 60.0)
 """Seconds between two looks at batches that are waited for: at first, and at most."""
-WINDOW: Final = "a batch usually takes less than an hour, and never more than 24"
+WINDOW: Final = "a batch usually takes less than an hour, and at most 24 hours"
 
 
 async def in_waves(plan: Plan, options: RunOptions) -> None:
@@ -113,9 +113,10 @@ def _pending(rows: Sequence[BatchRow]) -> BatchPending:
         said = f"{plural(calls, 'call')} to {', '.join({row.judge for row in exports})} not yet exported"
         hint = "ragstone batch export FILE writes them; ragstone batch import FILE reads their results"
         return BatchPending(said.replace(NBSP, " "), hint=hint)
-    oldest = (time.time() - min(row.made for row in rows)) / 60
+    oldest = round((time.time() - min(row.made for row in rows)) / 60)
+    batches, counted = plural(len(rows), "batch", "batches"), f"({plural(calls, 'call')})"
     has = "has" if len(rows) == 1 else "have"
-    said = f"{plural(len(rows), 'batch', 'batches')} ({plural(calls, 'call')}) {has} been running for {oldest:.0f} min"
+    said = f"{batches} {counted} {has} been running for {oldest} min" if oldest else f"{batches} submitted {counted}"
     return BatchPending(said.replace(NBSP, " "), hint=f"run the same command again to collect the results; {WINDOW}")
 
 

@@ -58,7 +58,7 @@ def sentence(estimate: Estimate) -> str:
     else:
         money = ", cost nothing"
     if estimate.waves:  # the last one has the repairs, if there are any
-        spent = f"end within {24 * estimate.waves} hours, in {plural(estimate.waves, 'wave')} of batches"
+        spent = f"end within {24 * estimate.waves} hours, in {plural(estimate.waves, 'round')} of batches"
     else:
         spent = f"take about {took} ({ends})"
     return f"{said}{money} and {spent}" + (stored if total.stored else "") + "."
@@ -117,7 +117,7 @@ def _facts(estimate: Estimate, following: str, look: Look) -> RenderableType:
         "Tokens": [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in estimate.counted.items()],
         "Price": [flat(price_said(replace(price, nearest=""))) for price in estimate.prices],
         "Budget": _budget(estimate),
-        "Left out": [f"{names}: {why}" for names, why in left_out_said(estimate.left_out)],
+        "Skipped": [f"{names}: {why}" for names, why in left_out_said(estimate.left_out)],
         "Unreadable": [plural(estimate.set_aside, "record")] if estimate.set_aside else [],
     }
     rows = [row for label, lines in told.items() for row in told_rows(label, lines, look, "quiet")]
