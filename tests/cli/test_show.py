@@ -204,7 +204,7 @@ def test_validate_says_what_could_run() -> None:
     assert came.code == 0
     assert "contexts   2 of 3" in came.out
     assert re.search(r"Metrics that run\n(    .*\n)*    grounding +1 of 3\n", came.out)
-    assert "response: blank (1 record, a.jsonl:2)" in came.flat
+    assert "a.jsonl:2: blank response" in came.flat
     assert "has a duplicate id" in came.flat
     assert "Next        ragstone run a.jsonl\n" in came.out
     assert not Path(".ragstone").exists()
@@ -314,7 +314,7 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
             said = why.replace(f"; add -m {name} to use", "; uses").removesuffix(f"; to include it, add -m {name}")
             assert f"{name} all 1 {said}" in able
     screen = ragstone("run", "a.jsonl").flat
-    assert ": to see why, run ragstone validate FILE" in screen
+    assert ": to see why, run ragstone validate a.jsonl" in screen
     assert sum(why in screen for why in left_out.values()) >= 2, "one reason is told, of several metrics"
     assert len({why for why in left_out.values() if why in screen}) == 1
     assert all(name in screen for name in left_out)

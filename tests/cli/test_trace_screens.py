@@ -333,7 +333,7 @@ def test_without_a_value_the_metric_is_one_line(more: dict[str, Any], line: str)
     traced(WORKED, "trace", lid(**more), lid())
     out = shown("#1")
     assert f"trace - {line} Contexts" in flat(out)
-    missing = flat(shown()).partition("Without a score")[2].partition("Lowest")[0]
+    missing = flat(shown()).partition("Missing or partial scores")[2].partition("Lowest")[0]
     assert missing.count("trace") == 0
     assert missing.endswith("no score ")
 
@@ -374,7 +374,7 @@ def test_a_run_has_the_eight_columns_in_five_rows() -> None:
     assert "50% (95% CI 0–100) of the responses have every sentence supported (6 sentences in 2 responses)." in flat(
         out
     )
-    assert "1 of 2 responses has a sentence that is not fully supported." in flat(out)
+    assert "1 of 2 responses has at least one sentence that is not fully supported." in flat(out)
     table = flat(out.partition("\n  trace ")[2].partition("Without")[0])
     for line in (
         "normalised 95% CI share 95% CI scored",

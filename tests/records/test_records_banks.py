@@ -170,7 +170,7 @@ def test_what_is_odd_in_a_bank_is_noted() -> None:
         ("nuggets: the list is empty", 1, "records item 4"),
         ("nuggets: skipped a record without nuggets", 1, "records item 6"),
     ]
-    assert str(bank.notes[3]) == "nuggets: the list is empty (1 record, records item 4)"
+    assert str(bank.notes[3]) == "records item 4: nuggets: the list is empty"
 
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6).filter(str.strip)

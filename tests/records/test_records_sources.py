@@ -427,9 +427,9 @@ def test_the_survey_counts_what_is_there() -> None:
     assert (found.renamed, found.duplicates, found.overridden) == (2, {"a": 3}, 1)
     assert [(note.text, note.count, note.example) for note in found.notes] == [
         ("contexts: a blank passage", 2, "records item 1"),
-        ("contexts: none, or all blank", 2, "records item 2"),
-        ("question: blank", 1, "records item 2"),
-        ("response: blank", 1, "records item 2"),
+        ("no contexts, or all blank", 2, "records item 2"),
+        ("blank question", 1, "records item 2"),
+        ("blank response", 1, "records item 2"),
         (
             "no id: a hash of the whole record serves as the id, so runs with different responses cannot be paired",
             1,

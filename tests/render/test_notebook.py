@@ -104,7 +104,7 @@ def test_a_run_tells_what_is_missing(weigh: Any) -> None:
     """Without a score there is no bar and no number, and the reason is told."""
     page = read(weigh({"claims": ["It is one."], "support": Failed("on fire")})._repr_html_())
     assert "grounding - 0 of 1" in page.text
-    assert "Without a score, or only partly judged 1 record judge_failed (on fire) no score for grounding" in page.text
+    assert "Missing or partial scores 1 record judge_failed (on fire) no score for grounding" in page.text
     assert "aria-hidden" not in dict(page.attributes)
 
 

@@ -56,7 +56,7 @@ def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_pat
     known = measured()
     half = "compares words and numbers; not a language model"
     whole = (
-        f"{half}. On 6 human-labelled data sets, it ranks a supported claim above an unsupported one in "
+        f"{half}. On 6 human-labelled datasets, it ranks a supported claim above an unsupported one in "
         f"{100 * known.auroc:.0f} of 100 pairs; counting shared words alone gets {100 * known.floor:.0f}"
     )
     choices: dict[str, list[str | Judge]] = {
@@ -192,8 +192,8 @@ def test_the_worst_group_is_looked_for_in_every_field() -> None:
 
 @pytest.mark.parametrize(("values", "said"), [
     ([1.0, 1.0], "no response has a claim that is not supported."),
-    ([1.0, 0.5], "1 response has a claim that is not supported."),
-    ([0.0, 0.5], "2 responses have a claim that is not supported."),
+    ([1.0, 0.5], "1 response has at least one claim that is not supported."),
+    ([0.0, 0.5], "2 responses have at least one claim that is not supported."),
 ])  # fmt: skip
 def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
     """Every number is that of its records, and the verb follows it."""

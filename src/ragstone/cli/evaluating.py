@@ -40,7 +40,7 @@ def run(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
     finished = evaluated(partial(api.run, file), file, options, outcome, quiet=quiet, as_json=as_json)
     with closing(finished.store):
         shown = options if options.shard is None else replace(options, out=None, store=finished.store.path)
-        _show(finished, shown, outcome, quiet=quiet, as_json=as_json)
+        _show(finished, shown, outcome, quiet=quiet, as_json=as_json, source=file)
         if options.shard is not None:
             say(
                 "note",
@@ -79,6 +79,7 @@ def _show(
     as_json: bool,
     quiet: bool = False,
     failed: str = "",
+    source: str = "",
     more: Mapping[str, Any] = NOTHING,
 ) -> None:
     named = finished.store.runs() if options.name else []
@@ -87,7 +88,7 @@ def _show(
             "note",
             f"'{options.name}' now means run {finished.id}; use the number of run {before[-1]}, which had the name",
         )
-    place = replace(place_of(finished, options), failed=failed, quiet=quiet)
+    place = replace(place_of(finished, options), failed=failed, quiet=quiet, source=source)
     answer({**finished.summary(), **more}, lambda look: page(finished, look, place), as_json=as_json)
 
 

@@ -73,7 +73,8 @@ class Sentence:
     def falling_short(self, count: int, signature: str) -> str:
         """The clause about so many responses below 1."""
         fully = "fully " if "|scoring_mode:scale" in signature else ""
-        return self.short.format(**_VERBS[count < 2], fully=fully)
+        short = self.short.replace("{have} a ", "{have} at least one ") if count else self.short
+        return short.format(**_VERBS[count < 2], fully=fully)
 
 
 class MetricWords(NamedTuple):

@@ -22,10 +22,10 @@ SURVEYED: Final = ("question", "response", "contexts", "reference", "nuggets", "
 EXPECTED: Final = ("question", "response", "contexts")
 """What a record that lacks it is named for, where others have it."""
 MAY_BE_BLANK: Final = {
-    "question": "question: blank",
-    "response": "response: blank",
-    "reference": "reference: blank",
-    "contexts": "contexts: none, or all blank",
+    "question": "blank question",
+    "response": "blank response",
+    "reference": "blank reference",
+    "contexts": "no contexts, or all blank",
 }
 """What is said of a field that is there and holds nothing."""
 
@@ -39,8 +39,9 @@ class Note:
     example: str
 
     def __str__(self) -> str:
-        where = self.example if self.count == 1 else f"the first at {self.example}"
-        return f"{self.text} ({_records(self.count)}, {where})"
+        if self.count == 1:
+            return f"{self.example}: {self.text}"
+        return f"{self.text} ({_records(self.count)}, the first at {self.example})"
 
 
 @dataclass(frozen=True, slots=True)

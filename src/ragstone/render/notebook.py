@@ -64,7 +64,7 @@ def run_page(run: Run) -> str:
         for one in told.missing[:WORST]
     ]
     if causes:
-        parts.append(_section("Without a score, or only partly judged", _table((), causes)))
+        parts.append(_section("Missing or partial scores", _table((), causes)))
     shown = [
         (_right(percent(low.score["value"])), shorten(flat(low.result["id"]), 60), _quiet(low.shortfall))
         for low in told.lowest(WORST)

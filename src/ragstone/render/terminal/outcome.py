@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,7 @@ class Place:
     """The places of results: a folder, a file of lines, a page, if any; ``options`` find the store again.
 
     ``failed`` is the file, or the folder, that could not be written, if any. ``quiet`` leaves out what judges are like.
+    ``source`` is the input as it was typed, if known.
     """
 
     folder: str = ""
@@ -62,6 +64,7 @@ class Place:
     comparison: str = ""
     failed: str = ""
     quiet: bool = False
+    source: str = ""
 
 
 def outcome(run: Run, look: Look, place: Place | None = None, *, full: bool = False) -> Page:
@@ -164,7 +167,7 @@ def missing_block(told: RunFacts, look: Look) -> RenderableType | None:
         rows.append((plural(cause.count, "record"), line))
     if len(told.missing) > MOST_CAUSES:
         rows.append(("", Text(f"and {plural(len(told.missing) - MOST_CAUSES, 'more cause')}", style="quiet")))
-    return section("Without a score, or only partly judged", indented(grid(rows, ">~")))
+    return section("Missing or partial scores", indented(grid(rows, ">~")))
 
 
 def _worst(told: RunFacts, look: Look, *, full: bool) -> RenderableType | None:
@@ -202,7 +205,7 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str], look: Lo
         rows += told_rows("Reused", [words], look)
     rows += told_rows("Estimated", [told.estimated] if told.estimated else [], look, "quiet")
     rows += told_rows("Time", [told.time] if told.time else [], look)
-    rows += told_rows("Left out", _left_out(told.left_out), look, "quiet")
+    rows += told_rows("Skipped", _left_out(told.left_out, place.source), look, "quiet")
     if place.folder:
         rows += _files(run, place, look)
     if place.lines:
@@ -251,14 +254,15 @@ def _bill_notes(bill: Mapping[str, Any]) -> list[str]:
     return notes + ([f"and {plural(more, 'more note')}, in summary.json"] if more > 0 else [])
 
 
-def _left_out(reasons: Sequence[tuple[str, str]]) -> list[str]:
+def _left_out(reasons: Sequence[tuple[str, str]], source: str) -> list[str]:
     """The metrics that did not run, with the reason that holds for most of them; ``validate`` has all reasons."""
     told = [f"{names}: {why}" for names, why in reasons]
     if len(reasons) <= REASONS:
         return told
     most = max(range(len(reasons)), key=lambda place: reasons[place][0].count(","))
     names = sorted(name for place, (joined, _) in enumerate(reasons) if place != most for name in joined.split(", "))
-    return [told[most], f"{', '.join(names)}: to see why, run ragstone validate FILE"]
+    file = shlex.quote(flat(source)) if source not in ("", "-") else "FILE"
+    return [told[most], f"{', '.join(names)}: to see why, run ragstone validate {file}"]
 
 
 def _files(run: Run, place: Place, look: Look) -> list[Row]:

@@ -140,14 +140,12 @@ def _threshold(fit: FittedThreshold, look: Look) -> RenderableType:
             f"{figure(kappa)}{f' (95% CI {_span(interval, look)})' if interval else ''}"
             for kappa, interval in ((fit.kappa_before, fit.interval_before), (fit.kappa_after, fit.interval_after))
         ]
-        verdict = (
-            "a significant gain"
-            if fit.shown and fit.better
-            else "a gain within noise"
-            if fit.better
-            else "no gain: keep it"
-        )
-        said = f"{fit.before:g} to {fit.after:g}: kappa {ends[0]} to {ends[1]} {held}; {verdict}."
+        verdict = "no gain: keep it"
+        if fit.better:
+            verdict = "a significant gain" if fit.shown else "not significant"
+        way = "Lowering" if fit.after < fit.before else "Raising"
+        moved = f"{way} the threshold from {fit.before:g} to {fit.after:g}"
+        said = f"{moved} changes kappa from {ends[0]} to {ends[1]} {held}; {verdict}."
     return section(f"Threshold for {flat(fit.judge)}", indented(prose(said, look, indent=2)))
 
 

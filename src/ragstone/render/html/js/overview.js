@@ -358,14 +358,14 @@ function missingBlock(toRecords) {
   return el(
     'section',
     { class: 'missing', 'aria-labelledby': 'missing' },
-    el('h2', { id: 'missing' }, causes.length ? 'Without a score, or only partly judged' : 'Notes on this run'),
+    el('h2', { id: 'missing' }, causes.length ? 'Missing or partial scores' : 'Notes on this run'),
     rows.length ? el('ul', { class: 'causes' }, rows) : null,
     more,
     left.length || first.notes.length
       ? el(
           'ul',
           { class: 'left-out' },
-          left.map(([name, why]) => el('li', null, `${named(name)} was left out: `, foreign(why))),
+          left.map(([name, why]) => el('li', null, `${named(name)} was skipped: `, foreign(why))),
           first.notes.map((/** @type {string} */ note) => el('li', null, foreign(note))),
         )
       : null,
