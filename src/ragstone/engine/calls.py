@@ -11,7 +11,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, Literal
 
@@ -24,7 +24,7 @@ from ragstone.engine.route import Routes
 from ragstone.engine.tally import Tally
 from ragstone.engine.writer import Writer
 from ragstone.errors import BackendError, BudgetReached, RagstoneError
-from ragstone.judges.base import Backend, Call, Failed, Judge, Reply, Usage, is_inside, reply_from_json
+from ragstone.judges.base import Backend, Call, Failed, Judge, Reply, Shared, Usage, is_inside, reply_from_json
 from ragstone.judges.limits import asked_to_wait
 from ragstone.store.database import Store
 
@@ -71,13 +71,16 @@ Missing = Callable[[Judge, Call], None]
 class Flight:
     """One call on its way, in a task of the engine and not of a record, so that a paid reply is always kept.
 
-    Promises: all who ask for it get the same; one who stops waiting stops nobody else. ``holds`` is the queue where its
-    reply counts until it is on disk, if there is one.
+    Promises: all who ask for it get the same; one who stops waiting stops nobody else. ``shared`` is its beginning if
+    other calls have it, too; ``sent`` says that an attempt is at the endpoint. ``holds`` is the queue where its reply
+    counts until it is on disk, if there is one.
     """
 
-    __slots__ = ("holds", "task", "waiting")
+    __slots__ = ("holds", "sent", "shared", "task", "waiting")
 
-    def __init__(self) -> None:
+    def __init__(self, shared: Shared | None = None) -> None:
+        self.shared = shared
+        self.sent = False
         self.holds: Queue | None = None
         self.task: asyncio.Task[None] | None = None
         self.waiting: list[asyncio.Future[Reply | Failed]] = []
@@ -130,8 +133,7 @@ class Calls:
         self._queues: Queues | None = None
         self._claims = Claims(store, since=self._since)
         self._flying: dict[bytes, Flight] = {}
-        self._leading: dict[bytes, Flight] = {}
-        self._sending: set[bytes] = set()
+        self._leading: dict[int, Flight] = {}
         self._opening: dict[int, asyncio.Future[None]] = {}
         self._closing = False
         self._failures: dict[int, int] = {}
@@ -177,7 +179,7 @@ class Calls:
         if self._missing is not None and getattr(judge.backend, "batch", False):
             self._missing(judge, call)
             raise Awaited
-        flight = self._flying[call.key] = Flight()
+        flight = self._flying[call.key] = Flight(self._routes.shared(call))
         flight.task = self._loop.create_task(self._pay(judge, call, flight, paid))
         return await flight.landing(self._loop)
 
@@ -185,7 +187,7 @@ class Calls:
         """Send a call and resolve its waiters once the reply is on disk."""
         outcome: Reply | Failed | BaseException
         try:
-            await self._follow(call, flight)
+            await self._follow(flight)
             sending = partial(self._send, judge, call, flight)
             outcome, elsewhere = await self._claims.once(call.key, sending, self._settings.deadline)
             if elsewhere:
@@ -208,17 +210,17 @@ class Calls:
             outcome = error
         self._land(call, flight, outcome)
 
-    async def _follow(self, call: Call, flight: Flight) -> None:
+    async def _follow(self, flight: Flight) -> None:
         """Wait for the call on its way that begins alike: after its reply the beginning is in the provider's cache."""
-        if call.shared is not None:
-            first = self._leading.setdefault(call.shared.key, flight)
+        if flight.shared is not None:
+            first = self._leading.setdefault(flight.shared.key, flight)
             if first is not flight and first.task is not None:
                 await asyncio.wait([first.task])
 
     def _land(self, call: Call, flight: Flight, outcome: Reply | Failed | BaseException) -> None:
         del self._flying[call.key]
-        if call.shared is not None and self._leading.get(call.shared.key) is flight:
-            del self._leading[call.shared.key]
+        if flight.shared is not None and self._leading.get(flight.shared.key) is flight:
+            del self._leading[flight.shared.key]
         self._claims.leave(call.key)
         if flight.holds is not None:
             flight.holds.kept()
@@ -227,11 +229,11 @@ class Calls:
     async def finish(self, *, patient: bool) -> None:
         """Wait for calls that were sent, and cancel those that still wait for a turn."""
         self._closing = True
-        tasks = {key: flight.task for key, flight in self._flying.items() if flight.task is not None}
-        for key, task in tasks.items():
-            if not patient or key not in self._sending:
+        tasks = {flight.task: flight for flight in self._flying.values() if flight.task is not None}
+        for task, flight in tasks.items():
+            if not patient or not flight.sent:
                 task.cancel()
-        await asyncio.gather(*tasks.values(), return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _open(self, backend: Backend) -> None:
         """Open a backend before its first call: a run that never calls it needs no key."""
@@ -284,7 +286,7 @@ class Calls:
                     end = begun + self._settings.deadline if end is None else end + begun - queued
                     turn.sent = True
                     reserved.send()
-                    reply = await self._attempt(backend, call, min(end, queue.breaker.end or end))
+                    reply = await self._attempt(backend, call, flight, min(end, queue.breaker.end or end))
                     reserved.settle(reply.usage, reply.requests)
             except (BudgetReached, Elsewhere):
                 raise
@@ -331,17 +333,18 @@ class Calls:
         for note in reply.notes:
             self._tally.notes[f"{judge.name}: {note}"] += 1
 
-    async def _attempt(self, backend: Backend, call: Call, end: float) -> Reply:
+    async def _attempt(self, backend: Backend, call: Call, flight: Flight, end: float) -> Reply:
         """Send once, marked as being at the endpoint for as long as it takes."""
-        self._sending.add(call.key)
+        flight.sent = True
+        request = call if flight.shared is call.shared else replace(call, shared=None)
         try:
             # A backend that gives up by itself in time needs no second clock, which costs as much as parsing.
             if backend.timeout is not None and self._loop.time() + backend.timeout <= end:
-                return await backend.send(call)
+                return await backend.send(request)
             async with asyncio.timeout_at(end):
-                return await backend.send(call)
+                return await backend.send(request)
         finally:
-            self._sending.discard(call.key)
+            flight.sent = False
 
     def _gone(self, judge: Judge, error: BackendError, now: float) -> Failed | None:
         """Return the failure of a call whose endpoint is lost, else None."""

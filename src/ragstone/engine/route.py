@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ragstone.errors import ConfigError
-from ragstone.judges.base import Backend, Call, Judge, lacks, refusal_of
+from ragstone.judges.base import Backend, Call, Judge, Shared, lacks, refusal_of
 from ragstone.judges.cascade import Calibrated, SureBand
 from ragstone.judges.panel import Aggregate
 from ragstone.metrics.base import Metric
@@ -69,12 +69,12 @@ class Routes:
         """List the routes of the steps that are asked, each once."""
         return tuple({id(route): route for route in map(self.of, self.asked)}.values())
 
-    def as_sent(self, call: Call) -> Call:
-        """Return the call, without its beginning if no other call of the run is known to share it."""
+    def shared(self, call: Call) -> Shared | None:
+        """Return the call's beginning; None if no other call of the run is known to share it."""
         if call.shared is None or call.shared.sure:
-            return call
+            return call.shared
         others = call.task in ABOUT_PASSAGES and sum(task in ABOUT_PASSAGES for task in self.asked) > 1
-        return call if others else replace(call, shared=None)
+        return call.shared if others else None
 
     def cascading(self) -> bool:
         """Return whether any step that is asked has a cascade."""

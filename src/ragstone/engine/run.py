@@ -292,7 +292,7 @@ class Engine:
         try:
             calls = next(dialogue)
             while True:
-                replies = await all_of([self._calls.reply(judge, self.routes.as_sent(call), paid) for call in calls])
+                replies = await all_of([self._calls.reply(judge, call, paid) for call in calls])
                 answered += zip(calls, replies, strict=True)
                 calls = dialogue.send(replies)
         except StopIteration as stop:

@@ -56,7 +56,7 @@ PER_SECOND: Final = 60.0
 """Usual tokens per second after that."""
 INSIDE: Final = 0.004
 """Seconds that a judge in this process takes for a call, unless its backend has other ``seconds``."""
-Keys = set[tuple[bytes, World | None]]
+Keys = set[tuple[bytes | int, World | None]]
 """Keys with the world that has them, None for all."""
 CACHE_STEP: Final = 128
 """Tokens from one place to the next where the beginning that a provider caches may end."""
@@ -312,7 +312,7 @@ class Forecaster:
     def _new(self, judge: Judge, question: Question[Any], call: Call) -> _New:
         if judge.backend.free:
             return _New(judge, (0.0, 0.0, 0.0), Length(0.0, 0.0, 0.0), 0.0, 0.0)
-        size, shared = size_of(judge.backend, call.body), self._routes.as_sent(call).shared
+        size, shared = size_of(judge.backend, call.body), self._routes.shared(call)
         if getattr(judge.backend, "batch", False):  # in a batch no call waits for another
             shared = None
         given = self._counter(judge, question.task).count(size if shared is None else replace(size, schema=0))
@@ -341,7 +341,7 @@ class Forecaster:
         tokens = int(ratio * shared.tokens) // CACHE_STEP * CACHE_STEP
         return (0, tokens) if self._is_first(shared.key, self._begun) else (tokens, 0)
 
-    def _is_first(self, key: bytes, keys: Keys) -> bool:
+    def _is_first(self, key: bytes | int, keys: Keys) -> bool:
         """Remember a key; return whether it is new in the world that is followed."""
         known = not keys.isdisjoint({(key, None), (key, self._guessed)})
         keys.add((key, self._guessed))

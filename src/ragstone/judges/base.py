@@ -53,11 +53,11 @@ class Prompt:
 class Shared(NamedTuple):
     """The beginning of a call that other calls about the same passages have too, long enough for a provider to cache.
 
-    It is the first message and ``chars`` characters of the second, about ``tokens`` tokens; ``key`` identifies it.
-    ``sure``: other parts of the same question begin with it.
+    It is the first message and ``chars`` characters of the second, about ``tokens`` tokens; ``key`` is a hash of it in
+    this process. ``sure``: other parts of the same question begin with it.
     """
 
-    key: bytes
+    key: int
     chars: int
     tokens: float
     sure: bool

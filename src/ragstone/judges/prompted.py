@@ -172,10 +172,9 @@ class PromptedJudge:
             return None
         last = question.passages[-1].text
         end = user.find("\n", user.find(last) + len(last) + 1) + 1  # with the line that closes the passage
-        tokens = usual_tokens(system) + usual_tokens(user[:end])
-        begun = f"{self.id}\0{system}\0{user[:end]}".encode("utf-8", "replace")
-        digest = hashlib.blake2b(begun, digest_size=16).digest()
-        return Shared(digest, end, tokens, several) if tokens >= CACHED else None
+        begun = user[:end]
+        tokens = usual_tokens(system) + usual_tokens(begun)
+        return Shared(hash((self.id, system, begun)), end, tokens, several) if tokens >= CACHED else None
 
     def _call(
         self, part: _Part, setup: Setup, repeat: int, reading: ReplyReading | None = None, *, several: bool
