@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest.mock import Mock
 
 import pytest
 from stage import (
@@ -130,6 +131,16 @@ def test_concurrency_holds_over_sockets() -> None:
         assert server.max_in_flight == 4
         assert server.count == 20
     assert outcome.error is None
+
+
+def test_a_backend_that_gives_up_in_time_by_itself_needs_no_second_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Mock(wraps=asyncio.timeout_at)
+    monkeypatch.setattr(asyncio, "timeout_at", clock)
+    judge = ScriptedJudge(GOOD)
+    for timeout, clocks in ((QUICK.deadline, 0), (QUICK.deadline + 1, 2)):
+        judge.backend.timeout = timeout
+        assert weigh([record("r1")], metrics("grounding"), judge).error is None
+        assert clock.call_count == clocks
 
 
 def test_what_two_metrics_share_is_one_request() -> None:

@@ -286,7 +286,7 @@ class Calls:
                     end = begun + self._settings.deadline if end is None else end + begun - queued
                     turn.sent = True
                     reserved.send()
-                    reply = await self._attempt(backend, call, flight, min(end, queue.breaker.end or end))
+                    reply = await self._attempt(backend, call, flight, begun, min(end, queue.breaker.end or end))
                     reserved.settle(reply.usage, reply.requests)
             except (BudgetReached, Elsewhere):
                 raise
@@ -333,13 +333,13 @@ class Calls:
         for note in reply.notes:
             self._tally.notes[f"{judge.name}: {note}"] += 1
 
-    async def _attempt(self, backend: Backend, call: Call, flight: Flight, end: float) -> Reply:
+    async def _attempt(self, backend: Backend, call: Call, flight: Flight, begun: float, end: float) -> Reply:
         """Send once, marked as being at the endpoint for as long as it takes."""
         flight.sent = True
         request = call if flight.shared is call.shared else replace(call, shared=None)
         try:
             # A backend that gives up by itself in time needs no second clock, which costs as much as parsing.
-            if backend.timeout is not None and self._loop.time() + backend.timeout <= end:
+            if backend.timeout is not None and begun + backend.timeout <= end:
                 return await backend.send(request)
             async with asyncio.timeout_at(end):
                 return await backend.send(request)
