@@ -28,6 +28,8 @@ def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language:
     if question.task in {"support", "response_support"}:
         question = replace(question, question="", history=EarlierTurns())
     labels = (*question.scale.labels, TRIVIAL) if question.skippable else question.scale.labels
+    texts = texts_of(question)
+    nonce = _hashed(texts)
     by_criteria = {} if question.task != "rubric" else {
         "question": question.question, "history": question.history, "response": question.response,
         "reference": question.reference, "criteria": [(n, criterion(unit)) for n, unit in enumerate(units, 1)],
@@ -36,7 +38,7 @@ def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language:
         "units": numbered(units), "passages": numbered(question.passages), "scale": question.scale, "labels": labels,
         "question": asked(question, language), "reasons": question.reasons, "evidence": question.evidence,
         "skippable": question.skippable, "level": question.units[0].level if question.units else "claim",
-        "nonce": nonce_of(question), "code": code_of(question), "n": len(units),
+        "nonce": nonce, "code": _code_of(question.passages, texts, nonce), "n": len(units),
         "answer": "" if fmt == "object" else shape(fmt, language).render(n=len(units)),
         **by_criteria,
     }  # fmt: skip
@@ -146,10 +148,10 @@ def nonce_of(question: Rate | Write | Trace) -> str:
     return _hashed(texts_of(question))
 
 
-def code_of(question: Rate) -> str:
-    """The code for all questions about the passages; the question's own if another of its texts has that one."""
-    code = _hashed([passage.text for passage in question.passages])
-    return nonce_of(question) if any(code in text for text in texts_of(question)) else code
+def _code_of(passages: Sequence[Passage], texts: Sequence[str], nonce: str) -> str:
+    """The code for all questions about the passages; the question's own if one of its texts has that one."""
+    code = _hashed([passage.text for passage in passages])
+    return nonce if any(code in text for text in texts) else code
 
 
 def _hashed(texts: Sequence[str]) -> str:

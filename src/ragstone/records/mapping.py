@@ -205,8 +205,8 @@ class Mapper:
             return f"--field {field}={path}: {said}{closest(path, inner)}"
         return f"--field {field}={path}: no record has it{closest(start, self._keys)}"
 
-    def _mapped(self, row: Row) -> dict[tuple[str, str], Any]:
-        """What stands at each path of a mapped field."""
+    def _mapped(self, row: Row) -> dict[str, dict[str, Any]]:
+        """What stands at each path of each mapped field."""
         found = {(field, path): find(row, path) for field, path in self._paths}
         if self._unseen or not self._keys:
             self._missed |= {pair for pair, value in found.items() if value is MISSING}
@@ -216,7 +216,10 @@ class Mapper:
             if len(self.places) < MAX_KEYS:
                 for path, value in places_of(row).items():
                     self.places.setdefault(path, value)
-        return found
+        by_field: dict[str, dict[str, Any]] = {}
+        for (field, path), value in found.items():
+            by_field.setdefault(field, {})[path] = value
+        return by_field
 
     def _overrides(self, reading: _Reading) -> dict[str, dict[str, Any]]:
         """Parameters by metric, of blocks and of ``overrides``; RecordError where one is given two values."""
@@ -263,7 +266,7 @@ class _Reading:
         where: str,
         row: Row,
         names: Mapping[str, tuple[str, ...]],
-        mapped: Mapping[tuple[str, str], Any],
+        mapped: Mapping[str, Mapping[str, Any]],
         lifted: Mapping[str, str] = NOTHING,
         spelled: Mapping[str, str] = NOTHING,
     ) -> None:
@@ -284,7 +287,7 @@ class _Reading:
 
     def take(self, field: str, read: Callable[[Any, list[str]], T], *, lenient: bool = False) -> T | None:
         """The field's value, or None where the row has none; ``lenient``: of the wrong type is as absent."""
-        if mapped := {path: value for (name, path), value in self._mapped.items() if name == field}:
+        if mapped := self._mapped.get(field):
             there = [value for value in mapped.values() if value is not MISSING and value is not None]
             whole = there[0] if len(mapped) == 1 and there else _collected(there)
             return self._read(", ".join(mapped), whole, read) if there else None
@@ -346,7 +349,7 @@ class _Reading:
             for name, value in self.row.items()
             if name not in self._consumed and (value is not None or name not in KNOWN)
         }
-        for (_, path), value in self._mapped.items():
+        for path, value in (pair for places in self._mapped.values() for pair in places.items()):
             if value is not MISSING:
                 left = without(left, path)
         return {**({} if left is MISSING else left), **self._gold}
