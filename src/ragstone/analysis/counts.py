@@ -61,7 +61,8 @@ class Quotes:
         quoting = [verdict for score in scores for verdict in score.verdicts if verdict.evidence or verdict.members]
         for verdict in dict.fromkeys(quoting):
             for own in verdict.members or (verdict,):
-                self._found.update(_kind(quote.span is not None, quote.verbatim) for quote in own.evidence)
+                for quote in own.evidence:
+                    self._found[_kind(quote.span is not None, quote.verbatim)] += 1
 
     def add_weighed(self, weighed: Weighed) -> None:
         """Count the quotes of one record of a run; a result taken from elsewhere has them in its document."""

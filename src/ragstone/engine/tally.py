@@ -118,17 +118,22 @@ class Tally:
         else:
             self.here[judge] += 1
         self.paid.add(usage, dollars)
-        self.by_step.setdefault((judge, task), Spent()).add(usage, dollars)
+        self._spent(judge, task).add(usage, dollars)
 
     def took(self, judge: str, task: str, seconds: float) -> None:
         """Count the time of an answered call."""
-        self.by_step.setdefault((judge, task), Spent()).seconds += seconds
+        self._spent(judge, task).seconds += seconds
 
     def waste(self, judge: str, task: str, usage: Usage, dollars: float | None) -> None:
         """Count an attempt that was charged for and brought no answer."""
         self.unusable.add(usage, dollars)
         self.paid.add(usage, dollars)
-        self.by_step.setdefault((judge, task), Spent()).add(usage, dollars)
+        self._spent(judge, task).add(usage, dollars)
+
+    def _spent(self, judge: str, task: str) -> Spent:
+        if (judge, task) not in self.by_step:
+            self.by_step[judge, task] = Spent()
+        return self.by_step[judge, task]
 
     def retry(self, error: BackendError, pause: float) -> None:
         """Count a retry for this error, after so many seconds."""

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
 from ragstone.prompts import conversation, shape
-from ragstone.questions import FORM_OF, EarlierTurns, Rate, Trace, Write, key_of
+from ragstone.questions import FORM_OF, Rate, Trace, Write, key_of
 from ragstone.types import TRIVIAL, Passage, Unit
 
 if TYPE_CHECKING:
@@ -25,10 +24,9 @@ def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language:
 
     Support is judged on the passages alone: its prompts, and so its calls, do not depend on the record's question.
     """
-    if question.task in {"support", "response_support"}:
-        question = replace(question, question="", history=EarlierTurns())
+    alone = question.task in {"support", "response_support"}
     labels = (*question.scale.labels, TRIVIAL) if question.skippable else question.scale.labels
-    texts = texts_of(question)
+    texts = texts_of(question, asked=not alone)
     nonce = _hashed(texts)
     by_criteria = {} if question.task != "rubric" else {
         "question": question.question, "history": question.history, "response": question.response,
@@ -36,8 +34,9 @@ def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language:
     }  # fmt: skip
     return {
         "units": numbered(units), "passages": numbered(question.passages), "scale": question.scale, "labels": labels,
-        "question": asked(question, language), "reasons": question.reasons, "evidence": question.evidence,
-        "skippable": question.skippable, "level": question.units[0].level if question.units else "claim",
+        "question": "" if alone else asked(question, language),
+        "reasons": question.reasons, "evidence": question.evidence, "skippable": question.skippable,
+        "level": question.units[0].level if question.units else "claim",
         "nonce": nonce, "code": _code_of(question.passages, texts, nonce), "n": len(units),
         "answer": "" if fmt == "object" else shape(fmt, language).render(n=len(units)),
         **by_criteria,
@@ -138,9 +137,10 @@ def _told(units: Sequence[Unit]) -> list[str]:
     return [text for one in said for text in (*(meaning for _, meaning in one["labels"]), *one["steps"])]
 
 
-def texts_of(question: Rate | Write | Trace) -> list[str]:
-    """All texts of the record in the question."""
-    return [text for _, texts in named_texts(question) for text in texts]
+def texts_of(question: Rate | Write | Trace, *, asked: bool = True) -> list[str]:
+    """All texts of the record in the question; with ``asked`` also what the record asks."""
+    named = named_texts(question)
+    return [text for _, texts in (named if asked else named[:-1]) for text in texts]
 
 
 def nonce_of(question: Rate | Write | Trace) -> str:
