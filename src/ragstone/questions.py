@@ -134,8 +134,7 @@ def in_conversation(question: str, history: EarlierTurns) -> str:
     return f"{EARLIER}:\n{history}\n\nQuestion: {question}" if history and question.strip() else question
 
 
-@dataclass(frozen=True, slots=True)
-class Readout:
+class Readout(NamedTuple):
     """Parsing of one reply: its ``reader``, and whether it is the ``repair`` of another.
 
     ``key`` is the call's. ``status`` is ``ok``, ``unknown_label``, ``truncation`` (entries are missing),

@@ -395,7 +395,7 @@ def test_a_reply_that_cannot_be_noted_gives_its_place_back() -> None:
 
         async def send(self, call: Call) -> Reply:
             reply = await super().send(call)
-            return replace(reply, notes=None) if "r2." in about(self.expected[call.key]) else reply  # type: ignore[arg-type]
+            return reply._replace(notes=None) if "r2." in about(self.expected[call.key]) else reply  # type: ignore[arg-type]
 
     judge = ScriptedJudge(GOOD)
     judge.backend = backend = Odd(judge, 1, lambda text: 0.01)

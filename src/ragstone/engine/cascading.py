@@ -7,7 +7,7 @@ and sent to nobody.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ragstone.engine.document import CascadeNote, Note, Sent
 from ragstone.engine.route import Route
@@ -16,8 +16,7 @@ from ragstone.judges.cascade import cascade
 from ragstone.questions import Answer, Rate, Rated
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(NamedTuple):
     """An answer with the notes on its calls."""
 
     answer: Answer

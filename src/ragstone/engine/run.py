@@ -270,7 +270,7 @@ class Engine:
     async def _common(self, judge: Judge, question: Question[Any], repeat: int) -> Answered:
         """Ask what is about no record once in a run, whatever the cache; its calls count for who asks first."""
         if task := self._once.get((question, repeat)):
-            return replace(await asyncio.shield(task), notes=())
+            return (await asyncio.shield(task))._replace(notes=())
         task = self._once[question, repeat] = asyncio.create_task(self._consult(judge, question, repeat))
         return await asyncio.shield(task)
 

@@ -33,8 +33,7 @@ class Schema:
     json: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """Prompt for a language model, independent of the provider.
 
     ``messages`` have a ``role`` and a ``content``. ``extra`` are fields that the user adds to the request as they are.
@@ -134,8 +133,7 @@ class RateLimits:
     tpm: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """The text of an answer, apart from any reasoning.
 
     ``finish`` is ``stop``, ``length`` (cut off) or whatever else the endpoint said. ``notes`` tell what had
@@ -146,7 +144,7 @@ class Reply:
     text: str
     finish: str = "stop"
     reasoning: str = ""
-    usage: Usage = Usage()  # noqa: RUF009 - a tuple
+    usage: Usage = Usage()
     notes: tuple[str, ...] = ()
     requests: int = 1
     allowance: Allowance | None = None

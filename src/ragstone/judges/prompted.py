@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, cast
 
 import orjson
 
@@ -52,8 +52,7 @@ CACHED: Final = 1024
 """Tokens that prompts have to share: no provider caches a shorter beginning."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """Part of a question for one call: some units of a ``Rate``, a piece of a ``Trace``, a ``Write``."""
 
     question: Rate | Write | Trace
@@ -114,7 +113,7 @@ class PromptedJudge:
             replies = yield [call for _, _, call in again]
             for (part, reading, call), reply in zip(again, replies, strict=True):
                 later = _read(part, setup, reply, reading.wanted)
-                readouts.append(replace(_readout(call, setup, later), repair=True))
+                readouts.append(_readout(call, setup, later)._replace(repair=True))
                 reading.add(later)
         return self._answer(question, done, tuple(readouts))
 
