@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, cast
 
 from ragstone.errors import ParseError
@@ -157,7 +158,7 @@ def _words(question: Rate, scale: Scale, setup: Setup) -> Words:
 def _read_entries(question: Rate, units: Sequence[Unit], text: str, setup: Setup, reading: Ratings) -> None:
     """Read an object with an entry for each number."""
     try:
-        answer = read_object(text, "verdicts", texts_of(question))
+        answer = read_object(text, "verdicts", partial(texts_of, question))
     except ParseError as error:
         reading.fail(str(error))
         return
@@ -304,9 +305,9 @@ def read_units(question: Write, reply: Reply | Failed, wording: Wording) -> Unit
 
 def _units(question: Write, reply: str, wording: Wording) -> tuple[Unit, ...] | str:
     """The units, or what is wrong with the reply."""
-    level, material = question.level, texts_of(question)
+    level = question.level
     try:
-        entries = read_object(wording.left_out(reply), f"{level}s", material)[f"{level}s"]
+        entries = read_object(wording.left_out(reply), f"{level}s", partial(texts_of, question))[f"{level}s"]
     except ParseError as error:
         return str(error)
     if not isinstance(entries, list):
@@ -318,7 +319,7 @@ def _units(question: Write, reply: str, wording: Wording) -> tuple[Unit, ...] | 
             return f"an entry of '{level}s' has no text: {str(entry)[:60]!r}"
         if not text.strip():
             continue
-        if wording.says(text) and not any(text.strip() in one for one in material):
+        if wording.says(text) and not any(text.strip() in one for one in texts_of(question)):
             return f"words of the prompt in place of a {level}: {text[:60]!r}"
         sentence = _sentence(question, entry)
         units.append(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
@@ -99,7 +100,7 @@ def read_trace(part: Trace, reply: Reply | Failed, wording: Wording, asked: Sequ
         return found
     try:
         name = ENTRIES if ENTRIES in found.reply and '"sentences"' not in found.reply else "sentences"
-        answer = _ours(read_object(found.reply, name, texts_of(part)))
+        answer = _ours(read_object(found.reply, name, partial(texts_of, part)))
     except ParseError as error:
         found.fail(str(error))
         return found

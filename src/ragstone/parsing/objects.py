@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, NoReturn
 
@@ -36,10 +36,10 @@ _LISTS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]]', re.DOTALL)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-def read_object(text: str, key: str, material: Sequence[str] = ()) -> dict[str, Any]:
+def read_object(text: str, key: str, material: Callable[[], Sequence[str]] = tuple) -> dict[str, Any]:
     """The last JSON object in the text that has ``key``, mended where it is not well-formed.
 
-    ``material`` are the texts that the reply is about: an object that stands in one of them word for word is not
+    ``material`` lists the texts that the reply is about: an object that stands in one of them word for word is not
     the model's answer, unless the reply is nothing else.
 
     Reasoning blocks are left out first. A key that stands twice in one object with different values counts as
@@ -58,7 +58,7 @@ def read_object(text: str, key: str, material: Sequence[str] = ()) -> dict[str, 
     mendings = 0
     for stretch, closed in reversed(list(_objects(answer))):
         piece = answer[stretch.start : stretch.stop]
-        if key not in piece or any(_folded(piece) in _folded(other) for other in material):
+        if key not in piece or any(_folded(piece) in _folded(other) for other in material()):
             continue
         found = _nearly(piece) if closed else None
         if found is None and len(piece) <= MENDABLE and mendings < MENDINGS and (closed or _nearly_closed(piece)):
