@@ -312,15 +312,14 @@ def _unit(unit: Unit, record: Record) -> UnitDict:
 
 
 def _cost(notes: Sequence[CallNote]) -> CostDict:
+    calls = given = written = 0
     dollars: float | None = 0.0
     for note in notes:
+        calls += not note.error
+        given += note.usage.input or 0
+        written += note.usage.output or 0
         dollars = None if dollars is None or note.dollars is None else dollars + note.dollars
-    return {
-        "calls": sum(not note.error for note in notes),
-        "input_tokens": sum(note.usage.input or 0 for note in notes),
-        "output_tokens": sum(note.usage.output or 0 for note in notes),
-        "dollars": rounded(dollars),
-    }
+    return {"calls": calls, "input_tokens": given, "output_tokens": written, "dollars": rounded(dollars)}
 
 
 def _cascade(notes: Iterable[CascadeNote]) -> dict[str, StepDict]:

@@ -222,7 +222,7 @@ class Engine:
             while True:
                 answers = await self._answers(questions, asked, repeat)
                 for answered in answers:
-                    calls.update((note.key, note) for note in answered.notes)
+                    calls |= {note.key: note for note in answered.notes}
                 questions = flow.send([answered.answer for answered in answers])
         except StopIteration as stop:
             scores = stop.value

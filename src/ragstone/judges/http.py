@@ -230,12 +230,14 @@ class HttpBackend(ABC):
 
     async def send(self, call: Call) -> Reply:
         """Ask once; BackendError for anything but an answer."""
+        assert self._address is not None, "send before open"
         tier = self._tier
         for requests in itertools.count(1):
             body = self.fitted(call.body)
             if call.shared is not None:
                 body = self.begun_alike(body, call.shared.chars)
-            status, headers, data = await self._post(self.in_tier(body, tier))
+            sent = self.in_tier(body, tier)
+            status, headers, data = await self._exchange("POST", self._address, sent, LONGEST)
             if status == 200:
                 return self._reply(data, requests, allowance(headers), tier)
             error = _error_object(data)
@@ -276,10 +278,6 @@ class HttpBackend(ABC):
             shown = self.without_key(data[:2000].decode("utf-8", "replace"))[:80]
             raise self.trouble(f"{path}: a reply without '{wanted}': {shown!r}", retryable=True)
         return found
-
-    async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
-        assert self._address is not None, "send before open"
-        return await self._exchange("POST", self._address, body, LONGEST)
 
     async def _exchange(
         self, method: str, address: yarl.URL, body: bytes | None, longest: int, **more: Any

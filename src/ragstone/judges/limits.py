@@ -86,6 +86,8 @@ def duration(text: str) -> float | None:
 
 
 def _number(text: str) -> float | None:
+    if not text:  # as of most headers
+        return None
     try:
         number = float(text)
     except ValueError:
