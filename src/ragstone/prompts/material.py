@@ -26,8 +26,7 @@ def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language:
     """
     alone = question.task in {"support", "response_support"}
     labels = (*question.scale.labels, TRIVIAL) if question.skippable else question.scale.labels
-    texts = texts_of(question, asked=not alone)
-    nonce = _hashed(texts)
+    code, nonce = _codes(texts_of(question, asked=not alone), len(question.passages))
     by_criteria = {} if question.task != "rubric" else {
         "question": question.question, "history": question.history, "response": question.response,
         "reference": question.reference, "criteria": [(n, criterion(unit)) for n, unit in enumerate(units, 1)],
@@ -37,7 +36,7 @@ def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language:
         "question": "" if alone else asked(question, language),
         "reasons": question.reasons, "evidence": question.evidence, "skippable": question.skippable,
         "level": question.units[0].level if question.units else "claim",
-        "nonce": nonce, "code": _code_of(question.passages, texts, nonce), "n": len(units),
+        "nonce": nonce, "code": code, "n": len(units),
         "answer": "" if fmt == "object" else shape(fmt, language).render(n=len(units)),
         **by_criteria,
     }  # fmt: skip
@@ -145,17 +144,27 @@ def texts_of(question: Rate | Write | Trace, *, asked: bool = True) -> list[str]
 
 def nonce_of(question: Rate | Write | Trace) -> str:
     """The code for this question's material."""
-    return _hashed(texts_of(question))
+    return _hash(texts_of(question)).hexdigest()
 
 
-def _code_of(passages: Sequence[Passage], texts: Sequence[str], nonce: str) -> str:
-    """The code for all questions about the passages; the question's own if one of its texts has that one."""
-    code = _hashed([passage.text for passage in passages])
-    return nonce if any(code in text for text in texts) else code
+def _codes(texts: Sequence[str], passages: int) -> tuple[str, str]:
+    """The code for all questions about the passages, which are the first texts, and the code of all texts.
+
+    Both are the latter if a text has the former.
+    """
+    hashed = _hash(texts[:passages])
+    code = hashed.hexdigest()
+    hashed.update(_joined(texts[passages:]))
+    nonce = hashed.hexdigest()
+    return nonce if any(code in text for text in texts) else code, nonce
 
 
-def _hashed(texts: Sequence[str]) -> str:
-    return hashlib.blake2b("".join(texts).encode("utf-8", "replace"), key=b"ragstone", digest_size=6).hexdigest()
+def _hash(texts: Sequence[str]) -> hashlib.blake2b:
+    return hashlib.blake2b(_joined(texts), key=b"ragstone", digest_size=6)
+
+
+def _joined(texts: Sequence[str]) -> bytes:
+    return "".join(texts).encode("utf-8", "replace")
 
 
 def numbered(items: Sequence[Unit | Passage]) -> list[tuple[int, str]]:

@@ -140,6 +140,8 @@ def earlier(value: Any) -> list[ChatTurn]:
 def turns_before(row: dict[str, Any], question: str, response: str) -> tuple[Mapping[str, str], ...]:
     """The earlier turns of a record that brings its chat beside its question, without that exchange itself."""
     found = next((chat for one in _values(row, (*EARLIER, "messages")) if (chat := earlier(one))), [])
+    if not found:
+        return ()
     last = max((at for at, turn in enumerate(found) if turn.role == "user"), default=-1)
     replies = {turn.text.strip() for turn in found[last + 1 :] if turn.role == "assistant" and turn.text.strip()}
     current = last >= 0 and found[last].text.strip() == question.strip() and replies <= {response.strip()}
