@@ -138,7 +138,8 @@ class RunSpec:
     """Everything a run is made from, and nothing that changes while it runs.
 
     ``metrics`` are names, suites or ``auto``, as given; ``parameters`` change a metric for the whole run.
-    ``cascade_error`` is the accepted error rate of each judge of a cascade but the last.
+    ``cascade_error`` is the accepted error rate of each judge of a cascade but the last. ``field_files`` has the
+    configuration file of each field that is mapped in one, ``own_layout`` the layout without that file's.
     """
 
     metrics: tuple[str, ...] = ("auto",)
@@ -148,6 +149,7 @@ class RunSpec:
     steps: Mapping[Task, Step] = field(default_factory=dict, hash=False)
     cascade_error: float = option_named("cascade_error").default
     fields: Mapping[str, str | Sequence[str]] = field(default_factory=lambda: NOTHING, hash=False)
+    field_files: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
     on_error: OnError = "stop"
     store: Path = Path(STORE)
     nuggets: Path | str | None = None
@@ -155,6 +157,7 @@ class RunSpec:
     qrels: Path | str | None = None
     cut: Cut = field(default_factory=Cut)
     layout: Layout = field(default_factory=Layout)
+    own_layout: Layout = field(default_factory=Layout)
     engine: Settings = ENGINE
     workers: int | None = None
     shard: Shard | None = None
@@ -247,12 +250,14 @@ def resolve(given: RunOptions) -> RunSpec:
         steps={task: combined(task, step) for task, step in steps.items()},
         cascade_error=float(cast("float", options.cascade_error)),
         fields=options.fields or {},
+        field_files={name: origin for name in options.fields or () if name not in (given.fields or ())},
         on_error=cast("OnError", options.on_error),
         nuggets=options.nuggets,
         topics=options.topics,
         qrels=options.qrels,
         cut=Cut(options.limit, options.sample, options.seed),
         layout=Layout(options.input_format or "", options.records_path or ""),
+        own_layout=Layout(given.input_format or "", given.records_path or ""),
         store=Path(cast("str", options.store)),
         workers=options.workers,
         shard=None if options.shard is None else Shard.parse(options.shard),

@@ -24,7 +24,7 @@ from ragstone.options import Progress, RunOptions, option_named
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
 from ragstone.records import Source, Survey, offered, open_records, survey
-from ragstone.records.fields import FIELD_OF, folded
+from ragstone.records.fields import FIELD_OF, Fields, folded
 from ragstone.segment import record_language
 from ragstone.signature import TEXT_LIBRARIES, version_of
 from ragstone.types import NOTHING, Record, either, nouns
@@ -130,6 +130,7 @@ def planned(source: Any, options: RunOptions, *, digest: bool = False) -> Iterat
     bank, qrels = named_file(spec, source, "nuggets"), named_file(spec, source, "qrels")
     with open_source(source, spec, generators, bank, qrels) as records:
         blocks = metrics.blocks()
+        spec = replace(spec, fields=records.mapper.fields.paths, layout=records.layout)
         plan = _plan(spec, records, objects(options.judge), bank, qrels, sha256() if digest else None)
         notes = [
             *_judging_itself(plan.judges.values(), generators.names),
@@ -442,8 +443,9 @@ def open_source(
 ) -> Source:
     """Open the source; ``inspect`` checks each record in every reading. A tuple of paths is read as one."""
     more: dict[str, Any] = {
-        "fields": spec.fields, "blocks": metrics.blocks(), "on_error": spec.on_error, "inspect": inspect, "bank": bank,
-        "cut": spec.cut, "layout": spec.layout, "topics": named_file(spec, source, "topics"), "qrels": qrels,
+        "fields": Fields(spec.fields, spec.field_files), "blocks": metrics.blocks(), "on_error": spec.on_error,
+        "inspect": inspect, "bank": bank, "cut": spec.cut, "layout": spec.layout, "own_layout": spec.own_layout,
+        "topics": named_file(spec, source, "topics"), "qrels": qrels,
     }  # fmt: skip
     return open_records(source, **more)
 

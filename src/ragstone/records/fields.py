@@ -80,30 +80,43 @@ class Fields:
     """The field mapping of a run: canonical name to dotted path, e.g. ``contexts`` to ``retrieval.docs[].text``.
 
     A mapped field is read from its path alone, never from an alias; ``contexts`` may have several paths, of which it
-    has all that is not blank. ConfigError for a name that no record has, or a blank path.
+    has all that is not blank. ``files`` has the configuration file of each field that is mapped in one. ConfigError for
+    a name that no record has, or a blank path.
     """
 
     paths: Mapping[str, str | Sequence[str]] = field(default_factory=lambda: NOTHING, hash=False)
+    files: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
 
     def __post_init__(self) -> None:
         for name, path in self.each:
             if name not in (known := (*ALIASES, LANGUAGE)):
-                raise ConfigError(f"--field {name}=...: no such field{closest(name, known)}")
+                raise ConfigError(f"{self.written(name, '...')}: no such field{closest(name, known)}")
             if name != "contexts" and path != self.paths[name]:
                 both = " and as ".join(map(repr, self.paths[name]))
-                raise ConfigError(f"--field {name}: given as {both}; keep one")
+                raise ConfigError(f"{self.written(name)}: given as {both}; keep one")
             if not path.strip():
-                raise ConfigError(f"--field {name}=...: expected a path, e.g. {name}=my_column or {name}=a.b[].text")
+                said = self.written(name, "...")
+                raise ConfigError(f"{said}: expected a path, e.g. my_column or a.b[].text")
             if name != path and {name, path} <= OWN and path not in self.paths:
-                raise ConfigError(
-                    f"--field {name}={path}: '{path}' is the column for the {path}; name the column with the {name}"
-                )
+                said = self.written(name, path)
+                raise ConfigError(f"{said}: '{path}' is the column for the {path}; name the column with the {name}")
 
     @property
     def each(self) -> tuple[tuple[str, str], ...]:
         """Every path with its field."""
         listed = ((name, [paths] if isinstance(paths, str) else paths) for name, paths in self.paths.items())
         return tuple((name, path) for name, paths in listed for path in paths)
+
+    @property
+    def given(self) -> Fields:
+        """The mapping without the configuration file's."""
+        return Fields({name: paths for name, paths in self.paths.items() if name not in self.files})
+
+    def written(self, name: str, path: str = "") -> str:
+        """A field's path as the user wrote it, for messages."""
+        if name in self.files:
+            return f"{self.files[name]}: [fields] {name}" + (f' = "{path}"' if path else "")
+        return f"--field {name}" + (f"={path}" if path else "")
 
 
 def closest(name: str, names: Iterable[str]) -> str:

@@ -202,8 +202,8 @@ class Mapper:
         if start != path and start in self._keys:
             inner = [place for place in self.places if place != start and root(place) == start]
             said = f"records have '{start}', but not the rest of the path"
-            return f"--field {field}={path}: {said}{closest(path, inner)}"
-        return f"--field {field}={path}: no record has it{closest(start, self._keys)}"
+            return f"{self.fields.written(field, path)}: {said}{closest(path, inner)}"
+        return f"{self.fields.written(field, path)}: no record has it{closest(start, self._keys)}"
 
     def _mapped(self, row: Row) -> dict[str, dict[str, Any]]:
         """What stands at each path of each mapped field."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -24,6 +24,7 @@ from ragstone.records.cut import SEED, Cut, Sample
 from ragstone.records.exports import Layout
 from ragstone.records.fields import Fields
 from ragstone.records.file_formats import READERS, reader_of
+from ragstone.records.from_evaluators import is_result
 from ragstone.records.ids import REPEATED, Names, first_repeated
 from ragstone.records.mapping import Mapper, Row, Rows
 from ragstone.records.span_join import Recognised
@@ -102,7 +103,7 @@ class Source:
         self._inspect = inspect
         self._joined = joined
         self._cut = cut or Cut()
-        self._layout = layout or Layout()
+        self.layout = layout or Layout()
         self._tallies: dict[str, Recognised] = {}
         self._drawn: dict[int, Sample] = {}
         self._cut_off = False
@@ -188,7 +189,7 @@ class Source:
         count = 0
         try:
             tally = self._tallies[part.name] = Recognised()
-            with closing(self._layout.rows(part.items, self.mapper.fields, tally)) as items:
+            with closing(self.layout.rows(part.items, self.mapper.fields, tally)) as items:
                 for item in items:
                     count += 1
                     yield item
@@ -276,6 +277,7 @@ def open_records(
     qrels: ByTopic | None = None,
     cut: Cut | None = None,
     layout: Layout | None = None,
+    own_layout: Layout | None = None,
 ) -> Source:
     """Make a source of records of whatever holds them.
 
@@ -294,6 +296,7 @@ def open_records(
         qrels: relevant ids by topic, which take the place of the records' own.
         cut: the part of the input that is read.
         layout: the export that the rows are of, else it is recognised, and where the list of rows stands.
+        own_layout: the layout of Ragstone's own results, which the mapping of a configuration file is not for either.
 
     Raises:
         RecordError: the file is missing, unreadable, empty or of no known format.
@@ -308,12 +311,15 @@ def open_records(
         return source
     if on_error not in ("stop", "skip"):
         raise ConfigError(f"on_error: {on_error!r} is not usable; expected stop or skip")
-    mapper = Mapper(fields if isinstance(fields, Fields) else Fields(fields), blocks)
+    fields = fields if isinstance(fields, Fields) else Fields(fields)
+    mapper = Mapper(fields, blocks)
     listed = source if isinstance(source, list | tuple) else ()
     paths = [os.fspath(path) for path in listed if isinstance(path, str | os.PathLike)]
     with ExitStack() as undo:  # deletes the copies where a later part cannot be opened
         several = paths and len(paths) == len(listed)
         parts = _several(paths, mapper, undo) if several else _parts(source, mapper, undo)
+        if (fields.files or own_layout not in (None, layout)) and all(map(_has_results, parts)):
+            mapper, layout = Mapper(fields.given, blocks), own_layout
         undo.pop_all()
     return Source(parts, mapper, on_error=on_error, inspect=inspect, joined=joined, cut=cut, layout=layout)
 
@@ -340,6 +346,13 @@ def _parts(source: Any, mapper: Mapper, undo: ExitStack) -> list[InputPart]:
     else:
         names = [source]
     return [_part(name, mapper, undo) for name in names]
+
+
+def _has_results(part: InputPart) -> bool:
+    """Return whether the first row of a part is a result of Ragstone."""
+    with suppress(RecordError), closing(part.items()) as items:
+        return any(isinstance(row, dict) and is_result(row) for _, row in islice(items, 1))
+    return False
 
 
 def _is_no_file(name: str) -> bool:
