@@ -58,6 +58,14 @@ def test_an_estimate_says_what_it_stands_on() -> None:
     assert not Path(".ragstone").exists()
 
 
+def test_an_estimate_names_the_option_that_brings_a_field() -> None:
+    """As the run would: the metrics that need it are left out of both."""
+    write("a.jsonl", {"id": "a", "question": "q", "response": "r", "retrievedDocs": ["c"]})
+    told = "note: no contexts; did you mean --field contexts=retrievedDocs?\n"
+    assert ragstone("estimate", "a.jsonl").err == told
+    assert told in ragstone("run", "a.jsonl").err
+
+
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_the_run_to_make_can_be_pasted(columns: int) -> None:
     """At any width it is one command; the budget stands in its first line, so that half of it has a limit, too."""

@@ -37,6 +37,8 @@ def test_every_alias_of_the_other_fields_is_read() -> None:
         assert record_of({name: "x"}).id == "x"
     for name in ("contexts", *ALIASES["contexts"]):
         assert record_of({"id": "a", name: ["x"]}).contexts == (Passage("1", "x", 1),)
+    chunked = [record_of({"id": "a", name: found}) for name in ("chunks", "retrieved_chunks") for found in (["x"], 3)]
+    assert [record.contexts for record in chunked] == [(Passage("1", "x", 1),), None] * 2
     assert record_of({"id": "a", "nugget_bank": ["x"]}).nuggets == (Nugget("x"),)
 
 

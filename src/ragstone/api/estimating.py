@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,8 @@ def estimate_of(plan: Plan, jobs: Iterable[Job], store: Store) -> Estimate:
     for job in jobs:
         forecaster.add(job)
     priced = tuple(judge_price(judge, prices) for judge in plan.routes.judges() if not judge.backend.free)
-    return forecaster.estimate(plan.source.name, priced, plan.left_out, plan.source.extent)
+    found = forecaster.estimate(plan.source.name, priced, plan.left_out, plan.source.extent)
+    return replace(found, notes=plan.survey.near_misses)
 
 
 def store_for_reading(path: Path) -> Store:

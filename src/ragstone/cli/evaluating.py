@@ -197,6 +197,8 @@ def estimate(
     from ragstone.render.terminal.estimate import estimate_page, next_budget
 
     found = forecast(options)
+    for note in found.notes:
+        say("note", note)
     if as_json:
         show_json(found.as_json())
         return

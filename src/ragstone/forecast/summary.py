@@ -56,6 +56,7 @@ class Estimate:
     the budget that the run would have, ``extent`` the part of the input that it would read (empty for all of it).
     ``alone`` says, for each step with a cascade, what its last judge would take alone with an empty store. ``waves`` is
     the number of rounds of a run in batches, the last one for retries of unreadable replies; 0 without batches.
+    ``notes`` are the options that probably bring fields that no record has.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Estimate:
     extent: Mapping[str, int]
     alone: Mapping[str, Alone]
     waves: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def total(self) -> Sum:

@@ -22,7 +22,7 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "response": ("output", "actual_output", "answer", "generation", "completion", "answer_text"),
         "contexts": (
             "retrieved_contexts", "retrieval_context", "retrieved_context", "documents", "passages", "context",
-            "candidates", "source_documents", "source_nodes",
+            "candidates", "source_documents", "source_nodes", "chunks", "retrieved_chunks",
         ),
         "reference": ("ground_truth", "gold_answer", "reference_answer", "label", "expected_output"),
         "nuggets": ("nugget_bank",),
