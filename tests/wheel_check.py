@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -21,6 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "ragstone"
 TRACES = ROOT / "examples" / "traces.jsonl"
+GUIDE = ROOT / "docs" / "tasks" / "gate-a-release.md"
+VENDORED = re.compile(r"git archive --prefix=ragstone/ HEAD (.+) \| tar")
 NEEDED = (
     "store/schema.sql",
     "py.typed",
@@ -60,9 +64,19 @@ def command(*words: str | Path, cwd: Path) -> str:
 
 
 def build(place: Path) -> Path:
-    """The wheel, by the pinned hatchling; from this environment where it has it, else fetched for the build alone."""
+    """The wheel, by the pinned hatchling; from this environment where it has it, else fetched for the build alone.
+
+    It is made of the files that the guide copies to a user's repository, where pytest collects no test of ours.
+    """
+    copied = VENDORED.findall(GUIDE.read_text("utf-8"))
+    copy = place / "ragstone"
+    for name in copied[0].split() if len(copied) == 1 else ():
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, copy / name)
+    if tests := [*copy.rglob("test_*.py"), *copy.rglob("*_test.py")]:
+        raise WrongError(f"tests in what the guide copies: {', '.join(map(str, tests))}")
     here = ["--no-build-isolation"] if importlib.util.find_spec("hatchling") else []
-    command(sys.executable, "-m", "uv", "-q", "build", "--wheel", *here, "-o", place, ROOT, cwd=ROOT)
+    command(sys.executable, "-m", "uv", "-q", "build", "--wheel", *here, "-o", place, copy, cwd=place)
     (wheel,) = place.glob("*.whl")
     return wheel
 
