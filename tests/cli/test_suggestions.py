@@ -82,6 +82,10 @@ def test_what_is_mistyped_is_answered_with_what_to_type(typed: str, error: str, 
         ("run a.jsonl -o report.html", "name a folder, or after the run: ragstone report last -o report.html"),
         ("run a.jsonl -o scores.csv", "ragstone export last -o scores.csv"),
         ("compare other.csv last", "evaluate records first: ragstone run FILE"),
+        ("run none/", "none: no such file or folder"),
+        ("show out", "out: a run's folder, and this command reads the store; name it 1"),
+        ("report ./out/", "a run's folder, and this command reads the store; name it 1"),
+        ("view out --store other.db --no-open", "name the store that has the run with --store"),
         ("show r1", "it is a record of run 1: ragstone show 1 r1"),
         ("show a.json", "did you mean 'a.jsonl'?"),
         ("show ./a.jsonl", "to evaluate a file: ragstone run ./a.jsonl"),
@@ -91,7 +95,8 @@ def test_what_is_not_there_is_answered_with_what_is(typed: str, said: str) -> No
     """One line, by whoever knows."""
     write("a.jsonl", row(1))
     write("other.csv", row(1))
-    assert ragstone("run", "a.jsonl", "-q", "-m", "grounding").code == 0
+    assert ragstone("run", "a.jsonl", "-q", "-m", "grounding", "-o", "out").code == 0
+    assert ragstone("run", "a.jsonl", "-q", "-m", "grounding", "--store", "other.db", "--name", "a").code == 0
     came = ragstone(*typed.split(), columns=300)
     assert (came.code, came.out, came.err.count("\n")) == (2, "", 1)
     assert said in came.err

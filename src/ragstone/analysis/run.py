@@ -8,13 +8,14 @@ import re
 import shlex
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import orjson
 
 from ragstone.analysis.counts import quotes_of
 from ragstone.analysis.result import Result, notebook_page
+from ragstone.analysis.run_files import ABOUT
 from ragstone.analysis.summary import summarize
 from ragstone.errors import InputError
 from ragstone.metrics import column_of, of_score
@@ -326,8 +327,21 @@ def find_run(store: Store, which: str | int = "last") -> Run:
     for row in reversed(runs):
         if str(stem_of(PurePath(row.name))) == which:
             return Run(store, row)
+    if folder := _folder_said(str(which), runs):
+        raise InputError(f"{which}: a run's folder, and this command reads the store; {folder}")
     absent = f"no folder or run '{which}'" if "/" in str(which) else f"no run '{which}'"
     raise InputError(f"{absent} in {store.path}; {_meant(store, runs, str(which))}")
+
+
+def _folder_said(which: str, runs: Sequence[RunRow]) -> str:
+    """Say how to name the run that ``-o`` wrote to a folder; nothing for what is none."""
+    try:
+        about = orjson.loads((Path(which) / ABOUT).read_bytes())
+        number, name = about.get("run"), about.get("name")
+    except (OSError, ValueError, AttributeError):
+        return ""
+    known = any((row.id, row.name) == (number, name) for row in runs)
+    return f"name it {number}" if known else "name the store that has the run with --store"
 
 
 def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:

@@ -143,7 +143,8 @@ def origin_of(path: Path, *, name: str = "") -> Origin:
     except IsADirectoryError:
         raise RecordError(str(path), "this is a directory", "name one file in it") from None
     except FileNotFoundError as error:
-        raise RecordError(str(path), reason(error), _nearest(path)) from None
+        found = reason(error) + ("" if path.suffix else " or folder")
+        raise RecordError(str(path), found, _nearest(path)) from None
     except OSError as error:
         raise RecordError(str(path), reason(error)) from None
     except ValueError:  # a NUL in the name

@@ -336,7 +336,7 @@ def _several(names: Sequence[str], mapper: Mapper, undo: ExitStack) -> list[Inpu
 
 
 def _parts(source: Any, mapper: Mapper, undo: ExitStack) -> list[InputPart]:
-    """One input: its only part, or those of a folder, which are read as one file."""
+    """One input: its only part, or those of a folder, which are read as one file; of a run's folder its results."""
     if object_stores.is_address(source):
         names: list[Any] = list(object_stores.parts_of(source))
     elif isinstance(source, str | os.PathLike) and Path(source).is_dir():
@@ -345,6 +345,8 @@ def _parts(source: Any, mapper: Mapper, undo: ExitStack) -> list[InputPart]:
             raise RecordError(str(source), "this folder contains no files", "expected files of records")
     else:
         names = [source]
+    if len(names) > 1 and any(PurePath(name).name == "run.json" for name in names):
+        names = [name for name in names if stem_of(PurePath(name)).name == "results"] or names
     return [_part(name, mapper, undo) for name in names]
 
 
