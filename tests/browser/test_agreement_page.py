@@ -106,7 +106,10 @@ def test_the_page_shows_who_differs_where_and_executes_nothing(
     assert browser.evaluate("document.querySelector('h1').textContent") == seen(run.name)
     assert "tau_ap-b" in browser.text("section:has(#figures0)")
     assert len(browser.all("section:has(#figures0) tbody tr")) == 4
-    assert "label not on the scale" in browser.text("section:has(#refused)")
+    assert "label not on the scale (no, yes)" in browser.text("section:has(#refused)")
+    assert browser.all("section:has(#refused) ~ .agreeing .matrix"), "labels that are not used stand before the numbers"
+    assert "Cannot tell" in (titles := browser.text("section:has(#annotators) thead"))
+    assert "Minutes" not in titles
     assert len(browser.all("section:has(#annotators) tbody tr")) == 4
     browser.size(1280, 900)
     browser.prefers("light")

@@ -17,7 +17,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
 from ragstone.analysis.corrected_means import CorrectedMean, Method, corrected_means
-from ragstone.analysis.gold_join import Gathered, Joined, LabelledUnit, Problem, Refused, called, distinct, join
+from ragstone.analysis.gold_join import Gathered, Joined, LabelledUnit, Refused, called, distinct, join
 from ragstone.analysis.label_agreement import Alphas, LabelAgreement, label_agreement, people_alphas
 from ragstone.analysis.ranking_agreement import (
     AtK,
@@ -290,7 +290,7 @@ def _refused(every: Sequence[Gathered]) -> tuple[Refused, ...]:
     first, *others = every
     left = [{key(row) for one in each.refused.values() for row in one.rows} for each in others]
     kept = [
-        Refused(one.problem, [row for row in one.rows if all(key(row) in rows for rows in left)])
+        replace(one, rows=[row for row in one.rows if all(key(row) in rows for rows in left)])
         for one in first.refused.values()
     ]
     return tuple(sorted((one for one in kept if one.rows), key=lambda one: -one.count))
@@ -418,22 +418,9 @@ def _notes(rows: Sequence[LabelRow], scored: int, refused: Sequence[Refused]) ->
         yield f"records were drawn by {', '.join(fields)}; corrections assume that each group was sampled in proportion"
 
 
-SAID: Final[dict[Problem, str]] = {
-    "unknown_record": "no such record",
-    "unknown_unit": "no such unit",
-    "wrong_task": "no verdict for that task",
-    "changed_text": "text has changed",
-    "other_response": "label for a different response",
-    "unknown_label": "label not on the scale",
-    "other_settings": "record evaluated with its own settings",
-    "cannot_tell": "cannot tell",
-}
-"""What a row that did not join is called."""
-
-
 def _none_joined(run: AnyRun, rows: Sequence[LabelRow], gathered: Gathered, metrics: Sequence[str] | None) -> str:
     causes = [
-        f"{SAID[one.problem]} ({one.count}, first: {one.first[0].unit}, {one.first[0].task}, "
+        f"{one.said} ({one.count}, first: {one.first[0].unit}, {one.first[0].task}, "
         f"{one.first[0].label or 'no label'})"
         for one in gathered.refused.values()
     ]

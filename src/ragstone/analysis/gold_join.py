@@ -38,6 +38,16 @@ Problem = Literal[
     "other_settings",
     "cannot_tell",
 ]
+SAID: Final[Mapping[Problem, str]] = {
+    "unknown_record": "no such record",
+    "unknown_unit": "no such unit",
+    "wrong_task": "no verdict for that task",
+    "changed_text": "text has changed",
+    "other_response": "label for a different response",
+    "unknown_label": "label not on the scale",
+    "other_settings": "record evaluated with its own settings",
+    "cannot_tell": "cannot tell",
+}
 LISTED: Final = 5
 """Rows of each problem that are listed."""
 PARTS: Final = ("sentence", "claim")
@@ -51,10 +61,16 @@ _Labels: TypeAlias = dict[str, list[LabelRow]]
 
 @dataclass(slots=True)
 class Refused:
-    """Rows that did not join for one problem."""
+    """Rows that did not join for one problem; ``labels`` are those that would have joined, if that is the problem."""
 
     problem: Problem
     rows: list[LabelRow] = field(default_factory=list)
+    labels: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def said(self) -> str:
+        """What such a row is called."""
+        return SAID[self.problem] + (f" ({', '.join(self.labels)})" if self.labels else "")
 
     @property
     def count(self) -> int:
@@ -162,10 +178,12 @@ class Gathered:
     places: dict[str, RecordPlace] = field(default_factory=dict)
     example: str = ""
 
-    def refuse(self, problem: Problem, *rows: LabelRow) -> None:
+    def refuse(self, problem: Problem, *rows: LabelRow, labels: Iterable[str] = ()) -> None:
         """Count rows that did not join."""
-        for row in rows:
-            self.refused.setdefault(problem, Refused(problem)).rows.append(row)
+        if rows:
+            refused = self.refused.setdefault(problem, Refused(problem))
+            refused.rows += rows
+            refused.labels.update(dict.fromkeys(labels))
 
 
 def join(
@@ -317,7 +335,7 @@ def _labelled(
     wholes: list[LabelledUnit] = []
     for name, rows in labels.items():
         kept = [row for row in rows if row.label in allowed]
-        gathered.refuse("unknown_label", *(row for row in rows if row not in kept))
+        gathered.refuse("unknown_label", *(row for row in rows if row not in kept), labels=allowed)
         gathered.joined.update(map(id, kept))
         even = [row for row in kept if not worst(row)]
         votes = {row.annotator: row.label or "" for row in even or kept}

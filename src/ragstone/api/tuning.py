@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from ragstone.analysis.agreement import SAID
 from ragstone.analysis.gold_join import join
 from ragstone.analysis.run import Run
 from ragstone.analysis.tuning import AskedCombination, Combination, FittedThreshold, TunedUnit, Tuning, fitted, ranked
@@ -435,7 +434,7 @@ def _answers(finished: Run, combination: Combination, rows: Sequence[LabelRow], 
         if unit.gold in places:
             judged = None if unit.judged is None else places.get(unit.judged, len(labels))
             units[unit.record, unit.unit] = TunedUnit(unit.record, places[unit.gold], judged, unit.probability)
-    refused = [f"{SAID[one.problem]} ({one.count:,})" for one in gathered.refused.values()]
+    refused = [f"{one.said} ({one.count:,})" for one in gathered.refused.values()]
     refused += [f"tied between annotators or trivial ({uncompared:,})"] if uncompared else []
     judged, dollars = 0, 0.0
     known = True

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from ragstone import __version__
-from ragstone.analysis.agreement import SAID, Agreement, Disagreement, attached
+from ragstone.analysis.agreement import Agreement, Disagreement, attached
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
@@ -51,7 +51,7 @@ def agreement_page(found: Agreement, run: AnyRun) -> list[bytes]:
         ],
         "disagreements": [_disagreement(one, run) for one in found.disagreements],
         "refused": [
-            {"said": SAID[one.problem], "count": one.count, "first": [_label(row.as_json()) for row in one.first]}
+            {"said": one.said, "count": one.count, "first": [_label(row.as_json()) for row in one.first]}
             for one in found.refused
         ],
         "notes": list(found.notes),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ragstone.analysis.agreement import PEOPLE, SAID, Agreement, Disagreement, MetricAgreement
+from ragstone.analysis.agreement import PEOPLE, Agreement, Disagreement, MetricAgreement
 from ragstone.analysis.corrected_means import CorrectedMean
 from ragstone.analysis.label_agreement import UNJUDGED, LabelAgreement
 from ragstone.analysis.run import Run
@@ -40,13 +40,13 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
             prose(headline(leading, flat(found.labelled_by)), look, "head"),
             Text(shorten(source, look.width - 2, look.ellipsis), style="quiet"),
         ),
+        _not_joined(found, look),
         Group(_table(found, look), *(prose(line, look, "quiet") for line in _limits(found))),
         *(_matrix(one, flat(found.labelled_by), look) for one in found.metrics),
         *(_figures(one, look) for one in systems_and_repeats(found)),
         _groups(found, look),
         _annotators(found, look),
         _disagreements(found, run, look),
-        _not_joined(found, look),
         _parsed(found, look),
         _following(found, run, options, look),
     )
@@ -152,7 +152,8 @@ def _left_out(one: MetricAgreement) -> Iterator[str]:
     if one.labelled_in_part:
         has, which = ("has", "so it is") if one.labelled_in_part == 1 else ("have", "so they are")
         mean = "this mean" if any(mean.method == "labels" for mean in one.means) else "the corrected mean"
-        yield f"{plural(one.labelled_in_part, 'record')} {has} {one.unit}s without a label, {which} not used for {mean}"
+        part = plural(one.labelled_in_part, "record")
+        yield f"{part} {has} {one.unit}s without a usable label, {which} not used for {mean}"
     if one.unlike:
         yield f"{plural(one.unlike, 'record')} left out (scored with settings other than the run's)"
 
@@ -285,7 +286,7 @@ def _not_joined(found: Agreement, look: Look) -> RenderableType | None:
             for row in one.first[:NAMED]
         )
         rest = f" {look.ellipsis}" if one.count > NAMED else ""
-        rows.append((number(one.count), f"{SAID[one.problem]}: {shorten(names, 3 * look.width, look.ellipsis)}{rest}"))
+        rows.append((number(one.count), f"{one.said}: {shorten(names, 3 * look.width, look.ellipsis)}{rest}"))
     note = f"{number(found.rows - found.joined)} of {plural(found.rows, 'label')}"
     return section("Labels not used", indented(grid(rows, ">~")), note=note) if rows else None
 

@@ -23,15 +23,16 @@ function agreementView() {
     leading && [
       el('p', { class: 'sentence' }, foreign(`${leading.said}.`)),
       el('p', { class: 'note' }, foreign(leading.about)),
-      el('div', { class: 'agreeing' }, el('div', { class: 'pair' }, matrixView(leading), meansView(leading.means))),
     ],
+    refusedPart(),
+    leading &&
+      el('div', { class: 'agreeing' }, el('div', { class: 'pair' }, matrixView(leading), meansView(leading.means))),
     others.map(agreementBlock),
     first.wholes.map((/** @type {string} */ line) => el('p', { class: 'note' }, foreign(line))),
     first.notes.map((/** @type {string} */ note) => el('p', { class: 'note' }, foreign(note))),
     first.figures.map(figuresPart),
     disagreementsPart(),
     annotatorsPart(),
-    refusedPart(),
     el('footer', { class: 'note agreement' }, foreign(first.agreement.source), ` Made by Ragstone ${first.ragstone}.`),
   );
 }
@@ -119,7 +120,8 @@ function labelWords(label) {
 function annotatorsPart() {
   const named = first.annotators.filter((/** @type {any} */ one) => one.name);
   if (!named.length) return null;
-  const titles = ['Annotator', 'Labels', 'Records', 'Cannot tell', 'Minutes'];
+  const timed = named.some((/** @type {any} */ one) => one.minutes !== null);
+  const titles = ['Annotator', 'Labels', 'Records', 'Cannot tell', ...(timed ? ['Minutes'] : [])];
   const rows = named.map((/** @type {any} */ one) =>
     el(
       'tr',
@@ -129,7 +131,7 @@ function annotatorsPart() {
         count(one.labels),
         count(one.records),
         count(one.cannot_tell),
-        one.minutes === null ? '' : one.minutes.toFixed(1),
+        ...(timed ? [one.minutes === null ? '' : one.minutes.toFixed(1)] : []),
       ].map((cell) => el('td', { class: 'number' }, cell)),
     ),
   );
