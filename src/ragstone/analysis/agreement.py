@@ -420,8 +420,7 @@ def _notes(rows: Sequence[LabelRow], scored: int, refused: Sequence[Refused]) ->
 
 def _none_joined(run: AnyRun, rows: Sequence[LabelRow], gathered: Gathered, metrics: Sequence[str] | None) -> str:
     causes = [
-        f"{one.said} ({one.count}, first: {one.first[0].unit}, {one.first[0].task}, "
-        f"{one.first[0].label or 'no label'})"
+        f"{one.said} ({one.count}, first: {one.first[0].unit}, {one.first[0].task}, {one.first[0].label or 'no label'})"
         for one in gathered.refused.values()
     ]
     if not causes:
