@@ -17,8 +17,8 @@ def points(value: float | None, count: int = 0, *, more: int = 0) -> str:
         return "-"
     digits = (1 if count >= 1000 else 0) + more
     step = 10.0**-digits
-    # Halves go up, as in the page: the small term makes up for what a double of 0.285 is short of it.
-    shown = math.floor(value * 100 * 10**digits + 0.5 + HAIR) / 10**digits
+    # Halves go up, as in the page: the hair makes up for what a double is short of one, or a mean of rounded values.
+    shown = math.floor((value + HAIR) * 100 * 10**digits + 0.5) / 10**digits
     if shown >= 100 > value * 100:
         shown = 100 - step
     elif shown <= 0 < value:

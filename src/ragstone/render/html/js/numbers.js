@@ -11,7 +11,7 @@ const NBSP = '\u00a0';
 function points(value, units = 0) {
   const digits = units >= 1000 ? 1 : 0;
   const step = 10 ** -digits;
-  let shown = Math.floor(value * 100 * 10 ** digits + 0.5 + 1e-9) / 10 ** digits; // halves go up
+  let shown = Math.floor((value + 1e-9) * 100 * 10 ** digits + 0.5) / 10 ** digits; // halves go up
   if (shown >= 100 && value * 100 < 100) shown = 100 - step;
   else if (shown <= 0 && value > 0) shown = step;
   return shown.toFixed(digits);
