@@ -215,6 +215,17 @@ def test_validate_says_what_could_run() -> None:
     assert (named.code, "nugget_support needs" in named.err) == (2, True)
 
 
+def test_validate_says_from_which_columns_fields_are_read() -> None:
+    """The id first, since runs are paired by it; nothing of a column with the field's own name."""
+    rows = [{"qid": f"t{n}", "Query": "q", "response": "r", "kb": {"hits": ["c"]}} for n in range(2)]
+    write("a.jsonl", *rows, {"question": "q", "response": "r"})
+    out = ragstone("validate", "a.jsonl", "--field", "contexts=kb.hits").out
+    assert re.search(r"Fields\n    id +2 of 3  from qid\n    question +all 3 +from Query, question\n", out)
+    assert re.search(r"response +all 3\n    contexts +2 of 3  from kb.hits\n", out)
+    write("b.jsonl", {"question": HOSTILE, f"{HOSTILE}": "r", "response": "r"})
+    assert re.search(r"Fields\n    id +none\n", ragstone("validate", "b.jsonl", "--field", f"response={HOSTILE}").out)
+
+
 def test_validate_counts_no_fields_of_no_record() -> None:
     """Where every record is unreadable, the screen says why and no field is in all 0."""
     Path("a.jsonl").write_text("x\n", encoding="utf-8")

@@ -27,6 +27,8 @@ pytestmark = pytest.mark.usefixtures("home")
         ("zzz", "no command 'zzz'", "see: ragstone -h"),
         ("run", "missing argument 'FILE'", "name a file: ragstone run FILE (- is standard input)"),
         ("run a.jsonl -m grounding groundedness", "unexpected argument 'groundedness'", "-m grounding,groundedness"),
+        ("run a.jsonl -metrics grounding", "unexpected argument 'grounding'", "did you mean --metrics?"),
+        ("run a.jsonl -limit 5", "no option -l", "did you mean --limit?"),
         ("run a.jsonl b.jsonl", "unexpected argument 'b.jsonl'", "cat FILES | ragstone run -"),
         ("run a.jsonl --model openai:gpt-4o", "no option --model", "use -j PROVIDER:MODEL"),
         ("run a.jsonl --output out", "no option --output", "use -o"),

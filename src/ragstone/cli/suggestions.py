@@ -128,7 +128,9 @@ def hint_for(error: Any, typed: Sequence[str]) -> str:
     path = context.command_path if context is not None else "ragstone"
     options = [name for parameter in (context.command.params if context else ()) for name in parameter.opts]
     found = ""
-    if command := _typed_wrong(error, "command"):
+    if one_dash := [f"-{word}" for word in typed if word[:2] != "--" and f"-{word}" in options]:
+        found = f"did you mean {one_dash[0]}?"
+    elif command := _typed_wrong(error, "command"):
         found = _command(command, path, getattr(context.command, "commands", {}), typed)
     elif hasattr(error, "possibilities"):
         found = _option(error.option_name, path, options)

@@ -57,6 +57,7 @@ KNOWN: Final = frozenset(name for field, aliases in ALIASES.items() for name in 
 
 TARGETS: Final = "eval"
 """A field that may hold several metrics' blocks, and is otherwise one like any other."""
+MAX_SOURCES: Final = 8
 MAX_KEYS: Final = 1000
 """Keys of rows that are remembered to suggest one for a mapping that fits none."""
 
@@ -77,6 +78,8 @@ class Mapper:
         self._keys: dict[str, None] = {}
         self.places: dict[str, str | int | list[Any]] = {}
         """Texts, numbers and lists by path: of the first row, and of those after it that lacked a mapped path."""
+        self.sources: dict[str, dict[str, None]] = {}
+        """The first columns and paths that each field was read from."""
         self._mapped_fields = frozenset(field for field, _ in fields.each)
         self.claimed = frozenset(path for _, path in fields.each)
         self._roots = frozenset(map(root, self.claimed))
@@ -113,6 +116,9 @@ class Mapper:
             meta["history"] = list(earlier)
         if details:
             meta.setdefault(DETAILS, details)
+        for field, source in reading.sources.items():
+            if len(known := self.sources.setdefault(field, {})) < MAX_SOURCES:
+                known[source] = None
         if not name.strip():
             name = content_hash(row)
             reading.notes.append(NO_ID)
@@ -281,6 +287,7 @@ class _Reading:
         self._spelled = spelled
         self._consumed: set[str] = {NOTES}
         self._gold: dict[str, Any] = {}
+        self.sources: dict[str, str] = {}
 
     def consume(self, name: str) -> None:
         self._consumed.add(name)
@@ -290,6 +297,7 @@ class _Reading:
         if mapped := self._mapped.get(field):
             there = [value for value in mapped.values() if value is not MISSING and value is not None]
             whole = there[0] if len(mapped) == 1 and there else _collected(there)
+            self.sources[field] = ", ".join(mapped)
             return self._read(", ".join(mapped), whole, read) if there else None
         blank: str | None = None
         doubt = ""
@@ -309,6 +317,7 @@ class _Reading:
                 doubt = doubt or f"{field}: '{spelled}' is not usable ({kind(value)}), kept as meta"
                 continue
             self.consume(name)
+            self.sources[field] = self._lifted.get(name, name)
             self._say_others(field, name, read)
             return found
         if doubt:

@@ -74,6 +74,10 @@ class Survey:
     """Records of the shard, those set aside included; None where all are read."""
     meant: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Main fields and ids that no record has, and the option that probably brings each, in words."""
+    identified: int = 0
+    """Records with an id of their own."""
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Canonical field to the columns or paths that it is read from."""
     remedy: tuple[str, ...] = ()
     """The words of the option that probably reads all records that were set aside."""
 
@@ -120,7 +124,7 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
     has. Other errors as the source's own.
     """
     names = Names()
-    records = set_aside = overridden = in_shard = 0
+    records = set_aside = overridden = in_shard = identified = 0
     messages: dict[str, tuple[str, int]] = {}
     options: set[tuple[str, ...]] = set()
     present, blank = dict.fromkeys(SURVEYED, 0), dict.fromkeys(MAY_BE_BLANK, 0)
@@ -139,6 +143,7 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
         records += 1
         numbering = _numbering(outcome, numbering)
         overridden += bool(outcome.overrides)
+        identified += NO_ID not in outcome.notes
         for name in SURVEYED:
             there = has(outcome, name)
             present[name] += there
@@ -165,7 +170,8 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
     return Survey(
         source.name, records, set_aside, _counted(messages.values(), set_aside), names.renamed, dict(names.repeats),
         present, blank, overridden, told, source.mapper.columns, source.recognised,
-        None if shard is None else in_shard, meant, remedy,
+        None if shard is None else in_shard, meant, identified,
+        {name: tuple(columns) for name, columns in source.mapper.sources.items()}, remedy,
     )  # fmt: skip
 
 

@@ -246,7 +246,7 @@ def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str]
         counts += f", {number(found.set_aside)} more unreadable"
     return page(
         heading(found.name, look, counts),
-        _shares("Fields", found.present, found.records) if found.records else None,
+        _fields(found) if found.records else None,
         *(_metrics(able, named, found.records, look) if any(able.values()) else ()),
         _notes("Notes", warnings(found, MOST_NOTES), look),
         _notes("Unreadable records", messages(found), look),
@@ -275,6 +275,12 @@ def _metrics(
     if unable:
         lines = [prose(f"{', '.join(names)}: {why}", look, "quiet", 2) for why, names in unable.items()]
         yield section("Metrics that cannot run", *map(indented, lines))
+
+
+def _fields(found: Survey) -> RenderableType:
+    """How many records have each field, and the columns with other names that it is read from."""
+    read = {name: f"from {flat(', '.join(columns))}" for name, columns in found.sources.items() if columns != (name,)}
+    return _shares("Fields", {"id": found.identified, **found.present}, found.records, read)
 
 
 def _shares(title: str, counts: Mapping[str, int], total: int, remarks: Mapping[str, str] = NOTHING) -> RenderableType:
