@@ -117,7 +117,8 @@ def test_each_metric_says_what_it_is(name: str) -> None:
 @pytest.mark.parametrize(
     ("parameter", "values", "expected"),
     [
-        ("treshold", (0.5,), "threshold"),
+        ("treshold", (0.5,), "; did you mean 'threshold'?"),
+        ("zzz", (0.5,), "threshold"),
         ("on_empty", ("nul", None, 0, True, ["null"], [{}], {"a": 1}), "expected null, zero or one"),
         ("enabled", ("true", 1, 0, None, []), "; expected true or false"),
         ("threshold", (-0.01, 1.01, "0.5", True, math.nan, math.inf, [0.5], {"a": 1}), "expected a number from 0 to 1"),
@@ -129,8 +130,8 @@ def test_what_no_metric_can_mean_is_refused_by_name(
     """Whatever a record brings in its place is refused in words, a list or an object too."""
     for value in values:
         message = refusal(name, {parameter: value})
-        if parameter == "treshold":
-            assert message.startswith(f"{name}: no parameter 'treshold'; it has ")
+        if parameter in ("treshold", "zzz"):
+            assert message.startswith(f"{name}: no parameter '{parameter}'; ")
             assert expected in message
         else:
             assert message.startswith(f"{name}.{parameter}: ")

@@ -71,7 +71,7 @@ def test_shortening_ends_at_a_word() -> None:
     assert shorten("the kettle is made", 11) == "the kettle…"
     assert shorten("it holds water. It is", 16) == "it holds water…"
     assert shorten("the kettle is made (probability 0.30)", 25) == "the kettle is made…"
-    assert middle("mtragun-18ef26058d321c5d<::>7", 16) == "mtragun-18…<::>7"
+    assert middle("mtragun-18ef26058d321c5d<::>7", 16) == "mtragun-…5d<::>7"
 
 
 def test_percentages_never_round_to_what_they_are_not() -> None:

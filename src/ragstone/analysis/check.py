@@ -140,13 +140,16 @@ class CheckResult:
         return told if self.agreement else {name: value for name, value in told.items() if name != "agreement"}
 
 
+SHARE: Final = "expected a number from 0 to 1 (80% is 0.8)"
+
+
 def thresholds(wanted: Mapping[Kind, Mapping[str, float]]) -> tuple[Threshold, ...]:
     """Thresholds by kind and metric; ConfigError for a limit that is no share."""
     found = []
     for kind, limits in wanted.items():
         for metric, limit in limits.items():
             if not (math.isfinite(limit) and 0 <= limit <= 1):
-                raise ConfigError(f"{kind} {metric} = {limit:g}; expected a number from 0 to 1 (80% is 0.8)")
+                raise ConfigError(f"{kind} {metric} = {limit:g}; {SHARE}")
             found.append(Threshold(kind, metric, abs(float(limit))))  # -0 is 0
     return tuple(found)
 

@@ -186,6 +186,8 @@ def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Pa
 
 def _limits(flag: str, written: Sequence[str] | None) -> dict[str, float]:
     """Thresholds by metric from ``METRIC=X``; ConfigError for any other form, and for a metric given twice."""
+    from ragstone.analysis.check import SHARE
+
     found: dict[str, float] = {}
     for text in written or ():
         metric, _, number = (part.strip() for part in text.rpartition("="))
@@ -195,6 +197,8 @@ def _limits(flag: str, written: Sequence[str] | None) -> dict[str, float]:
             metric, limit = "", 0.0
         if not metric:
             raise ConfigError(f"{flag} {text!r}; expected METRIC=NUMBER, as in grounding=0.8")
+        if not 0 <= limit <= 1:
+            raise ConfigError(f"{flag} {text}; {SHARE}")
         if metric in found:
             raise ConfigError(f"{flag} {metric} is given twice")
         found[metric] = limit

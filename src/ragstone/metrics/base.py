@@ -6,6 +6,7 @@ never sees a judge, a prompt, a network or a clock, so it is tested with ``next`
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
@@ -241,7 +242,9 @@ class Metric:
         known = sorted(f.name for f in fields(self))
         for name in parameters:
             if name not in known:
-                raise ConfigError(f"{self.name}: no parameter '{name}'; it has {', '.join(known)}")
+                near = difflib.get_close_matches(name, known, 1)
+                meant = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known)}"
+                raise ConfigError(f"{self.name}: no parameter '{name}'; {meant}")
         return replace(self, **{name: _frozen(value) for name, value in parameters.items()})
 
     def overridden(self, parameters: Mapping[str, Any]) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -27,6 +28,9 @@ READERS: Final[Mapping[str, Reader]] = MappingProxyType(
 )
 """Every format; a new one is a file beside these and a line here."""
 
+JSON: Final = re.compile(rb'\{\s*["}]|\[\s*(["{\[\]\d-]|null|true|false)')
+"""How JSON begins."""
+
 SUPPORTED: Final = ", ".join(READERS) + ", each also with .gz or .zst"
 
 
@@ -40,7 +44,7 @@ def reader_of(origin: Origin, columns: frozenset[str]) -> Reader:
     head = origin.head()
     if head.startswith(parquet.MAGIC):
         return parquet.read
-    if head[:1] in (b"[", b"{"):
+    if JSON.match(head):  # and no table of TOML, link of Markdown or placeholder
         return json_files.read
     if not head:
         return json_files.read_lines  # which will say that there is nothing in it

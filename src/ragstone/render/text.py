@@ -64,7 +64,7 @@ def middle(text: str, cells: int, ellipsis: str = "…") -> str:
         return text
     room = max(0, cells - cell_len(ellipsis))
     start, used = len(text), 0
-    while used + cell_len(text[start - 1]) <= room // 3:
+    while used + cell_len(text[start - 1]) <= room // 2:
         start -= 1
         used += cell_len(text[start])
     return shorten(text, room - used, "") + ellipsis + text[start:]
