@@ -91,7 +91,7 @@ def test_a_search_says_where_a_word_stands_that_the_line_does_not_show(browser: 
 def test_the_next_record_is_one_that_was_found(browser: Chromium, address: str) -> None:
     """Also where the address of a record is what was opened first."""
     browser.open(f"{address}#q=faraway&record=2")
-    browser.until("document.querySelector('.steps .number')?.textContent === '1 of 2 shown'")
+    browser.until("document.querySelector('.steps .number')?.textContent === '1 of 2 shown by grounding'")
     assert browser.all("#step-j", "getAttribute('href')") == ["#q=faraway&record=3"]
 
 

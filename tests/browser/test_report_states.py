@@ -137,6 +137,33 @@ def test_one_metric_and_no_groups(browser: Chromium, tmp_path: Path) -> None:
     assert "Only one metric has values" in page.text(".scatter")
 
 
+def test_metrics_that_were_left_out_are_folded(browser: Chromium, tmp_path: Path) -> None:
+    """They would take the middle of the page from the records."""
+    run = evaluate([record(1)], store=tmp_path / "s.db")
+    page, left = opened(browser, run, tmp_path), len(run.spec["left_out"])
+    assert page.text(".missing details") == f"{left}\u00a0metrics left out"
+    page.click(".missing summary")
+    assert page.all(".missing details li")[0].startswith("Abstention: about 3 calls per record")
+
+
+def test_a_record_reads_as_it_was_judged(browser: Chromium, tmp_path: Path) -> None:
+    """A contradiction is called one; a table keeps its words whole; blank lines are one, and quotes stay in place."""
+    table = "| Passengers travelling | Motorhomes | Bicycles | Motorcycles |\n|---|---|---|---|\n| 1 | 2 | 3 | 4 |"
+    passage = f"Prices\n\n \n\n\n{table}\n\n\nThe car costs 38 euros.\n\n\n\nThe end."
+    one = {"id": "r", "question": "q", "response": "The car costs 410 euros. Ferries sail.", "contexts": [passage]}
+    run = evaluate([one, record(2)], "grounding", store=tmp_path / "s.db")
+    for width in (1280, 420):
+        browser.size(width, 900)
+        browser.open(f"{write_report(run, tmp_path / 'report.html').as_uri()}#record=1")
+        assert browser.all(".units .verdict") == ["\u2717 contradicted", "\u2717 not found"]
+        assert browser.text(".steps .number") == "1 of 2 by grounding"
+        assert browser.text(".right .evidence") == "The car costs 38 euros."
+        assert "\n\n\n" not in browser.evaluate("document.querySelector('.right .prose').textContent")
+        assert browser.evaluate("document.querySelector('.drawn-table th').getBoundingClientRect().height") < 60
+        assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    browser.size(1280, 900)
+
+
 def test_a_place_that_is_not_there(browser: Chromium, shown: Shown) -> None:
     """An address may come from anywhere."""
     browser.open(shown.at("record=999"))

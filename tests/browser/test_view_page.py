@@ -75,7 +75,9 @@ def test_runs_are_listed_with_the_trend_of_one_input_and_signature(page: Chromiu
     assert page.all(f"{trend} h3") == ["Groundedness"]
     assert page.text(f"{trend} .mean").startswith("50% +2.0 points since run 48")
     assert len(page.all(f"{trend} circle")) == RUNS / 2 - 2, "neither the run of one record nor that of another system"
-    assert page.text(f"{trend} .coverage") == "23 runs with the same name, input and signature; 27 others not shown"
+    assert (
+        page.text(f"{trend} .coverage") == "23 runs with the same name, input and signature; 27\u00a0others not shown"
+    )
     page.click("#search")
     page.type("nightly #7")
     assert page.all(".runs-table tbody th a") == ["nightly 7"]

@@ -90,7 +90,9 @@ def test_nothing_but_reading(live: Live, method: str) -> None:
 ])  # fmt: skip
 def test_there_is_nothing_else(live: Live, path: str) -> None:
     """No file is read: paths name pieces of the run, and anything else is not there."""
-    assert ask(live, path)[0] == 404
+    status, headers, body = ask(live, path)
+    assert (status, headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+    assert b"<a href=/>All runs</a>" in body
 
 
 def test_pieces_are_the_runs(live: Live) -> None:

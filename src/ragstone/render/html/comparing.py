@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Final
 
 from ragstone import __version__
-from ragstone.analysis.compare import Comparison, Side
+from ragstone.analysis.compare import Comparison, Side, needed
 from ragstone.analysis.pairing import Moved
 from ragstone.analysis.run import Run, unit_text
 from ragstone.analysis.saved import AnyRun
@@ -82,7 +82,7 @@ def comparison_page(
         "leading": leading.metric if leading is not None else "",
         "warnings": in_the_way(found),
         "left_out": left_out(found),
-        "notes": notes(found),
+        "notes": [*_needed(found), *notes(found)],
         "metrics": _metrics(found),
         "measures": measures(one.metric for one in found.metrics),
         "moved": moved,
@@ -106,6 +106,12 @@ def _side(side: Side, run: AnyRun) -> dict[str, Any]:
     }
 
 
+def _needed(found: Comparison) -> list[str]:
+    """How many records have to change for a test, where too few did."""
+    few = dict.fromkeys(needed(one.tests) for one in found.metrics if one.finding == "too_few")
+    return [f"Of changed records, {words}." for words in few]
+
+
 def _metrics(found: Comparison) -> list[dict[str, Any]]:
     """The metrics of the comparison's JSON without what the page shows elsewhere; differences also as text.
 
@@ -113,6 +119,8 @@ def _metrics(found: Comparison) -> list[dict[str, Any]]:
     """
     told = []
     for one, metric in zip(found.as_json()["metrics"], found.metrics, strict=True):
+        if metric.finding == "too_few":
+            one["said"] = one["said"].replace(f"; {needed(metric.tests)}", "")
         kept = {key: value for key, value in one.items() if key not in ("moved", "signatures", "unmatched")}
         ends = [one["paired"][end] for end in ("difference", "low", "high")] if one["paired"] else []
         written = ["" if end is None else signed(100 * end).replace("-", "\u2212") for end in ends]

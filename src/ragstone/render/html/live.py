@@ -50,6 +50,10 @@ _HEADERS: Final[Mapping[str, str]] = {
 }
 HTML: Final = "text/html; charset=utf-8"
 JSON: Final = "application/json"
+NOTHING_THERE: Final = (
+    b"<!doctype html><html lang=en><meta charset=utf-8><title>Not found</title>"
+    b"<p>There is no such run or page. <a href=/>All runs</a></p></html>\n"
+)
 LINES: Final = "application/jsonl"
 Answer = tuple[str, bytes]
 """The kind and the content of what stands at a path."""
@@ -209,7 +213,7 @@ class _Answer(BaseHTTPRequestHandler):
             self._send(HTTPStatus.CONFLICT, "text/plain; charset=utf-8", f"{error}\n".encode("utf-8", "replace"))
             return
         if found is None:
-            self._send(HTTPStatus.NOT_FOUND, "text/plain", b"not found\n")
+            self._send(HTTPStatus.NOT_FOUND, HTML, NOTHING_THERE)
         else:
             self._send(HTTPStatus.OK, *found)
 

@@ -109,7 +109,7 @@ function caseHead(found, order, at) {
           ? el(
               'span',
               { class: 'number soft' },
-              `${count(at + 1)} of ${count(order.length)}${filtered(now) ? ' shown' : ''}`,
+              `${count(at + 1)} of ${count(order.length)}${filtered(now) ? ' shown' : ''}${now.sort === 'position' ? '' : ` ${sortedBy()}`}`,
             )
           : null,
         step(at + 1, 'Next', 'j'),

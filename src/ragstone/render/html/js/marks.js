@@ -186,6 +186,8 @@ function pieces(text, spans, more = []) {
   return found;
 }
 
+/** Several blank lines, drawn as one. */
+const BLANKS = /\n(?:[^\S\n]*\n){2,}/g;
 const RULE = /^ *\|?(?: *:?-+:? *\|)+(?: *:?-+:? *)?$/;
 
 /**
@@ -241,7 +243,7 @@ function laidOut(text, spans, drawn) {
   const between = (/** @type {number} */ start, /** @type {number} */ end) => {
     const found = [];
     for (let place = places.get(start) ?? all.length; placed[place]?.end <= end; place++) {
-      found.push(drawn(all[place], before));
+      found.push(drawn({ ...all[place], text: all[place].text.replace(BLANKS, '\n\n') }, before));
       before = all[place];
     }
     return found;
@@ -252,7 +254,9 @@ function laidOut(text, spans, drawn) {
     const lines = rows.map((row, number) =>
       el('tr', null, row.map((cell) => el(number ? 'td' : 'th', null, between(cell.start, cell.end)))),
     );
-    shown.push(between(from, start), el('table', { class: 'plain drawn-table' }, el('tbody', null, lines)));
+    const drawnTable = el('table', { class: 'plain drawn-table' }, el('tbody', null, lines));
+    const name = lines[0].textContent.trim();
+    shown.push(between(from, start), el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${shortened(name, 80)}` }, drawnTable));
     from = end;
   }
   return [...shown, between(from, text.length)];

@@ -361,12 +361,15 @@ function missingBlock(toRecords) {
     el('h2', { id: 'missing' }, causes.length ? 'Missing or partial scores' : 'Notes on this run'),
     rows.length ? el('ul', { class: 'causes' }, rows) : null,
     more,
-    left.length || first.notes.length
+    first.notes.length
+      ? el('ul', { class: 'left-out' }, first.notes.map((/** @type {string} */ note) => el('li', null, foreign(note))))
+      : null,
+    left.length
       ? el(
-          'ul',
+          'details',
           { class: 'left-out' },
-          left.map(([name, why]) => el('li', null, `${named(name)} was skipped: `, foreign(why))),
-          first.notes.map((/** @type {string} */ note) => el('li', null, foreign(note))),
+          el('summary', null, `${plural(left.length, 'metric')} skipped`),
+          el('ul', null, left.map(([name, why]) => el('li', null, `${named(name)}: `, foreign(why)))),
         )
       : null,
   );

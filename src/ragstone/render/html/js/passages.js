@@ -43,7 +43,7 @@ function legend(layer) {
     'ul',
     { class: 'legend' },
     tally(layer.entries).map(({ kind, word, number }) =>
-      el('li', null, el('span', { class: `mark ${kind}` }, inLegend(layer.metric, word)), ' ', el('span', { class: 'number soft' }, number)),
+      el('li', null, el('span', { class: `mark ${kind}` }, word), ' ', el('span', { class: 'number soft' }, number)),
     ),
   );
 }

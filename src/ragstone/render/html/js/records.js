@@ -86,10 +86,15 @@ function saidOf(number) {
   const order =
     now.sort === 'position'
       ? 'in the order of the input'
-      : `by ${now.sort === 'id' ? 'id' : spoken(now.sort)}, ${now.down ? 'highest' : 'lowest'} first`;
+      : `${sortedBy()}, ${now.down ? 'highest' : 'lowest'} first`;
   const whole = plural(all, 'record');
   const told = filtered(now) ? `${count(number)} of ${whole}` : whole;
   return `${told}, ${order}; scores in percent, ${TONES}${coming || searching(all)}.${kept}`;
+}
+
+/** What the records are sorted by, where that is not the input. */
+function sortedBy() {
+  return `by ${now.sort === 'id' ? 'id' : spoken(now.sort)}`;
 }
 
 /** How much a search has gone through, where that is not all. @param {number} all */

@@ -83,7 +83,7 @@ function trendChart(runs, metric) {
     el(
       'p',
       { class: 'coverage' },
-      `${count(points.length)} runs with the same name, input and signature${others ? `; ${count(others)} others not shown` : ''}`,
+      `${count(points.length)} runs with the same name, input and signature${others ? `; ${plural(others, 'other')} not shown` : ''}`,
     ),
   );
 }

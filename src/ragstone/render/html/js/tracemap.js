@@ -161,7 +161,7 @@ function traceView(record, lights) {
     traceScores(record),
     box,
     reading,
-    traceLegend(detail, entries, score.metric),
+    traceLegend(detail, entries),
     standingOut(record, kept('unused'), 'Relevant but unused'),
     standingOut(record, kept('beside'), 'Used but not relevant'),
     detail.relevance_reason
@@ -209,14 +209,14 @@ function traceScores(record) {
   );
 }
 
-/** @param {any} detail @param {Entry[]} entries @param {string} metric */
-function traceLegend(detail, entries, metric) {
+/** @param {any} detail @param {Entry[]} entries */
+function traceLegend(detail, entries) {
   const states = Object.keys(STATES).map((state) => [
     state,
     STATES[state],
     detail.contexts.filter((/** @type {any} */ row) => stateOf(row) === state).length,
   ]);
-  const kinds = tally(entries).map(({ kind, word, number }) => [kind, inLegend(metric, word), number]);
+  const kinds = tally(entries).map(({ kind, word, number }) => [kind, word, number]);
   const list = (/** @type {any[][]} */ rows, /** @type {string} */ name) =>
     el(
       'ul',

@@ -55,13 +55,8 @@ function wordFor(metric, verdict) {
   const { labels, open } = measureOf(metric);
   if (open && verdict.label !== null && !Object.hasOwn(labels[''], verdict.label)) return verdict.label;
   const [own, kind] = [labels[verdict.judge] || labels[''], kindOf(verdict)];
+  if (kind === 'no' && own.legend && /^contradicted\b/.test(verdict.reason || '')) return own.contradicted;
   return (kind === 'no' && own[verdict.label]) || own[`${kind} ${verdict.unit.split('/').at(-2)}`] || own[kind];
-}
-
-/** A verdict's word as a legend explains it. @param {string} metric @param {string} word */
-function inLegend(metric, word) {
-  const own = Object.values(measureOf(metric).labels).find((labels) => labels.no === word);
-  return own?.legend || word;
 }
 
 /**
