@@ -141,7 +141,7 @@ def test_metrics_that_were_left_out_are_folded(browser: Chromium, tmp_path: Path
     """They would take the middle of the page from the records."""
     run = evaluate([record(1)], store=tmp_path / "s.db")
     page, left = opened(browser, run, tmp_path), len(run.spec["left_out"])
-    assert page.text(".missing details") == f"{left}\u00a0metrics left out"
+    assert page.text(".missing details") == f"{left}\u00a0metrics skipped"
     page.click(".missing summary")
     assert page.all(".missing details li")[0].startswith("Abstention: about 3 calls per record")
 
