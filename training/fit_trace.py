@@ -82,7 +82,7 @@ def labelled(row: Mapping[str, Any]) -> Labelled:
     texts = [text for _, text in labels["response_sentences"]]
     contexts = Contexts(row["question"], passages, texts)
     keys = [key for document in labels["documents_sentences"] for key, _ in document]
-    every = [said(text, contexts, row["question"], keys) for text in texts]
+    every = said(texts, contexts, row["question"], keys)
     return Labelled(
         str(row["dataset"]).removeprefix("ragbench-"),
         relevant(contexts),

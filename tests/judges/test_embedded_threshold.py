@@ -52,20 +52,20 @@ def test_a_lower_threshold_accepts_more_and_says_so() -> None:
     own = rated(text, None)
     assert own.probability is not None
     assert own.label == "no"
-    assert own.probability > 0.34
-    lower = rated(text, 0.34)
+    assert own.probability > 0.35
+    lower = rated(text, 0.35)
     assert lower.label == "yes"
-    assert lower.reason.endswith("; reaches the threshold of 0.34")
+    assert lower.reason.endswith("; reaches the threshold of 0.35")
 
 
 def test_a_contradicted_fact_is_refused_at_any_threshold() -> None:
     """A threshold that could let one pass is an error; a whole response with one keeps the judge's own cut."""
     text = "Moscow is the capital of Russia and has 13,000,000 inhabitants and many parks."
     for scale in (YES_NO, GRADE_0_2, LIKERT):
-        assert rated(text, 0.34, scale=scale).label == scale.labels[0]
+        assert rated(text, 0.35, scale=scale).label == scale.labels[0]
     whole = f"Moscow is the capital of Russia. {text}"
-    assert rated(whole, 0.34, "response_support").label == "no"
-    with pytest.raises(ConfigError, match=r"judges\.loose\.threshold 0\.2; expected a number from 0\.34 to 1"):
+    assert rated(whole, 0.35, "response_support").label == "no"
+    with pytest.raises(ConfigError, match=r"judges\.loose\.threshold 0\.2; expected a number from 0\.35 to 1"):
         EmbeddedJudge("loose", 0.2)
 
 

@@ -62,8 +62,8 @@ GROUPS = {
 
 FLOORS = {
     "first": {
-        "facts": Rates(0.97, 0.84),
-        "order": Rates(0.96, 0.6),
+        "facts": Rates(0.96, 0.84),
+        "order": Rates(0.94, 0.62),
         "paraphrase": Rates(0.0, 0.96),
         "languages": Rates(0.93, 0.79),
     },
@@ -88,7 +88,7 @@ def test_twins_are_told_apart(name: str) -> None:
 
 
 def test_claims_about_short_texts_are_judged() -> None:
-    """Of 300 true claims and 300 false ones the shares accepted and refused."""
+    """Of 360 true claims and 360 false ones the shares accepted and refused."""
     texts = [orjson.loads(line) for line in (TWINS / "claims.jsonl").read_bytes().splitlines()]
     found = {
         side: [accepted(claim, text["passage"]) for text in texts for _, claim in text[side]]
@@ -96,8 +96,8 @@ def test_claims_about_short_texts_are_judged() -> None:
     }
     rates = Rates(sum(found["true"]) / len(found["true"]), found["false"].count(False) / len(found["false"]))
     print(f"claims: accepted {rates.accepted:.3f}, refused {rates.refused:.3f}")  # noqa: T201
-    assert rates.accepted >= 0.69
-    assert rates.refused >= 0.75
+    assert rates.accepted >= 0.66
+    assert rates.refused >= 0.76
 
 
 METRICS = ["grounding", "groundedness", "response_groundedness", "trace"]
@@ -121,13 +121,14 @@ WRONG = {
     "bus-line-7": ["contradicted: says 30 minutes; passage 2 says 20 minutes"],
     "muzej-chasy": ["contradicted: says бесплатный; passage 2 says 200 рублей"],
     "grinder-review": ["not found: Golden Bean"],
+    "hut-packing": ["nearest: passage 2 says Cooking on stoves of your own is not allowed"],
 }
 """The planted errors that a reason names, by record."""
 
 FLAGGED = list(WRONG)
 """All records with an error that is caught.
 
-``parental-leave`` leaves out a condition, and ``hut-packing`` has a stove that is not allowed: this judge sees neither.
+``parental-leave`` leaves out a condition, which this judge does not see.
 """
 
 
@@ -216,6 +217,13 @@ def test_only_another_value_contradicts() -> None:
         assert found.reason.startswith(expected), found.reason
 
 
+QUERIES = "Larch answered 18,400 queries per second, compared with 12,900 for Quell and 21,050 for Ostra."
+CANCELLED = "84 sailings were cancelled, 71 of them because of wind."
+SUMMER = "From 15 June to 18 August there are five sailings a day."
+YARD = "MS Aurelia was built by the Ulvik yard in Norway. MS Borealis is a hybrid ferry delivered in 2022."
+STOVES = "Cooking on stoves of your own is not allowed in the house or on the terrace, because of the risk of fire."
+
+
 @pytest.mark.parametrize(
     ("passage", "claim", "expected"),
     [
@@ -266,6 +274,59 @@ def test_only_another_value_contradicts() -> None:
             "Stir in 250 g of red lentils and 700 g of diced squash.",
             "Stir in 700 g of lentils and 250 g of squash.",
             "contradicted: says 700 g",
+        ),
+        ("A cluster has three, five or seven nodes.", "A cluster has three nodes.", "found in"),
+        ("A cluster has 3, 5 or 7 nodes.", "A cluster may have 4 nodes.", "contradicted: says 4; passage 1 says 3"),
+        ("The bus leaves at 8, 10 and 12 o'clock.", "A bus leaves at 8 o'clock.", "found in"),
+        ("Profit was 2 million in 2019 and 3 million in 2020.", "Profit fell from 3 to 2 million.", "contradicted: "),
+        (QUERIES, "Ostra answered 21,050 queries per second.", "found in"),
+        (
+            QUERIES,
+            "Ostra answered 18,400 queries per second.",
+            "contradicted: says 18,400 queries per second; passage 1",
+        ),
+        (QUERIES, "Database: Ostra, Queries per second: 18,400", "contradicted: says 18,400; passage 1 says 21,050"),
+        (QUERIES, "Larch was faster than Ostra.", "not found: faster than Ostra"),
+        ("Larch answers faster than Ostra.", "Larch is faster than Ostra.", "found in"),
+        ("Charging costs 0.45 EUR per kWh.", "Charging costs 45 cents per kWh.", "found in"),
+        ("Charging costs 0.45 EUR per kWh.", "Charging costs 55 cents per kWh.", "contradicted: says 55 cents per kWh"),
+        ("Check-in closes 45 minutes before.", "Check-in closes three quarters of an hour before.", "found in"),
+        (
+            "Check-in closes 45 minutes before.",
+            "Check-in closes a quarter of an hour before.",
+            "contradicted: says quarter",
+        ),
+        (CANCELLED, "71 sailings were cancelled because of wind.", "found in"),
+        (CANCELLED, "All 84 sailings were cancelled because of wind.", "not found: All 84"),
+        (SUMMER, "On 1 July there are five sailings a day.", "not found: 1 July (support"),
+        (SUMMER, "On 1 September there are five sailings a day.", "contradicted: says 1 September; passage 1 says"),
+        (YARD, "MS Aurelia was built by the Ulvik yard in Norway.", "found in"),
+        (
+            YARD,
+            "MS Borealis was built by the Ulvik yard in Norway.",
+            "not found: MS Borealis was built by the Ulvik yard",
+        ),
+        ("Upgrades from 3.x must go through 4.0. Version 4.2 is new.", "Upgrade to 4.0, then to 4.2.", "found in"),
+        (
+            "Files larger than 20 GB are skipped.",
+            "A file of 25 GB is skipped.",
+            "not found: 25 GB; nearest: passage 1 says larger",
+        ),
+        (
+            "Files larger than 20 GB are skipped.",
+            "A file of 15 GB is skipped.",
+            "contradicted: says 15 GB; passage 1 says 20 GB",
+        ),
+        (STOVES, "Bring a gas stove to cook your own meals.", "not found: Bring a gas stove"),
+        (STOVES, "You can cook on your own stove on the terrace.", "not found: You can cook"),
+        (STOVES, "Guests may use their own stoves on the terrace.", "not found: Guests may use"),
+        (STOVES, "You cannot cook on your own stove on the terrace.", "found in"),
+        (STOVES, "Cooking brings a risk of fire.", "found in"),
+        ("Default interest must not exceed 9% a year.", "The act limits default interest to 9% a year.", "found in"),
+        (
+            "The bar is small.",
+            "However, since it is quite cosy, the bar is also used by actors.",
+            "not found: cosy, actors",
         ),
     ],
 )
@@ -336,7 +397,7 @@ def test_what_is_said_of_one_is_not_accepted_of_another(passage: str, true: str,
         ("Who is the CEO?", "Priya.", "Jonas Weil is the CEO.", "not found: Priya ("),
         ("How do I remove limescale?", "Descaling.", "Descaling. Fill the kettle with acid.", "found in passage 1 ("),
         ("Weight?", "It is 40 cm wide.", "The lamp is 40 cm wide and made of steel.", "found in passage 1 ("),
-        ("", "Use 120-grit paper.", "Seacoat 7 needs no primer. Use fine paper.", "not found: 120 ("),
+        ("", "Use 120-grit paper.", "Seacoat 7 needs no primer. Use fine paper.", "not found: 120-grit ("),
         (
             "", "The visit starts within two months.", "Apply the second coat. The visit starts within 20 days.",
             "contradicted: says two months; passage 1 says 20 days",

@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-18", "29c1b87d88e2")
+RULES = ("embedded-19", "255cd9552356")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -152,12 +152,13 @@ _read: Final = WeakKeyDictionary[Library, _Lines]()
 class Alignment(ParsedStatement):
     """A statement beside the sentences that could carry it."""
 
-    def __init__(self, text: str, statement: Statement, masks: Masks, library: Library, asked: Iterable[str]) -> None:
+    def __init__(self, text: str, statement: Statement, masks: Masks, library: Library, asked: Collection[str]) -> None:
         super().__init__(statement.tokens[:WORDS], text)
         self.library, self.language = library, library.language
         self.stems = stems = [token.stem for token in self.tokens]
         self.weights = statement.weights
-        self.asked = frozenset(asked)
+        self.premises = frozenset(stem for stem in asked if stem[:1] in {"#", "@"})  # numbers of the question
+        self.asked = frozenset(asked) - self.premises
         self.content = [i for i, stem in enumerate(stems) if stem in self.weights]
         self.weight = {i: self.weights[stems[i]] for i in self.content}
         self.total = sum(self.weight.values())

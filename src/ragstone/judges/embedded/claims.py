@@ -19,6 +19,7 @@ from ragstone.segment import language_of
 from ragstone.types import Span
 
 _HEADING: Final = re.compile(r"\s*#{1,6}\s+")
+_LINK: Final = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)")
 _CITATIONS: Final = re.compile(r"\s?(?:\[[^\[\]\n]{1,24}\]|\u3010[^\u3011\n]{1,40}\u3011)")
 _EMPHASIS: Final = re.compile(r"\*\*|__|`")
 _REASON: Final = re.compile(r",?\s(?:since|because|as|so|but|if|when|while)\s")
@@ -82,10 +83,10 @@ def asserted(text: str, language: str) -> str:
 
 
 def clean(text: str) -> str:
-    """The sentence without list marker, emphasis and citation markers, on one line."""
+    """The sentence without list marker, emphasis, citation markers and the addresses of links, on one line."""
     marker = MARK.match(text) or _HEADING.match(text)
     bare = text[marker.end() :] if marker else text
-    return " ".join(_EMPHASIS.sub("", _CITATIONS.sub("", bare)).split())
+    return " ".join(_EMPHASIS.sub("", _CITATIONS.sub("", _LINK.sub(r"\1", bare))).split())
 
 
 def _introduction(text: str) -> str:
@@ -99,7 +100,7 @@ def _introduction(text: str) -> str:
 
 def _ends_open(introduction: str) -> bool:
     """Whether what it asserts is in its items alone: "A cargo bike may carry:"."""
-    words = introduction.removesuffix(":").split()
+    words = introduction.removesuffix(":").split() or [""]
     last = len(words) - 1
     ruled = plain(words[-1]) in listed("base") and is_auxiliary(plain(words[last - 1]))
     return ruled or plain(words[-1]) in listed("prepositions") or list(finite([*words, "it"])) == [last]

@@ -16,7 +16,7 @@ from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import Level, is_vital, model
 from ragstone.judges.embedded.nuggets import of_answer, of_passages
 from ragstone.judges.embedded.relevance import question_words, relevance
-from ragstone.judges.embedded.support import SupportOutcome, Window, assigned, judged, named, response
+from ragstone.judges.embedded.support import SupportOutcome, Window, assigned, in_order, judged, named, response
 from ragstone.judges.embedded.tracing import trace
 from ragstone.segment import language_of
 
@@ -51,23 +51,22 @@ def place_name(rank: int | str) -> str:
 
 
 def _support(task: str, asked: Mapping[str, Any], question: str) -> list[dict[str, Any]]:
-    library = Library(asked["passages"], asked["units"])
+    library, trivial = Library(asked["passages"], asked["units"]), asked.get("trivial", False)
 
     def name(window: Window) -> str:
         return place_name(asked["ranks"][window[0]])
 
-    def outcome(text: str) -> dict[str, Any]:
+    def read(text: str) -> SupportOutcome:
         if task == "assign":
-            return assigned(text, library, question).row()
+            return assigned(text, library, question)
+        return judged(text, library, name, trivial=trivial or task == "response_support", question=question)
 
-        def read(text: str, *, trivial: bool = True) -> SupportOutcome:
-            return judged(text, library, name, trivial=trivial, question=question)
-
-        if task == "response_support":
-            return response(text, library.language, read, model().support.yes).row()
-        return read(text, trivial=asked["trivial"]).row()
-
-    return [outcome(text) for text in asked["units"]]
+    units = asked["units"]
+    if task == "response_support":
+        found = [response(text, library.language, read, model().support.yes) for text in units]
+    else:
+        found = in_order(units, read) if trivial else [*map(read, units)]
+    return [outcome.row() for outcome in found]
 
 
 def _relevance(question: str, texts: Sequence[str], level: Level) -> list[dict[str, Any]]:

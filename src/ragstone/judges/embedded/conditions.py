@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
-from ragstone.judges.embedded.alignment import MOSTLY, NEARLY, SPOKEN, TOGETHER, Alignment, Clash, Line
+from ragstone.judges.embedded.alignment import LONG, MOSTLY, NEARLY, SAME, SPOKEN, TOGETHER, Alignment, Clash, Line
 from ragstone.judges.embedded.contrasts import opposed
 from ragstone.judges.embedded.parsed_statement import AUXILIARIES, SCOPE, ParsedStatement
+from ragstone.judges.embedded.quantities import Quantity
 from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, word_set
-from ragstone.judges.embedded.words import NAME, function_stems
+from ragstone.judges.embedded.words import NAME, function_stems, pronouns
 
 EXCEPTED = 0.7  # the share of a statement that a sentence must have for what it excepts to count
 BEHIND = 4  # words behind a noun within which a limit is its own: "orders over 100 euros"
 _ONLY = frozenset(("only", "solely", "exclusively"))
+_COUNTED = frozenset(("them", "these", "those", "which", "whom"))
 _MODALS = frozenset(("can", "may", "must"))
 _ALLOWED = frozenset(("allowed", "permitted"))
 _FORBIDDEN = frozenset(("forbidden", "prohibited", "banned"))
@@ -89,9 +92,14 @@ def _in_any_case(aligned: Alignment, line: Line) -> Clash | None:
 
 def _of_all(aligned: Alignment, line: Line) -> Clash | None:
     """Find "all orders" of "orders over 100 euros", "on all plans" of "on the Business plan only"."""
+    some = [q for q in line.quantities if is_part(line, q) and line.tokens[q.at].stem not in aligned.stems]
     for i, word in enumerate(aligned.words[:-1]):
         if (word != "both" and word not in word_set("universal")) or aligned.negated[i]:
             continue
+        for part in some:  # "all 84 were" of "84, of which 71 were"
+            inside = line.inside(part.at)
+            if any(p in inside for j in aligned.content if j > i for p in aligned.found(j, line)[0]):
+                return line.clash("quantity", aligned.around(i), line.around(part.at))
         for place in aligned.found(i + 1, line)[0]:
             limit = next((q for q in line.quantities if q.bound and 0 < q.at - place <= BEHIND), None)
             if limit is not None and line.tokens[limit.at].stem not in aligned.stems:
@@ -113,6 +121,11 @@ def _of_all(aligned: Alignment, line: Line) -> Clash | None:
             if len(spots) > 2 or kind in _ONLY or place == 1 > i:
                 return line.clash("condition", aligned.quote(i, i + 1), line.quote(min(spots), max(spots)))
     return None
+
+
+def is_part(side: ParsedStatement, one: Quantity) -> bool:
+    """Return whether a number is said of some of what was counted before: "*71* of them"."""
+    return side.word(one.last + 1) == "of" and side.word(one.last + 2) in _COUNTED
 
 
 def _of_these_only(aligned: Alignment, line: Line) -> Clash | None:
@@ -160,15 +173,16 @@ def permitted(aligned: Alignment) -> Clash | bool | None:
 
     True where both forbid it.
     """
-    own = _permission(aligned, 0) if aligned.language == LANGUAGE else None
-    subject = [j for j in aligned.content if own and j < own[0]]
-    rest = [j for j in aligned.content if own and j > own[0] and aligned.is_known(aligned.stems[j])]
+    own = next(_permissions(aligned), None) if aligned.language == LANGUAGE else None
+    known = [j for j in aligned.content if aligned.is_known(aligned.stems[j])]
+    subject = [j for j in known if own and j < own[0] and aligned.words[j] not in pronouns(LANGUAGE)]
+    rest = [j for j in known if own and j > own[0]]
     if own is None or not subject or not rest:
-        return None
+        return _forbidden(aligned)
     weight = aligned.weight.__getitem__
     for line in dict.fromkeys((*aligned.carriers(2), *aligned.having(aligned.stems[rest[0]]))):
-        start, spoken = 0, line.before if line.lends == SPOKEN else frozenset[str]()
-        while (theirs := _permission(line, start)) is not None:
+        spoken = line.before if line.lends == SPOKEN else frozenset[str]()
+        for theirs in _permissions(line):
             start = theirs[0] + 1
             inside = line.inside(theirs[0])
             told = (aligned.stems[j] in spoken or any(p < start for p in aligned.found(j, line)[0]) for j in subject)
@@ -185,14 +199,34 @@ def permitted(aligned: Alignment) -> Clash | bool | None:
     return None
 
 
-def _permission(side: ParsedStatement, start: int) -> tuple[int, bool] | None:
-    """The place of the first word from a place on that permits or forbids something, and whether it forbids."""
-    for i in range(start, len(side.words)):
-        word, behind = side.words[i], side.word(i + 1)
-        if word == "cannot" or word in _FORBIDDEN:
-            return i, word == "cannot" or side.word(i - 1) != "not"
-        if word in _MODALS and (word != "must" or behind == "not"):
-            return i, behind == "not"
-        if word in _ALLOWED and side.word(i - 1) in _BE:
-            return i, side.word(i - 1) == "not"
+def _forbidden(aligned: Alignment) -> Clash | None:
+    """Find "bring a stove for cooking" of "cooking on stoves is not allowed": all that a sentence has is forbidden."""
+    denied = any(map(aligned.denies, range(len(aligned.tokens)))) or not _FORBIDDEN.isdisjoint(aligned.words)
+    if aligned.language != LANGUAGE or denied:
+        return None
+    wanted = SAME * sum(weight for j, weight in aligned.weight.items() if aligned.stems[j] not in aligned.asked)
+    for line in (one for one in aligned.lines if aligned.weight_in(one) >= wanted):
+        held = {j: places for j in aligned.content if (places := aligned.found(j, line)[0])}
+        for at, forbids in _permissions(line) if len(held) > 1 and not _CONDITION.search(line.text) else ():
+            turns = [p for p in range(1, len(line.tokens)) if line.turns(p) and line.words[p] != "or"]
+            inside = range(
+                max((p for p in turns if p <= at), default=0), min((p for p in turns if p > at), default=LONG)
+            )
+            ruled = forbids and line.words[at] not in {"can", "cannot", "may"}  # those may be about what happens
+            numbered = any(one.at in inside for one in line.quantities)  # "must not exceed 9%"
+            if ruled and not numbered and all(p in inside for places in held.values() for p in places):
+                first = next((j for j in held if aligned.stems[j] not in aligned.asked), 0)
+                return line.clash("negation", aligned.around(first), line.around(at))
     return None
+
+
+def _permissions(side: ParsedStatement) -> Iterator[tuple[int, bool]]:
+    """The places of the words that permit or forbid something, and whether they forbid."""
+    for i, word in enumerate(side.words):
+        behind = side.word(i + 1)
+        if word == "cannot" or word in _FORBIDDEN:
+            yield i, word == "cannot" or side.word(i - 1) != "not"
+        elif word in _MODALS and (word != "must" or behind == "not"):
+            yield i, behind == "not"
+        elif word in _ALLOWED and side.word(i - 1) in _BE:
+            yield i, side.word(i - 1) == "not"

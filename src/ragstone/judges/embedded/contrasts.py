@@ -367,9 +367,11 @@ def compared(aligned: Alignment) -> Clash | bool | None:
     True where both the things and the word are turned round: "A is faster than B", "B is slower than A".
     """
     own = _sides(aligned)
-    for line in aligned.carriers(3) if own else ():
+    if own is None:
+        return _invented(aligned)
+    for line in aligned.carriers(3):
         theirs = _sides(line)
-        if own is None or theirs is None or any(aligned.negated) or any(line.negated):
+        if theirs is None or any(aligned.negated) or any(line.negated):
             continue
         left, right = own[0] - own[1] - theirs[0], own[1] - own[0] - theirs[1]
         if not (left & (theirs[1] - theirs[0]) and right & (theirs[0] - theirs[1])):
@@ -378,7 +380,23 @@ def compared(aligned: Alignment) -> Clash | bool | None:
             return aligned.whole("comparison", line)
         if theirs[2] in opposites(own[2], aligned.language):
             return True
-    return None
+    return _invented(aligned)
+
+
+def _invented(aligned: Alignment) -> Clash | None:
+    """Find "faster than Ostra" where passages have the name and neither "fast" nor another comparison."""
+    at = aligned.words.index("than") if "than" in aligned.words[:-1] and aligned.language == LANGUAGE else 0
+    name = aligned.tokens[at + 1].kind == NAME if at else False
+    light = word_set("function") | word_set("weak") | word_set("prepositions")
+    before = (i for i in range(at - 1, max(-1, at - 4), -1) if aligned.words[i] not in light)
+    by = next((i for i in before if aligned.words[i].endswith("er")), None)
+    if not name or by is None or not aligned.is_known(aligned.stems[at + 1]):
+        return None
+    spoken = {aligned.stems[by], stem_of(aligned.words[by].removesuffix("er"), LANGUAGE)}
+    near = spoken.union(*(likes(stem, LANGUAGE) for stem in spoken), *(opposites(stem, LANGUAGE) for stem in spoken))
+    told = any(not near.isdisjoint(line.places) or "than" in line.words for line in aligned.lines)
+    end = next(last for first, last in aligned.names if first <= at + 1 <= last)
+    return None if told else Clash("comparison", aligned.quote(by, end))
 
 
 def _sides(side: ParsedStatement) -> tuple[frozenset[str], frozenset[str], str] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest
@@ -65,7 +65,7 @@ def find(
     library: Library,
     ignored: frozenset[str] = frozenset(),
     *,
-    asked: Iterable[str] = (),
+    asked: Collection[str] = (),
     slots: bool = True,
 ) -> Finding:
     """Hold one statement against the passages; ``ignored`` are stems that do not count as its content.
@@ -96,7 +96,7 @@ def find(
         )
         union |= agreed
         windows = [(where, mask | agreed) for where, mask in windows]
-    lost = _telling(statement, union)
+    lost = _telling(statement, union, asked)
     missing = tuple(surfaces[statement.stems[i]] for i in lost)
     telling = tuple(surfaces[statement.stems[i]] for i in lost if statement.w[i] >= TELLING)
     features = _features(claim, statement, library, union, windows)
@@ -111,21 +111,18 @@ def _copied(statement: Statement, window: Sequence[Token]) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _addressing() -> frozenset[str]:
-    """Words that a reason need not name: who speaks and who is spoken to, words of grammar, "yes"."""
-    words = "you your yours we us our ours let during while yes up".split()  # noqa: SIM905 - words read better so
-    every = (
-        *words,
-        *pronouns(LANGUAGE),
-        *word_set("prepositions"),
-        *(word_set("function") - {"only", "all", "both", "every", "each"}),
-    )
-    return frozenset(stem_of(word, LANGUAGE) for word in every) | listed_stems("selves", LANGUAGE)
+def grammar() -> frozenset[str]:
+    """Stems that a reason never names: those of grammar, who speaks and who is spoken to."""
+    telling = {"only", "all", "both", "every", "each", "able", "allowed"}
+    kinds = map(word_set, ("prepositions", "function", "light", "unnamed"))
+    every = pronouns(LANGUAGE).union(*kinds)
+    return frozenset(stem_of(word, LANGUAGE) for word in every - telling) | listed_stems("selves", LANGUAGE)
 
 
-def _telling(statement: Statement, union: int) -> list[int]:
-    lost = [i for i in range(len(statement.stems)) if not union >> i & 1]
-    lost = [i for i in lost if statement.stems[i] not in _addressing()]
+def _telling(statement: Statement, union: int, asked: Collection[str]) -> list[int]:
+    """The words to name that no passage has; those of the question only if there are no others."""
+    every = [i for i, stem in enumerate(statement.stems) if not union >> i & 1 and stem not in grammar()]
+    lost = [i for i in every if statement.stems[i] not in asked] or every
     if len(lost) <= WORDS_NAMED:
         return lost
     kinds = {token.stem: token.kind for token in statement.tokens}

@@ -14,7 +14,7 @@ from itertools import combinations, permutations
 from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.thesaurus import slot_lists, word_set
-from ragstone.judges.embedded.words import NUMBER, Token
+from ragstone.judges.embedded.words import NAME, NUMBER, Token
 
 YEARS: Final = (1000, 2100)  # bare whole numbers between these are read as years
 BEFORE: Final = 40  # characters before a number that are looked at for "at least" and the like
@@ -34,6 +34,8 @@ _NAMED_HOURS: Final = {"noon": 720.0, "midday": 720.0, "midnight": 0.0}
 _CURRENCIES: Final = frozenset("$€£¥")
 _EACH: Final = frozenset(("per", "each", "every"))
 _OFTEN: Final = frozenset(("twice", "thrice"))
+_QUARTERS: Final = frozenset(("quarter", "quarters"))
+_CENTS: Final = frozenset(("cent", "cents"))
 _ARTICLES: Final = frozenset(("a", "an"))
 _SINCE: Final = (["earlier"], ["ago"], ["later"], ["before"], ["after"], ["old"], ["long"])  # "a year earlier"
 _LINKS: Final = frozenset(("to", "or", "and", "bis", "à", "a", "до"))
@@ -43,6 +45,8 @@ SCALE: Final = 1000  # a number below it shares the million of the one behind it
 _ALSO_WORDS: Final = frozenset(("may", "march", "mar", "mars", "mai"))
 _NO_MORE: Final = re.compile(r"\b(?:not|never|n't|no)\b[^.;]{0,24}\b(?:more|over|above|exceed)")
 _DECADE: Final = re.compile(r"s|\d ?['\u2019]?s\b")  # behind a year: "1970s", "1970's"
+_LISTED: Final = re.compile(r"\s*(?:,|,?\s(?:or|and|oder|und|ou|et|o|y|e|и|или)\s)\s*")
+_UNSHARED: Final = frozenset(("year", "decade", "date", "rank", "times", "price"))
 _BLANK: Final = re.compile(r"[\s\u00a0-]*")
 _TEMPERATURES: Final = {"c": "celsius", "f": "fahrenheit", "celsius": "celsius", "fahrenheit": "fahrenheit"}
 
@@ -52,6 +56,7 @@ class Quantity(NamedTuple):
 
     ``unit`` is the unit's word or the currency with its country. ``bound`` is 1 for "at least", -1 for "at most".
     ``per`` is the period of a rate in seconds ("5 euros a day", "daily") or the word behind its "per"; empty if none.
+    ``group`` is the last token of an enumeration ("three, five or seven nodes"), -1 of a number that stands alone.
     """
 
     at: int
@@ -65,6 +70,7 @@ class Quantity(NamedTuple):
     bound: int
     hedged: bool
     per: float | str = ""
+    group: int = -1
 
 
 @lru_cache(maxsize=1)
@@ -129,9 +135,13 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
             one = Quantity(i, i, PRICE, 0.0, 0.0, "", token.start, token.end, 0, False)
         elif low[i] in {"half", "one", "an", "a"}:
             one = _spelled(tokens, low, i)
+        elif low[i] in _QUARTERS and low[i + 1 : i + 2] == ["of"] and low[i + 2 : i + 3] in (["a"], ["an"]):
+            one = _quarters(tokens, low, i, found)
         elif low[i] == "once" or low[i] in _EACH or (low[i] in _periods() and low[i].endswith("ly")):
             one = Quantity(i, i, TIMES, 1.0, 1.0, "", token.start, token.end, 0, False)
-        if one:
+        if one and low[i] in _QUARTERS:
+            rated = one.last
+        elif one:
             one, rated = _rated(one, tokens, low, text)
         last = found[-1] if found else None
         times = one and last and one.dimension == last.dimension == "time" and 0 < one.value < last.value
@@ -139,6 +149,7 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
             found[-1] = last._replace(value=last.value + one.value, last=one.last, end=one.end, unit="", hedged=False)
         elif one:  # no "15 minutes" of "2 hours 15 minutes"
             found.append(one)
+    found = _shared(found, tokens, low, text)
     sums = {(one.dimension, one.unit) for one in found if one.dimension in _money()}
     if len(sums) == 1:  # "31 million dollars, from 38 million"
         ((money, unit),) = sums
@@ -147,6 +158,29 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
             for one in found
         ]
     return found
+
+
+def _shared(found: Sequence[Quantity], tokens: Sequence[Token], low: list[str], text: str) -> list[Quantity]:
+    """Give bare numbers the unit of their neighbour: "*three*, five or seven nodes", "9 points for A and *4* for B"."""
+    every = list(found)
+    for k in range(len(every) - 2, -1, -1):
+        years = [YEARS[0] <= one.written <= YEARS[1] for one in every[k : k + 2]]  # "in 2019 and 3 million in 2020"
+        if years[0] == years[1] and _LISTED.fullmatch(text, every[k].end, every[k + 1].start):
+            group = max(every[k + 1].group, every[k + 1].at)
+            every[k], every[k + 1] = _in_unit_of(every[k], every[k + 1]), every[k + 1]._replace(group=group)
+            every[k] = every[k]._replace(group=group)
+    for k in range(1, len(every)):
+        behind = low[every[k].last + 1 : every[k].last + 3]
+        if len(behind) > 1 and behind[0] == "for" and tokens[every[k].last + 2].kind == NAME:
+            every[k] = _in_unit_of(every[k], every[k - 1])
+    return every
+
+
+def _in_unit_of(one: Quantity, other: Quantity) -> Quantity:
+    if one.dimension or one.unit in months() or other.dimension in _UNSHARED or not (other.dimension or other.unit):
+        return one
+    factor = other.value / other.written if other.written else 1.0
+    return one._replace(dimension=other.dimension, value=one.written * factor, unit=other.unit, per=other.per)
 
 
 def _rated(one: Quantity, tokens: Sequence[Token], low: list[str], text: str) -> tuple[Quantity | None, int]:
@@ -169,6 +203,8 @@ def _rated(one: Quantity, tokens: Sequence[Token], low: list[str], text: str) ->
 
 def _quantity(tokens: Sequence[Token], low: list[str], text: str, i: int) -> Quantity | None:
     token = tokens[i]
+    if text[token.end : token.end + 2] == ".x":
+        return None
     clock = token.stem[:1] == "@"
     try:
         hours, _, minutes = token.stem[1:].partition(":")
@@ -240,7 +276,7 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
         return "decade" if decade else "year", 1.0, "", i
     if low[i] in ordinals():
         return RANK, 1.0, "", i
-    counted = after and after[0].isalpha() and after[0] not in word_set("function")
+    counted = after and after[0].isalpha() and after[0] not in word_set("function") and tokens[i + 1].kind != NUMBER
     return "", 1.0, after[0] if counted and _BLANK.fullmatch(text, end, tokens[i + 1].start) else "", i
 
 
@@ -276,6 +312,18 @@ def _spelled(tokens: Sequence[Token], low: list[str], i: int) -> Quantity | None
     return Quantity(i, k, "time", value * factor, value, low[k], tokens[i].start, tokens[k].end, 0, hedged)
 
 
+def _quarters(tokens: Sequence[Token], low: list[str], i: int, found: list[Quantity]) -> Quantity | None:
+    """Read "a quarter of an hour", and "three quarters of an hour", whose number is then taken from those found."""
+    dimension, factor = _units().get(low[i + 3], ("", 0.0)) if i + 3 < len(low) else ("", 0.0)
+    if dimension != "time":
+        return None
+    count = found.pop() if found and found[-1].at == i - 1 and not found[-1].dimension else None
+    value = 0.25 * (count.written if count else 1.0)
+    first = i if count is None else i - 1
+    start, end = tokens[first].start, tokens[i + 3].end
+    return Quantity(i, i + 3, "time", value * factor, value, low[i + 3], start, end, 0, False)
+
+
 def agree(claim: Quantity, other: Quantity) -> bool:
     """Return whether the evidence's quantity is the claim's."""
     a, b = claim.dimension, other.dimension
@@ -292,6 +340,9 @@ def agree(claim: Quantity, other: Quantity) -> bool:
         return hours.dimension in ("", "time") and spoken and hours.written * 60 == clock.value
     if {a, b} == {"mass", "£"}:  # "5 pounds" and "£5"
         return claim.written == other.written and "pound" in (claim.unit + other.unit)
+    for one, two in ((claim, other), (other, claim)):
+        if one.unit in _CENTS and two.dimension in _CURRENCIES:
+            return math.isclose(one.written / 100, two.value)
     if a and b and a != b and {a, b} not in ({"degree", "celsius"}, {"degree", "fahrenheit"}):
         return False
     if "date" in (a, b):
@@ -319,6 +370,8 @@ def rivals(claim: Quantity, other: Quantity) -> bool:
     """Return whether two quantities measure the same kind of thing, so that one could stand in the other's place."""
     a, b = claim.dimension, other.dimension
     if a == b or (PRICE in (a, b) and {a, b} & _money()):
+        return True
+    if (claim.unit in _CENTS and b in _CURRENCIES) or (other.unit in _CENTS and a in _CURRENCIES):
         return True
     return bool(a and a in _money() and not b and not other.unit and 0.2 < other.value / (claim.value or 1) < 5)
 

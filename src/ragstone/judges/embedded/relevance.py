@@ -166,19 +166,25 @@ class PassageWords:
 
     def __init__(self, text: Analysed, question: _Question, level: Level) -> None:
         self.text, self.question, self.level = text, question, level
-        self.held: dict[str, float] = {}
+        self.held: dict[str, float] = {}  # by word of the question, how far it was found
         self.shares: list[float] = []
         self.others: Counter[str] = Counter()
         self.counts: dict[str, float] = defaultdict(float)
-        for line in map(text.stems, range(len(text.spans))):
+        self.shared: dict[str, None] = {}
+        self.alike: dict[str, None] = {}
+        for number in range(len(text.spans)):
             own: dict[str, float] = {}
-            for stem in line:
-                match = question.match(stem)
+            for token in text.tokens(number):
+                match = question.match(token.stem)
                 if match is None:
-                    self.others[stem] += 1
+                    self.others[token.stem] += 1
+                    continue
+                self.counts[match[0]] += match[1]
+                own[match[0]] = max(own.get(match[0], 0.0), match[1])
+                if match[0] == token.stem:
+                    self.shared[token.stem] = None
                 else:
-                    self.counts[match[0]] += match[1]
-                    own[match[0]] = max(own.get(match[0], 0.0), match[1])
+                    self.alike[text.sentence(number)[token.start : token.end]] = None
             _join(self.held, own)
             self.shares.append(question.share(own))
         self.cover = question.share(self.held)
@@ -242,7 +248,7 @@ class PassageWords:
     def reason(self) -> str:
         """The words of the question that it has, and the kind of thing that is asked for."""
         weights, wanted = self.question.weights, self.question.wanted
-        top = heaviest(self.held or weights, weights, WORDS_NAMED)
+        top = heaviest(self.shared or weights, weights, WORDS_NAMED)
         words = ", ".join(named([self.question.written[stem] for stem in weights if stem in top]))
         parts = [f"relevant with probability {self.chance:.2f}"] if self.level == "statement" else []
         if wanted and self.given is not None and not self.declines:
@@ -253,7 +259,9 @@ class PassageWords:
             parts.append("the question has no content words")
         else:
             shared = f"words shared with the question: {words}"
-            parts.append(shared if self.held else f"contains none of the question's words ({words})")
+            alike = f"words similar to the question's: {', '.join(named([*self.alike]))}"
+            none = alike if self.alike else f"contains none of the question's words ({words})"
+            parts.append(shared if self.shared else none)
             if not self.held and self.features.together > 0:
                 where = "passages" if self.level == "passage" else "parts of the response"
                 parts.append(f"other {where} contain some")

@@ -251,6 +251,8 @@ def misattributed(aligned: Alignment) -> Clash | None:
         if pair is None or (clause and mine.said(clause - 1) is None and mine.subject(mine.clauses[clause - 1])):
             continue  # "A and B are ..."
         own, i = pair
+        if (found := _undergone(aligned, mine, clause, own)) is not None:
+            return found
         rest = mine.rest(clause, own)
         if len(rest) < 2 <= clause + 1:  # "the bridge, designed by A"
             rest = mine.rest(clause - 1, own) + rest
@@ -259,6 +261,26 @@ def misattributed(aligned: Alignment) -> Clash | None:
             found = found or _of_holder(aligned, mine, run, verb, [j for j in rest if j >= verb])
         if found is not None:
             return found
+    return None
+
+
+def _undergone(aligned: Alignment, mine: _Roles, clause: int, agent: Run) -> Clash | None:
+    """Find "the Borealis was built by Ulvik" of "the Aurelia was built by Ulvik", where passages have both names."""
+    own = mine.subject(mine.clauses[clause])
+    if own is None or own == agent or mine.kind(own) != "name" or not aligned.is_known(mine.telling(own)):
+        return None
+    rest = [j for j in mine.rest(clause, own) if j in aligned.weight and not aligned.need_not(j)]
+    for line in aligned.lines[:3]:
+        graded = [(aligned.weight[j], aligned.found(j, line)) for j in rest]
+        if not graded or sum(weight * (grade - SAID) for weight, (_, grade) in graded) < 0:
+            continue
+        theirs = _Roles(line, aligned.language)
+        places = [p for _, (spots, _) in graded for p in spots]
+        other = theirs.subject(theirs.clauses[line.clauses[places[0]]])
+        same = mine.telling(own) in line.places or line.lends == SPOKEN
+        if same or other is None or theirs.kind(other) != "name":
+            return None
+        return line.clash("role", aligned.quote(own[0], rest[-1]), f"this of {line.quote(*other)}")
     return None
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, Alignment, Clash, Line
-from ragstone.judges.embedded.conditions import condition, exception, permitted
+from ragstone.judges.embedded.conditions import condition, exception, is_part, permitted
 from ragstone.judges.embedded.contrasts import (
     compared,
     crossed,
@@ -44,12 +45,17 @@ _MARKER: Final = re.compile(r"\b\d{1,2}(?:[.)](?:\s+(?=[^\W\d_a-z])|$)|\)\s)")
 """The number of a list item, at the start of a statement or left over in it."""
 
 _IN_NAME: Final = re.compile(r"(?:[^\W\d_]-|[*\u00d7^]\s?)\Z")
+_HYPHENED: Final = re.compile(r"(?:-[^\W\d_]+)+")
 _IN_CODE: Final = re.compile(r"[^\W\d_]-\Z")
 _NO_VALUE: Final = re.compile(r"0\d\b|\w+ (?:passage|context|document|source|text|paragraph)s?\b|\d+(?=[a-z]+\d)")
+_BINDING: Final = frozenset(("for", "in", "at", "by"))
 VALUES: Final = frozenset(("number", "limit"))
+_FIRST: Final = frozenset(("from", "between"))
+_LAST: Final = frozenset(("to", "and", "until", "till", "through"))
 _ENDS: Final = frozenset(("from", "to"))
 _ADDING: Final = re.compile(
-    r"\b(?:total\w*|together|altogether|combined|sum|in all|overall|differen\w+|(?:in|de)crease[sd]? (?:of|by)"
+    r"\b(?:total\w*|together|altogether|combined|sum|in all|overall|other than|the rest|differen\w+"
+    r"|(?:in|de)crease[sd]? (?:of|by)"
     r"|(?:rise|rose|fell|fall|drop\w*|grew|gap|margin) (?:of|by))\b",
     re.IGNORECASE,
 )
@@ -78,7 +84,11 @@ def _clash(aligned: Alignment) -> Clash | None:
     number = _numbers(aligned)
     name = None if number is not None and number.has else names(aligned)
     if number is not None:
-        return number if name is None else number._replace(says=shortened(f"{name.says}, {number.says}"))
+        return (
+            number
+            if name is None or name.says in number.says
+            else number._replace(says=shortened(f"{name.says}, {number.says}"))
+        )
     if name is not None:
         return name
     agreed = False
@@ -115,7 +125,7 @@ def _numbers(aligned: Alignment) -> Clash | None:
     for one in own:
         if (code := _code(aligned, one.at)) is not None:
             return code
-    found = (_number(aligned, one, own) for one in own if not _marks_item(aligned.text, one))
+    found = (_number(aligned, one, own) for one in own if not (_marks_item(aligned.text, one) or _refers(aligned, one)))
     return next((one for one in found if one is not None), None)
 
 
@@ -142,6 +152,11 @@ def _marks_item(text: str, one: Quantity) -> bool:
     return text[one.end] == ")" or not (last.isalpha() and value)
 
 
+def _refers(aligned: Alignment, one: Quantity) -> bool:
+    """Whether a number only stands for what was counted before: "the smaller of the *two*"."""
+    return not (one.dimension or one.unit) and aligned.words[max(0, one.at - 2) : one.at] == ["of", "the"]
+
+
 def _of_name(side: ParsedStatement, one: Quantity) -> bool:
     """Whether a number is part of a name ("Windows 11"), or measures nothing else."""
     behind = one.at > 0 and not one.dimension and side.tokens[one.at - 1].kind == NAME and side.between(one.at) == " "
@@ -157,12 +172,14 @@ Held = tuple[float, Line, Quantity]
 """How well the place of a quantity fits, its sentence, and the quantity."""
 
 
+Every = Sequence[tuple[Line, Quantity]]
+"""All quantities of the sentences that are compared."""
+
+
 def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash | None:
     i = one.at
     spelled, named = aligned.tokens[i].kind != NUMBER, _of_name(aligned, one)
-    last = max(i, one.last)
-    dated = one.dimension == "date" and last + 1 < len(aligned.tokens)  # with the year behind it
-    itself = frozenset(range(min(i, one.last), last + 1 + dated))
+    itself = _tokens_of(aligned, one)
     every: list[tuple[Line, Quantity]] = []
     same: list[Held] = []
     other: list[Held] = []
@@ -176,25 +193,12 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
                 same.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
             elif theirs.at not in known and rivals(one, theirs) and (named or not _of_name(line, theirs)):
                 other.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
+    groups = {(line, theirs.group) for _, line, theirs in same if theirs.group >= 0}
+    other = [held for held in other if (held[1], held[2].group) not in groups]  # "3, 5 or 7 nodes"
     best, rival = (max(found, key=lambda pair: pair[0], default=None) for found in (same, other))
-    says = shortened(aligned.text[one.start : one.end])
+    says = _written(aligned.text, one)
     if best is None:
-        free = one.dimension == PRICE or (spelled and (rival is None or one.hedged))
-        if free or aligned.words[i] in {"twice", "thrice"}:
-            return None
-        if _derived(aligned, one, own, every):
-            aligned.agreed.update(itself)
-            return None
-        if named:
-            return Clash("number", aligned.quote(i - 1, i))  # "Rule 19"
-        if rival is not None:  # of those that fit well the value that is closest
-            least = LIKELY * rival[0]
-            fitting = (found for found in other if found[0] >= least)
-            rival = min(fitting, key=lambda found: _ratio(found[2].value, one.value))
-        for line, theirs in every if one.dimension else ():
-            if theirs.written == one.written and theirs.dimension not in ("", RANK):
-                rival = 1.0, line, theirs  # the same number with another unit
-        return Clash("number", says) if rival is None else _other("number", says, rival)
+        return _absent(aligned, one, own, every, other)
     aligned.agreed.update(itself)
     theirs = best[2]
     if theirs.dimension == "clock" != one.dimension:
@@ -205,7 +209,9 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     bounds = {theirs.bound for _, _, theirs in near}
     if turned or (one.bound and bounds == {-one.bound} and not any(best[1].negated)):
         return _other("limit", _limited(one, aligned.text), best)
-    for check in (_changed, _of_another, _at_another_rate, _counts_another):
+    if any(_named_by(line, theirs) in aligned.weights or is_part(line, theirs) for _, line, theirs in near):
+        return None  # "12,900 for Quell and 21,050 for Ostra"; "84, 71 of them because of wind"
+    for check in (_changed, _of_another, _for_another, _at_another_rate, _counts_another):
         if (differs := check(aligned, one, near, every)) is not None:
             return _other("number", *differs)
     counted = one.dimension == "" != one.unit == theirs.unit
@@ -228,8 +234,43 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     return None
 
 
-Every = Sequence[tuple[Line, Quantity]]
-"""All quantities of the sentences that are compared."""
+def _absent(
+    aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: Every, other: Sequence[Held]
+) -> Clash | None:
+    """Find a number that no passage has and that cannot be computed, with the value that stands in its place."""
+    i, says = one.at, _written(aligned.text, one)
+    spelled = aligned.tokens[i].kind != NUMBER
+    rival = max(other, key=lambda held: held[0], default=None)
+    free = one.dimension == PRICE or (spelled and (rival is None or one.hedged))
+    if free or aligned.words[i] in {"twice", "thrice"}:
+        return None
+    if _derived(aligned, one, own, every):
+        aligned.agreed.update(_tokens_of(aligned, one))
+        return None
+    if aligned.stems[i] in aligned.premises and (rival is None or rival[0] < FITS):
+        return None  # the question says so
+    if _of_name(aligned, one):
+        return Clash("number", aligned.quote(i - 1, i))  # "Rule 19"
+    if any(_within(one, line) for line in dict.fromkeys(line for line, _ in every)):
+        return Clash("number", says)  # what holds of a period may hold of a day in it
+    if rival is not None:  # of those that fit well the value that is closest
+        least = LIKELY * rival[0]
+        fitting = (found for found in other if found[0] >= least)
+        rival = min(fitting, key=lambda found: _ratio(found[2].value, one.value))
+    for line, theirs in every if one.dimension else ():
+        if theirs.written == one.written and theirs.dimension not in ("", RANK):
+            rival = 1.0, line, theirs  # the same number with another unit
+    if rival is None:
+        return Clash("number", says)
+    inside = rival[2].bound * (one.value - rival[2].value) > 0 == one.bound  # "25 GB" of "larger than 20 GB"
+    return _other("bound" if inside else "number", says, rival)
+
+
+def _tokens_of(aligned: Alignment, one: Quantity) -> frozenset[int]:
+    """The words of a quantity; of a date with the year behind it."""
+    last = max(one.at, one.last)
+    dated = one.dimension == "date" and last + 1 < len(aligned.tokens)
+    return frozenset(range(min(one.at, one.last), last + 1 + dated))
 
 
 def _derived(aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: Every) -> bool:
@@ -244,6 +285,21 @@ def _derived(aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: 
     )
 
 
+def _within(one: Quantity, line: Line) -> bool:
+    """Whether a date lies between two of a sentence: "1 July" of "from 15 June to 18 August"."""
+
+    def order(day: Quantity) -> tuple[int, float]:
+        return int(day.unit), day.written
+
+    dates = [theirs for theirs in line.quantities if theirs.dimension == "date"] if one.dimension == "date" else []
+    return any(
+        order(first) < order(one) < order(second)
+        and line.word(first.at - 1) in _FIRST
+        and not _LAST.isdisjoint(line.words[first.last + 1 : second.at])
+        for first, second in pairwise(dates)
+    )
+
+
 def _together(others: Sequence[Quantity], line: Line) -> bool:
     return any(agree(mine, theirs) for mine in others for theirs in line.quantities)
 
@@ -253,7 +309,7 @@ def _changed(aligned: Alignment, one: Quantity, near: Sequence[Held], _every: Ev
     newer = [(1.0, line, new) for _, line, old in near if (new := _newer(line, old))]
     if len(newer) < len(near) or not word_set("past").isdisjoint(aligned.words):
         return None
-    return shortened(aligned.text[one.start : one.end]), newer[0]
+    return _written(aligned.text, one), newer[0]
 
 
 def _newer(line: Line, old: Quantity) -> Quantity | None:
@@ -271,7 +327,25 @@ def _of_another(aligned: Alignment, one: Quantity, near: Sequence[Held], every: 
         return None
     found = ((1.0, line, theirs) for line, theirs in every if rivals(one, theirs) and of & _of_what(line, theirs))
     rival = next(found, None)
-    return None if rival is None else (shortened(aligned.text[one.start : one.end]), rival)
+    return None if rival is None else (_written(aligned.text, one), rival)
+
+
+def _for_another(aligned: Alignment, one: Quantity, near: Sequence[Held], every: Every) -> tuple[str, Held] | None:
+    """Find "Ostra answered 18,400" of "Larch answered 18,400, compared with 21,050 for Ostra"."""
+    lines = {line for _, line, _ in near}
+    own = [mine for mine in aligned.quantities if mine.dimension == one.dimension]
+    found = ((1.0, *held) for held in every if held[0] in lines and _named_by(*held) in aligned.weights)
+    free = (held for held in found if rivals(one, held[2]) and not any(agree(mine, held[2]) for mine in own))
+    rival = next(free, None)
+    return None if rival is None else (_written(aligned.text, one), rival)
+
+
+def _named_by(line: Line, one: Quantity) -> str:
+    """The stem of the name that a quantity is for, if the sentence has it nowhere else; empty if there is none."""
+    at = one.last + 2
+    named = line.word(at - 1) in _BINDING and at < len(line.tokens) and line.tokens[at].kind == NAME
+    stem = line.tokens[at].stem if named else ""
+    return stem if line.places.get(stem) == [at] else ""
 
 
 def _of_what(side: ParsedStatement, one: Quantity) -> frozenset[str]:
@@ -292,7 +366,7 @@ def _at_another_rate(aligned: Alignment, one: Quantity, near: Sequence[Held], _e
     rates = [(1.0, line, rate) for line in lines for rate in line.quantities if isinstance(rate.per, float)]
     if not rates or any(rate.per == one.per for *_, rate in rates):
         return None
-    return shortened(aligned.text[one.start : one.end]), rates[0]
+    return _written(aligned.text, one), rates[0]
 
 
 def _counts_another(aligned: Alignment, one: Quantity, near: Sequence[Held], _every: Every) -> tuple[str, Held] | None:
@@ -339,13 +413,19 @@ def _ratio(one: float, other: float) -> float:
     return abs(math.log(one / other)) if one * other > 0 else 9.0
 
 
+def _written(text: str, one: Quantity) -> str:
+    """A quantity as it is written, with what a hyphen joins to it: "ten-year-old"."""
+    joined = _HYPHENED.match(text, one.end)
+    return shortened(text[one.start : joined.end() if joined else one.end])
+
+
 def _limited(one: Quantity, text: str) -> str:
     return shortened(text[max(0, text.rfind(" ", 0, max(0, one.start - LIMIT)) + 1) : one.end])
 
 
 def _other(kind: str, says: str, found: Held) -> Clash:
     _, line, theirs = found
-    has = _limited(theirs, line.text) if kind == "limit" else shortened(line.text[theirs.start : theirs.end])
+    has = _limited(theirs, line.text) if kind in {"limit", "bound"} else _written(line.text, theirs)
     return line.clash(kind, says, has)
 
 
@@ -354,7 +434,8 @@ def _addition(aligned: Alignment) -> Clash | None:
     if aligned.language != LANGUAGE:
         return None
     grades = {i: max((aligned.found(i, line)[1] for line in aligned.lines), default=0.0) for i in aligned.content}
-    known = max((i for i, grade in grades.items() if grade or aligned.is_known(aligned.stems[i])), default=-1)
+    told = (i for i, grade in grades.items() if grade or i in aligned.agreed or aligned.is_known(aligned.stems[i]))
+    known = max(told, default=-1)
     added = [i for i in aligned.content if i > known]
     telling = [i for i in added if aligned.weight[i] >= SPEAKING and not verbal(aligned.stems[i])]
     rest = {i: grade - COVERED for i, grade in grades.items() if i <= known and not aligned.need_not(i)}

@@ -39,6 +39,10 @@ _CITATIONS: Final = re.compile(
 )
 _THAT: Final = r"\s(?:that|that's|dass|da\u00df|que|che|\u0447\u0442\u043e|dat|\u017ce)\s"
 _JOINT: Final = re.compile(rf"[,:\uff0c\uff1a\u3001]\s*(?=\S)|{_THAT}(?=\S)|!\s+(?=\S)", re.IGNORECASE)
+_ADVICE: Final = re.compile(
+    r"(?:(?:please|also),?\s)?(?:remember|note|make sure|be sure|don['\u2019]t forget|keep in mind)\s(?:to|that)\s",
+    re.IGNORECASE,
+)
 _BREAKS: Final = " \t\n,.;:!\uff0c\u3002\u3001-\u2013"
 _CALL: Final = re.compile(r"^\w{2,6}[,!]\s+")  # "Hey, did you know"
 _ASIDE: Final = re.compile(r",[^,?]{1,30},")
@@ -57,6 +61,8 @@ def stated(text: str, language: str) -> str:
     if "[" in bare or "\u3010" in bare:
         bare = _CITATIONS.sub("", bare)
     bare = bare[_lead(bare, language) :]
+    advice = _ADVICE.match(bare) if language == ENGLISH else None
+    bare = bare[advice.end() :] if advice else bare
     bare = told(bare, language) or bare
     return bare if bare == text or tokens_of(bare, language) else text
 
@@ -178,6 +184,10 @@ _ALTERNATIVE: Final = 5
 """Words of an offer that is one of several: "let me know if you need help with setup, cleaning, or storage"."""
 
 _ASKING: Final = frozenset({"what", "which", "who", "whom", "whose", "where", "when", "why", "how", "if", "whether"})
+_POINTING: Final = re.compile(
+    r"for (?:more|further) (?:information|details|help),? (?:please |you can |you may )?"
+    r"(?:visit|see|contact|refer to|consult)\b"
+)
 _PIECE: Final = re.compile(r"[^!.,;]*\w[^!.,;]*")
 _PAUSE: Final = re.compile(r"[,;:.!?](?=\s)|[\uff0c\uff1b\u3002\uff01\uff1f]|\s[-\u2013]\s|\u2014")
 _JOINER: Final = re.compile(r"(?:(?:and|or|so|but|then|please|just|also|und|et|y|e|и)\s+)*")
@@ -242,7 +252,7 @@ def triviality(text: str, language: str) -> str:
     if any(token.kind == NUMBER for token in tokens):
         return ""
     named = any(token.kind == NAME and len(token.stem) > 1 for token in tokens)  # "I" and "I'm" are no names
-    if not named and _courteous(plain, language):
+    if _POINTING.match(plain) or (not named and _courteous(plain, language)):
         return "courtesy"
     end = bare.rstrip("*_ ")[-1:]
     heading = bare.startswith("#") or (bare.startswith("**") and bare.endswith(("**", "**:")))

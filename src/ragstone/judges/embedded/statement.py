@@ -15,6 +15,7 @@ from typing import Final
 
 from ragstone.judges.embedded.library import Analysed, Library, Stretch
 from ragstone.judges.embedded.model import CONTENT
+from ragstone.judges.embedded.thesaurus import LANGUAGE, weak
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, tokens_of
 
 CANDIDATES: Final = 12  # sentences around which windows are tried
@@ -38,7 +39,8 @@ class Statement:
         for token in self.tokens:
             if token.stem not in seen:
                 seen[token.stem] = max(weight(token.stem), 4.0) if token.kind == NUMBER else weight(token.stem)
-        content = {stem: w for stem, w in seen.items() if w >= CONTENT and stem not in ignored}
+        light = ignored | weak() if library.language == LANGUAGE else ignored
+        content = {stem: w for stem, w in seen.items() if w >= CONTENT and stem not in light}
         for token in self.tokens:
             if token.kind == NEGATION:
                 content.pop(token.stem, None)

@@ -146,10 +146,15 @@ def _belongs_to(side: ParsedStatement, name: int) -> tuple[str, ...] | None:
 def _ending(aligned: Alignment, line: Line) -> Clash | None:
     """Find "issued as store credit", of which no passage speaks, of "issued to the original payment method"."""
     heard = [i for i in aligned.content if aligned.found(i, line)[1] >= CLEAR or _heard(aligned, i)]
-    last = heard[-1] if heard else -1
+    if not heard:
+        return None
+    last = heard[-1]
     tail = [i for i in aligned.content if i > last]
     counted = any(tail and one.at >= tail[0] for one in aligned.quantities)
-    if not heard or not tail or counted or not all(aligned.found(i, line)[0] for i in heard):
+    measured = any(one.at <= last <= one.last and one.dimension == "time" for one in aligned.quantities)
+    if not tail or counted or (measured and last in aligned.agreed):
+        return None
+    if not all(aligned.found(i, line)[0] for i in heard):
         return None
     place = aligned.found(last, line)[0][0]
     prepositions = word_set("prepositions") | {"as"}

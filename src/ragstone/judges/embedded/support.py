@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from ragstone.judges.embedded.abstaining import Abstention, abstention, frames, names
 from ragstone.judges.embedded.alignment import Clash
+from ragstone.judges.embedded.claims import in_full
 from ragstone.judges.embedded.evidence import WORDS_NAMED, Finding, find
 from ragstone.judges.embedded.library import Library, Stretch
 from ragstone.judges.embedded.model import CONTENT, assignment_cuts, model, probability
@@ -78,12 +79,27 @@ def judged(text: str, library: Library, name: Name, *, trivial: bool = False, qu
     return SupportOutcome(None, (), NO_ANSWER, trivial=True) if trivial else wordless(text)
 
 
+def in_order(texts: Sequence[str], read: Callable[[str], SupportOutcome]) -> list[SupportOutcome]:
+    """Judge neighbouring sentences by what each asserts beside the others; ``read`` judges one, which may be trivial.
+
+    An item of a list is read with the line that introduces it, and a row of a table with the headings.
+    """
+    full = in_full(texts, language_of(" ".join(texts)))
+    headed = SupportOutcome(None, (), "introduces what follows", trivial=True)
+    found: list[SupportOutcome] = []
+    for text, asserted in zip(texts, full, strict=True):
+        outcome = read(asserted or text)
+        found.append(outcome if asserted or outcome.trivial else headed)
+    return found
+
+
 def response(text: str, language: str, read: Callable[[str], SupportOutcome], yes: float) -> SupportOutcome:
     """Judge a response: the mean over its sentences, the worst one in the reason, the quotes of the best ones.
 
     ``read`` judges a sentence, which may be trivial; ``yes`` is the probability from which it is supported.
     """
-    every = [(read(text[span.start : span.end]), span) for span in sentences(text, language)]
+    spans = sentences(text, language)
+    every = [*zip(in_order([text[span.start : span.end] for span in spans], read), spans, strict=True)]
     rated = [(found.chance, found, span) for found, span in every if found.chance is not None]
     if not rated and any(found.trivial for found, _ in every):
         return SupportOutcome(None, (), "no sentence states anything", trivial=True)
@@ -162,7 +178,7 @@ def _is_sentence(text: str, library: Library) -> bool:
 
 @lru_cache(maxsize=4)
 def _stems_asked(question: str, language: str) -> tuple[str, ...]:
-    return tuple(token.stem for token in tokens_of(question[:ASKED], language) if token.kind != NUMBER)
+    return tuple(token.stem for token in tokens_of(question[:ASKED], language))
 
 
 def _chance(finding: Finding) -> float:

@@ -37,6 +37,12 @@ def word_set(name: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
+def weak() -> frozenset[str]:
+    """Stems of English words that say little of what a text is about, as "however"."""
+    return frozenset(stem_of(word, LANGUAGE) for word in word_set("weak"))
+
+
+@lru_cache(maxsize=1)
 def _lines() -> dict[str, str]:
     text = files("ragstone.judges.embedded").joinpath("thesaurus.txt").read_text("ascii")
     return {line[:bar]: line[bar + 1 :] for line in text.splitlines() if (bar := line.find("|")) > 0}

@@ -13,13 +13,15 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
+from ragstone.judges.embedded.evidence import grammar
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import CONTENT, DIGITS, Weights, model, probability, weighted
 from ragstone.judges.embedded.statement import Statement
-from ragstone.judges.embedded.support import SupportOutcome, Window, judged, named
+from ragstone.judges.embedded.support import SupportOutcome, Window, in_order, judged, named
 from ragstone.judges.embedded.words import NEGATION, Token, listed_stems, packaged, tokens_of
 
 UNUSED: Final = -6.0  # the log-odds of use below which a sentence counts as not used
@@ -141,17 +143,25 @@ class SentenceTrace(NamedTuple):
     stems: frozenset[str]
 
 
-def said(text: str, contexts: Contexts, question: str, keys: Sequence[str]) -> SentenceTrace:
-    """Judge one sentence of a response; ``keys`` are those of all sentences of the contexts."""
+def said(response: Sequence[str], contexts: Contexts, question: str, keys: Sequence[str]) -> list[SentenceTrace]:
+    """Judge the sentences of a response; ``keys`` are those of all sentences of the contexts."""
     library = contexts.library
 
     def name(window: Window) -> str:
         return _keyed(contexts.inside(window), keys)
 
-    found = judged(text, library, name, trivial=True, question=question)
-    return SentenceTrace(
-        text, found, frozenset() if found.trivial else content_of(tokens_of(text, library.language), library)
-    )
+    @cache
+    def read(text: str) -> SupportOutcome:
+        return judged(text, library, name, trivial=True, question=question)
+
+    @cache
+    def content(text: str) -> frozenset[str]:
+        return content_of(tokens_of(text, library.language), library)
+
+    return [
+        SentenceTrace(text, found, frozenset() if found.trivial else content(text))
+        for text, found in zip(response, in_order(response, read), strict=True)
+    ]
 
 
 def _keyed(places: Iterable[int], keys: Sequence[str]) -> str:
@@ -229,8 +239,7 @@ def trace(
     ``relevant`` is None where the question has no words to look for.
     """
     contexts = Contexts(question, passages, response)
-    read = {text: said(text, contexts, question, keys) for text in dict.fromkeys(response)}
-    every = [read[text] for text in response]
+    every = said(response, contexts, question, keys)
     used = _log_odds("utilized", utilized(contexts, every))
     # A response that only says that something is missing used no sentence of what answers the question.
     answers = any(one.outcome.found is not None for one in every)
@@ -246,7 +255,7 @@ def trace(
             looked = " and ".join(dict.fromkeys(_keyed(contexts.inside(window), keys) for window in windows))
             reason = reason.replace(f"found in {looked}", f"found in {_keyed(places, keys)}", 1)
         rows.append({**one.outcome.row(), "windows": places, "reason": reason})
-    words = [(w, stem in contexts.index) for stem, w in contexts.asked.items()]
+    words = [(w, stem in contexts.index) for stem, w in contexts.asked.items() if stem not in grammar()]
     held, lost = (", ".join(named([word for word, there in words if there is kept])) for kept in (True, False))
     parts = [f"the passages contain the question's words {held}"] if held else []
     parts += (
