@@ -42,8 +42,8 @@ _PROMPTS: Final[Mapping[str, str]] = {
     "structured": "Whether to send a JSON schema: `auto`, `schema` or `off`. Default: `auto`.",
     "case_sensitive": "Whether labels must match the scale's exact words. Default: no.",
     "pack": "File of definitions and examples, [added to every prompt](../tasks/prompts-and-formats.md#add-a-pack).",
-    "pack_examples": "Number of the pack's examples to add, most similar to the question first; 0: all.",
-    **{task: f"Style for the step `{task}`, or the path of your own prompt." for task in TASKS},
+    "pack_examples": "Number of the pack's examples to add, starting with those most similar to the question; 0: all.",
+    **{task: f"Style for the step `{task}`, or the path to your own prompt." for task in TASKS},
 }
 """What each setting of prompts means, of all judges and of one."""
 
@@ -55,7 +55,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "judges.NAME.concurrency": "Max concurrent calls; 4 for `llamacpp`, `lmstudio` and `ollama`.",
     "judges.NAME.rpm": "Max requests in any 60 seconds, over all judges at this address with this key; 0: no limit.",
     "judges.NAME.tpm": "Max tokens in any 60 seconds (in + out), over the same judges; 0: no limit.",
-    "judges.NAME.tier": "Service tier: flex costs about half and is slower. `--tier` overrides it.",
+    "judges.NAME.tier": "Service tier: flex costs about half as much and is slower. `--tier` overrides it.",
     "judges.NAME.tier_fallback": "Whether to use the standard tier if flex has no capacity.",
     "judges.NAME.batch_tokens": "Max tokens queued in batches at a time; 0: no limit.",
     "judges.NAME.timeout": "Seconds to wait for one reply; 600 for local servers.",
@@ -75,8 +75,8 @@ MEANINGS: Final[Mapping[str, str]] = {
     "check.min": "Maps a metric to its min mean, from 0 to 1.",
     "check.max": "Maps a score to its max mean, from 0 to 1, for scores where lower is better.",
     "check.min_coverage": "Maps a metric to the min share of records with a value.",
-    "check.max_drop": "Maps a metric to the max drop of the mean from the baseline, from 0 to 1.",
-    "check.max_record_drop": "Maps a metric to the max drop of any single record, from 0 to 1.",
+    "check.max_drop": "Maps a metric to the max drop in the mean, relative to the baseline; 0 to 1.",
+    "check.max_record_drop": "Maps a metric to the max drop in any single record, relative to the baseline; 0 to 1.",
     "check.baseline": "Baseline run: a number, a name or a folder.",
     "check.undecided": "Outcome if the drop exceeds the limit but the interval includes the limit: `pass` or `fail`.",
     "check.corrected": "Apply `min` to the lower bound of the mean corrected by people's labels.",

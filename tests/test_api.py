@@ -219,7 +219,7 @@ def test_a_record_overrides_for_itself() -> None:
     ("block", "words"),
     [
         ({"scoring_mode": "scale_1_10"}, "grounding.scoring_mode: invalid value 'scale_1_10'"),
-        ({"treshold": 1}, "grounding: no parameter 'treshold'"),
+        ({"treshold": 1}, "field 'grounding': no parameter 'treshold'"),
         ({"threshold": "high"}, "grounding.threshold: invalid value 'high'"),
         ({"scoring_mode": {"a": [1]}}, "grounding.scoring_mode: "),
     ],
@@ -602,7 +602,7 @@ def test_what_no_record_has_is_noted_and_of_a_table_refused() -> None:
     """A dict without the field may have it under another name, which a note tells; a table's columns are mapped."""
     rows = [{"question": "What?", "response": "Steel.", "ctx": "It is steel."}]
     noted = api.evaluate(rows, "grounding").summary()["notes"]
-    assert noted == ["no record has contexts; the input has 'question', 'response', 'ctx'"]
+    assert noted == ["no record has contexts; fields in the input: 'question', 'response', 'ctx'"]
     with pytest.raises(ConfigError, match="name the column with --field contexts=COLUMN"):
         api.evaluate(pd.DataFrame(rows), "grounding")
 

@@ -232,28 +232,28 @@ class RunOptions:
     metrics: Sequence[str] | str | None = option(
         "--metrics", "-m", metavar="NAMES", help="Metrics or suites, e.g. grounding,triad, or your own as MODULE:CLASS",
         commands="run estimate validate", setting="run.metrics", default="auto",
-        note="Metrics and suites (see: ragstone metrics). auto: metrics that the records have fields for and that need "
-        "about 2 calls per record or fewer.",
+        note="Metrics and suites (see: ragstone metrics). auto: every metric whose fields the records have and that "
+        "needs at most about 2 calls per record.",
     )
     judge: Sequence[str | Judge] | str | Judge | None = option(
         "--judge", "-j", metavar="[STEP=]NAME",
         help="Judge for all steps or one; [A,B] is a panel, 'A>B' a cascade. Repeatable.",
         setting="run.judge", default=DEFAULT_JUDGE,
-        note="Judge for every step without its own judge: embedded, openai:gpt-4o-mini, ollama:qwen3, or the name of a "
-        '[judges.NAME] table below (see: ragstone judges). To set a judge for one step, use a list: '
+        note="Judge for every step that has no judge of its own: embedded, openai:gpt-4o-mini, ollama:qwen3, or the "
+        'name of a [judges.NAME] table below (see: ragstone judges). To set a judge for one step, use a list: '
         '["embedded", "support=mine"].',
     )
     _: KW_ONLY
     nuggets: Path | str | None = option(
-        "--nuggets", metavar="FILE", help="Nuggets by topic; replaces the records' own.",
+        "--nuggets", metavar="FILE", help="File of nuggets by topic; used instead of the records' own.",
         commands="run estimate assign tune", setting="run.nuggets", example="bank.jsonl",
     )
     topics: Path | str | None = option(
-        "--topics", metavar="FILE", help="Questions by topic, for records without a question.",
+        "--topics", metavar="FILE", help="File of questions by topic, for records without one.",
         commands=f"{EVERY} validate", setting="run.topics", example="topics.jsonl",
     )
     qrels: Path | str | None = option(
-        "--qrels", metavar="FILE", help="Relevant passages by topic (TREC qrels); replaces the records' own.",
+        "--qrels", metavar="FILE", help="TREC qrels: relevant passages by topic; used instead of the records' own.",
         commands="run estimate validate", setting="run.qrels", example="qrels.txt",
     )
     aggregate: Literal["mean", "median", "majority", "min", "max"] | None = option(
@@ -263,7 +263,7 @@ class RunOptions:
     cascade_error: float | None = option(
         "--cascade-error", metavar="RATE", help="Accepted error rate of a cascade's first judge",
         commands=f"{SCORING} tune", setting="cascade.error", default=0.05, least=0, most=0.5, between=True,
-        note="Max error rate at which a cascade's judge counts as confident, on each side of its threshold.",
+        note="In a cascade, a judge decides a unit only if its estimated error rate is at most this.",
     )
     prompts: Sequence[str] | None = option(
         "--prompt", metavar="[STEP=]STYLE|FILE", help="Prompt style, or your own prompt file. Repeatable."

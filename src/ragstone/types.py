@@ -110,12 +110,14 @@ class Citation:
     passages: tuple[str, ...]
 
 
-def nouns(fields: Iterable[str], article: str = "") -> list[str]:
+def nouns(fields: Iterable[str], *, article: bool = False) -> list[str]:
     """What records have of each field, in words: ``ids of relevant passages`` of ``relevant``, ``a reference``."""
     words = (
         {"relevant": "ids of relevant passages", "answerable": "answerable flag"}.get(name, name) for name in fields
     )
-    return [word if word.endswith("s") else f"{article}{word}" for word in words]
+    if not article:
+        return list(words)
+    return [word if word.endswith("s") else f"{'an' if word[0] in 'aeiou' else 'a'} {word}" for word in words]
 
 
 def either(words: Sequence[str]) -> str:

@@ -90,7 +90,7 @@ def test_what_did_not_join_is_listed(store: str, labels: Labels) -> None:
     strays += (LabelRow(first["id"], unit, "support", HOSTILE, "zoe", draw=DRAW),)
     came = ragstone("agree", "last", labels("ana", more=strays), "--store", store)
     assert came.code == 0
-    assert "Labels not used 10 of" in came.flat.partition("accuracy")[0], "it comes before the numbers"
+    assert "Unused labels 10 of" in came.flat.partition("accuracy")[0], "it comes before the numbers"
     assert "9 no such record: [31mred" in came.flat
     assert "1  label not on the scale (no, yes): " in came.out
 

@@ -205,7 +205,7 @@ def test_validate_says_what_could_run() -> None:
     assert "contexts   2 of 3" in came.out
     assert re.search(r"Metrics that run\n(    .*\n)*    grounding +1 of 3\n", came.out)
     assert "a.jsonl:2: blank response" in came.flat
-    assert "has a duplicate id" in came.flat
+    assert "2 records have the id" in came.flat
     assert "Next        ragstone run a.jsonl\n" in came.out
     assert not Path(".ragstone").exists()
     told = ragstone("validate", "a.jsonl", "--json").json
@@ -231,7 +231,7 @@ def test_validate_counts_no_fields_of_no_record() -> None:
     Path("a.jsonl").write_text("x\n", encoding="utf-8")
     came = ragstone("validate", "a.jsonl")
     assert came.code == 2
-    assert "0 records, 1 more unreadable" in came.out
+    assert "0 readable records, 1 unreadable" in came.out
     assert "a.jsonl:1: not JSON" in came.out
     assert "Fields" not in came.out
 
@@ -314,15 +314,15 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
     left_out = ragstone("run", "a.jsonl", "-q", "--json").json["left_out"]
     assert ragstone("validate", "a.jsonl", "--json").json["left_out"] == left_out
     assert left_out["nugget_recall"] == (
-        "no record has nuggets; add -m nugget_recall to use the question and contexts instead"
+        "no record has nuggets; with -m nugget_recall, a judge creates nuggets from the contexts instead"
     )
-    assert left_out["retrieval_ranking"].startswith("no record has ids of relevant passages; add -m retrieval_ranking")
+    assert left_out["retrieval_ranking"].startswith("no record has ids of relevant passages; with -m retrieval_ranking")
     for name, why in left_out.items():
         if why.startswith("no record has") and "instead" not in why:
             assert name in shown.partition("Metrics that cannot run")[2].partition(f": {why}")[0]
         else:
             able = shown.partition("Metrics that run if you add -m NAME")[2].partition("Metrics that cannot run")[0]
-            said = why.replace(f"; add -m {name} to use", "; uses").removesuffix(f"; to include it, add -m {name}")
+            said = why.replace(f"with -m {name}, ", "").removesuffix(f"; to include it, add -m {name}")
             assert f"{name} all 1 {said}" in able
     screen = ragstone("run", "a.jsonl").flat
     assert ": to see why, run ragstone validate a.jsonl" in screen
@@ -335,7 +335,7 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
 def test_what_no_metric_can_use_is_said_with_its_columns() -> None:
     """By each command that needs a field, in one line that is no longer for every metric it holds for."""
     Path("a.csv").write_text("frage,antwort\nq,a\n", encoding="utf-8")
-    offered = "the input has 'frage', 'antwort'"
+    offered = "fields in the input: 'frage', 'antwort'"
     came = ragstone("validate", "a.csv")
     assert came.err == f"error: a.csv: no metric can run; map fields with --field FIELD=PATH; {offered}\n"
     assert "Next" not in came.out
@@ -344,8 +344,8 @@ def test_what_no_metric_can_use_is_said_with_its_columns() -> None:
     assert f"Next        ragstone run a.csv {' '.join(mapped)}\n" in ragstone("validate", "a.csv", *mapped).out
     came = ragstone("run", "a.csv")
     assert came.err == (
-        "error: a.csv: no metric can run: no record has question, response, reference, contexts, nuggets or "
-        f"ids of relevant passages; map fields with --field FIELD=PATH; {offered}\n"
+        "error: a.csv: no metric can run: no record has a question, a response, a reference, contexts, "
+        f"nuggets or ids of relevant passages; map fields with --field FIELD=PATH; {offered}\n"
     )
     for words in (("run", "a.csv", "-m", "grounding"), ("nuggets", "create", "a.csv")):
         assert ragstone(*words).err.endswith(f"=COLUMN; {offered}\n")
@@ -362,7 +362,9 @@ def test_fields_that_are_blank_in_all_records_are_not_called_missing() -> None:
     came = ragstone("run", "a.jsonl", "-m", "answer_relevance")
     assert came.err == "error: answer_relevance needs question and response; response is blank in every record\n"
     came = ragstone("run", "a.jsonl")
-    said = "no metric can run: response and contexts are blank in every record, and no record has reference, nuggets or"
+    said = (
+        "no metric can run: response and contexts are blank in every record, and no record has a reference, nuggets or"
+    )
     assert said in came.err
 
 

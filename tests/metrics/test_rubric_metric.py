@@ -346,7 +346,10 @@ def test_criteria_of_the_configuration_and_of_files_are_joined(
         ({"criterion": "C", "scale": "0-9"}, "rubric.x.scale: no scale '0-9'; expected yes_no or 1-5"),
         ({"criterion": "C", "scale": ['"', "b"]}, "rubric.x.scale: invalid label '\"'"),
         ({"criterion": "C", "steps": "think"}, 'rubric.x.steps: expected up to 10 texts, or "write"'),
-        ({"criterion": "C", "label": 1}, "rubric.x: no setting 'label'; it has criterion, fields, scale, steps"),
+        (
+            {"criterion": "C", "label": 1},
+            "rubric.x: no setting 'label'; its settings are criterion, fields, scale, steps",
+        ),
         (7, "rubric: 7 is not a table"),
     ],
 )

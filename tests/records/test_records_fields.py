@@ -54,11 +54,11 @@ def test_the_first_that_holds_anything_wins() -> None:
 def test_of_two_candidates_for_a_field_is_said_which_was_taken() -> None:
     """By name, so that it can be counted; not of ids, of equal ones, or of what could not be the field."""
     record = record_of({"id": "a", "qid": "b", "query": "q", "topic": "t", "output": "r", "answer": "r", "prompt": 1})
-    assert record.notes == ("question: read from 'query'; 'topic' also fits and is kept as meta",)
+    assert record.notes == ("question: read from 'query'; 'topic' also fits and is kept in meta",)
     assert record_of({"id": "a", "question": "q", "topic": "what to group by"}).notes == ()
     record = record_of({"id": "a", "contexts": ["x"], "documents": ["y"], "passages": [3]})
     assert record.contexts == (Passage("1", "x", 1),)
-    assert record.notes == ("contexts: read from 'contexts'; 'documents' also fits and is kept as meta",)
+    assert record.notes == ("contexts: read from 'contexts'; 'documents' also fits and is kept in meta",)
     mapped = record_of({"id": "a", "contexts": ["x"], "documents": ["y"]}, fields=Fields({"contexts": "documents"}))
     assert (mapped.contexts, mapped.notes) == ((Passage("1", "y", 1),), ())
 
@@ -116,7 +116,7 @@ def test_an_alias_of_another_type_is_something_else() -> None:
     record = record_of(row)
     assert (record.reference, record.question, record.response, record.contexts) == (None, None, None, None)
     assert record.meta == {key: value for key, value in row.items() if key != "id"}
-    assert "reference: 'label' is not usable (a number), kept as meta" in record.notes
+    assert "reference: 'label' is a number, not in the expected form, so it is kept in meta" in record.notes
     assert len(record.notes) == 4
     assert record_of({"id": "a", "label": "support"}).reference == "support"
 
@@ -265,7 +265,13 @@ def test_citations_point_into_the_contexts_where_there_are_no_references() -> No
         ([{"text": "x"}, {"text": 3}], "field 'response': sentence 2 of the answer has no text"),
         ([{"text": "x"}, "y"], "field 'response': sentence 2 of the answer has no text"),
         ([{"text": "x", "citations": 3}], "field 'response': 'citations' of sentence 1 is a number"),
-        (["x"], "field 'response': expected a string or a list of {text, citations}, found a list"),
+        (
+            ["x"],
+            (
+                "field 'response': expected a string or a list of {text, citations}, found a list of strings; "
+                "to read the response from another field: --field response=PATH"
+            ),
+        ),
     ],
 )
 def test_a_broken_trec_answer_is_named(answer: Any, message: Any) -> None:

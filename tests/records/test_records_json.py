@@ -52,7 +52,7 @@ def test_line_ends_and_a_byte_order_mark_are_accepted(tmp_path: Path, data: Any,
 
 
 BAD_LINES = {
-    "not UTF-8": (b'{"id":"\xe9"}', "byte 0xe9 at byte 8 is not UTF-8"),
+    "not UTF-8": (b'{"id":"\xe9"}', "byte 8 (0xe9) is not valid UTF-8"),
     "NUL": (b'{"id":"a\0b"}', "a NUL byte at byte 9"),
     "NaN": (b'{"id":"a","x":NaN}', "NaN, which is not JSON"),
     "nested infinity": (b'{"x":[{"y":-Infinity}]}', "-Infinity, which is not JSON"),
@@ -63,7 +63,7 @@ BAD_LINES = {
     "nested key twice": (b'{"x":[{"y":{"k":1,"k":1}}]}', "the key 'k' is given twice"),
     "lone surrogate": (b'{"question":"\\ud800"}', "a lone surrogate"),
     "second half alone": (b'{"question":"\\udc00!"}', "a lone surrogate"),
-    "list": (b'["a"]', "expected an object, found a list"),
+    "list": (b'["a"]', "expected an object, found a list of strings; each record must be a JSON object: {...}"),
     "number": (b"3", "expected an object, found a number"),
     "null": (b"null", "expected an object, found null"),
     "array over lines": (b"[", "a file that is one JSON array needs a name that ends in .json"),
@@ -72,7 +72,10 @@ BAD_LINES = {
     "two on a line": (b'{"id":"a"} {"id":"b"}', "not JSON: Extra data at column 12"),
     "deep": (b'{"x":' + b"[" * 200 + b"]" * 200 + b"}", "nested deeper than 100 levels"),
     "very deep": (b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested deeper than 100 levels"),
-    "question is a list": (b'{"question":["a"]}', "field 'question': expected a string, found a list"),
+    "question is a list": (
+        b'{"question":["a"]}',
+        "field 'question': expected a string, found a list of strings; to read the question",
+    ),
     "question is empty list": (b'{"question":[]}', "field 'question': expected a string, found a list"),
     "response is a number": (
         b'{"response":42}',
@@ -88,7 +91,10 @@ BAD_LINES = {
     "id is true": (b'{"id":true}', "field 'id': expected a string or a number, found true or false"),
     "nuggets is a string": (b'{"nuggets":"a"}', "field 'nuggets': expected a list of nuggets, found a string"),
     "importance is a list": (b'{"nuggets":[{"text":"a","importance":[]}]}', "'importance' of nugget 1 is a list"),
-    "overrides is a list": (b'{"overrides":[1]}', "field 'overrides': expected an object, found a list"),
+    "overrides is a list": (
+        b'{"overrides":[1]}',
+        "field 'overrides': expected an object, found a list of numbers; {metric: {parameter: value}}",
+    ),
     "override is a number": (b'{"overrides":{"grounding":1}}', "field 'overrides': a number for 'grounding'"),
 }
 
@@ -218,8 +224,8 @@ def test_one_object_over_lines_is_one_record(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ('[{"id":"a"}', "x.json:1: the array has no end"),
-        ('[{"id":"a"},', "x.json:1: the array has no end"),
+        ('[{"id":"a"}', "x.json:1: the array is not closed"),
+        ('[{"id":"a"},', "x.json:1: the array is not closed"),
         ('[{"id":"a"}\n,{"id":"b"', "x.json:2 item 2: not JSON"),
         ('[{"id":"a"}] x', "x.json:1: text after the end of the array"),
         ('[{"id":"a"},]', "x.json:1 item 2: nothing before this comma or ]"),

@@ -220,7 +220,7 @@ def test_where_nothing_tells_the_topic_nobody_guesses(tmp_path: Path, data: str)
         ("runid all STANDARD\n", "auto", "r: contains no row with a value"),
         (" \n\n", "auto", "r: contains no rows"),
         ("", "auto", "the file is empty"),
-        (b"m t 1\nm \xff 1\n", "auto", "r:2: byte 0xff at byte 3 is not UTF-8"),
+        (b"m t 1\nm \xff 1\n", "auto", "r:2: byte 3 (0xff) is not valid UTF-8"),
         (b"m t\0 1\n", "auto", "a NUL byte"),
         ("a".encode("utf-16"), "auto", "UTF-16"),
         ('{"run_id": "a"}', "auto", "r:1: field 'topic_id': nothing; {run_id, topic_id, measure, value}"),

@@ -110,7 +110,7 @@ def test_a_survey_names_the_columns(tmp_path: Path) -> None:
         ('id,question\n1,"a"b\n', "x.csv:2: not CSV: text between a closing quote and the next comma"),
         ('id;question\n1;"a"b\n', "x.csv:2: not CSV: text between a closing quote and the next semicolon"),
         ("id,question\n1,a\0b\n", "x.csv:2: a NUL byte"),
-        (b"id,question\n1,caf\xe9\n", "x.csv:2: byte 0xe9 at byte 6 of line 2 is not UTF-8"),
+        (b"id,question\n1,caf\xe9\n", "x.csv:2: byte 6 of line 2 (0xe9) is not valid UTF-8"),
         ("id,contexts\n1,\"['a' 'b']\"\n", "x.csv:2: field 'contexts': not JSON, and a printed array, whose items"),
         ("id,contexts\n1,\"['a', f('b')]\"\n", "x.csv:2: field 'contexts': not JSON, and not a Python literal"),
         ('id,contexts\n1,"[""a"", ""b"\n', "x.csv:2: field 'contexts': not JSON"),

@@ -86,7 +86,8 @@ def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
     if not (half := student_half([one.people for one in values])):
         return CorrectedMean(**found, withheld="people's values are all the same, so no interval can be computed")
     if not corrects:
-        why = f"correcting the judge's mean needs {FEWEST} fully labelled records and there are {len(values)}"
+        are = "is" if len(values) == 1 else "are"
+        why = f"correcting the judge's mean takes {FEWEST} fully labelled records, and only {len(values)} {are}"
         return _of_labels(found, half, why if others else "all records are labelled", whole)
     human, ours = [one.people for one in values], [one.judge for one in values]
     clusters = (range(len(human)), range(len(human), len(judged)))

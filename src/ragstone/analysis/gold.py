@@ -215,7 +215,7 @@ def _said(value: Any, name: str, where: str) -> Iterator[dict[str, Any]]:
         try:
             nuggets = values.nuggets(value, [])
         except values.UnfitError as error:
-            raise InputError(f"{where}: {error.found}; {error.expected}") from error
+            raise InputError(f"{where}: {error.found}" + (f"; {error.expected}" if error.expected else "")) from error
         yield {"nuggets": nuggets, "annotator": name}
 
 

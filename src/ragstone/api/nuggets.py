@@ -42,7 +42,7 @@ from ragstone.records import SetAside, has, offered, open_records, survey
 from ragstone.records.banks import autojudge_line, bank_line
 from ragstone.records.leaderboards import Form, read_leaderboard
 from ragstone.store.database import Store
-from ragstone.types import Nugget, Record
+from ragstone.types import Nugget, Record, nouns
 
 Write = Callable[[bytes], object]
 """Where lines go; each is whole, without its line end."""
@@ -92,8 +92,9 @@ def _creating(source: Any, options: RunOptions) -> Iterator[Plan]:
         found = survey(records)
         for needed in maker.needs:
             if not found.present[needed]:
+                (absent,) = nouns([needed], article=True)
                 raise ConfigError(
-                    f"{records.name}: no record has {needed}; name the column with --field {needed}=COLUMN"
+                    f"{records.name}: no record has {absent}; name the column with --field {needed}=COLUMN"
                     f"{offered(found.columns)}"
                 )
         routes.check(maker)

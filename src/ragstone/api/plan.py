@@ -296,7 +296,7 @@ def unfound(fields: Sequence[str], columns: Sequence[str]) -> str:
     blank = [field for field in fields if field in columns]
     absent = [field for field in fields if field not in columns]
     said = [f"{' and '.join(blank)} {'is' if len(blank) == 1 else 'are'} blank in every record"] if blank else []
-    return ", and ".join([*said, *([f"no record has {either(nouns(absent))}"] if absent else [])])
+    return ", and ".join([*said, *([f"no record has {either(nouns(absent, article=True))}"] if absent else [])])
 
 
 def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
@@ -308,7 +308,7 @@ def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
     for field in metric.needs:
         if field not in ("question", "response", "contexts") and 2 * present[field] < (most := max(present.values())):
             have = "has" if present[field] == 1 else "have"
-            only = f"only {present[field]} of {most} records {have} {nouns([field], 'a ')[0]}"
+            only = f"only {present[field]} of {most} records {have} {nouns([field], article=True)[0]}"
             return f"{only}; to include it, add -m {metric.name}"
     return ""
 
@@ -404,7 +404,7 @@ def _absent(plan: Plan) -> list[str]:
     needed = dict.fromkeys(name for metric in plan.metrics for name in metric.needs)
     found = plan.survey
     absent = [name for name in needed if not found.present[name] and not found.blank.get(name)]
-    return [f"no record has {either(nouns(absent))}{offered(found.columns)}"] if absent else []
+    return [f"no record has {either(nouns(absent, article=True))}{offered(found.columns)}"] if absent else []
 
 
 def _unread(plan: Plan, options: RunOptions) -> list[str]:
@@ -480,4 +480,4 @@ def check_overrides(record: Record, *, sharded: bool = False) -> None:
         try:
             _check_shard(metrics.find(name)().overridden(parameters), sharded=sharded)
         except ConfigError as error:
-            raise RecordError(record.where, str(error), field=name) from error
+            raise RecordError(record.where, str(error).removeprefix(f"{name}: "), field=name) from error

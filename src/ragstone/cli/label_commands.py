@@ -129,9 +129,9 @@ def label_import(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Convert labels from another tool to JSON Lines, one label per line.
+    """Convert labels from another tool to JSON Lines.
 
-    Skips cancelled annotations, unsubmitted responses and units without a label.
+    Writes one label per line. Skips cancelled annotations, unsubmitted responses and units without a label.
     """
     import orjson
 

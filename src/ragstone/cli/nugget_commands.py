@@ -176,7 +176,7 @@ def assign(
         ),
     ] = None,
     evidence: Annotated[
-        bool, opt("--evidence/--no-evidence", help="Ask for quotes of each nugget in the response.", shown=True)
+        bool, opt("--evidence/--no-evidence", help="Ask for a quote from the response for each nugget.", shown=True)
     ] = True,
     options: RunOptions,
     dry_run: DryRun = False,

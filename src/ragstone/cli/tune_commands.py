@@ -32,7 +32,7 @@ Names = list[str] | None
 )
 @with_options(
     "tune",
-    judge="Judge to compare, or STEP=NAME for another step. Repeatable.",
+    judge="Judge, panel or cascade to compare; STEP=NAME sets the judge for a step not being compared. Repeatable.",
     prompts="Another prompt to compare: STEP=FILE or STEP=STYLE. Repeatable.",
     max_cost="Stop before the total cost exceeds this; exits 4.",
     max_calls="Stop before sending more calls than this in total; exits 4.",

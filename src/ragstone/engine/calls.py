@@ -175,7 +175,7 @@ class Calls:
             return reply_from_json(stored)
         if self._settings.cache == "offline" and not is_inside(judge.backend):
             self._tally.unseen += 1
-            return Failed(f"no stored {call.task} reply from {judge.name}; offline")
+            return Failed(f"offline, and the store has no reply from judge '{judge.name}'")
         if self._missing is not None and getattr(judge.backend, "batch", False):
             self._missing(judge, call)
             raise Awaited

@@ -78,6 +78,8 @@ class Metric:
     """Fields without which a suite leaves it out, though asked for by name it can do without."""
     instead: ClassVar[tuple[str, ...]] = ()
     """Fields that it then makes do with, beside those that it needs."""
+    instead_does: ClassVar[str] = ""
+    """What is then done with them, in words."""
     in_suites: ClassVar[Mapping[str, Any]] = NOTHING
     """Its parameters where a suite chose it and not the user by name."""
     always_asking: ClassVar[Mapping[str, Any]] = NOTHING
@@ -214,9 +216,11 @@ class Metric:
     def lacks(cls, present: Mapping[str, int]) -> str:
         """Why a suite leaves it out, by the number of records that have each field; empty where none is missing."""
         absent = [name for name in (*cls.needs, *cls.wants) if not present.get(name)]
-        instead = f"; add -m {cls.name} to use the {' and '.join(cls.instead)} instead"
+        does = cls.instead_does or f"it uses the {' and '.join(cls.instead)}"
+        instead = f"; with -m {cls.name}, {does} instead"
         able = set(absent) <= set(cls.wants) and all(present.get(name) for name in cls.instead)
-        return f"no record has {' or '.join(nouns(absent))}{instead if able and cls.instead else ''}" if absent else ""
+        said = f"no record has {' or '.join(nouns(absent, article=True))}"
+        return f"{said}{instead if able and cls.instead else ''}" if absent else ""
 
     def nothing(self, record: Record, status: Status, reason: str) -> tuple[Score, ...]:
         """All of its scores where none has verdicts to stand on."""
@@ -243,7 +247,7 @@ class Metric:
         for name in parameters:
             if name not in known:
                 near = difflib.get_close_matches(name, known, 1)
-                meant = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known)}"
+                meant = f"did you mean '{near[0]}'?" if near else f"its parameters are {', '.join(known)}"
                 raise ConfigError(f"{self.name}: no parameter '{name}'; {meant}")
         return replace(self, **{name: _frozen(value) for name, value in parameters.items()})
 

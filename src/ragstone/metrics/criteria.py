@@ -83,7 +83,7 @@ def _criterion(table: object, where: str) -> Criterion:
     where = f"{where}.{name}" if where == "rubric" else f"{where}: rubric.{name}"
     for key in table:
         if key not in KEYS:
-            raise ConfigError(f"{where}: no setting '{key}'; it has {', '.join(KEYS[1:])}")
+            raise ConfigError(f"{where}: no setting '{key}'; its settings are {', '.join(KEYS[1:])}")
     text = table.get("criterion")
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
         raise ConfigError(f"{where}.criterion: expected a text of 1 to {LONGEST:,} characters")

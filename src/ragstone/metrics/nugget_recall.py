@@ -111,6 +111,7 @@ class NuggetRecall(BankMetric):
     needs = ("response",)
     wants = ("nuggets",)
     instead = ("question", "contexts")
+    instead_does = "a judge creates nuggets from the contexts"
     asks = ("nuggetize", "importance", "assign")
     brings = ("nuggetize", "importance")
     suites = ("nuggets",)

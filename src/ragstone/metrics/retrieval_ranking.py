@@ -49,8 +49,9 @@ def _gain(grades: Sequence[int]) -> float:
 class RetrievalRanking(Metric):
     """Five measures of how well the record's contexts are ranked.
 
-    ``k``: rank cutoff for nDCG, precision and recall. ``level``: lowest relevant grade in the record. ``ask``: whether
-    to use a judge's grades (0-3) if a record has no relevant ids. ``judged_level``: lowest relevant grade from a judge.
+    ``k``: rank cutoff for nDCG, precision and recall. ``level``: lowest grade that counts as relevant, if the record
+    gives the grades. ``judged_level``: the same, if a judge gives the grades. ``ask``: whether to use a judge's grades
+    (0-3) if a record has no ids of relevant passages.
     ``on_empty``: value of nDCG, recall and average precision if no passage is relevant: null, zero or one; trec_eval
     uses zero.
     """
@@ -60,6 +61,7 @@ class RetrievalRanking(Metric):
     needs = ()
     wants = ("relevant",)
     instead = ("question", "contexts")
+    instead_does = "a judge grades the passages"
     asks = ("relevance",)
     brings = ("relevance",)
     suites = ("retrieval",)

@@ -207,7 +207,7 @@ def _listed(where: str, found: Any, path: str) -> Iterator[Item]:
 def _object(row: Any, where: str) -> Row | RecordError:
     if isinstance(row, dict):
         return row
-    return RecordError(where, f"expected an object, found {kind(row)}", "each record must be one {...}")
+    return RecordError(where, f"expected an object, found {kind(row)}", "each record must be a JSON object: {...}")
 
 
 def _wrapped(row: Row) -> tuple[str, list[Any]] | None:

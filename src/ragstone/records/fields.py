@@ -234,4 +234,4 @@ def offered(columns: Sequence[str]) -> str:
         return ""
     shown = ", ".join(map(excerpt, columns[:OFFERED]))
     more = f" and {len(columns) - OFFERED:,} more" if len(columns) > OFFERED else ""
-    return f"; the input has {shown}{more}"
+    return f"; fields in the input: {shown}{more}"

@@ -92,7 +92,9 @@ class _Cutter:
         if self._parts:  # the parser says what is missing
             yield self._taken()
         if self._array:
-            raise RecordError(f"{self._name}:{self._line}", "the array has no end", "expected a ] after the last item")
+            raise RecordError(
+                f"{self._name}:{self._line}", "the array is not closed", "expected a ] after the last item"
+            )
 
     def _cut(self, chunk: bytes) -> Rows:
         begin = at = self._entered(chunk)

@@ -43,7 +43,7 @@ def row(raw: bytes, where: str) -> dict[str, Any] | RecordError:
         return error.with_traceback(None)
     if isinstance(value, dict):
         return value
-    return RecordError(where, f"expected an object, found {kind(value)}", "each record must be one {...}")
+    return RecordError(where, f"expected an object, found {kind(value)}", "each record must be a JSON object: {...}")
 
 
 def decode(raw: bytes, where: str, *, field: str = "") -> Any:
@@ -73,7 +73,13 @@ def opened(value: Any) -> Any:
 
 
 def kind(value: object) -> str:
-    """Name the type of a JSON value: ``a string``, ``a list``..."""
+    """Name the type of a JSON value: ``a string``, ``a list of strings``, ``a list``..."""
+    name = _type(value)
+    items = {_type(item) for item in value} if isinstance(value, list | tuple) else set()
+    return f"{name} of {_PLURALS[items.pop()]}" if len(items) == 1 and items <= _PLURALS.keys() else name
+
+
+def _type(value: object) -> str:
     if isinstance(value, bool):
         return "true or false"
     for types, name in _KINDS:
@@ -89,6 +95,8 @@ _KINDS: Final[Sequence[tuple[Any, str]]] = (
     (dict, "an object"),
     (type(None), "null"),
 )
+_PLURALS: Final = {"a string": "strings", "a number": "numbers", "an object": "objects"}
+"""What the items of a list are called, if they are all of one type."""
 
 
 def survey_of(value: Any) -> tuple[int, bool]:
@@ -142,7 +150,7 @@ def not_text(raw: bytes, of: str = "") -> tuple[str, str] | None:
     try:
         raw.decode()
     except UnicodeDecodeError as wrong:
-        return f"byte 0x{raw[wrong.start]:02x} at byte {wrong.start + 1}{of} is not UTF-8", "save the file as UTF-8"
+        return f"byte {wrong.start + 1}{of} (0x{raw[wrong.start]:02x}) is not valid UTF-8", "save the file as UTF-8"
     return None
 
 

@@ -37,7 +37,7 @@ from ragstone.records.jsontext import kind
 from ragstone.records.logged_texts import turns_before
 from ragstone.records.paths import MISSING, find, root, without
 from ragstone.records.values import UnfitError
-from ragstone.types import DETAILS, NOTHING, Citation, Nugget, Passage, Record
+from ragstone.types import DETAILS, NOTHING, Citation, Nugget, Passage, Record, nouns
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -298,7 +298,7 @@ class _Reading:
             there = [value for value in mapped.values() if value is not MISSING and value is not None]
             whole = there[0] if len(mapped) == 1 and there else _collected(there)
             self.sources[field] = ", ".join(mapped)
-            return self._read(", ".join(mapped), whole, read) if there else None
+            return self._read(field, ", ".join(mapped), whole, read) if there else None
         blank: str | None = None
         doubt = ""
         for name in self._names[field]:
@@ -309,12 +309,14 @@ class _Reading:
                 blank = blank or name
                 continue
             try:
-                found = self._read(name, value, read)
+                found = self._read(field, name, value, read)
             except RecordError:
                 if name == field and not lenient:
                     raise
                 spelled = self._spelled.get(name, name)
-                doubt = doubt or f"{field}: '{spelled}' is not usable ({kind(value)}), kept as meta"
+                doubt = (
+                    doubt or f"{field}: '{spelled}' is {kind(value)}, not in the expected form, so it is kept in meta"
+                )
                 continue
             self.consume(name)
             self.sources[field] = self._lifted.get(name, name)
@@ -349,7 +351,7 @@ class _Reading:
             with suppress(UnfitError):
                 read(value, [])
                 used, other = self._spelled.get(taken, taken), self._spelled.get(name, name)
-                self.notes.append(f"{field}: read from '{used}'; '{other}' also fits and is kept as meta")
+                self.notes.append(f"{field}: read from '{used}'; '{other}' also fits and is kept in meta")
 
     def rest(self) -> dict[str, Any]:
         """Return the keys that no field consumed, without null fields."""
@@ -363,19 +365,20 @@ class _Reading:
                 left = without(left, path)
         return {**({} if left is MISSING else left), **self._gold}
 
-    def _read(self, name: str, value: Any, read: Callable[[Any, list[str]], T]) -> T:
+    def _read(self, field: str, name: str, value: Any, read: Callable[[Any, list[str]], T]) -> T:
         try:
             return read(value, self.notes)
         except UnfitError as error:
             place = error.field or self._lifted.get(name, name)
             inner = f"{place}{'.' if '[]' in place else '[].'}{error.text_key}"
             option = ("--field", f"contexts={inner}") if error.text_key else ()
-            raise RecordError(self.where, error.found, error.expected, field=place, option=option) from None
+            expected = error.expected or f"to read the {nouns([field])[0]} from another field: --field {field}=PATH"
+            raise RecordError(self.where, error.found, expected, field=place, option=option) from None
 
     def _read_blank(self, field: str, name: str, read: Callable[[Any, list[str]], T]) -> T | None:
         """Blank is not absent: a system that answered nothing did answer."""
         try:
-            found = self._read(name, self.row[name], read)
+            found = self._read(field, name, self.row[name], read)
         except RecordError:
             if name == field:
                 raise

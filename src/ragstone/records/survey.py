@@ -108,10 +108,14 @@ class Survey:
         """Lines for the user: what was recognised, what was probably meant, ids that are not unique, then the notes."""
         lines = [*self.recognised, *self.near_misses]
         if self.renamed:
-            shown = ", ".join(f"'{name}' ({count} times)" for name, count in list(self.duplicates.items())[:3])
-            verb = "has" if self.renamed == 1 else "have"
-            second = f"{next(iter(self.duplicates))}#2"
-            lines.append(f"{_records(self.renamed)} {verb} a duplicate id: {shown}; the second is renamed '{second}'")
+            first, count = next(iter(self.duplicates.items()))
+            said = f"{_records(count)} have the id '{first}'; the second now has the id '{first}#2'"
+            if self.renamed >= count:
+                shown = ", ".join(f"'{name}' ({n} records)" for name, n in list(self.duplicates.items())[:3])
+                said = (
+                    f"{_records(self.renamed)} repeat an id: {shown}; the second '{first}' now has the id '{first}#2'"
+                )
+            lines.append(said)
         lines += map(str, self.notes)
         return tuple(lines)
 

@@ -63,7 +63,6 @@ NO_ASSIGNMENT: Final = "nuggets: assignment is not support, partial_support or n
 NO_DIVISION: Final = "contexts: 'sentences' is not a list of strings; ignored"
 DIVIDED: Final = "list the passage's sentences in order, or omit 'sentences'"
 WRITTEN: Final = "contexts: a list given as a string was read as a list"
-ELSEWHERE: Final = "use a field mapping to read another column"
 
 
 class UnfitError(Exception):
@@ -73,7 +72,7 @@ class UnfitError(Exception):
     list that probably holds its text.
     """
 
-    def __init__(self, found: str, expected: str = ELSEWHERE, *, field: str = "", text_key: str = "") -> None:
+    def __init__(self, found: str, expected: str = "", *, field: str = "", text_key: str = "") -> None:
         self.found = found
         self.expected = expected
         self.field = field

@@ -121,9 +121,9 @@ def _limits(found: Agreement) -> Iterator[str]:
             if mean.withheld:
                 said.setdefault(f"not corrected because {mean.withheld}", []).append(mean.score)
             elif mean.method == "labels":
-                said.setdefault(f"the mean and interval come from the labels alone, because {mean.reason}", []).append(
-                    mean.score
-                )
+                why = f"{mean.reason[:1].upper()}{mean.reason[1:]}"
+                alone = f"the corrected mean and its interval come from the labels alone. {why}"
+                said.setdefault(alone, []).append(mean.score)
             elif mean.method == "rogan_gladen":
                 what = "records" if column_of(mean.score) else f"{one.unit}s"
                 said.setdefault(f"corrected by Rogan-Gladen; means are shares of {what} that pass", []).append(
@@ -151,9 +151,8 @@ def _left_out(one: MetricAgreement) -> Iterator[str]:
         yield f"{plural(sum(found.values()), one.unit)} left out ({why})"
     if one.labelled_in_part:
         has, which = ("has", "so it is") if one.labelled_in_part == 1 else ("have", "so they are")
-        mean = "this mean" if any(mean.method == "labels" for mean in one.means) else "the corrected mean"
         part = plural(one.labelled_in_part, "record")
-        yield f"{part} {has} {one.unit}s without a usable label, {which} not used for {mean}"
+        yield f"{part} {has} {one.unit}s without a usable label, {which} left out of the corrected mean"
     if one.unlike:
         yield f"{plural(one.unlike, 'record')} left out (scored with settings other than the run's)"
 
@@ -288,7 +287,7 @@ def _not_joined(found: Agreement, look: Look) -> RenderableType | None:
         rest = f" {look.ellipsis}" if one.count > NAMED else ""
         rows.append((number(one.count), f"{one.said}: {shorten(names, 3 * look.width, look.ellipsis)}{rest}"))
     note = f"{number(found.rows - found.joined)} of {plural(found.rows, 'label')}"
-    return section("Labels not used", indented(grid(rows, ">~")), note=note) if rows else None
+    return section("Unused labels", indented(grid(rows, ">~")), note=note) if rows else None
 
 
 def _parsed(found: Agreement, look: Look) -> RenderableType | None:
@@ -315,10 +314,11 @@ def _following(found: Agreement, run: AnyRun, options: Sequence[str], look: Look
         mean for one in found.metrics for mean in one.means if mean.value is not None and mean.labelled < mean.records
     ]
     enough = ", ".join(f"{mean.score} {number(mean.more)}" for mean in means if mean.more)
-    never = ", ".join(mean.score for mean in means if not mean.more)
+    wide = [mean.score for mean in means if not mean.more]
+    never = f"{', '.join(wide)} interval{'s' if len(wide) > 1 else ''}"
     more = [
         *([f"to halve each interval, label this many more records: {enough}"] if enough else []),
-        *([f"labelling every record would still not halve the width of the interval for {never}"] if never else []),
+        *([f"even labelling every record would not halve the width of the {never}"] if wide else []),
     ]
     if more:
         rows.append(("Labels", Group(*(prose(line, look, indent=LEFT) for line in more))))

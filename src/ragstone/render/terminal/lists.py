@@ -113,7 +113,7 @@ def metric_list(look: Look) -> Page:
     ]
     suites = {name: ", ".join(map(_in_suite, members)) for name, members in catalogue.suites().items()}
     suites = {
-        "auto": "every metric that the records have fields for and that needs about 2 calls per record or fewer",
+        "auto": "every metric whose fields the records have and that needs at most about 2 calls per record",
         **suites,
     }
     return page(
@@ -241,9 +241,9 @@ def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str]
     ``named`` says why a metric runs only where it is named, or cannot run; ``following`` is the command to go on with,
     if any.
     """
-    counts = plural(found.records, "record")
+    counts = plural(found.records, "readable record" if found.set_aside else "record")
     if found.set_aside:
-        counts += f", {number(found.set_aside)} more unreadable"
+        counts += f", {number(found.set_aside)} unreadable"
     return page(
         heading(found.name, look, counts),
         _fields(found) if found.records else None,
@@ -266,9 +266,7 @@ def _metrics(
     yield _shares("Metrics that run", usual, total) if usual else None
     if others:
         whys = {
-            name: named[name]
-            .replace(f"; add -m {name} to use", "; uses")
-            .removesuffix(f"; to include it, add -m {name}")
+            name: named[name].replace(f"with -m {name}, ", "").removesuffix(f"; to include it, add -m {name}")
             for name in others
         }
         yield _shares("Metrics that run if you add -m NAME", others, total, whys)

@@ -82,7 +82,7 @@ function plot(note) {
   const lost = without
     ? `${plural(without, 'record')} without both values ${without === 1 ? 'is' : 'are'} left out. `
     : '';
-  refill(note, `${lost}Draw a box around dots to filter their records; scores can also be filtered below.`);
+  refill(note, `${lost}Draw a box around dots to show only those records; scores can also be filtered below.`);
   return drawing;
 }
 
