@@ -156,7 +156,7 @@ function annotatorsPart() {
 function refusedPart() {
   if (!first.refused.length) return null;
   return part(
-    'Labels not used',
+    'Unused labels',
     'refused',
     el(
       'ul',
