@@ -294,5 +294,5 @@ def test_what_is_odd_in_a_bank_is_said(tmp_path: Path) -> None:
     run = evaluate([topic("q1", "x")], "nugget_recall", judge(), nuggets=bank, store=tmp_path / "s.db")
     notes = " ".join(run.summary()["notes"])
     run.store.close()
-    assert "b.jsonl: nuggets: importance is neither vital nor okay; ignored" in notes
+    assert "b.jsonl:1: nuggets: importance is neither vital nor okay; ignored" in notes
     assert "nuggets: duplicate nugget left out" in notes

@@ -129,7 +129,7 @@ def test_steps_that_each_shard_would_write_are_refused(source: Path, where: str)
         source.write_text("\n".join(map(json.dumps, rows)))
     else:
         more["parameters"]["rubric"]["criteria"] = criteria
-    said = 'rubric: steps = "write" cannot be used with --shard: each shard would write its own; list the steps'
+    said = 'steps = "write" cannot be used with --shard: each shard would write its own; list the steps'
     with pytest.raises(InputError, match=said):
         api.run(str(source), shard(source, 1, metrics="rubric", judge="vllm:any@http://127.0.0.1:9/v1", **more))
 

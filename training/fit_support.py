@@ -41,6 +41,9 @@ SHRINK = 3e-3
 EDITED = "summedits"
 """Data sets that begin so are not learned from."""
 
+YES = 0.5
+"""The calibrated probability from which on a claim is supported: where that is more likely than not."""
+
 DOUBT = 4
 """One in so many claims is supported where the middle band begins ..."""
 
@@ -182,20 +185,6 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
     )
 
 
-def true_rate_cut(chances: Numbers, labels: Numbers, sets: NDArray[np.str_]) -> float:
-    """The probability from which on ``yes`` is said as often as it is true, mean over the sets of RAG responses.
-
-    What is reported is a mean over claims, so the cut leaves it where people would put it. It is at least a half.
-    """
-    names = sorted({name for name in sets.tolist() if name.startswith("ragbench-")})
-
-    def error(cut: float) -> float:
-        gaps = [(chances[sets == name] >= cut).mean() - labels[sets == name].mean() for name in names]
-        return abs(float(np.mean(gaps)))
-
-    return min((k / 100 for k in range(50, 81)), key=lambda cut: (round(error(cut), 6), cut))
-
-
 def half_way(chances: Numbers, labels: Numbers, yes: float) -> float:
     """The probability from which on support is in part: where one claim in ``DOUBT`` is supported."""
 
@@ -210,19 +199,18 @@ def fit_support(rows: list[dict[str, Any]], features: Numbers) -> dict[str, Any]
     """Weights on nine tenths of the contexts, calibration and cuts on the rest; no partial support."""
     known = table(rows)
     natural = ~np.char.startswith(known.sets, EDITED)
-    seen, clash = features[:, :-1], features[:, -1] > 0
+    seen = features[:, :-1]
     learn, test = known.clear & natural & ~known.held, known.clear & natural & known.held
     found = grow(seen[learn], known.labels[learn], known.sets[learn])
     scores, labels, sets = log_odds(found, seen[test]), known.labels[test], known.sets[test]
     calibration = platt(scores, labels, equal_sets(sets))
     chances = 1 / (1 + np.exp(-(calibration[0] * scores + calibration[1])))
-    cut = true_rate_cut(np.where(clash[test], 0.0, chances), labels, sets)
-    maybe = half_way(chances, labels, cut)
+    maybe = half_way(chances, labels, YES)
     print(
         f"support: {int(learn.sum())} rows to learn from, {int(test.sum())} kept back; calibration {calibration}, "
-        f"cuts {maybe} and {cut}"
+        f"cuts {maybe} and {YES}"
     )
-    return {**found, "calibration": calibration, "yes": cut, "maybe": maybe}
+    return {**found, "calibration": calibration, "yes": YES, "maybe": maybe}
 
 
 def main() -> None:

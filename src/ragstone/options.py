@@ -389,8 +389,7 @@ class RunOptions:
         unless=True,
     )
     name: str | None = option(
-        "--name", metavar="NAME", help="Name of the run; must not be a number [default: input name]",
-        commands=f"{RUNS} assign",
+        "--name", metavar="NAME", help="Name of the run, not a number [default: input name]", commands=f"{RUNS} assign",
     )
     generator: str | None = option(
         "--generator", metavar="MODEL", help="Model that wrote the responses; prints a warning if it is also a judge.",

@@ -65,8 +65,8 @@ def test_a_drop_that_could_be_chance_is_undecided() -> None:
     assert decision.high >= 0
     assert any("larger than allowed, but the interval includes the limit" in note for note in decision.notes)
     few = "only 4 records changed; at least 6 are needed for a test"
-    for allowed in (0.02, 0.5):
-        assert few in drop_of([1] * 9, [0] * 4 + [1] * 5, allowed).decisions[0].notes
+    for allowed, said in ((0.02, f"larger than allowed, but {few}"), (0.5, few)):
+        assert said in drop_of([1] * 9, [0] * 4 + [1] * 5, allowed).decisions[0].notes
     assert few not in decision.notes
     assert not check("after", max_drop={"m": 0}, baseline="before", undecided="fail").passed
     assert [(worst.record, worst.before, worst.value) for worst in decision.worst[:2]] == [("r1", 1, 0), ("r2", 1, 0)]

@@ -62,13 +62,13 @@ GROUPS = {
 
 FLOORS = {
     "first": {
-        "facts": Rates(0.96, 0.84),
-        "order": Rates(0.94, 0.62),
+        "facts": Rates(0.97, 0.84),
+        "order": Rates(0.96, 0.6),
         "paraphrase": Rates(0.0, 0.96),
         "languages": Rates(0.93, 0.79),
     },
     "second": {
-        "facts": Rates(0.96, 0.77),
+        "facts": Rates(0.98, 0.76),
         "order": Rates(0.0, 0.0),
         "paraphrase": Rates(0.0, 0.92),
         "languages": Rates(0.0, 0.0),
@@ -96,7 +96,7 @@ def test_claims_about_short_texts_are_judged() -> None:
     }
     rates = Rates(sum(found["true"]) / len(found["true"]), found["false"].count(False) / len(found["false"]))
     print(f"claims: accepted {rates.accepted:.3f}, refused {rates.refused:.3f}")  # noqa: T201
-    assert rates.accepted >= 0.66
+    assert rates.accepted >= 0.69
     assert rates.refused >= 0.76
 
 
@@ -317,6 +317,14 @@ STOVES = "Cooking on stoves of your own is not allowed in the house or on the te
             "A file of 15 GB is skipped.",
             "contradicted: says 15 GB; passage 1 says 20 GB",
         ),
+        (
+            "Frost damage is not covered.",
+            "Frost damage is covered.",
+            "contradicted: says Frost damage is covered; passage 1",
+        ),
+        ("Frost damage is covered.", "Frost damage is not covered.", "contradicted: says Frost damage is not covered"),
+        ("It may not be supported depending on the area.", "It may be supported depending on the area.", "found in"),
+        ("Standard bikes cost 2 euros.", "Standard e-bikes cost 2 euros.", 'found in passage 1, apart from "e-bikes"'),
         (STOVES, "Bring a gas stove to cook your own meals.", "not found: Bring a gas stove"),
         (STOVES, "You can cook on your own stove on the terrace.", "not found: You can cook"),
         (STOVES, "Guests may use their own stoves on the terrace.", "not found: Guests may use"),

@@ -352,10 +352,11 @@ class _Checked(NamedTuple):
         failed = _shown_below(pairs, -limit)
         undecided = not failed and pairs.difference < -limit - HAIR
         notes = []
-        if undecided:
-            notes.append("larger than allowed, but the interval includes the limit; more records would help")
-        if 0 < pairs.moved < least and not failed:
-            notes.append(f"only {records_said(pairs.moved)} changed; {needed(1)}")
+        why = "the interval includes the limit; more records would help"
+        if few_changed := 0 < pairs.moved < least and not failed:
+            why = f"only {records_said(pairs.moved)} changed; {needed(1)}"
+        if undecided or few_changed:
+            notes.append(f"larger than allowed, but {why}" if undecided else why)
         if fallen and not failed and not undecided:
             first = fallen[0]
             values = f"{points(first.first)} to {points(first.second)}%"

@@ -134,7 +134,7 @@ def planned(source: Any, options: RunOptions, *, digest: bool = False) -> Iterat
         plan = _plan(spec, records, objects(options.judge), bank, qrels, sha256() if digest else None)
         notes = [
             *_judging_itself(plan.judges.values(), generators.names),
-            *([f"{bank.name}: {note}" for note in bank.notes] if bank else []),
+            *(map(str, bank.notes) if bank else []),
             *(f"{name} is short for {own}" for name, own in blocks.items() if name in spec.metrics and name != own),
             *_absent(plan),
             *_unread(plan, options),

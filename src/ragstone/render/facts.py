@@ -34,11 +34,9 @@ from ragstone.stats.points import points
 
 DASH: Final = "\u2013"
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
-_JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}
-"""Names of judges that send nothing, where the id alone says little."""
+_JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}  # that send nothing, and whose id says little
 ALL: Final = "all metrics"
-LEAST_RATE: Final = 0.0001
-"""The lowest rate that is written out."""
+LEAST_RATE: Final = 0.0001  # the lowest that is written out
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +255,7 @@ def _missing(summary: Mapping[str, Any]) -> list[Cause]:
 def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
     """``1 of 2 claims not found``, of a score with its verdicts; empty where these say no such thing."""
     wanting = _wanting(score)
-    name = score["metric"]
-    levels = {unit["id"]: unit["level"] for unit in result["units"]}
+    name, levels = score["metric"], {unit["id"]: unit["level"] for unit in result["units"]}
     level = levels[score["verdicts"][0]["unit"]] if score["verdicts"] else ""
     finer = metrics.column_of(name) in metrics.of_score(name).ranked_by
     if finer and not wanting:

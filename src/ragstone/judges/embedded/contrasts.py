@@ -23,6 +23,7 @@ NEAR = 3  # ... that a name belongs to: "trips to Austria"
 ALL = 5  # the rank of "all" and "every" among amounts
 SHORT = 40  # words of such a sentence; a longer one says more besides
 _DETERMINERS = frozenset(["the", "a", "an", "its", "his", "her", "their", "our"])
+_DEPENDING = frozenset(("depending", "depends", "if", "whether"))
 _BEING = frozenset(("is", "was", "are", "were", "can", "may", "does", "did"))
 LONG = 22  # words of a sentence above which its clauses are rarely parallel
 
@@ -142,7 +143,7 @@ def _denials(side: ParsedStatement, i: int, other: ParsedStatement) -> int | Non
     What both sides say leaves nothing open: "not before the test" denies "before the test".
     """
     until = word_set("until") - word_set("prepositions").intersection(other.words)
-    leaving, count = word_set("open"), 0
+    leaving, count = word_set("open").difference(set(other.words) - _DEPENDING), 0
     for k in range(max(0, i - SCOPE), min(len(side.tokens), i + SCOPE)):
         if side.clauses[k] == side.clauses[i]:
             count += side.denies(k)
@@ -359,55 +360,6 @@ def _too_sure(aligned: Alignment) -> Clash | None:
 def _limits(side: ParsedStatement, i: int) -> bool:
     """Whether a word belongs to a limit: "at most", "no more than"."""
     return side.word(i - 1) == "at" or side.word(i + 1) in {"more", "less", "fewer", "later"}
-
-
-def compared(aligned: Alignment) -> Clash | bool | None:
-    """Find a comparison that the evidence has the other way round.
-
-    True where both the things and the word are turned round: "A is faster than B", "B is slower than A".
-    """
-    own = _sides(aligned)
-    if own is None:
-        return _invented(aligned)
-    for line in aligned.carriers(3):
-        theirs = _sides(line)
-        if theirs is None or any(aligned.negated) or any(line.negated):
-            continue
-        left, right = own[0] - own[1] - theirs[0], own[1] - own[0] - theirs[1]
-        if not (left & (theirs[1] - theirs[0]) and right & (theirs[0] - theirs[1])):
-            continue
-        if own[2] == theirs[2]:
-            return aligned.whole("comparison", line)
-        if theirs[2] in opposites(own[2], aligned.language):
-            return True
-    return _invented(aligned)
-
-
-def _invented(aligned: Alignment) -> Clash | None:
-    """Find "faster than Ostra" where passages have the name and neither "fast" nor another comparison."""
-    at = aligned.words.index("than") if "than" in aligned.words[:-1] and aligned.language == LANGUAGE else 0
-    name = aligned.tokens[at + 1].kind == NAME if at else False
-    light = word_set("function") | word_set("weak") | word_set("prepositions")
-    before = (i for i in range(at - 1, max(-1, at - 4), -1) if aligned.words[i] not in light)
-    by = next((i for i in before if aligned.words[i].endswith("er")), None)
-    if not name or by is None or not aligned.is_known(aligned.stems[at + 1]):
-        return None
-    spoken = {aligned.stems[by], stem_of(aligned.words[by].removesuffix("er"), LANGUAGE)}
-    near = spoken.union(*(likes(stem, LANGUAGE) for stem in spoken), *(opposites(stem, LANGUAGE) for stem in spoken))
-    told = any(not near.isdisjoint(line.places) or "than" in line.words for line in aligned.lines)
-    end = next(last for first, last in aligned.names if first <= at + 1 <= last)
-    return None if told else Clash("comparison", aligned.quote(by, end))
-
-
-def _sides(side: ParsedStatement) -> tuple[frozenset[str], frozenset[str], str] | None:
-    at = side.words.index("than") if "than" in side.words[:-1] else 0
-    near = [i for i in range(at - 1, max(-1, at - 6), -1) if opposites(side.tokens[i].stem, LANGUAGE)]
-    by = next((i for i in near if side.words[i].endswith(("er", "ore", "ess", "orse"))), near[0] if near else None)
-    if by is None or side.tokens[at + 1].kind == NUMBER:
-        return None
-    stems = {i: side.tokens[i].stem for i in side.inside(at) if side.tokens[i].stem not in function_stems(LANGUAGE)}
-    left = frozenset(stem for i, stem in stems.items() if i < at and i != by)
-    return left, frozenset(stem for i, stem in stems.items() if i > at), side.tokens[by].stem
 
 
 # ---- two parallel clauses

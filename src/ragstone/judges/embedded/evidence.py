@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +19,7 @@ from ragstone.judges.embedded.statement import Statement, masks_of, windows_of
 from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, word_set
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, Token, listed_stems, pronouns, stem_of
 
+_JOINED: Final = re.compile(r"(?:-\w+)+")
 WORDS_NAMED: Final = 5  # the most words that a reason names
 LITTLE: Final = 0.1  # the share of a statement that a window must add to be quoted
 TELLING: Final = 3.0  # the weight of a word that says something by itself
@@ -79,7 +81,8 @@ def find(
     in_best = windows[0][1] if windows else 0
     surfaces: dict[str, str] = {}
     for token in statement.tokens:
-        surfaces.setdefault(token.stem, claim[token.start : token.end])
+        joined = _JOINED.match(claim, token.end) if token.end - token.start == 1 else None  # "e-bikes"
+        surfaces.setdefault(token.stem, claim[token.start : joined.end() if joined else token.end])
     shared = tuple(surfaces[s] for i, s in enumerate(statement.stems) if in_best >> i & 1)
     # Words of grammar alone are in every text: to find them is to find nothing.
     least = statement.share(in_best) + LITTLE

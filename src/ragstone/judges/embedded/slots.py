@@ -16,7 +16,6 @@ from typing import Final
 from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, Alignment, Clash, Line
 from ragstone.judges.embedded.conditions import condition, exception, is_part, permitted
 from ragstone.judges.embedded.contrasts import (
-    compared,
     crossed,
     doubted,
     foreign,
@@ -29,7 +28,7 @@ from ragstone.judges.embedded.naming import names
 from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
 from ragstone.judges.embedded.quantities import PRICE, RANK, Quantity, agree, computed, multiplied, rivals, shifted
 from ragstone.judges.embedded.roles import misattributed, turned
-from ragstone.judges.embedded.substitutions import replaced
+from ragstone.judges.embedded.substitutions import compared, replaced
 from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal, word_set
 from ragstone.judges.embedded.verbs import finite
 from ragstone.judges.embedded.verbs import listed as verbs
