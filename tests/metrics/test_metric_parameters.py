@@ -80,11 +80,11 @@ def test_an_unknown_metric_is_refused_with_the_closest() -> None:
         ("contextual_recall", "context_recall (share of the reference's claims that the contexts support)"),
         (
             "relevancy",
-            "(how well the response answers the question, whether or not the answer is true) or context_relevance",
+            "(how well the response answers the question, true or not) or context_relevance",
         ),
         (
             "answer relevancy",
-            "(how well the response answers the question, whether or not the answer is true) or claim_",
+            "(how well the response answers the question, true or not) or claim_",
         ),
         ("completeness", "trace (in its column trace.completeness)"),
     ],
