@@ -394,6 +394,12 @@ def test_what_is_said_of_one_is_not_accepted_of_another(passage: str, true: str,
             "Who wrote the report?", "It was written by Omar Said.",
             "The report was written by Lena Brandt. Omar Said reviewed it.", "not found: written by Omar Said; ",
         ),
+        (
+            "What should I bring for a night at the hut?",
+            "For a night at the hut you need a sheet sleeping bag, since blankets must not be used without one.",
+            "Blankets are in every room; for reasons of hygiene a sheet sleeping bag is compulsory.",
+            "not found (support",
+        ),
         ("", "The museum closes at 5 pm.", "The museum is open from 10 am to 5 pm.", "found in passage 1"),
         ("", "The museum closes at 6 pm.", "The museum is open from 10 am to 5 pm.", "not found: 6 pm; "),
         (

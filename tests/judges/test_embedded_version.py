@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-19", "dce9f68a01e9")
+RULES = ("embedded-19", "059eea92dffd")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -49,7 +49,8 @@ class Finding:
     """The result of looking up one statement: the features, the best windows, the words that no passage has, in order.
 
     Of the ``missing`` words there are at most ``WORDS_NAMED``: numbers, else names, else the rarest; ``telling`` are
-    those of them that say something by themselves. ``clash`` is a fact that the evidence puts otherwise.
+    those of them that say something by themselves. ``echoed``: all of them are the question's. ``clash`` is a fact that
+    the evidence puts otherwise.
     """
 
     features: Features
@@ -60,6 +61,7 @@ class Finding:
     share: float
     clash: Clash | None = None
     telling: tuple[str, ...] = ()
+    echoed: bool = False
 
 
 def find(
@@ -103,7 +105,9 @@ def find(
     missing = tuple(surfaces[statement.stems[i]] for i in lost)
     telling = tuple(surfaces[statement.stems[i]] for i in lost if statement.w[i] >= TELLING)
     features = _features(claim, statement, library, union, windows)
-    return Finding(features, places, missing, shared, len(statement.tokens), statement.share(in_best), found, telling)
+    echoed = all(statement.stems[i] in asked for i in lost)
+    share = statement.share(in_best)
+    return Finding(features, places, missing, shared, len(statement.tokens), share, found, telling, echoed)
 
 
 def _copied(statement: Statement, window: Sequence[Token]) -> bool:

@@ -206,7 +206,8 @@ def _found(finding: Finding, library: Library, name: Name) -> SupportOutcome:
         rest = ", ".join(f'"{word}"' for word in named(finding.telling))
         reason = f"found in {places}{f', apart from {rest}' if rest else ''} (support {chance:.2f})"
     elif missing:
-        reason = f"not found: {missing} (support {chance:.2f}; nearest: {name(windows[0])})"
+        words = "" if finding.echoed else f": {missing}"
+        reason = f"not found{words} (support {chance:.2f}; nearest: {name(windows[0])})"
     else:
         reason = f"same words, different statement, in {name(windows[0])} (support {chance:.2f})"
     return SupportOutcome(chance, windows, reason, found=found)
