@@ -71,6 +71,11 @@ def test_a_claim_is_a_sentence(text: Any, expected: Any) -> None:
         ("Did you know the answer before?", None),
         ("Do you know whether it is open?", None),
         ("你知道它在哪里吗?", None),
+        ("Remember to book charging with the ticket.", "Book charging with the ticket."),
+        (
+            "To reset it, [buy a licence](https://x.com/form) or restart it [2].",
+            "To reset it, buy a licence or restart it.",
+        ),
     ],
 )
 def test_a_lead_in_is_no_part_of_a_claim(text: str, expected: str | None) -> None:

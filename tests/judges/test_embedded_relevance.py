@@ -130,6 +130,13 @@ def test_a_short_passage_with_what_is_asked_for_is_relevant(question: str, text:
     assert beside.label in {"0", "1"}
 
 
+def test_words_are_called_shared_only_if_they_are_the_same() -> None:
+    """One that means nearly the same is named as it is written in the text."""
+    similar, shared = rated("What does the pump need?", "It requires 8 litres of oil.", "The pump is red.")
+    assert "words similar to the question's: requires" in similar.reason
+    assert "words shared with the question: pump" in shared.reason
+
+
 def test_a_claim_that_is_a_short_answer_is_completed_from_the_question() -> None:
     short, other = (
         rated("How long is the warranty?", text, level="claim", scale=YES_NO)[0]

@@ -127,6 +127,16 @@ def test_a_sentence_that_states_nothing_rests_on_nothing() -> None:
     assert found.verdicts[0].label == "yes"
 
 
+def test_a_list_item_is_read_with_the_line_that_introduces_it() -> None:
+    """The line itself states nothing then, in the task support, too."""
+    response = ("The Orla kettle is made of:", "- steel", "- copper")
+    passages = tuple(Passage(f"p{d}", " ".join(texts), rank=d + 1) for d, texts in enumerate(PASSAGES))
+    asked = Rate("support", units(response, "resp_s"), YES_NO, passages=passages, skippable=True)
+    for verdicts in (embedded(asked).verdicts, traced(question(PASSAGES, response)).verdicts):
+        assert verdicts[0].reason == "introduces what follows"
+        assert [verdict.label for verdict in verdicts[1:]] == ["yes", "no"]
+
+
 def test_a_blank_question_leaves_relevance_open() -> None:
     found = traced(question(PASSAGES, asked="  "))
     assert found.relevant is None

@@ -89,6 +89,8 @@ def test_a_courtesy_that_goes_on_to_something_else_is_weighed(text: str) -> None
         "I hope this helps, and let me know if you have other questions.",
         "Let me know if you need help with setup, cleaning, or storage.",
         "Let me know if you have any questions about the warranty.",
+        "For more information, you can visit the Norden website.",
+        "Please contact support if you have questions.",
     ],
 )
 def test_one_that_goes_on_to_another_is_not(text: str) -> None:

@@ -400,6 +400,17 @@ def test_what_is_said_of_one_is_not_accepted_of_another(passage: str, true: str,
             "Blankets are in every room; for reasons of hygiene a sheet sleeping bag is compulsory.",
             "not found (support",
         ),
+        (
+            "My 6-year-old needs a passport. Are there special requirements?",
+            "There are special requirements for a 6-year-old.",
+            "There are special requirements for minors: both parents must appear. A passport is issued for 5 years.",
+            "not found (support",
+        ),
+        (
+            "", "There are eight charging points, and a kilowatt-hour costs 45 cents.",
+            "There are eight charging points on the car deck, at 0.45 EUR per kWh.", "found in passage 1",
+        ),
+        ("", "The Borealis is the smaller of the two.", "The Aurelia has 145, the Borealis 96.", "not found: smaller"),
         ("", "The museum closes at 5 pm.", "The museum is open from 10 am to 5 pm.", "found in passage 1"),
         ("", "The museum closes at 6 pm.", "The museum is open from 10 am to 5 pm.", "not found: 6 pm; "),
         (
