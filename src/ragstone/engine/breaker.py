@@ -1,9 +1,9 @@
-"""Circuit breaker of one endpoint: send one call alone until it answers, and again when the endpoint fails.
+"""Circuit breaker of one endpoint: send a single call until it is answered, and again when the endpoint fails.
 
-Pure in time, as ``pace``. Promises: a refused key is heard from one call before others are sent; an endpoint that
-stops to answer, or refuses every call, is asked by one call at a time, with growing pauses. One that goes on not to
-answer is dead after ``dead_after`` such tries, or when it has not answered anybody for as long as a call may take;
-one that refuses every call, only then. Failures of some calls while others are taken hold up nobody.
+Time is always an argument, as in ``pace``. Guarantees: a rejected key is noticed with one call, before others are
+sent. An endpoint that stops answering or refuses every call gets one call at a time, with growing pauses. It is dead
+if it has answered nothing for as long as a call may take or, unless it refuses calls, after ``dead_after`` single
+tries. If only some calls fail, nothing is held back.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from __future__ import annotations
 from typing import Final
 
 GRACE: Final = 0.5
-"""Seconds after which a first call that was not refused lets others follow: keys are refused at once."""
+"""Seconds after which other calls follow a first call that was not refused: keys are rejected immediately."""
 DOUBT: Final = 2
-"""So many times ``dead_after`` attempts that fail, and none that is answered, and calls go one at a time."""
+"""Calls go one at a time after this many times ``dead_after`` failures without an answer."""
 NEARLY: Final = 0.8
-"""The share of attempts that is as good as all."""
+"""The share of failed attempts that counts as all."""
 
 
 class Breaker:
     """State of one endpoint. ``wary``: send the first call alone.
 
-    Attempts are numbered as they are sent. Failures come at once and answers late, so that many failures in a row say
-    nothing. What counts is those that were sent after the last one that was answered and before the last one that
-    failed: where nearly all of them failed, the endpoint answers nobody; those that still wait were taken.
+    Attempts are numbered in the order they are sent. Failures arrive early and answers late, so many consecutive
+    failures prove nothing. Only attempts sent after the last answered one and before the last failed one count: if
+    nearly all of them failed, the endpoint answers no calls. Those still waiting were accepted.
     """
 
     def __init__(self, dead_after: int, deadline: float, *, wary: bool) -> None:
@@ -31,33 +31,33 @@ class Breaker:
         self.deadline = deadline
         self.alone = wary
         self.tries = 0
-        """Attempts that were made alone and brought no answer."""
+        """Single attempts without an answer."""
         self.refusals = 0
-        """Those among them that the endpoint refused because it has too many calls."""
+        """Those of them that the endpoint refused because it was overloaded."""
         self._sent = self._answered = self._last = self._alone_from = 0
         self.refused = False
-        """Whether the last attempt that failed was one of them."""
+        """Whether the last failed attempt was refused because of overload."""
         self.again = 0.0
-        """When the pause ends, if there is one."""
+        """When the current pause ends."""
         self._failed: dict[int, float] = {}
 
     @property
     def failures(self) -> int:
-        """Count the failed attempts among those sent after the last one that was answered."""
+        """Return the number of failed attempts sent after the last answered one."""
         return len(self._failed)
 
     @property
     def unsure(self) -> bool:
-        """Whether one call goes alone only because none was answered yet."""
+        """Whether calls go one at a time only because none has been answered yet."""
         return self.alone and self.tries == self.refusals and not self._silent
 
     def send(self) -> int:
-        """Return the number of a new attempt, for ``answered`` or ``failed``."""
+        """Return the number of a new attempt, to pass to ``answered`` or ``failed``."""
         self._sent += 1
         return self._sent
 
     def answered(self, number: int) -> None:
-        """Note that the endpoint answered, even if it rejected this request."""
+        """Record that the endpoint answered, even if it rejected this request."""
         if number <= self._answered:
             return
         self._answered = number
@@ -68,21 +68,21 @@ class Breaker:
             self.tries = self.refusals = 0
 
     def accepted(self) -> None:
-        """Let other calls follow: the first was not refused for a while."""
+        """Let other calls follow because the first was not refused within ``GRACE``."""
         if self.unsure:
             self.alone = False
 
     def failed(self, number: int, begun: float, *, refused: bool = False) -> bool:
-        """Note a failed attempt; return whether all calls should pause.
+        """Record a failed attempt; return whether all calls should pause.
 
-        ``refused``: the endpoint is there, and has too many calls. That the first call alone failed is no outage yet:
-        the next one goes at once, alone too.
+        ``refused``: the endpoint is up but overloaded. A failed first call is not an outage yet: the next one is sent
+        at once, again alone.
         """
         if number > self._answered:
             self._failed[number] = begun
             self._last = max(self._last, number)
             self.refused = refused
-            if self.alone and number > self._alone_from:  # else it was on its way before
+            if self.alone and number > self._alone_from:  # not one sent before
                 self.tries += 1
                 self.refusals += refused
             elif self._silent and not self.alone:
@@ -98,12 +98,12 @@ class Breaker:
 
     @property
     def end(self) -> float | None:
-        """Deadline of a call that is tried alone; None while the endpoint may still answer."""
+        """The deadline of a single call; None while the endpoint may still answer."""
         return self._since + self.deadline if self.alone and self._silent and not self.refused else None
 
     @property
     def _silent(self) -> bool:
-        """Whether the endpoint answers no call."""
+        """Whether the endpoint answers no calls."""
         return self.failures >= max(DOUBT * self.dead_after, NEARLY * (self._last - self._answered))
 
     @property

@@ -1,9 +1,9 @@
-"""Budget of a run: reserve the worst case before a call is sent, settle to the real cost after it.
+"""Budget of a run: reserve the worst case before sending a call, settle the actual cost afterwards.
 
-Promises: what was charged and what calls in flight may be charged at most never exceed a limit. A call that does not
-fit waits for others to settle; only when none is in flight and it still does not fit is the limit reached. An attempt
-that no reply came to may have been charged for, so what was reserved for it stays reserved. Records are begun as the
-finished ones say that they can be finished.
+Guarantees: spending plus the worst case of all calls in flight never exceeds a limit. A call that does not fit waits
+for others to settle; the limit is reached only if none is in flight and it still does not fit. An attempt without a
+reply may have been charged, so its reservation is kept. A record is started only if the cost of the finished ones
+suggests that the budget will cover it.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from ragstone.judges.base import Call, Judge, Usage, is_inside, size_of
 from ragstone.prices import PriceBook
 
 ROUNDING: Final = 1e-12
-"""Dollars that a sum of floats may be off by."""
+"""Rounding error, in dollars, allowed in a sum of floats."""
 FIRST: Final = 2
-"""Records that are begun under a budget before one has shown what it takes."""
+"""Records started under a budget before the cost of one is known."""
 CAUTION: Final = 3.0
-"""How many times more a record may take than the only one that is done; of so many that are done a share of that."""
+"""Safety margin: after one finished record, the next may cost this many times more; after n records, 1/n of that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """Dollars, calls and tokens; as a limit, infinity is none."""
+    """Dollars, calls and tokens. As a limit, infinity means none."""
 
     dollars: float = 0.0
     calls: float = 0
@@ -48,17 +48,17 @@ class Amount:
         return Amount(*map(sub, self, other))
 
     def most(self, other: Amount) -> Amount:
-        """Return the larger of both, field by field."""
+        """Return the field-wise maximum."""
         return Amount(*map(max, self, other))
 
     def within(self, limit: Amount) -> bool:
-        """Return whether no field is above its limit."""
+        """Return whether no field exceeds its limit."""
         return all(value <= most + ROUNDING for value, most in zip(self, limit, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that a run may take: dollars, calls to endpoints, tokens in and out. None sets no limit."""
+    """The limits of a run: dollars, calls to endpoints, tokens (in + out). None means no limit."""
 
     cost: float | None = None
     calls: int | None = None
@@ -68,45 +68,45 @@ class Limits:
         return (self.cost, self.calls, self.tokens) != (None, None, None)
 
     def amount(self) -> Amount:
-        """The limits as numbers."""
+        """Return the limits as numbers."""
         return Amount(*(math.inf if most is None else most for most in (self.cost, self.calls, self.tokens)))
 
     def divided(self, among: int) -> Limits:
-        """Return one of so many equal parts."""
+        """Return one of ``among`` equal parts."""
         calls, tokens = (None if most is None else most // among for most in (self.calls, self.tokens))
         return Limits(None if self.cost is None else self.cost / among, calls, tokens)
 
 
 @dataclass(slots=True)
 class Account:
-    """What was used for one record; ``open`` once anything was reserved for it."""
+    """What one record has used; ``open`` once anything is reserved for it."""
 
     used: Amount = Amount()
     open: bool = False
 
 
 _ACCOUNT: Final[ContextVar[Account | None]] = ContextVar("account", default=None)
-"""That of the record which the task is about, or the task that began it."""
+"""The account of the record that the current task, or its parent, evaluates."""
 
 
 class Budget:
-    """The limits of one run, in its event loop. Calls that no endpoint answers (embedded, replay) are not limited."""
+    """The limits of one run, in its event loop. Calls that need no endpoint (embedded, replay) are not limited."""
 
     def __init__(
         self, limits: Limits, prices: PriceBook, judges: Iterable[Judge], tally: Tally, *, kept: bool = True
     ) -> None:
-        """Raise ConfigError where a cost limit cannot be kept because a judge's price is unknown.
+        """Raise ConfigError if a cost limit cannot be enforced because a judge's price is unknown.
 
-        ``kept`` says whether replies are stored, which is what whoever reaches a limit wants to know.
+        ``kept`` tells whether replies are stored; the message about a reached limit depends on it.
         """
         self.limits = limits
         self.over: BudgetReached | None = None
-        """What ended it; from then on nothing is set aside for a record that nothing was set aside for yet."""
+        """The limit that was reached. From then on, nothing is reserved for records that have no reservation yet."""
         self._kept = kept
         self._prices = prices
         self._tally = tally
         self._spent = Amount()
-        self._unsure = Amount()  # a part of what is spent: what may be charged for and what is, nobody said
+        self._unsure = Amount()  # the part of it that may or may not have been charged
         self._held = Amount()
         self._longest: dict[str, int] = {}
         self._waiting: list[asyncio.Future[None]] = []
@@ -122,7 +122,7 @@ class Budget:
         self._binds = bool(limits) and not all(judge.backend.free for judge in judges)
         tally.budget, tally.most_calls, tally.most_tokens = limits.cost, limits.calls, limits.tokens
         for judge in judges:
-            if hasattr(judge.backend, "bounded"):  # such a budget stands on the longest reply that there can be
+            if hasattr(judge.backend, "bounded"):  # the worst case needs a limit on the reply length
                 judge.backend.bounded = limits.cost is not None or limits.tokens is not None
         if limits.cost is None:
             return
@@ -134,9 +134,9 @@ class Budget:
                 )
 
     def room(self, begun: int) -> bool:
-        """Return whether the budget allows one more record beside the ``begun`` ones, judging by those that are done.
+        """Return whether the budget allows one more record besides the ``begun`` ones, judging by the finished ones.
 
-        A budget that is spread over many records finishes none of them. Records that took nothing tell nothing.
+        A budget spread over too many records would finish none of them. Records that cost nothing do not count.
         """
         self._scarce = False
         if not (self._binds and begun) or self.over is not None:
@@ -147,13 +147,13 @@ class Budget:
     def _lasts(self, begun: int) -> bool:
         likely = (1 + CAUTION / self._records) / self._records
         sums = zip(self._reach, self._spent, self._taken, self._worst, strict=True)
-        # A record's last call is sent only where it fits at its worst.
+        # The last call of a record, too, is sent only if its worst case fits.
         return all(
             max(now, done + begun * likely * done) + likely * done + last <= most for most, now, done, last in sums
         )
 
     def begin(self) -> None:
-        """Start a record: what this task and its child tasks use counts for it."""
+        """Start a record: charge what this task and its child tasks use to it."""
         if self._binds:
             _ACCOUNT.set(Account())
 
@@ -165,7 +165,7 @@ class Budget:
             self._taken += account.used
 
     def limit(self) -> str:
-        """Say what the budget holds back right now; empty if nothing."""
+        """Describe what the budget currently holds back; empty if nothing."""
         if self.over is not None:
             return ""
         if self._waiting:
@@ -173,10 +173,10 @@ class Budget:
         return "budget: only a few records at a time" if self._scarce else ""
 
     async def reserve(self, judge: Judge, call: Call) -> Amount:
-        """Wait until the worst case fits and reserve it; raise BudgetReached if it never will."""
+        """Wait until the worst case fits, then reserve it; raise BudgetReached if it never will."""
         account = _ACCOUNT.get()
         if self.over is not None and account is not None and not account.open:
-            raise self.over  # the record would be begun and not be finished
+            raise self.over  # the record would be started but not finished
         worst = self.worst(judge, call)
         self._worst = self._worst.most(worst)
         while not self._fits(worst):
@@ -193,7 +193,7 @@ class Budget:
         return worst
 
     def settle(self, reserved: Amount, taken: Amount) -> None:
-        """Replace a reservation by what the attempt really used."""
+        """Replace a reservation with what the attempt actually used."""
         self._held -= reserved
         self._spent += taken
         if (account := _ACCOUNT.get()) is not None:
@@ -202,17 +202,17 @@ class Budget:
         self._wake()
 
     def borrow(self) -> None:
-        """Share the limits with other workers: nothing may be spent until it is lent."""
+        """Share the limits with other workers: spend nothing until it is lent."""
         self._last = False
         self.keep(Amount())
 
     def shares(self) -> tuple[Amount, Amount, Amount, Amount]:
-        """What is spent, held, and needed by a call that waits; the worst call."""
+        """Return what is spent, reserved and needed by a waiting call, and the worst call so far."""
         need, self._need = self._need, Amount()
         return self._spent, self._held, need, self._worst
 
     def keep(self, most: Amount) -> None:
-        """Give back what was lent beyond this, in all."""
+        """Return everything lent beyond this total."""
         self._lent = self._allowed(Amount(*map(min, self._lent, most)))
 
     def _allowed(self, lent: Amount) -> Amount:
@@ -220,7 +220,7 @@ class Budget:
         return Amount(*(most if most == math.inf else part for most, part in every))
 
     def lend(self, lent: Amount, reach: Amount, others: Amount, *, last: bool) -> None:
-        """Allow so much in all, which may come to ``reach``; ``last``: what waits now will never fit."""
+        """Set the total allowance, which may grow to ``reach``; ``last``: a call that does not fit now never will."""
         self._lent = self._allowed(lent)
         self._reach, self._others, self._last = reach, others, last
         self._wake()
@@ -248,28 +248,28 @@ class Budget:
         return Amount(dollars, 1, given + written)
 
     def taken(self, judge: Judge, usage: Usage, reserved: Amount) -> Amount:
-        """Return what an answered attempt used; all that was reserved if the endpoint did not say."""
+        """Return what an answered attempt used: its whole reservation if the endpoint did not report usage."""
         if usage.input is None or usage.output is None:
             self._unsure += Amount(tokens=reserved.tokens)
             return reserved
-        # An endpoint that goes beyond the limit it was given may do so again.
+        # An endpoint that exceeds its limit once may do so again.
         self._longest[judge.id] = max(self._longest.get(judge.id, 0), usage.output)
         dollars = self._price(judge, usage.input, usage.output, usage)
         return Amount(0.0 if self.limits.cost is None else dollars or 0.0, 1, usage.input + usage.output)
 
     def count(self, judge: Judge, requests: int = 1) -> None:
-        """Count requests that were sent to an endpoint."""
+        """Count requests sent to an endpoint."""
         if not is_inside(judge.backend):
             self._tally.sent += requests
 
     def lose(self, reserved: Amount) -> Amount:
-        """Count an attempt without a reply: all that was reserved for it may have been charged."""
+        """Count an attempt without a reply: its whole reservation may have been charged."""
         self._tally.lose(reserved.dollars if self.limits.cost is not None else None)
         self._unsure += reserved
         return reserved
 
     def cost(self, judge: Judge, usage: Usage) -> float | None:
-        """Return the cost of a reply in dollars; None if unknown."""
+        """Return the cost of a reply in dollars, or None if unknown."""
         if judge.backend.free or self._prices.costs_nothing(judge.id):
             return 0.0
         if usage.input is None or usage.output is None:
@@ -286,11 +286,11 @@ class Budget:
         return None if dollars is None else usage.rate * dollars
 
     def _fits(self, more: Amount) -> bool:
-        """Return whether a call fits in what is lent."""
+        """Return whether a call fits into the current allowance."""
         return (self._spent + self._held + more).within(self._lent)
 
     def _reached(self, more: Amount) -> BudgetReached:
-        """Say which limit is reached and how to go on; ``more`` is the call that does not fit."""
+        """Return the error that names the reached limit and how to continue; ``more`` is the call that does not fit."""
         limits, spent = self.limits, self._spent + self._others
         if limits.calls is not None and spent.calls + more.calls > limits.calls:
             return BudgetReached(f"reached --max-calls {limits.calls:,}{self._unanswered()}", hint=self._hint())
@@ -312,7 +312,7 @@ class Budget:
         return BudgetReached(f"reached {limit}: {so_far}", hint=self._hint())
 
     def _unanswered(self) -> str:
-        """Count the calls without a usable answer, if any: the bill shows fewer calls than the limit."""
+        """Describe the calls without a usable answer, if any, since the bill shows fewer calls than the limit."""
         useless, lost = self._tally.unusable.calls, int(self._unsure.calls)
         if not useless and not lost:
             return ""
@@ -327,7 +327,7 @@ class Budget:
 
 
 class Reservation:
-    """Room in the budget for one attempt at its worst: waits for it on entry, settles on exit."""
+    """The worst case of one attempt in the budget: waits for room on entry, settles on exit."""
 
     __slots__ = ("_budget", "_call", "_judge", "_reserved", "_sent", "_taken")
 
@@ -345,7 +345,7 @@ class Reservation:
         return self
 
     def send(self) -> None:
-        """Mark the attempt as sent: from now on it may cost."""
+        """Mark the attempt as sent: from now on it may be charged."""
         self._sent = True
 
     def settle(self, usage: Usage, requests: int = 1) -> None:

@@ -1,8 +1,8 @@
-"""Get the reply to each call: from the store, from an equal call in flight, or from the endpoint.
+"""Get the reply to each call: from the store, from an identical call in flight, or from the endpoint.
 
-Promises: a call that is in the store is not sent, and one that is in flight is awaited, also in another process; a
-reply is on disk before it is used; a call is tried while that is worth it; an endpoint that is dead or refuses the key
-ends the run, unless every panel has a judge left.
+Guarantees: a stored call is not sent again. A call in flight is awaited, even if another process sent it. A reply is
+on disk before it is used. A call is retried only while a retry can succeed. An endpoint that is dead or rejects the
+key ends the run, unless every panel has another judge.
 """
 
 from __future__ import annotations
@@ -30,23 +30,24 @@ from ragstone.store.database import Store
 
 _NO_USAGE: Final = Usage(0, 0)
 _KEY: Final = (401, 402, 403)
-"""What is refused because of the key or its account, to every judge that has it."""
+"""HTTP statuses that reject the key or its account, so every judge that uses it is affected."""
 
 Cache = Literal["use", "refresh", "off", "offline"]
-"""What stored replies are to a run: used and added to; replaced; neither read nor written; all that there is."""
+"""How a run treats stored replies: read and add to them; replace them; ignore them; use nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of the engine, as the configuration gives them.
+    """Settings of the engine.
 
-    ``tries`` is the most attempts of one call, without those that are refused with HTTP 429, ``deadline`` the most
-    seconds from its first attempt to the end of its last, without pauses of the whole endpoint, ``dead_after`` how many
-    calls in a row must fail for an endpoint to be called dead.
-    ``ahead`` is how many records may wait for an earlier one, so that results keep the order of the input; so many are
-    looked at behind one that a budget did not reach.
-    ``repeat`` is how many times each question is asked. Replies that were stored before ``since`` (seconds since
-    1970) are not used: a refresh begins then.
+    ``tries`` is the maximum number of attempts per call, not counting those refused with HTTP 429.
+    ``deadline`` is the maximum number of seconds from the first attempt of a call to the end of its last, not counting
+    pauses of the whole endpoint.
+    ``dead_after`` is the number of consecutive failed calls after which an endpoint is considered dead.
+    ``ahead`` is the maximum number of finished records that wait for an earlier one to keep the input order, and the
+    number of records examined after one that the budget did not cover.
+    ``repeat`` is how often each question is asked.
+    Replies stored before ``since`` (seconds since 1970) are not used; a refresh starts at that time.
     ``limits`` is the budget of the run.
     """
 
@@ -61,19 +62,19 @@ class Settings:
 
 
 class Awaited(RagstoneError):  # noqa: N818 - never shown
-    """A reply that comes with a batch: what needs it is not done in this run."""
+    """The reply comes with a batch, so the record cannot be finished in this run."""
 
 
 Missing = Callable[[Judge, Call], None]
-"""Is told each call that a batch has to bring."""
+"""Called with each call that a batch must answer."""
 
 
 class Flight:
-    """One call on its way, in a task of the engine and not of a record, so that a paid reply is always kept.
+    """One call in flight, in a task of the engine rather than of a record, so that a paid reply is always kept.
 
-    Promises: all who ask for it get the same; one who stops waiting stops nobody else. ``shared`` is its beginning if
-    other calls have it, too; ``sent`` says that an attempt is at the endpoint. ``holds`` is the queue where its reply
-    counts until it is on disk, if there is one.
+    Everyone who waits for it gets the same outcome, and cancelling one waiter does not affect the others.
+    ``shared`` is the prompt prefix it has in common with other calls, if any. ``sent`` is true while an attempt is at
+    the endpoint. ``holds`` is the queue that counts its reply as unsaved until it is on disk.
     """
 
     __slots__ = ("holds", "sent", "shared", "task", "waiting")
@@ -86,13 +87,13 @@ class Flight:
         self.waiting: list[asyncio.Future[Reply | Failed]] = []
 
     def landing(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[Reply | Failed]:
-        """A future of the outcome; ``asyncio.shield`` would take three more turns of the loop."""
+        """Return a future of the outcome; ``asyncio.shield`` would need three more loop iterations."""
         waiter: asyncio.Future[Reply | Failed] = loop.create_future()
         self.waiting.append(waiter)
         return waiter
 
     def land(self, outcome: Reply | Failed | BaseException) -> None:
-        """Give the outcome to all who wait."""
+        """Pass the outcome to all waiters."""
         for waiter in self.waiting:
             if waiter.done():  # called off
                 continue
@@ -107,7 +108,7 @@ class Flight:
 class Calls:
     """The calls of one run, in one event loop.
 
-    ``halt`` is called with the error that ends the run. With ``missing`` calls that a batch can bring are not sent.
+    ``halt`` is called with the error that ends the run. With ``missing``, calls that a batch can answer are not sent.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class Calls:
         self._loop: asyncio.AbstractEventLoop
 
     def begin(self) -> None:
-        """Start the writer, and the sharing of calls and limits with other processes."""
+        """Start the writer and the sharing of calls and limits with other processes."""
         self._loop = asyncio.get_running_loop()
         if self._lender is not None:
             self._borrower = Borrower(self._lender, self._budget, self._tally, self._halt)
@@ -164,7 +165,7 @@ class Calls:
             await self._borrower.end()
 
     async def reply(self, judge: Judge, call: Call, paid: set[bytes]) -> Reply | Failed:
-        """Return the reply; add the key of a call that is paid for now to ``paid``."""
+        """Return the reply; if this run pays for the call, add its key to ``paid``."""
         flight = self._flying.get(call.key)
         if flight is not None:
             self._tally.shared += 1
@@ -211,7 +212,7 @@ class Calls:
         self._land(call, flight, outcome)
 
     async def _follow(self, flight: Flight) -> None:
-        """Wait for the call on its way that begins alike: after its reply the beginning is in the provider's cache."""
+        """Wait for a call in flight with the same prefix, so that the provider has cached the prefix."""
         if flight.shared is not None:
             first = self._leading.setdefault(flight.shared.key, flight)
             if first is not flight and first.task is not None:
@@ -227,7 +228,7 @@ class Calls:
         flight.land(outcome)
 
     async def finish(self, *, patient: bool) -> None:
-        """Wait for calls that were sent, and cancel those that still wait for a turn."""
+        """Wait for calls that were sent and cancel those still waiting for a turn."""
         self._closing = True
         tasks = {flight.task: flight for flight in self._flying.values() if flight.task is not None}
         for task, flight in tasks.items():
@@ -236,7 +237,7 @@ class Calls:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _open(self, backend: Backend) -> None:
-        """Open a backend before its first call: a run that never calls it needs no key."""
+        """Open a backend before its first call, so that a run that never calls it needs no key."""
         opening = self._opening.get(id(backend))
         if opening is None:
             opening = self._opening[id(backend)] = asyncio.ensure_future(backend.open())
@@ -246,7 +247,7 @@ class Calls:
             await asyncio.shield(opening)
 
     def _queue(self, backend: Backend) -> Queue:
-        """The backend's queue. Queues are built at the first call, since grouping needs the API keys."""
+        """Return the backend's queue. Queues are built at the first call because grouping needs the API keys."""
         if self._queues is None:
             named = ((judge.backend, judge.name) for judge in self._routes.judges())
             shared = self._borrower is not None
@@ -257,12 +258,12 @@ class Calls:
         return self._queues.of(backend)
 
     def _limit(self) -> str:
-        """Say what limits the run right now."""
+        """Describe what currently limits the run."""
         assert self._queues is not None
         return ", ".join(filter(None, (self._budget.limit(), self._queues.limit())))
 
     async def _send(self, judge: Judge, call: Call, flight: Flight) -> Reply | Failed:
-        """Retry until a reply comes, the error is final, or the tries or the time are used up."""
+        """Retry until a reply arrives, an error is final, or the tries or the time run out."""
         backend = judge.backend
         queue = self._queue(backend)
         end: float | None = None
@@ -271,17 +272,16 @@ class Calls:
             turn: Turn | None = None
             try:
                 await self._open(backend)
-                if id(backend) in self._down:  # its calls take no turn from those of others at the endpoint
+                if id(backend) in self._down:  # take no turn from other judges at this endpoint
                     return Failed(self._down[id(backend)])
                 queued = self._loop.time()
-                # Money first, then the turn: what waits for money holds no place at the endpoint, and goes out when
-                # the endpoint says so.
+                # Reserve budget before entering the queue, so that a call waiting for budget occupies no slot.
                 async with Reservation(self._budget, judge, call) as reserved:
                     turn = await queue.enter(call)
                     if id(backend) in self._down:
                         return Failed(self._down[id(backend)])
                     self._claims.claim(call.key)
-                    # Waiting for a turn, and for money that others may not need, is not the call's own time.
+                    # Time spent waiting for a turn or for budget does not count against the call's deadline.
                     begun = self._loop.time()
                     end = begun + self._settings.deadline if end is None else end + begun - queued
                     turn.sent = True
@@ -308,12 +308,12 @@ class Calls:
                     return self._give_up(judge, trouble, attempt)
                 self._tally.retry(trouble, pause)
                 await asyncio.sleep(pause)
-                end = (end or 0.0) + queue.was_quiet(now)  # what everybody waits for is not the call's own time
+                end = (end or 0.0) + queue.was_quiet(now)  # nor does a pause of the endpoint
             except Exception as error:  # noqa: BLE001 - the edge: a fault in a backend's code is a failed call
                 self._tally.failed += 1
                 return Failed(f"{judge.name}: internal error: {type(error).__name__}: {error}")
             else:
-                taken, turn = turn, None  # given back there
+                taken, turn = turn, None  # released in _answered
                 self._answered(judge, taken, call, flight, reply)
                 return reply
             finally:
@@ -334,11 +334,11 @@ class Calls:
             self._tally.notes[f"{judge.name}: {note}"] += 1
 
     async def _attempt(self, backend: Backend, call: Call, flight: Flight, begun: float, end: float) -> Reply:
-        """Send once, marked as being at the endpoint for as long as it takes."""
+        """Send once; ``flight.sent`` is true meanwhile."""
         flight.sent = True
         request = call if flight.shared is call.shared else replace(call, shared=None)
         try:
-            # A backend that gives up by itself in time needs no second clock, which costs as much as parsing.
+            # A backend with a timeout of its own needs no second timer, which costs as much as parsing.
             if backend.timeout is not None and begun + backend.timeout <= end:
                 return await backend.send(request)
             async with asyncio.timeout_at(end):
@@ -347,19 +347,19 @@ class Calls:
             flight.sent = False
 
     def _gone(self, judge: Judge, error: BackendError, now: float) -> Failed | None:
-        """Return the failure of a call whose endpoint is lost, else None."""
+        """Return the failure of a call if its endpoint is lost, else None."""
         if id(judge.backend) in self._down:
             return Failed(self._down[id(judge.backend)])
         if error.fatal:
             return self._lose(judge, error)
         breaker = self._queue(judge.backend).breaker
-        if len(self._flying) > 1 and breaker.dead(now):  # else there is nothing to stop
+        if len(self._flying) > 1 and breaker.dead(now):  # a single call has nothing to stop
             return self._lose(judge, self._lost(judge, error, f"{breaker.failures} attempts in a row failed"))
         return None
 
     def _give_up(self, judge: Judge, error: BackendError, attempts: int) -> Failed:
         self._tally.failed += 1
-        if error.retryable and not error.busy:  # what is refused says nothing about the endpoint's health
+        if error.retryable and not error.busy:  # a 429 says nothing about the endpoint's health
             failures = self._failures[id(judge.backend)] = self._failures.get(id(judge.backend), 0) + 1
             if failures >= self._settings.dead_after:
                 count = f"{failures} calls in a row failed after up to {self._settings.tries} tries"
@@ -370,7 +370,7 @@ class Calls:
         return Failed(f"{error}{tried}" + (f"; {error.hint}" if error.hint else ""), too_long=error.too_long)
 
     def _lose(self, judge: Judge, error: BackendError) -> Failed:
-        """Stop using this endpoint. The run goes on while every panel has a judge left and every cascade all."""
+        """Stop using this endpoint. The run continues if every panel has a judge left and no cascade lost one."""
         queues = self._queues
         shared = queues is not None and (not error.status or error.status in _KEY)
         lost = queues.sharing(judge.backend) if queues is not None and shared else [judge.backend]
@@ -395,7 +395,7 @@ class Calls:
 
 def _as_backend_error(error: BackendError | TimeoutError, judge: Judge, deadline: float) -> BackendError:
     if isinstance(error, BackendError):
-        return error.with_traceback(None)  # it holds the reply, and who keeps the error, in a circle
+        return error.with_traceback(None)  # break the reference cycle through the traceback
     return BackendError(
         f"{judge.name}: no reply within the deadline of {deadline:g} s", judge=judge.name, retryable=True
     )

@@ -1,7 +1,6 @@
-"""Ask the judges of a cascade, and note how much each answered and what the last judge was spared.
+"""Ask the judges of a cascade; record how many units each decided and which calls to the last judge were saved.
 
-Spared is what it would have been sent if it had been asked the whole question: its prompts are rendered for that too,
-and sent to nobody.
+To know the saved calls, the last judge's prompts for the whole question are rendered as well, but not sent.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ragstone.questions import Answer, Rate, Rated
 
 
 class Answered(NamedTuple):
-    """An answer with the notes on its calls."""
+    """An answer with notes on its calls."""
 
     answer: Answer
     notes: tuple[Note, ...]
@@ -29,7 +28,7 @@ async def in_cascade(
     repeat: int,
     consult: Callable[[Judge, Rate, int], Awaitable[Answered]],
 ) -> Answered:
-    """Ask one judge after the other about what is left; ``consult`` asks one judge."""
+    """Ask each judge about the units that are still undecided; ``consult`` asks one judge."""
     notes: list[Note] = []
     asked: list[Rate] = []
     going = cascade(question, route.bands(question.task))
@@ -47,7 +46,7 @@ async def in_cascade(
 
 
 def cascade_note(route: Route, asked: Sequence[Rate], rated: Rated, repeat: int) -> CascadeNote:
-    """Build the note of one question; ``asked`` holds what each judge was asked, in order."""
+    """Return the note on one question; ``asked`` holds what each judge was asked, in order."""
     question, last = asked[0], route.judges[-1]
     alone = first_turn(last, question, repeat)
     sent: tuple[Sent, ...] = ()
@@ -63,7 +62,7 @@ def cascade_note(route: Route, asked: Sequence[Rate], rated: Rated, repeat: int)
 
 
 def first_turn(judge: Judge, question: Rate, repeat: int) -> tuple[Sent, ...]:
-    """List the first calls of a judge; repair turns are not known in advance."""
+    """Return the first calls of a judge; repair calls are not known in advance."""
     return tuple(Sent(call.key.hex(), len(call.body), call.units) for call in first_calls(judge, question, repeat))
 
 
@@ -72,7 +71,7 @@ def first_calls(judge: Judge, question: Rate, repeat: int) -> Sequence[Call]:
     dialogue = judge.dialogue(question, repeat=0 if is_steady(judge.backend) else repeat)
     try:
         calls = next(dialogue)
-    except StopIteration:  # there is nothing to ask
+    except StopIteration:  # nothing to ask
         return ()
     dialogue.close()
     return calls

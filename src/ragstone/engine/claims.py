@@ -1,11 +1,12 @@
-"""Send each call once across processes: the sender holds a lock for it until its reply is on disk.
+"""Send each call once across processes: the sender holds a lock on it until the reply is on disk.
 
-Promises: of those that share a store one at a time sends a call; what a process holds is free the moment it ends,
-however it ends; who is alone looks for nobody's replies; one that does not move on is waited for no longer than a call
-may take. Where the system has no such locks (Windows) each process sends its own calls.
+Guarantees: of all processes that share a store, only one sends a given call at a time. When a process ends, for
+whatever reason, its locks are free at once. A process that is alone does not look for replies of others. A process
+that makes no progress is waited for no longer than a call may take. On systems without such locks (Windows), each
+process sends its own calls.
 
-A lock is of one byte of a file beside the store, at a place that the call's key says. The file is as long as engines
-came while others were there, so that its length tells whether anybody has come since.
+A lock covers one byte of a file beside the store, at an offset derived from the call's key. Each engine that joins
+others appends a byte to the file, so its length shows whether another has joined since.
 """
 
 from __future__ import annotations
@@ -23,27 +24,27 @@ from ragstone.store.database import Store
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks
+except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
 _PRESENT: Final = 0
-"""The byte that every engine holds a shared lock on."""
+"""The byte on which every engine holds a shared lock."""
 _CALLS: Final = 1 << 32
-"""Where the bytes of calls begin."""
+"""Offset of the bytes that stand for calls."""
 _SOONEST: Final = 0.02
 _LATEST: Final = 0.5
-"""Seconds between two looks at a call that another process has: at first, and at most."""
+"""Seconds between two checks of a call that another process holds: initially, and at most."""
 
 
 class Elsewhere(Exception):  # noqa: N818 - no error
-    """Another process has the call under way, or has just stored its reply."""
+    """Another process is sending the call or has just stored its reply."""
 
 
 class Claims:
-    """The calls that this engine sends, of a store that others may use."""
+    """The calls that this engine sends from a store that other processes may use."""
 
     def __init__(self, store: Store, *, since: float) -> None:
-        """Ignore replies that were stored before ``since`` (seconds, UTC)."""
+        """Ignore replies stored before ``since`` (seconds, UTC)."""
         self._store = store
         self._since = since
         self._file: int | None = None
@@ -51,7 +52,7 @@ class Claims:
         self._ours: set[bytes] = set()
 
     def open(self) -> None:
-        """Begin to claim calls; until then, and where locks are not supported, every claim is granted."""
+        """Start claiming calls; before that, and where locks are not supported, every claim is granted."""
         if self._store.path == ":memory:" or fcntl is None:
             return
         try:
@@ -61,7 +62,7 @@ class Claims:
             if self._locked(fcntl.F_WRLCK, _PRESENT) and self._file is not None:
                 os.ftruncate(self._file, 0)
                 self._alone = 1
-            while not self._locked(fcntl.F_RDLCK, _PRESENT):  # another is about to begin
+            while not self._locked(fcntl.F_RDLCK, _PRESENT):  # another engine is starting
                 time.sleep(0.001)
             if self._file is not None:
                 os.write(self._file, b"\0")
@@ -69,7 +70,7 @@ class Claims:
             self.close()
 
     def claim(self, key: bytes) -> None:
-        """Claim a call until ``leave``; raises Elsewhere if another process has it or its reply."""
+        """Claim a call until ``leave``; raise Elsewhere if another process holds it or has stored its reply."""
         if self._file is None or key in self._ours:
             return
         if not self._locked(fcntl.F_WRLCK, _place(key)):
@@ -79,7 +80,7 @@ class Claims:
             raise Elsewhere
 
     def leave(self, key: bytes) -> None:
-        """Release a call, if it was claimed here."""
+        """Release a call if this engine claimed it."""
         if key in self._ours:
             self._ours.remove(key)
             self._locked(fcntl.F_UNLCK, _place(key))
@@ -87,10 +88,10 @@ class Claims:
     async def once(
         self, key: bytes, send: Callable[[], Awaitable[Reply | Failed]], patience: float
     ) -> tuple[Reply | Failed, bool]:
-        """Send a call once for all processes and return its outcome; True if another got the reply.
+        """Send a call once for all processes; return its outcome and whether another process got the reply.
 
-        Where another has the call and lets go of it without a reply, or has it for over ``patience`` seconds, it is
-        sent here.
+        If the other process releases the call without a reply, or holds it for over ``patience`` seconds, it is sent
+        here.
         """
         try:
             return await send(), False
@@ -105,7 +106,7 @@ class Claims:
         return (await send(), False) if stored is None else (reply_from_json(stored), True)
 
     def _joined(self) -> bool:
-        """Tell whether another has used the store since this one began; lseek takes a fifth of fstat's time."""
+        """Return whether another engine has joined since this one started; lseek takes a fifth of fstat's time."""
         return self._file is not None and os.lseek(self._file, 0, os.SEEK_END) != self._alone
 
     def _stored(self, key: bytes) -> bytes | None:
@@ -118,18 +119,18 @@ class Claims:
             self._file = None
 
     def _locked(self, kind: int, place: int) -> bool:
-        """Lock or release a byte; False if another has it. Where locks are not supported, True."""
+        """Lock or release a byte; return False if another process holds it, True where locks are not supported."""
         if self._file is None:
             return True
         try:
-            if sys.platform == "linux":  # as lockf, and between two engines of one process, too
+            if sys.platform == "linux":  # like lockf, but also between two engines in one process
                 fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, struct.pack("hhqqq", kind, os.SEEK_SET, place, 1, 0))
             else:
                 held = {fcntl.F_WRLCK: fcntl.LOCK_EX, fcntl.F_RDLCK: fcntl.LOCK_SH, fcntl.F_UNLCK: fcntl.LOCK_UN}
                 fcntl.lockf(self._file, held[kind] | fcntl.LOCK_NB, 1, place)
         except (BlockingIOError, PermissionError):
             return False
-        except OSError:  # as on some network drives
+        except OSError:  # on some network drives
             self.close()
         return True
 

@@ -1,6 +1,6 @@
-"""One record's result as a line of results.jsonl, which the store keeps and from which every output is made.
+"""One record's result as a line of results.jsonl: the store keeps it, and every output is made from it.
 
-The same input, judges and replies give the same bytes: there is no time in it, and no sign of a reply's age.
+The same input, judges and replies give the same bytes: it holds no times and does not tell stored replies from new.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CallNote(NamedTuple):
     readout: Readout | None = None
 
     def as_json(self, metrics: Sequence[str]) -> CallDict:
-        """Plain JSON; ``key`` finds the raw call in the store, ``metrics`` are those that use its reply."""
+        """Return plain JSON; ``key`` finds the raw call in the store, ``metrics`` are those that use its reply."""
         usage = self.usage
         document = {
             "key": self.key,
@@ -72,11 +72,11 @@ class CallNote(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CascadeNote:
-    """Answers of a cascade to one question; ``error`` is the accepted error rate.
+    """How a cascade answered one question; ``error`` is the accepted error rate.
 
-    ``answered`` counts by judge's id the units that it decided, ``unjudged`` those that no judge did; both are zero for
-    repeats. Of the last judge's calls, repairs aside, ``asked`` were sent, and ``alone`` would have been if it had been
-    asked everything.
+    ``answered`` counts the units that each judge (by id) decided, ``unjudged`` those that none did; both are zero for
+    repeats. ``asked`` are the calls sent to the last judge, and ``alone`` those that would have been sent if it had
+    been asked everything, both without repairs.
     """
 
     key: str
@@ -90,7 +90,7 @@ class CascadeNote:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A call by its key, since equal calls are one: the bytes of its request, the units that it asks about."""
+    """A call by its key, since identical calls count once: the bytes of its request and the units it asks about."""
 
     key: str
     bytes: int
@@ -98,7 +98,7 @@ class Sent:
 
 
 Note = CallNote | CascadeNote
-"""A note on how an answer was made, with a key of its own."""
+"""A note on how an answer was obtained, with its own key."""
 
 
 def _reading(readout: Readout) -> ReadingDict:
@@ -115,11 +115,11 @@ def _reading(readout: Readout) -> ReadingDict:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A record with its scores: ``document`` is its line of results.jsonl.
+    """A record with its scores; ``document`` is its line of results.jsonl.
 
-    ``shares`` has for each score the cost of those of its calls that no earlier score stands on, so that the
-    shares of all scores add up to the cost of the record. ``taken`` over from an earlier run or from another process,
-    the scores hold no verdicts; the document does.
+    ``shares`` holds, for each score, the cost of its calls that no earlier score uses, so the shares add up to the
+    cost of the record. If the result is ``taken`` from an earlier run or another process, only the document holds the
+    verdicts.
     """
 
     position: int
@@ -131,7 +131,7 @@ class Weighed:
 
 
 def result_document(record: Record, position: int, noted: Sequence[tuple[Score, Sequence[Note]]]) -> Weighed:
-    """The result of a record; each score comes with the notes of its answers."""
+    """Return the result of a record; each score comes with the notes on its answers."""
     units: dict[str, Unit] = {}
     calls: dict[str, CallNote] = {}
     served: dict[str, dict[str, None]] = {}
@@ -146,7 +146,7 @@ def result_document(record: Record, position: int, noted: Sequence[tuple[Score, 
         shares.append(_cost(own))
         counts.append(len(own))
         calls.update((note.key, note) for note in own)
-        for note in notes:  # the columns of a metric stand on the same calls: they are one name
+        for note in notes:  # the columns of one metric share its calls, so they count as one name
             served.setdefault(note.key, {})[score.metric.partition(".")[0]] = None
     values = {score.metric: score.value for score, _ in scored}
     ordered = sorted(calls.values(), key=lambda note: (note.step, note.judge, note.key))
@@ -169,7 +169,7 @@ def result_document(record: Record, position: int, noted: Sequence[tuple[Score, 
 
 
 def input_of(record: Record, position: int) -> InputDict:
-    """The fields of its input that a result repeats."""
+    """Return the input fields that a result repeats."""
     return {
         "id": record.id,
         "topic": record.topic or record.id,
@@ -184,7 +184,7 @@ def input_of(record: Record, position: int) -> InputDict:
 
 
 def _more_input(record: Record) -> MoreInputDict:
-    """The fields that few records have."""
+    """Return the fields that few records have."""
     found: MoreInputDict = {}
     if any(citation.passages for citation in record.citations):
         found["citations"] = [[c.span.start, c.span.end, list(c.passages)] for c in record.citations]
@@ -196,23 +196,23 @@ def _more_input(record: Record) -> MoreInputDict:
 
 
 def set_aside_document(record: str, position: int, error: str) -> Weighed:
-    """The result of a record that could not be read."""
+    """Return the result of a record that could not be read."""
     document = to_json({"id": record, "position": position, "set_aside": error, "scores": []})
     return Weighed(position, record, (), (), document)
 
 
 def to_json(value: Any) -> bytes:
-    """Compact JSON; types that JSON lacks (dates, decimals) are written as text."""
+    """Return compact JSON; types that JSON lacks (dates, decimals) become text."""
     try:
-        # A document may wait for its turn; copied, because orjson gives back its much larger working buffer.
+        # Copied because orjson returns its much larger working buffer, and a document may wait for its turn.
         return memoryview(orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS)).tobytes()
-    except TypeError:  # whole numbers beyond 64 bits
+    except TypeError:  # integers beyond 64 bits
         text = json.dumps(_known(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         return text.encode("utf-8", "replace")
 
 
 def _known(value: Any) -> Any:
-    """The value in the types that Python's json has, as orjson would write it: NaN is null there, here an error."""
+    """Convert a value to what Python's json can write, matching orjson: NaN, an error in json, becomes None."""
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float):
@@ -255,7 +255,7 @@ def _score(score: Score, notes: Sequence[CallNote], shared: int) -> ScoreDict:
 
 
 def repeats_as_json(repeats: Repeats) -> RepeatsDict:
-    """The values of all repeats with their spread, and how many units changed their label."""
+    """Return the values of all repeats with their spread, and how many units changed their label."""
     return {
         "values": [rounded(value) for value in repeats.values],
         "spread": rounded(spread([value for value in repeats.values if value is not None])),
@@ -294,7 +294,7 @@ def _quote(quote: Quote) -> QuoteDict:
 
 
 def _unit(unit: Unit, record: Record) -> UnitDict:
-    # A passage and the whole response stand in the document already.
+    # The document already holds the passages and the whole response.
     whole = unit.level == "passage" or (unit.level == "response" and unit.text == record.response)
     document: UnitDict = {
         "id": unit.id,

@@ -1,8 +1,8 @@
-"""Share the limits of a run among workers: a ledger lends each blocks of requests, tokens and money.
+"""Share the limits of a run among workers: a ledger lends each of them blocks of requests, tokens and money.
 
-Pure in time but for ``Borrower``, a worker's side. Promises: all together stay within the rate limits in any minute and
-within the budget, whoever dies; a worker sends a message now and then, not for each call; what it does not use comes
-back; what a dead worker was lent of the budget counts as spent, since nobody knows what it had sent.
+Time is always an argument, except in ``Borrower``, the worker's side. Guarantees: together, the workers stay within
+the rate limits in any minute and within the budget, even if some die. A worker sends a message every now and then, not
+per call. Unused blocks are returned. Budget lent to a worker that died counts as spent, since what it sent is unknown.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from ragstone.engine.tally import Tally
 from ragstone.errors import RagstoneError
 
 BEAT: Final = 0.5
-"""Seconds between two messages of a worker."""
+"""Seconds between two messages from a worker."""
 SOONEST: Final = 0.1
-"""The same where room is expected sooner."""
+"""The same if room is expected sooner."""
 LIFE: Final = 0.8
-"""Seconds that a block may be used, so that it lasts until the next has come."""
+"""Seconds for which a block is valid, long enough for the next to arrive."""
 AHEAD: Final = 2.0
-"""Seconds at the whole limit that a block is for at most."""
+"""Maximum size of a block, in seconds at the full rate limit."""
 CALLS: Final = 8.0
-"""Calls at their worst that a worker that sends any is lent the money for, at least."""
+"""An active worker is lent enough budget for at least this many worst-case calls."""
 NOTHING: Final = Amount()
 
 
 @dataclass(frozen=True, slots=True)
 class RateAsk:
-    """What a worker says of a rate limit: its next call (0: none), what to keep free, and ``changes`` by block."""
+    """A worker's report on one rate limit: what its next call needs (0: none), its margin and ``changes`` by block."""
 
     limit: int
     need: int
@@ -47,10 +47,10 @@ class RateAsk:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A message of a worker, ``(shard, attempt)``: its rate limits, its part of the budget, and its counts so far.
+    """A message from a worker, ``(shard, attempt)``: its rate limits, its part of the budget, and its counts so far.
 
-    ``keeps`` is what it may use until it has the answer: the ledger takes the rest back. ``need`` is what the next call
-    may take, if it waits for that, ``ahead`` what the next seconds may.
+    ``keeps`` is what it may use until the answer arrives; the ledger takes back the rest. ``need`` is what the next
+    call may use, if it is waiting for budget, and ``ahead`` what the next seconds may use.
     """
 
     worker: tuple[int, int]
@@ -65,9 +65,10 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The answer: new ``blocks`` (number, amount), when to ask again, and all that the worker was lent of the budget.
+    """The answer: new ``blocks`` (number, amount), when to ask again, and the total budget ``lent`` to the worker.
 
-    ``reach`` is what it may come to, ``others`` what all others have spent or were lent; ``last``: no more will come.
+    ``reach`` is what that total may grow to, ``others`` what all others have spent or been lent; ``last``: there will
+    be no more.
     """
 
     blocks: Mapping[str, tuple[int, int]]
@@ -79,7 +80,7 @@ class Grant:
 
 
 class _Rate:
-    """A rate limit of all workers. Its window is longer by the life of a block, which may be used at its end."""
+    """A rate limit of all workers. Its window includes the life of a block, which may be used at the very end."""
 
     def __init__(self, limit: int) -> None:
         self._window = Window(limit, MINUTE + LATE + LIFE)
@@ -87,7 +88,7 @@ class _Rate:
         self._margins: dict[tuple[int, int], tuple[float, int]] = {}
 
     def hear(self, now: float, worker: tuple[int, int], ask: RateAsk) -> None:
-        """Take in what was used, and what a worker keeps free for its calls under way."""
+        """Record what a worker used and the margin it keeps for its calls in flight."""
         for block, change in ask.changes.items():
             if (entry := self._blocks.get(block)) is not None:
                 self._window.correct(entry, int(entry[1]) + change)
@@ -97,11 +98,11 @@ class _Rate:
             self._margins.pop(worker, None)
 
     def lend(self, now: float, number: int, need: int, among: int) -> tuple[int, float]:
-        """Return a block's amount, and the seconds to wait if it is 0."""
+        """Return the amount of a new block, and the seconds to wait if it is 0."""
         while self._blocks and (first := next(iter(self._blocks.items())))[1][0] + self._window.span <= now:
             del self._blocks[first[0]]
         self._margins = {who: told for who, told in self._margins.items() if told[0] + MINUTE > now}
-        # Six standard deviations of each worker: of all together they add up as squares.
+        # Each margin is six standard deviations of one worker, so the squares add up.
         margin = math.ceil(math.hypot(*(kept for _, kept in self._margins.values())))
         wait = self._window.wait(now, need + margin)
         if wait > 0:
@@ -115,7 +116,7 @@ class _Rate:
 
 @dataclass(slots=True)
 class _Account:
-    """What a worker was lent and has spent."""
+    """What one worker was lent and has spent."""
 
     lent: Amount = NOTHING
     spent: Amount = NOTHING
@@ -123,7 +124,7 @@ class _Account:
 
 
 class Ledger:
-    """All that is lent."""
+    """Everything lent to workers."""
 
     def __init__(self, limits: Limits) -> None:
         self._most = limits.amount()
@@ -133,7 +134,7 @@ class Ledger:
         self._ended: dict[tuple[int, int], _Account] = {}
 
     def trade(self, now: float, ask: Ask) -> Grant:
-        """Take in what a worker says, and lend to it; ``now`` is in seconds of a clock that does not go back."""
+        """Process a worker's message and lend to it; ``now`` is in seconds of a monotonic clock."""
         account = self._live.setdefault(ask.worker, _Account())
         account.tally, account.spent = ask.tally, ask.spent
         blocks, again = {}, BEAT
@@ -169,13 +170,13 @@ class Ledger:
         return Grant(blocks, again, account.lent, Amount(*reach), taken, last)
 
     def end(self, worker: tuple[int, int]) -> None:
-        """Keep what a worker that is dead or done did not give back, as if it were spent."""
+        """Count what a dead or finished worker did not return as spent."""
         if worker in self._live:
             self._ended[worker] = ended = self._live.pop(worker)
             ended.tally.limit = str
 
     def tallies(self) -> dict[tuple[int, int], Tally]:
-        """Return the last counts of every worker that there was."""
+        """Return the latest counts of every worker so far."""
         return {worker: one.tally for worker, one in (*self._ended.items(), *self._live.items())}
 
 
@@ -184,14 +185,14 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Lender:
-    """A worker and how it reaches the ledger."""
+    """A worker and its connection to the ledger."""
 
     worker: tuple[int, int]
     trade: Callable[[Ask], Awaitable[Grant]]
 
 
 class Borrower:
-    """Keeps the limits of a worker's engine lent, in its event loop."""
+    """Keeps a worker's engine supplied with limits from the ledger, in its event loop."""
 
     def __init__(self, lender: Lender, budget: Budget, tally: Tally, halt: Callable[[RagstoneError], None]) -> None:
         budget.borrow()
@@ -205,11 +206,11 @@ class Borrower:
         self._task = self._loop.create_task(self._run())
 
     def share(self, lent: Mapping[str, tuple[LentWindow, Queue]]) -> None:
-        """Share these limits from now on."""
+        """Start sharing these limits."""
         self._lent = lent
 
     async def end(self) -> None:
-        """Give everything back."""
+        """Return everything."""
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         with contextlib.suppress(RagstoneError):
@@ -246,6 +247,6 @@ class Borrower:
         needed = need + grown
         several = Amount(*(CALLS * most * bool(one) for most, one in zip(worst, needed, strict=True)))
         ahead = grown.most(several)
-        keeps = used if any(need) else used + ahead  # who waits gives back what is too little
+        keeps = used if any(need) else used + ahead  # a waiting worker returns an allowance that is too small
         self._budget.keep(keeps)
         return Ask(self._lender.worker, rates, told, spent, held, keeps, need, ahead)

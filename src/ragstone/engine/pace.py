@@ -1,11 +1,11 @@
 """Rate limits of one endpoint: requests and tokens per minute, and what its headers say is left.
 
-Pure in time: every method is told what time it is, in seconds of any clock that does not go back. Promises:
-never more than the limit in any 60 seconds, as the endpoint sees them arrive up to half a second late; a limit
-that has not been used is there at once, whole; and what is held back knows why.
+Time is always an argument, in seconds of a monotonic clock. Guarantees: the endpoint never receives more than the
+limit in any 60 seconds, even if requests arrive up to half a second late. An unused limit is available at once, in
+full. Whatever is held back has a reason.
 
-A request is charged when it is sent, with what it is expected to cost; when the reply has come the charge
-becomes what the endpoint counted.
+A request is charged its expected tokens when it is sent, and corrected to what the endpoint counted when the reply
+arrives.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from ragstone.tokens import Size
 
 MINUTE: Final = 60.0
 LATE: Final = 0.5
-"""Seconds that a request may take to arrive longer than another: a limit's window is so much longer than a minute."""
+"""How much later, in seconds, one request may arrive than another; a window is a minute plus this."""
 LONGEST_RESET: Final = 60.0
-"""The most seconds that a used-up allowance is waited for. Some resets are a day's; what is asked then says so."""
+"""Maximum seconds to wait for a used-up allowance. If the reset is a day away, the refused call says so."""
 
 BYTES_PER_TOKEN: Final = 4
 CAREFUL: Final = 1.25
-"""How many times more tokens than its bytes say a request is taken to have until the endpoint has counted some."""
+"""Factor applied to the tokens estimated from bytes until the endpoint has counted some requests."""
 ENOUGH: Final = 16
-"""Replies to a step after which its next is reckoned from them."""
+"""Replies to a step after which its calls are estimated from them."""
 MEMORY: Final = 64
-"""About how many of the latest replies count."""
+"""Approximate number of recent replies that count."""
 DEVIATIONS: Final = 6.0
-"""How many standard deviations of what is on its way are kept free."""
+"""Standard deviations of the tokens in flight to keep free."""
 
 
 class Window:
@@ -46,7 +46,7 @@ class Window:
         self._log: deque[list[float]] = deque()
 
     def wait(self, now: float, amount: int) -> float:
-        """Seconds until ``amount`` fits; 0 if it fits now. What is over the limit goes alone."""
+        """Return the seconds until ``amount`` fits; 0 if it fits now. An amount above the limit goes alone."""
         log = self._log
         while log and log[0][0] + self.span <= now:
             self.sum -= int(log.popleft()[1])
@@ -60,14 +60,14 @@ class Window:
         return log[-1][0] + self.span - now
 
     def charge(self, now: float, amount: int) -> list[float]:
-        """Charge ``amount``; the entry is for ``correct`` and ``take_back``."""
+        """Charge ``amount``; return an entry for ``correct`` and ``take_back``."""
         entry = [now, float(amount)]
         self._log.append(entry)
         self.sum += amount
         return entry
 
     def correct(self, entry: list[float], amount: int) -> None:
-        """Correct a charge that still counts."""
+        """Correct a charge if it still counts."""
         if self._log and entry[0] >= self._log[0][0]:
             self.sum += amount - int(entry[1])
             entry[1] = float(amount)
@@ -83,10 +83,10 @@ class Window:
 
 
 class LentWindow:
-    """One worker's part of a limit that many share, in the place of a ``Window``: blocks lent for a moment.
+    """One worker's part of a shared limit, used like a ``Window``: blocks lent for a short time.
 
-    ``changes`` are by block how much more was used than its lender knows; less is what comes back. ``margin`` is kept
-    free beside what is charged.
+    ``changes`` holds, by block, how much more was used than the lender knows; negative amounts are returned.
+    ``margin`` is kept free in addition to what is charged.
     """
 
     def __init__(self, limit: int) -> None:
@@ -97,18 +97,18 @@ class LentWindow:
         self._until = 0.0
 
     def wait(self, now: float, amount: int) -> float:
-        """Seconds after which to look again for ``amount``; 0 if it is lent now."""
+        """Return the seconds until the next check for ``amount``; 0 if it is available now."""
         self._asked = self.need = amount
-        return 0.0 if now < self._until and amount <= self._left else MINUTE  # a block that comes wakes the queue
+        return 0.0 if now < self._until and amount <= self._left else MINUTE  # a new block wakes the queue
 
     def charge(self, _now: float, amount: int) -> list[float]:
-        """Charge ``amount`` to the block; the entry is for ``correct`` and ``take_back``."""
+        """Charge ``amount`` to the block; return an entry for ``correct`` and ``take_back``."""
         self.margin = max(0, self._asked - amount)
         self._left -= amount
         return [float(self._block), float(amount)]
 
     def correct(self, entry: list[float], amount: int) -> None:
-        """Correct a charge, also of a block that is over."""
+        """Correct a charge, even of an expired block."""
         change, entry[1] = amount - int(entry[1]), float(amount)
         if entry[0] == self._block:
             self._left -= change
@@ -120,22 +120,22 @@ class LentWindow:
         self.correct(entry, 0)
 
     def lend(self, block: int, amount: int, until: float) -> None:
-        """Use a new block until then, in the place of the last, whose rest comes back."""
+        """Use a new block until ``until``; return the rest of the previous one."""
         self.close(math.inf)
         self._block, self._left, self._until, self.need = block, amount, until, 0
 
     def close(self, now: float) -> None:
-        """Let what is left of a block that is over come back."""
+        """Return the rest of an expired block."""
         if self._block and now >= self._until:
             self.changes[self._block] -= self._left
             self._block = self._left = 0
 
 
 class Remaining:
-    """Allowance left by the endpoint's count, minus what was sent since.
+    """What the endpoint says is left, minus what was sent since.
 
-    The count is on the careful side: what was on its way when the endpoint counted may be taken off twice, until
-    its own reply says what is left then.
+    The estimate is conservative: calls in flight when the endpoint counted may be subtracted twice, until their own
+    replies report what is left.
     """
 
     def __init__(self) -> None:
@@ -146,12 +146,12 @@ class Remaining:
         self._span = 0.0
 
     def wait(self, now: float, amount: int) -> float:
-        """Seconds until ``amount`` may be left again."""
+        """Return the seconds until ``amount`` may be available again."""
         if amount <= self._left:
             return 0.0
         if now < self._end:
             return self._end - now
-        if self._limit:  # whole again, and no more than that until the endpoint says how much
+        if self._limit:  # assume a full allowance until the endpoint reports it
             self._left, self._end = max(self._limit, amount), now + self._span
         return 0.0
 
@@ -161,7 +161,7 @@ class Remaining:
         self._left -= amount
 
     def hear(self, now: float, left: Left, sent: int) -> None:
-        """Take in what the endpoint said; ``sent`` is the count when that request went out."""
+        """Update from the endpoint's headers; ``sent`` is the count when that request was sent."""
         self._left = left.amount - (self.sent - sent)
         self._span = min(left.reset, LONGEST_RESET)
         self._end = now + self._span
@@ -169,7 +169,7 @@ class Remaining:
 
 
 class Charge:
-    """Charge of one call when it was sent."""
+    """What one call was charged when it was sent."""
 
     __slots__ = ("requests", "sent_requests", "sent_tokens", "tokens")
 
@@ -183,7 +183,7 @@ class Pace:
     """The limits of one endpoint and key: the user's ``rpm`` and ``tpm`` (0: none), and the endpoint's own."""
 
     def __init__(self, rpm: int = 0, tpm: int = 0, *, shared: bool = False) -> None:
-        """``shared``: with other workers."""
+        """``shared``: the limits are shared with other workers."""
         window = LentWindow if shared else Window
         self.requests = window(rpm) if rpm else None
         self.tokens = window(tpm) if tpm else None
@@ -199,7 +199,7 @@ class Pace:
         return self.tokens is not None or self._tokens_left is not None
 
     def wait(self, now: float, tokens: int = 0) -> float:
-        """Seconds until a call of so many tokens may be sent; 0 for now."""
+        """Return the seconds until a call of this many tokens may be sent; 0 if now."""
         longest, self.why = self._pause - now, "asked"
         if longest <= 0:
             longest, self.why = 0.0, ""
@@ -214,7 +214,7 @@ class Pace:
         return longest
 
     def send(self, now: float, tokens: int = 0) -> Charge:
-        """Charge a call that is sent now."""
+        """Charge a call sent now."""
         charge = Charge()
         if self.requests is not None:
             charge.requests = self.requests.charge(now, 1)
@@ -229,21 +229,21 @@ class Pace:
         return charge
 
     def settle(self, charge: Charge, *, tokens: int | None = None, requests: int = 1) -> None:
-        """Correct the charge of a call that came back; None keeps it."""
+        """Correct the charge of an answered call; None keeps the estimate."""
         if requests > 1 and self.requests is not None and charge.requests is not None:
             self.requests.correct(charge.requests, requests)
         if tokens is not None and self.tokens is not None and charge.tokens is not None:
             self.tokens.correct(charge.tokens, tokens)
 
     def take_back(self, charge: Charge) -> None:
-        """Remove the charge of a call that was never sent; the endpoint's next header corrects the rest."""
+        """Remove the charge of a call that was never sent; the endpoint's next headers correct the rest."""
         if self.requests is not None and charge.requests is not None:
             self.requests.take_back(charge.requests)
         if self.tokens is not None and charge.tokens is not None:
             self.tokens.take_back(charge.tokens)
 
     def hear(self, now: float, charge: Charge, said: Allowance) -> None:
-        """Take in what the endpoint said is left, in its reply to the call of this charge."""
+        """Update from what the endpoint said is left in its reply to the call with this charge."""
         if said.requests is not None:
             if self._requests_left is None:
                 self._requests_left = Remaining()
@@ -254,27 +254,26 @@ class Pace:
             self._tokens_left.hear(now, said.tokens, charge.sent_tokens)
 
     def pause(self, now: float, seconds: float) -> None:
-        """Pause all calls: the endpoint answers none."""
+        """Pause all calls because the endpoint answers none."""
         if now >= self._pause:
             self._pause_from = now
         self._pause = max(self._pause, now + seconds)
 
     def paused(self, now: float) -> float:
-        """Seconds left of a pause."""
+        """Return the seconds left of a pause."""
         return max(0.0, self._pause - now)
 
     def paused_since(self, then: float, now: float) -> float:
-        """Seconds of the last pause that lie after ``then``."""
+        """Return how many seconds of the last pause came after ``then``."""
         return max(0.0, min(now, self._pause) - max(then, self._pause_from))
 
 
 class Width:
     """Number of concurrent calls: up to ``most``, fewer while the endpoint refuses calls.
 
-    A refusal takes half a place away, so that a round in which all are refused halves the width. Answers give back
-    four places for as many answers as there are places, and never more than one each. Where a share s of calls is
-    refused at any width, that settles at 8 (1 - s) / s places: one in ten at random costs a width of 64 nothing.
-    A pause halves it.
+    A refusal removes half a slot, so a round in which every call is refused halves the width. As many answers as there
+    are slots add four slots, and one answer never more than one. If a share s of calls is refused at any width, the
+    width settles at 8 (1 - s) / s: one random refusal in ten does not reduce a width of 64. A pause halves the width.
     """
 
     FALL: Final = 0.5
@@ -291,7 +290,7 @@ class Width:
             self.now = min(self.most, self.now + min(1.0, self.GROWTH / self.now))
 
     def fall(self, cause: str) -> None:
-        """Narrow after a refusal for too many calls."""
+        """Narrow after a refusal because of too many calls."""
         self.now = max(1.0, self.now - self.FALL)
         self.cause = cause
 
@@ -301,11 +300,11 @@ class Width:
 
 
 def backoff(attempt: int) -> float:
-    """Return the seconds before the next try: 0.5, 1, 2, … up to 20, with a random factor of 0.5 to 1."""
+    """Return the seconds before the next try: 0.5, 1, 2, … up to 20, times a random factor of 0.5 to 1."""
     return min(20.0, 0.5 * 2.0 ** min(attempt - 1, 6)) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not secrets
 
 
-# ---- the tokens that calls take
+# ---- tokens per call
 
 
 def request_tokens(body: bytes) -> int:
@@ -314,9 +313,9 @@ def request_tokens(body: bytes) -> int:
 
 
 class RunningFit:
-    """The line through the latest points (x, y), by least squares, and how far they scatter about it.
+    """Least-squares line through the latest points (x, y), and their scatter about it.
 
-    Exact for the first ``MEMORY`` points, then older ones fade.
+    Exact for the first ``MEMORY`` points; after that, older ones fade.
     """
 
     __slots__ = ("count", "together", "x", "xx", "y", "yy")
@@ -327,7 +326,7 @@ class RunningFit:
         self.xx = self.yy = self.together = 0.0
 
     def add(self, x: float, y: float) -> None:
-        """Add a point (West 1979, with a weight that stops to fall)."""
+        """Add a point (West 1979, with a lower bound on the weight)."""
         self.count = min(self.count + 1, MEMORY)
         weight, dx, dy = 1 / self.count, x - self.x, y - self.y
         self.x += weight * dx
@@ -337,9 +336,9 @@ class RunningFit:
         self.together = (1 - weight) * (self.together + weight * dx * dy)
 
     def at(self, x: float) -> tuple[float, float]:
-        """Return the expected value at x and its variance; above the mean at least in proportion to x."""
+        """Return the expected value at x and its variance; above the mean, at least proportional to x."""
         proportion = self.y / self.x if self.x else 0.0
-        if self.xx <= (0.01 * self.x) ** 2:  # too much alike to tell a slope
+        if self.xx <= (0.01 * self.x) ** 2:  # too similar for a slope
             return x * proportion, self.yy
         slope = min(max(0.0, self.together / self.xx), 2 * proportion)
         scatter = self.yy - 2 * slope * self.together + slope * slope * self.xx
@@ -347,10 +346,10 @@ class RunningFit:
 
 
 class TokenUse:
-    """The tokens that calls take, by judge and step, learned from the latest replies.
+    """Expected tokens per call, by judge and step, learned from the latest replies.
 
-    They are reckoned from the bytes of a request, with how far they scatter, so that room can be kept for all calls on
-    their way together. Until ``ENOUGH`` replies have come, the longest reply that a request allows is kept free.
+    They are estimated from the bytes of a request, together with their variance, so that one margin covers all calls
+    in flight. Before ``ENOUGH`` replies, the longest reply that a request allows is reserved.
     """
 
     def __init__(self, size: Callable[[bytes], Size]) -> None:
@@ -364,11 +363,11 @@ class TokenUse:
         if line is None or line.count < ENOUGH:
             return int(request * CAREFUL) + (self._size(call.body).reply or 0), 0.0
         expected, variance = line.at(request)
-        # Calls that were all alike so far may differ yet.
+        # Calls that have all been alike so far may still differ later.
         return math.ceil(expected), max(variance, (0.02 * expected + 4) ** 2)
 
     def learn(self, call: Call, reply: Reply) -> int:
-        """Learn from a reply; return its tokens as the endpoint counted them, else by bytes."""
+        """Learn from a reply; return its tokens as counted by the endpoint, else as estimated from bytes."""
         reckoned = request_tokens(call.body)
         usage = reply.usage
         request = reckoned if usage.input is None else usage.input

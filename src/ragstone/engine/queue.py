@@ -1,8 +1,8 @@
 """The queue of one endpoint: calls wait here for concurrency, rate limits and pauses.
 
-Every attempt of every call passes here, and a call that waits to be tried again has left. Promises: turns are given
-in the order of asking; who gives up waiting takes nobody's turn; a call that is refused waits alone, and the others
-only where the endpoint answers nobody or says that nothing is left of its limits.
+Every attempt of every call enters the queue; between two attempts a call is not in it. Guarantees: turns are granted
+first come, first served. A cancelled call takes nobody's turn. A refused call waits alone; other calls wait only if
+the endpoint answers none or reports that its limits are used up.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from ragstone.judges.base import Allowance, Backend, Call, Limited, RateLimits, 
 from ragstone.tokens import Size
 
 TOO_MANY: Final = (429, 503, 529)
-"""What endpoints answer when they have more calls than they can take."""
+"""HTTP statuses of an overloaded endpoint."""
 SLOW: Final = 10.0
-"""Seconds without a reply after which a run says what it waits for."""
+"""Seconds without a reply after which the progress line says what the run is waiting for."""
 UNSAVED: Final = 32
-"""The most replies not yet on disk that hold no place at the endpoint, and no more than there are places: with the
-calls that are under way, all that a kill can lose."""
+"""Maximum number of unsaved replies that occupy no slot, capped at the concurrency. A kill can lose these and the
+calls in flight."""
 
 
 class Turn:
-    """One attempt that left the queue; until it is ``sent`` it takes nothing of the limits."""
+    """One attempt that left the queue; it uses up limits only once it is ``sent``."""
 
     __slots__ = ("begun", "charge", "number", "sent", "variance")
 
@@ -42,10 +42,10 @@ class Turn:
 
 
 class Queue:
-    """Let calls through to one endpoint: limited at a time and per minute, and none in a pause.
+    """Admit calls to one endpoint, limited in concurrency and rate, and none during a pause.
 
-    ``shown`` is whether its limits are of interest: those of a judge on this machine are not. A reply gives its call's
-    place back before it is on disk, unless more than ``UNSAVED`` others are not there yet.
+    ``shown`` tells whether to report its limits; those of a judge on this machine are not reported. A reply frees its
+    slot before it is on disk, unless more than ``UNSAVED`` replies are not saved yet.
     """
 
     def __init__(
@@ -79,13 +79,13 @@ class Queue:
 
     @property
     def in_flight(self) -> int:
-        """Count the turns that are taken."""
+        """Return the number of turns taken."""
         return len(self._out)
 
     async def enter(self, call: Call) -> Turn:
-        """Wait for a turn; give it back with one of ``answered``, ``refused`` and ``abandoned``.
+        """Wait for a turn, to be released with ``answered``, ``refused`` or ``abandoned``.
 
-        Raises the error with which a judge was dismissed.
+        Raises the error passed to ``dismiss`` if the judge is dismissed.
         """
         if not self._waiting:
             turn = self._turn(call)
@@ -97,13 +97,13 @@ class Queue:
         try:
             return await place
         except asyncio.CancelledError:
-            # The turn came as the call was called off.
+            # The turn was granted just as the call was cancelled.
             if place.done() and not place.cancelled() and place.exception() is None:
                 self.abandoned(place.result())
             raise
 
     def answered(self, turn: Turn, call: Call, reply: Reply, *, keep: bool = False) -> None:
-        """Give back the turn of a reply; with ``keep`` it counts as unsaved until ``kept`` is called."""
+        """Release the turn of a reply; with ``keep``, the reply counts as unsaved until ``kept`` is called."""
         self._left(turn)
         self.unsaved += keep
         self._loading = False
@@ -117,30 +117,30 @@ class Queue:
             self._let_in()
 
     def kept(self) -> None:
-        """Count a reply as saved, or as one that never will be."""
+        """Count a reply as saved, or as one that will never be."""
         self.unsaved -= 1
         if self._waiting:
             self._let_in()
 
     def refused(self, turn: Turn, call: Call, error: BackendError, backoff: Callable[[int], float]) -> None:
-        """Give back the turn of a failed attempt; ``backoff`` maps a number of tries to seconds."""
+        """Release the turn of a failed attempt; ``backoff`` maps a number of tries to seconds."""
         now = self._clock()
         self._left(turn)
         self._loading = error.loading
         alone = self.breaker.alone
-        # What the endpoint turned away brought no reply; of a call that was lost nobody knows.
+        # A rejected call produced no output; how many tokens a lost call used is unknown.
         self.pace.settle(turn.charge, tokens=request_tokens(call.body) if error.status else None)
         if isinstance(error.allowance, Allowance):
             self.pace.hear(now, turn.charge, error.allowance)
         if error.status in TOO_MANY:
             self.width.fall(f"HTTP {error.status}")
         if error.fatal:
-            pass  # nobody follows; whoever waits is told so when its turn comes
-        elif not error.retryable:  # it is there, and knows what it wants
+            pass  # no more calls; those waiting learn of it at their turn
+        elif not error.retryable:  # the endpoint works and rejected this request
             self.breaker.answered(turn.number)
         elif self.breaker.failed(turn.number, turn.begun, refused=error.busy):
             pause = max(error.retry_after or 0.0, backoff(max(1, self.breaker.tries)))
-            if not alone:  # else no more than one was there, which says nothing about the width
+            if not alone:  # a single call says nothing about the width
                 self.width.halve()
             self.pace.pause(now, pause)
             self.breaker.again = now + pause
@@ -148,7 +148,7 @@ class Queue:
             self._let_in()
 
     def abandoned(self, turn: Turn) -> None:
-        """Give back the turn of a call that was cancelled or not sent."""
+        """Release the turn of a call that was cancelled or not sent."""
         if not turn.sent:
             self.pace.take_back(turn.charge)
         self._left(turn)
@@ -156,25 +156,25 @@ class Queue:
             self._let_in()
 
     def dismiss(self, judge: str, word: BackendError) -> None:
-        """Fail all waiting calls of a judge with this error."""
+        """Fail all waiting calls of this judge with this error."""
         for place, call in self._waiting:
             if call.judge == judge and not place.done():
                 place.set_exception(word)
 
     def quiet(self) -> float:
-        """Seconds left of a pause because the endpoint answers no call."""
+        """Return the seconds left of a pause because the endpoint answers no call."""
         return self.pace.paused(self._clock())
 
     def was_quiet(self, since: float) -> float:
-        """Seconds since then that fell into such a pause."""
+        """Return how many seconds since then were such a pause."""
         return self.pace.paused_since(since, self._clock())
 
     def look(self) -> None:
-        """Let in whoever may go now."""
+        """Admit the calls that may go now."""
         self._let_in()
 
     def limit(self) -> str:
-        """Say what holds calls right now; empty if nothing does."""
+        """Describe what currently holds calls back; empty if nothing does."""
         late = self._clock() - next(iter(self._out.values())) if self._out else 0.0
         waits = f"waiting {late:.0f} s for a reply" if late >= SLOW else ""
         if not self.shown:
@@ -198,7 +198,7 @@ class Queue:
     # ---- turns
 
     def _turn(self, call: Call) -> Turn | None:
-        """Return a turn if there is one now."""
+        """Return a turn if one is available now."""
         width = 1 if self.breaker.alone else int(self.width.now)
         if self.in_flight >= width or self.in_flight + self.unsaved >= width + self._spare:
             self._held = "concurrency"
@@ -225,7 +225,7 @@ class Queue:
         waiting = self._waiting
         while waiting:
             place, call = waiting[0]
-            if place.done():  # called off while it waited
+            if place.done():  # cancelled while waiting
                 waiting.popleft()
                 continue
             turn = self._turn(call)
@@ -248,7 +248,7 @@ class Queue:
 class Queues:
     """The queue of each backend. Backends with the same address and key share one, with the strictest limits.
 
-    ``lent`` are, by endpoint and unit, the limits that are ``shared`` with other workers.
+    ``lent`` maps endpoint and unit to the limits ``shared`` with other workers.
     """
 
     def __init__(
@@ -291,7 +291,7 @@ class Queues:
         return self._sharing[id(backend)]
 
     def limit(self) -> str:
-        """Say what holds the run right now, by judge if there are several; empty if nothing does."""
+        """Describe what currently holds the run back, by judge if there are several; empty if nothing does."""
         queues = list(dict.fromkeys(self._queues.values()))
         held = [(queue.name, limit) for queue in queues if (limit := queue.limit())]
         several = sum(queue.shown for queue in queues) > 1

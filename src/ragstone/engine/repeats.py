@@ -1,7 +1,7 @@
-"""Combine the scores of a record that was asked several times.
+"""Combine the scores of a record that was evaluated several times.
 
-The score, its verdicts and its evidence are those of the first time, so that no number is explained by the verdicts of
-another; the values of all times are beside it, and how many units changed their label.
+The score, its verdicts and its evidence are those of the first repeat, so that verdicts always explain their own
+number. The values of all repeats, and how many units changed their label, are kept beside it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Scored = tuple[Score, tuple[Note, ...]]
 
 
 def repeated(rounds: Sequence[Sequence[Scored]]) -> list[Scored]:
-    """The scores of the first round, each with its repeats and the calls of all rounds."""
+    """Return the scores of the first round, each with its repeats and the calls of all rounds."""
     first = list(rounds[0])
     if len(rounds) == 1:
         return first
@@ -43,7 +43,7 @@ def _repeats(scores: Sequence[Score]) -> Repeats:
 
 
 def _labels(verdicts: Sequence[Verdict]) -> dict[tuple[str, str, int], str | None]:
-    """Labels by level and text, since claims are written again each time and their numbers differ."""
+    """Return labels by level and text, since claims are extracted anew in each round and their numbers differ."""
     met: Counter[tuple[str, str]] = Counter()
     found: dict[tuple[str, str, int], str | None] = {}
     for verdict in verdicts:

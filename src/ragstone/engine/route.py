@@ -1,4 +1,4 @@
-"""Routes: which judges answer which step."""
+"""Which judges answer which step."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from ragstone.types import Passage
 ALONE: Final[Mapping[Task, str]] = MappingProxyType(
     {"claims": "extract claims", "nuggetize": "create nuggets", "trace": "mark sentences"}
 )
-"""The steps whose answers cannot be put together, since no two judges would write or mark alike; what they do."""
+"""Steps that need a single judge because the answers of two cannot be combined, with what each step does."""
 
 
 ABOUT_PASSAGES: Final[tuple[Task, ...]] = ("support", "response_support")
-"""The steps whose prompts begin alike for the same passages."""
+"""Steps whose prompts share a prefix if the passages are the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The judges of one step: one, a panel with how its verdicts are put together, or a cascade.
+    """The judges of one step: a single judge, a panel and how to combine its verdicts, or a cascade.
 
-    In a cascade each is asked what those before it are not sure of; ``error`` is how often they may err where they are,
-    None where this is no cascade.
+    In a cascade, each judge is asked what the previous ones are not confident of. ``error`` is their accepted error
+    rate; None if this is not a cascade.
     """
 
     judges: tuple[Judge, ...]
@@ -40,11 +40,11 @@ class Route:
     error: float | None = None
 
     def bands(self, task: Task) -> list[SureBand]:
-        """Return the confident bands of all judges of a cascade but the last."""
+        """Return the confident bands of all judges of a cascade except the last."""
         return [band for judge in self.judges[:-1] if (band := self._band(judge, task)) is not None]
 
     def able(self, task: Task) -> Route:
-        """Return the route for another step, without judges that give no confidence there."""
+        """Return the route for this step, without judges that give no confidence for it."""
         if self.error is None:
             return self
         sure = tuple(judge for judge in self.judges[:-1] if self._band(judge, task) is not None)
@@ -58,26 +58,26 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """Every step's judges. A step that is not named goes to ``default``."""
+    """The judges of every step; a step that is not listed goes to ``default``."""
 
     default: Route
     steps: Mapping[Task, Route]
     asked: tuple[Task, ...] = TASKS
-    """The steps that the metrics of the run may ask, once for each metric; the judges of others are not opened."""
+    """The steps that the run's metrics may ask, once per metric; judges of other steps are not opened."""
 
     def in_use(self) -> tuple[Route, ...]:
-        """List the routes of the steps that are asked, each once."""
+        """Return the routes of the steps in use, each once."""
         return tuple({id(route): route for route in map(self.of, self.asked)}.values())
 
     def shared(self, call: Call) -> Shared | None:
-        """Return the call's beginning; None if no other call of the run is known to share it."""
+        """Return the call's shared prefix, or None if no other call of the run is known to share it."""
         if call.shared is None or call.shared.sure:
             return call.shared
         others = call.task in ABOUT_PASSAGES and sum(task in ABOUT_PASSAGES for task in self.asked) > 1
         return call.shared if others else None
 
     def cascading(self) -> bool:
-        """Return whether any step that is asked has a cascade."""
+        """Return whether any step in use has a cascade."""
         return any(route.error is not None for route in self.in_use())
 
     def of(self, task: Task) -> Route:
@@ -85,19 +85,19 @@ class Routes:
         return self.steps.get(task, self.default)
 
     def judges(self) -> tuple[Judge, ...]:
-        """List every judge that may be asked, each once."""
+        """Return every judge that may be asked, each once."""
         return tuple({id(judge): judge for route in self.in_use() for judge in route.judges}.values())
 
     def backends(self) -> tuple[Backend, ...]:
-        """List the backends of these judges, each once."""
+        """Return the backends of these judges, each once."""
         return tuple({id(judge.backend): judge.backend for judge in self.judges()}.values())
 
     def abreast(self) -> int:
-        """Records to evaluate at a time: two for every place at every backend, and a few more."""
+        """Return how many records to evaluate concurrently: two per slot of every backend, and a few more."""
         return 2 * sum(backend.concurrency for backend in self.backends()) + 8
 
     def lacking(self, metric: type[Metric] | Metric, given: Collection[Task] = ()) -> str:
-        """Say why a step of the metric has no judge for it; empty if each has."""
+        """Explain why a step of the metric has no suitable judge; empty if each step has one."""
         for task in metric.asks:
             if task in given and task in metric.brings:
                 continue
@@ -115,9 +115,9 @@ class Routes:
         return ""
 
     def check(self, metric: Metric, given: Collection[Task] = ()) -> None:
-        """Raise ConfigError when a step of the metric has no judge that can answer it.
+        """Raise ConfigError if a step of the metric has no judge that can answer it.
 
-        The steps in ``given`` are not asked: every record brings their answer.
+        Steps in ``given`` are skipped because every record brings their answer.
         """
         refused = (
             refusal
@@ -133,8 +133,8 @@ class Routes:
 def signature_of(metric: Metric, routes: Routes, given: Mapping[Task, str] | None = None, lang: str = "") -> str:
     """Return the signature of a metric: its changed parameters, and the judge of each step.
 
-    ``given`` names what stands in the place of a judge where the records bring a step's answer: ``gold#81be0c``.
-    ``lang`` is the language that records are asked about in, empty for English.
+    ``given`` names what replaces the judge of a step whose answer the records bring, such as ``gold#81be0c``.
+    ``lang`` is the language of the prompts; empty for English.
     """
     changed = {name: value for name, value in metric.changed().items() if name not in metric.unsigned}
     steps = []
@@ -159,11 +159,11 @@ def _weights(route: Route) -> str:
 
 
 def _samples(task: Task, metric: Metric) -> list[Question[Any]]:
-    """Return questions of the step that name all its prompts."""
+    """Return sample questions that cover all prompts of the step."""
     if task == "claims":
         return [Write("claims", "claim", "")]
     if task == "nuggetize":
-        passages = (Passage("", "", 1),) if task in metric.brings else ()  # a bank is written from passages
+        passages = (Passage("", "", 1),) if task in metric.brings else ()  # a bank is created from passages
         return [Write("nuggetize", "nugget", "", passages=passages)]
     if task == "trace":
         return [Trace("trace", "", (), ())]

@@ -1,8 +1,8 @@
-"""The only event loop: records in, results out, in the order of the input and in flat memory.
+"""The only event loop: read records, yield results in input order, in constant memory.
 
-Promises: a question that two metrics of a record share is asked once; a record whose judging fails has scores that
-say so and never disturbs another; what ends the run, as a budget that is reached, keeps what was done. ``calls`` says
-how a question's calls get their replies.
+Guarantees: a question that several metrics of a record share is asked once. A record whose evaluation fails gets
+scores that say so and does not affect other records. Whatever ends the run, such as a reached budget, finished
+results are kept. ``calls`` gets the replies to a question's calls.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _Told = Mapping[str, Readout]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One record with its metrics and their signatures, or why it could not be read.
+    """One record with its metrics and their signatures, or the reason why it could not be read.
 
-    ``done`` is its result where that is there already.
+    ``done`` is the record's result if it already exists.
     """
 
     position: int
@@ -52,8 +52,8 @@ class Job:
 class Engine:
     """Evaluates records. One engine serves one run in one event loop.
 
-    With ``missing`` it sends no call that a batch can bring: each is named there, and records that need one are left
-    out of the results. With a ``lender`` the limits are shared with other workers.
+    With ``missing``, calls that a batch can answer are not sent but passed to it, and records that need such a call
+    are left out of the results. With a ``lender``, the limits are shared with other workers.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Engine:
         self.store = store
         self.settings = settings
         self.tally = Tally()
-        limits = Limits() if settings.cache == "offline" else settings.limits  # nothing is sent, so nothing is spent
+        limits = Limits() if settings.cache == "offline" else settings.limits  # sends nothing, spends nothing
         self.budget = Budget(limits, prices, routes.judges(), self.tally, kept=settings.cache != "off")
         self._stop: RagstoneError | None = None
         self._once: dict[tuple[Question[Any], int], asyncio.Task[Answered]] = {}
@@ -78,9 +78,9 @@ class Engine:
         self._calls = Calls(routes, store, settings, self.budget, self.tally, self._halt, missing, lender)
 
     async def run(self, jobs: Iterable[Job]) -> AsyncGenerator[Weighed, None]:
-        """Yield results in the order of the jobs; raise the error that ended the run after the last of them.
+        """Yield results in the order of the jobs, then raise the error that ended the run, if any.
 
-        So it is also where the run is cancelled: a record that is done and waits for a slow one before it is not lost.
+        Cancellation works the same way: finished records that wait for an earlier one are yielded first.
         """
         patient = True
         self._calls.begin()
@@ -89,13 +89,13 @@ class Engine:
                 async for weighed in results:
                     if weighed is not None:
                         yield weighed
-        except GeneratorExit:  # whoever reads the results has enough of them, and of the calls for more
+        except GeneratorExit:  # the consumer wants no more results
             patient = False
             raise
         finally:
             try:
                 await self._calls.finish(patient=patient)
-            finally:  # also when somebody has no patience left
+            finally:  # even if waiting is interrupted
                 await to_its_end(self._calls.end())
         if trouble := self._stop or self.budget.over:
             raise trouble
@@ -123,7 +123,7 @@ class Engine:
 
         try:
             while not (exhausted and not tasks) and self._stop is None:
-                # Also where a budget is reached: what costs nothing is there for records as far as one may look ahead.
+                # Continue when a budget is reached: later records may need only stored replies.
                 while not exhausted and len(tasks) < active and started - emitted < self.settings.ahead:
                     if not self.budget.room(len(tasks)):
                         break
@@ -143,14 +143,14 @@ class Engine:
                 while emitted in finished:
                     yield finished.pop(emitted)
                     emitted += 1
-        except (asyncio.CancelledError, RagstoneError) as error:  # the run is called off, or a record cannot be read
+        except (asyncio.CancelledError, RagstoneError) as error:  # cancelled, or a record cannot be read
             ended = error
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         for number in sorted(finished):
-            # What is done behind a gap is, of a cascade, what its first judge was sure of: no fair part of the records.
+            # After a gap, a cascade has finished only what its first judge was confident of: a biased sample.
             if number == emitted or not self.routes.cascading():
                 yield finished[number]
                 emitted += 1
@@ -160,7 +160,7 @@ class Engine:
     # ---- one record
 
     async def _job(self, job: Job) -> Weighed | None:
-        """Return the result; None if it waits for a batch."""
+        """Return the result, or None if it needs a reply from a batch."""
         if job.done is not None:
             weighed = job.done
             self.tally.taken_over += 1
@@ -195,7 +195,7 @@ class Engine:
         """Return the record's scores with their calls; ``repeat`` numbers the rounds from 0."""
         asked: dict[Question[Any], asyncio.Task[Answered]] = {}
         try:
-            # What one metric asks, another may ask too; a metric alone has nobody to share answers with.
+            # Several metrics may ask the same question; a single metric has nothing to share.
             shared = asked if len(metrics) > 1 else None
             results = await all_of([self._metric(metric, record, shared, repeat) for metric, _ in metrics])
         finally:
@@ -243,16 +243,16 @@ class Engine:
         asked: dict[Question[Any], asyncio.Task[Answered]] | None,
         repeat: int,
     ) -> list[Answered]:
-        """Return the answers in order; ``asked`` holds those that the record's metrics share."""
+        """Return the answers in order; ``asked`` holds the questions that the record's metrics share."""
         if asked is None:
             return await all_of([self._answer(question, repeat) for question in questions])
         tasks = []
-        for question in questions:  # hashing a question is not free: once to look, once to enter
+        for question in questions:  # hashing is not free: once for the lookup, once for the insert
             task = asked.get(question)
             if task is None:
                 task = asked[question] = asyncio.create_task(self._answer(question, repeat))
             tasks.append(task)
-        if self._batched:  # all that they miss goes into one batch
+        if self._batched:  # collect all missing calls in one batch
             await asyncio.gather(*tasks, return_exceptions=True)
         return [await task for task in tasks]
 
@@ -268,7 +268,10 @@ class Engine:
         return await self._panel(route, question, repeat)
 
     async def _common(self, judge: Judge, question: Question[Any], repeat: int) -> Answered:
-        """Ask what is about no record once in a run, whatever the cache; its calls count for who asks first."""
+        """Ask a question that concerns no single record once per run, with or without a cache.
+
+        Its calls are attributed to the first record that asks.
+        """
         if task := self._once.get((question, repeat)):
             return (await asyncio.shield(task))._replace(notes=())
         task = self._once[question, repeat] = asyncio.create_task(self._consult(judge, question, repeat))
@@ -285,7 +288,7 @@ class Engine:
         return Answered(combine(question, answers, route.aggregate, route.weights), notes)
 
     async def _consult(self, judge: Judge, question: Question[Any], repeat: int) -> Answered:
-        # Who always answers the same is asked once, however often the others are.
+        # A deterministic judge is asked once, regardless of ``repeat``.
         dialogue = judge.dialogue(question, repeat=0 if is_steady(judge.backend) else repeat)
         answered: list[tuple[Call, Reply | Failed]] = []
         paid: set[bytes] = set()
@@ -316,7 +319,7 @@ class Engine:
         self._calls.writer.result(run, row, scores)
 
     def _halt(self, error: RagstoneError) -> None:
-        """Stop the run; after BudgetReached, start no record and let those finish that can."""
+        """Stop the run. After BudgetReached, start no record, but let those finish that can."""
         if isinstance(error, BudgetReached):
             self.budget.over = self.budget.over or error
         else:
@@ -329,13 +332,13 @@ def _broken(metric: Metric, record: Record, error: Exception) -> tuple[Score, ..
 
 
 async def to_its_end(work: Coroutine[Any, Any, None]) -> None:
-    """Await the work to its end; a cancellation, however often it comes, is raised after that."""
+    """Await the work until it is done, then raise the cancellation that arrived meanwhile, if any."""
     task = asyncio.ensure_future(work)
     called_off: asyncio.CancelledError | None = None
     while not task.done():
         try:
             await asyncio.shield(task)
-        except asyncio.CancelledError as error:  # of who waits, or of the task itself, which is done then
+        except asyncio.CancelledError as error:  # of the caller, or of the task itself, which is then done
             called_off = error
     task.result()
     if called_off is not None:
@@ -343,14 +346,14 @@ async def to_its_end(work: Coroutine[Any, Any, None]) -> None:
 
 
 async def all_of(coroutines: Sequence[Any]) -> list[Any]:
-    """Await all of them at once; one alone needs no task. If one fails, the others are cancelled."""
+    """Await all of them concurrently and cancel the rest if one fails; a single one needs no task."""
     if len(coroutines) == 1:
         return [await coroutines[0]]
     tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
         return list(await asyncio.gather(*tasks))
     except BaseException as error:
-        for task in tasks if not isinstance(error, Awaited) else ():  # what is missing beside it is found at once
+        for task in tasks if not isinstance(error, Awaited) else ():  # the others may be missing, too
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise

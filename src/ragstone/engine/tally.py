@@ -1,4 +1,4 @@
-"""Count what a run has done and what was paid for it."""
+"""Count what a run has done and what it cost."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ragstone.stats.means import rounded
 
 @dataclass(slots=True)
 class Spent:
-    """Calls and tokens of one kind; ``dollars`` is None as soon as one price in it is unknown.
+    """Calls and tokens of one kind; ``dollars`` is None once a price is unknown.
 
-    ``cached_tokens`` are a part of the input, ``reasoning_tokens`` of the output. ``unmetered`` calls came without
-    counts. ``seconds`` is the time of answered calls, added up; calls at the same time count each.
+    ``cached_tokens`` are part of the input, ``reasoning_tokens`` of the output. ``unmetered`` calls came without token
+    counts. ``seconds`` is the total duration of answered calls; concurrent calls count separately.
     """
 
     calls: int = 0
@@ -40,7 +40,7 @@ class Spent:
         self.dollars = None if self.dollars is None or dollars is None else self.dollars + dollars
 
     def as_json(self) -> dict[str, Any]:
-        """Plain numbers; money rounded to a billionth of a dollar."""
+        """Return plain numbers, money rounded to a billionth of a dollar."""
         return {
             "calls": self.calls,
             "input_tokens": self.input_tokens,
@@ -56,17 +56,17 @@ class Spent:
 class Tally:
     """The counts of one run.
 
-    Of ``records`` that are done ``kept`` are in the results: one that is done waits for those before it.
-    ``sent`` requests went out to endpoints, whatever came of them; ``replied`` calls were answered by them, ``here`` by
-    a judge that sends nothing, as the embedded one; ``replayed`` came from the store; ``unseen`` were in no store and
-    were not sent, because the run is offline. ``taken_over`` records have the result of an earlier run.
+    ``records`` are finished, ``kept`` of them written to the results (a finished record waits for earlier ones);
+    ``taken_over`` records reuse the result of an earlier run.
+    ``sent`` counts requests to endpoints, whatever their outcome; ``replied`` the calls that endpoints answered;
+    ``here`` the calls answered without a request, for example by the embedded judge; ``replayed`` those from the
+    store; ``unseen`` those missing from the store and not sent because the run is offline.
 
-    ``paid`` is all that was charged for; ``unusable`` is the part of it that brought nothing: attempts that the
-    endpoint counted and that had to be made again, and replies of which nothing could be read. ``lost`` attempts went
-    out and no whole reply came: up to ``lost_dollars`` may have been charged for them (None: unknown). ``budget`` is in
-    dollars, if there is one, ``most_calls`` and ``most_tokens`` are its others; ``charged`` calls count for the former.
-    ``expected`` is what the run was estimated to cost. ``limit`` says what holds the run at the moment it is asked, in
-    a few words; empty when nothing does.
+    ``paid`` is everything charged; ``unusable`` the part of it that was wasted: charged attempts that had to be
+    retried, and replies that could not be read. ``lost`` attempts got no complete reply and may have cost up to
+    ``lost_dollars`` (None: unknown). ``budget`` (in dollars), ``most_calls`` and ``most_tokens`` are the limits of the
+    run, if any; ``charged`` calls count towards ``most_calls``. ``expected`` is the estimated cost. ``limit`` briefly
+    describes what currently holds the run back; empty if nothing does.
     """
 
     records: int = 0
@@ -92,27 +92,27 @@ class Tally:
     by_step: dict[tuple[str, str], Spent] = field(default_factory=dict)
     retry_causes: Counter[str] = field(default_factory=Counter)
     waited: float = 0.0
-    """Seconds that attempts waited to be made again, added up."""
+    """Total seconds waited before retries."""
     notes: Counter[str] = field(default_factory=Counter)
     limit: Callable[[], str] = str
 
     @property
     def answered(self) -> int:
-        """Count the calls that were answered in this run, by any judge."""
+        """Return how many calls were answered in this run, by any judge."""
         return self.replied + self.here.total()
 
     @property
     def anything(self) -> bool:
-        """Tell whether the run has a record, a reply, or an attempt that may be charged for."""
+        """Return whether the run has a record, a reply, or an attempt that may have been charged."""
         return bool(self.records or self.asked)
 
     @property
     def asked(self) -> bool:
-        """Tell whether the run has a reply, or an attempt that may be charged for."""
+        """Return whether the run has a reply, or an attempt that may have been charged."""
         return bool(self.paid.calls or self.replayed or self.lost)
 
     def pay(self, judge: str, task: str, usage: Usage, dollars: float | None, *, sent: bool = True) -> None:
-        """Count a call that was answered now; ``sent``: by an endpoint."""
+        """Count a newly answered call; ``sent``: by an endpoint."""
         if sent:
             self.replied += 1
         else:
@@ -121,11 +121,11 @@ class Tally:
         self._spent(judge, task).add(usage, dollars)
 
     def took(self, judge: str, task: str, seconds: float) -> None:
-        """Count the time of an answered call."""
+        """Add the duration of an answered call."""
         self._spent(judge, task).seconds += seconds
 
     def waste(self, judge: str, task: str, usage: Usage, dollars: float | None) -> None:
-        """Count an attempt that was charged for and brought no answer."""
+        """Count an attempt that was charged but gave no answer."""
         self.unusable.add(usage, dollars)
         self.paid.add(usage, dollars)
         self._spent(judge, task).add(usage, dollars)
@@ -136,24 +136,24 @@ class Tally:
         return self.by_step[judge, task]
 
     def retry(self, error: BackendError, pause: float) -> None:
-        """Count a retry for this error, after so many seconds."""
+        """Count a retry after this error and a pause in seconds."""
         self.retried += 1
         self.waited += pause
         self.retry_causes[cause_of(error)] += 1
 
     def lose(self, dollars: float | None) -> None:
-        """Count an attempt without a reply; it may have cost up to so much."""
+        """Count an attempt without a reply, which may have cost up to ``dollars``."""
         self.lost += 1
         self.lost_dollars = None if self.lost_dollars is None or dollars is None else self.lost_dollars + dollars
 
     def take(self, parts: Sequence[Tally]) -> None:
-        """Become the sum of the calls and costs of ``parts``, the tallies of processes that share a run."""
+        """Set the calls and costs to the sum of ``parts``, the tallies of processes that share a run."""
         for one in fields(self):
             if one.name not in _OWN:
                 setattr(self, one.name, _sum([getattr(part, one.name) for part in parts]))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the bill of this run: sent now, from the store, by judge and step."""
+        """Return the bill of this run: calls sent and replayed, in total and by judge and step."""
         return {
             "sent": self.sent,
             "answered": self.answered,
@@ -180,7 +180,7 @@ class Tally:
 
 
 _OWN: Final = ("records", "kept", "budget", "most_calls", "most_tokens", "expected", "limit")
-"""What a run counts or sets itself, whoever makes its calls."""
+"""Counts that belong to the run itself rather than to the processes that make its calls."""
 
 
 def _sum(values: Sequence[Any]) -> Any:
@@ -196,7 +196,7 @@ def _sum(values: Sequence[Any]) -> Any:
 
 
 def cause_of(error: BackendError) -> str:
-    """Name the cause of a retry: the HTTP status, else the error without details."""
+    """Return the cause of a retry: the HTTP status, else the error without details."""
     if error.no_capacity:
         return "no flex capacity"
     if error.status:

@@ -1,7 +1,7 @@
-"""Write calls and results to the store in groups: one commit for all that came during the last.
+"""Write calls and results to the store in groups: one commit for everything that arrived during the previous one.
 
-Promises: whoever waits for a reply to be on disk is told when it is, or why it cannot be; where another process was
-faster with the same call, they hear its reply, which is the one on disk; the loop never waits for the disk.
+Guarantees: whoever waits for a reply to reach the disk learns when it has, or why it cannot. If another process
+stored a reply to the same call first, they get that reply. The event loop never waits for the disk.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from ragstone.judges.base import Call, Reply, reply_from_json, reply_to_json
 from ragstone.store.database import CallRow, ResultRow, ScoreRow, Store
 
 Durable = Callable[[Reply | StoreError], None]
-"""Called with the reply that is on disk, or with the reason why none can be."""
+"""Called with the reply that is on disk, or with the error that prevents it."""
 
 LINGER: Final = 0.02
-"""The most seconds that a write waits for others to share its commit."""
+"""Maximum seconds that a write waits for others to share its commit."""
 SHARE: Final = 0.2
-"""The most that this wait may be as a share of a call's usual time."""
+"""The same as a share of the usual duration of a call."""
 
 
 class Writer:
     """Write calls and results.
 
-    ``halt`` hears what ends the run. ``flying`` are the calls on their way, until their replies are on disk. A reply
-    replaces one that was stored before ``since`` (seconds, UTC).
+    ``halt`` is called with the error that ends the run. ``flying`` holds the calls in flight until their replies are
+    on disk. A reply replaces one stored before ``since`` (seconds, UTC).
     """
 
     def __init__(
@@ -55,19 +55,19 @@ class Writer:
         self._dirty.set()
 
     def heed(self, seconds: float) -> None:
-        """Take in how long a call took."""
+        """Note how long a call took."""
         self._usual = seconds if self._usual is None else 0.95 * self._usual + 0.05 * seconds
 
     async def write(self) -> None:
-        """Write groups as they gather, until cancelled."""
+        """Write groups as they form, until cancelled."""
         while True:
             await self._dirty.wait()
-            if not self._calls or len(self._flying) > len(self._calls):  # else nobody follows, and all wait for this
+            if not self._calls or len(self._flying) > len(self._calls):  # else no more will come before this is written
                 await asyncio.sleep(LINGER if self._usual is None else min(LINGER, SHARE * self._usual))
             await asyncio.shield(asyncio.ensure_future(self.write_group()))
 
     async def write_group(self) -> None:
-        """Write what has gathered, in one commit."""
+        """Write everything queued, in one commit."""
         async with self._one_group:
             await self._write_what_is_there()
 
@@ -81,8 +81,8 @@ class Writer:
         trouble: StoreError | None = None
         others: dict[bytes, bytes] = {}
         try:
-            # Beginning and committing can wait for others and for the disk, so they have a thread. The rows are
-            # added here: each row would have the thread wait for the interpreter's lock, which this loop holds.
+            # Begin and commit may wait for other processes and the disk, so they run in a thread. Rows are inserted
+            # here: in the thread, each row would wait for the interpreter lock that this loop holds.
             await loop.run_in_executor(None, self._store.begin)
             others = self._store.insert([row for row, _, _ in calls], results, since=self._since)
             await loop.run_in_executor(None, self._store.commit)
