@@ -311,6 +311,21 @@ def test_the_embedded_judge_is_named_as_it_signs() -> None:
     assert said == {re.sub(r"#\w{6}\.\w{4}$", "#…", EmbeddedJudge().maker(Rate("support", (), YES_NO)))}
 
 
+def test_the_readme_quotes_the_card_of_the_embedded_judge() -> None:
+    """Its figures changed in the card and stayed in the README."""
+    card = (DOCS / "embedded-judge.md").read_text(encoding="utf-8")
+    quality = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Measured quality")[2].partition("##")[0]
+    (pairs, accepted, rejected), (roles, _, wrong) = re.findall(
+        r"^\| (?:numbers.*additions|roles.*) \| (\d+) \| ([\d.]+) \| ([\d.]+) \|$", card, re.MULTILINE
+    )
+    mean = re.search(r"\| mean over datasets .*?\*\*([\d.]+)\*\*", card)
+    assert mean is not None
+    shares = [f"{float(share):.0%}" for share in (accepted, rejected, wrong)]
+    assert re.findall(r"(\d+) (?:held-out )?pairs", quality) == [pairs, roles]
+    assert re.findall(r"\d+%", quality) == shares
+    assert f"is {float(mean[1]):.2f}." in quality
+
+
 def test_the_address_of_the_pages_reaches_the_fake(reader: Reader) -> None:
     """What pages write as an endpoint of one's own is answered here."""
     code, said = run(["judges", "--check", f"vllm:qwen3@{reader.server.url}"])
