@@ -16,6 +16,8 @@ from ragstone.analysis.pairing import SignaturePart
 from ragstone.analysis.scored import signatures_differ
 from ragstone.api.comparing import opened
 from ragstone.errors import ConfigError, InputError
+from ragstone.render.ci import compared
+from ragstone.render.comparison import notes
 from ragstone.render.terminal.compare_screen import compare_page
 from ragstone.render.terminal.screen import Look, screen
 from run_folders import SIGNED, folder, result, score
@@ -69,14 +71,13 @@ def test_each_side_has_its_mean_with_what_it_could_be(tmp_path: Path) -> None:
 
 
 def test_findings_are_said_in_words(tmp_path: Path) -> None:
-    """Higher, lower, not shown with the smallest that could have been, too few, the same."""
+    """Higher, lower, not shown with the smallest that could have been."""
     ids = [f"r{n}" for n in range(40)]
     flat = dict.fromkeys(ids, 0.5)
     better = {name: 0.6 + (n % 2) / 20 for n, name in enumerate(ids)}
     noisy = {name: 0.5 + (n % 2 - 0.5) / 5 for n, name in enumerate(ids)}
-    few = {name: 0.6 if n < 5 else 0.5 for n, name in enumerate(ids)}
     runs = {name: run_of(tmp_path / name, values) for name, values in
-            {"flat": flat, "better": better, "noisy": noisy, "few": few}.items()}  # fmt: skip
+            {"flat": flat, "better": better, "noisy": noisy}.items()}  # fmt: skip
 
     def told(one: str, other: str) -> tuple[str, str]:
         found = compare(runs[one], runs[other])
@@ -84,16 +85,36 @@ def test_findings_are_said_in_words(tmp_path: Path) -> None:
 
     assert told("flat", "better") == ("higher", "12.5 points higher in the second")
     assert told("better", "flat") == ("lower", "12.5 points lower in the second")
-    assert told("flat", "few") == (
-        "too_few",
-        "no significant difference (only 5 records changed; at least 6 are needed for a test)",
-    )
-    assert told("flat", "flat") == ("same", "the same in every record")
     finding, words = told("flat", "noisy")
     assert finding == "none"
     # (t(.975) + t(.8)) standard errors of 39 degrees of freedom, of forty differences of a tenth
     error = 0.1 * (40 / 39) ** 0.5 / 40**0.5
     assert words == f"no significant difference (smallest detectable: {100 * (2.0227 + 0.8512) * error:.1f} points)"
+
+
+def test_where_no_test_is_possible_that_is_said_with_the_reason_and_no_p(tmp_path: Path) -> None:
+    """Too few records changed or are in both, none changed, none has a value: in words, on the screen, in Markdown."""
+    ids = [f"r{n}" for n in range(40)]
+    flat = run_of(tmp_path / "flat", dict.fromkeys(ids, 0.5))
+
+    def told(name: str, values: Values) -> str:
+        other = run_of(tmp_path / name, values)
+        found = compare(flat, other)
+        (one,) = found.metrics
+        assert (one.tested, one.adjusted, found.tests, notes(found)) == (False, None, 0, [])
+        stream = io.StringIO()
+        with opened(flat) as before, opened(other) as after:
+            screen(stream).print(compare_page(found, before, after, Look(200)))
+        for shown in (stream.getvalue(), compared(found).decode()):
+            assert ("no significant difference" in shown.lower(), "no test" in shown) == (False, True)
+        return said(one, "b")
+
+    changed = {name: 0.6 if n < 5 else 0.5 for n, name in enumerate(ids)}
+    assert told("few", changed) == "no test possible (only 5 records changed; at least 6 are needed for a test)"
+    both = "no test possible (only 1 record in both; at least 6 are needed for a test)"
+    assert told("both", {"r1": 1.0, "new": 1.0}) == both
+    assert told("same", dict.fromkeys(ids, 0.5)) == "no test possible (every record has the same value in both)"
+    assert told("none", dict.fromkeys(ids)) == "no test possible (no record has a value in both)"
 
 
 def test_a_rise_of_a_score_that_is_best_at_0_is_worse(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from ragstone import metrics
-from ragstone.analysis.compare import VERSION, Comparison, compare, needed, records_said
+from ragstone.analysis.compare import VERSION, Comparison, compare, records_said, said
 from ragstone.analysis.pairing import Moved
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, ScoreNumbers, scores_of
@@ -345,18 +345,17 @@ class _Checked(NamedTuple):
         fallen = [moved for moved in one.moved if moved.difference < 0]  # the largest first
         if threshold.kind == "max_record_drop":
             return self._record_drop(threshold, fallen, pairs.pairs)
-        least, limit = least_moved(), threshold.limit
-        if (pairs.clusters or pairs.pairs) < least:
-            few = f"{records_said(pairs.pairs)} with a value in both; at least {least} are needed to show a drop"
-            return replace(_error(threshold, few), value=pairs.difference, count=pairs.pairs)
+        limit = threshold.limit
+        if pairs.pairs < least_moved():
+            return replace(_error(threshold, said(one, "")), value=pairs.difference, count=pairs.pairs)
         failed = _shown_below(pairs, -limit)
         undecided = not failed and pairs.difference < -limit - HAIR
         notes = []
-        why = "the interval includes the limit; more records would help"
-        if few_changed := 0 < pairs.moved < least and not failed:
-            why = f"only {records_said(pairs.moved)} changed; {needed(1)}"
-        if undecided or few_changed:
-            notes.append(f"larger than allowed, but {why}" if undecided else why)
+        if undecided:
+            why = "the interval includes the limit; more records would help" if one.tested else one.why
+            notes.append(f"larger than allowed, but {why}")
+        elif not one.tested:
+            notes.append(said(one, ""))
         if fallen and not failed and not undecided:
             first = fallen[0]
             values = f"{points(first.first)} to {points(first.second)}%"

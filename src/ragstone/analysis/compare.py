@@ -23,11 +23,12 @@ from ragstone.stats.paired_tests import LEVEL, Paired, holm, least_moved, paired
 
 Finding = Literal["higher", "lower", "none", "same", "too_few", "nothing"]
 """The second run's difference. ``none``: none could be shown; ``same``: no pair differs; ``too_few``: too few pairs
-differ for so many tests; ``nothing``: no pair has both values."""
+differ for a test, or for so many tests; ``nothing``: no pair has both values."""
 
 MOVED: Final = 5
 """Records that are listed of each metric unless more are asked for."""
 NOT_SHOWN: Final = "no significant difference"
+NO_TEST: Final = "no test possible"
 NUGGETS: Final = "nuggets"
 VITAL: Final = "vital nuggets"
 VERSION: Final = "v"
@@ -49,9 +50,9 @@ class Side:
 class Compared:
     """One metric of both runs, or the nuggets of all banks one by one; ``unit`` says which was paired.
 
-    ``adjusted`` is p by Holm over all ``tests`` of the comparison and decides the ``finding``; ``smallest`` is the
-    smallest difference that would be shown four times in five. ``signatures`` are the parts that differ. ``unmatched``
-    nuggets are in the bank of one run only, or unjudged in one.
+    ``adjusted`` is p by Holm over all ``tests`` of the comparison and decides the ``finding``; None where no test was
+    possible. ``smallest`` is the smallest difference that would be shown four times in five. ``signatures`` are the
+    parts that differ. ``unmatched`` nuggets are in the bank of one run only, or unjudged in one.
     """
 
     metric: str
@@ -66,6 +67,33 @@ class Compared:
     signatures: tuple[SignaturePart, ...] = ()
     moved: tuple[Moved, ...] = ()
     unmatched: int = 0
+
+    @property
+    def tested(self) -> bool:
+        """Whether a test was possible: enough pairs, or groups of them, differ for one to show a difference."""
+        return self.adjusted is not None
+
+    @property
+    def needed(self) -> str:
+        """How many records have to change before a difference can be shown; more where several metrics are tested."""
+        tests = self.tests if self.tested else 1
+        which = f"to test {tests} metrics together" if tests > 1 else "for a test"
+        return f"at least {least_moved(tests)} are needed {which}"
+
+    @property
+    def why(self) -> str:
+        """What keeps a difference from being shown, as a clause; empty where nothing does but chance."""
+        pairs = self.paired
+        if pairs is None:
+            return f"no {self.unit} has a value in both"
+        several = "topic" if self.unit == "nugget" else "group"
+        count, unit = (pairs.pairs, self.unit) if pairs.clusters is None else (pairs.clusters, several)
+        if not pairs.moved:
+            return f"every {unit} has the same value in both"
+        if self.finding != "too_few":
+            return ""
+        few = "changed" if count >= least_moved() else "in both"
+        return f"only {records_said(pairs.moved if few == 'changed' else count, unit)} {few}; {self.needed}"
 
     @property
     def only_alone(self) -> bool:
@@ -195,23 +223,11 @@ def compare(
 def said(found: Compared, label: str) -> str:
     """The finding in words; ``label`` is what the second run is called."""
     pairs = found.paired
-    if pairs is None:
-        return f"no {found.unit} has a value in both"
+    if pairs is None or found.why:
+        return f"{NOT_SHOWN if found.tested else NO_TEST} ({found.why})"
     if found.finding in ("higher", "lower"):
         return f"{abs(100 * pairs.difference):.1f} points {found.finding} in {label}{found.aside}"
-    if found.finding == "same":
-        return f"the same in every {found.unit}"
-    if found.finding == "too_few":
-        unit = "topic" if found.unit == "nugget" else found.unit if pairs.clusters is None else "group"
-        changed = f"only {pairs.moved} {unit}{'' if pairs.moved == 1 else 's'} changed"
-        return f"{NOT_SHOWN} ({changed}; {needed(found.tests)})"
     return NOT_SHOWN + ("" if found.smallest is None else f" (smallest detectable: {100 * found.smallest:.1f} points)")
-
-
-def needed(tests: int) -> str:
-    """How many records have to change before a difference can be tested; more where several are tested together."""
-    which = f"to test {tests} metrics together" if tests > 1 else "for a test"
-    return f"at least {least_moved(tests)} are needed {which}"
 
 
 # ---- pairing
@@ -297,8 +313,8 @@ def _bank_side(banks: Sequence[Mapping[str, float | None]], values: Sequence[flo
 
 
 def _tested(found: Sequence[Compared]) -> list[Compared]:
-    """Each with its finding, p adjusted for the number of tests; a metric without any difference is no test."""
-    ps = {one.metric: one.paired.p for one in found if one.paired is not None and one.paired.test != "none"}
+    """Each with its finding, p adjusted for the number of tests; where too few pairs differ for one there is none."""
+    ps = {one.metric: one.paired.p for one in found if one.paired is not None and one.paired.moved >= least_moved()}
     adjusted = dict(zip(ps, holm(list(ps.values())), strict=True))
     return [
         replace(
@@ -315,11 +331,11 @@ def _tested(found: Sequence[Compared]) -> list[Compared]:
 def _finding(pairs: Paired | None, adjusted: float | None, tests: int) -> Finding:
     if pairs is None:
         return "nothing"
-    if adjusted is None:
+    if not pairs.moved:
         return "same"
-    if adjusted < LEVEL:
+    if adjusted is not None and adjusted < LEVEL:
         return "higher" if pairs.difference > 0 else "lower"
-    return "too_few" if pairs.moved < least_moved(tests) else "none"
+    return "too_few" if pairs.moved < least_moved(max(1, tests)) else "none"
 
 
 def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterable[str]:

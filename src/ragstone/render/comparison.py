@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Final
 
 from ragstone.analysis.check import DROPS, CheckResult, Decision, Threshold, Worst
-from ragstone.analysis.compare import NOT_SHOWN, VERSION, Compared, Comparison, needed, said
+from ragstone.analysis.compare import NO_TEST, NOT_SHOWN, VERSION, Compared, Comparison, said
 from ragstone.analysis.pairing import MetricSide
 from ragstone.analysis.threshold_words import drop_said, limit_said
 from ragstone.render.facts import DASH
@@ -28,8 +28,8 @@ _FOUND: Final = {
     "lower": "Lower in {label}",
     "none": "No significant difference",
     "too_few": "Too few records changed ({needed})",
-    "same": "Unchanged",
-    "nothing": "Nothing to compare",
+    "same": "Unchanged, so no test was possible",
+    "nothing": "No value in both runs, so no test was possible",
 }
 """The words for a finding; ``label`` is that of the second run."""
 IDS: Final = 3
@@ -54,7 +54,7 @@ def headline(found: Comparison, leading: Compared | None) -> str:
     counted = plural(pairs.pairs, "paired record")
     if pairs.low is not None and pairs.high is not None:
         counted = f"95% CI {signed(100 * pairs.low)} to {signed(100 * pairs.high)}, {counted}"
-    verb = " is" if leading.finding in ("higher", "lower", "same") else ":"
+    verb = " is" if leading.finding in ("higher", "lower") else ":"
     words = f"{leading.metric}{verb} {said(leading, found.second.label)} ({counted})".replace(") (", "; ")
     if pairs.wins or pairs.losses:
         higher = f"{plural(pairs.wins, 'record')} {'is' if pairs.wins == 1 else 'are'} higher"
@@ -101,15 +101,17 @@ def p_said(p: float | None) -> str:
 
 def findings(found: Comparison) -> list[str]:
     """Say which metrics differ and which do not, with the smallest difference that could be shown."""
+    titles: dict[str, list[Compared]] = {}
+    for one in sorted(found.metrics, key=lambda one: ([*_FOUND].index(one.finding), one.aside)):
+        needed = one.needed if one.tested else f"{NO_TEST}; {one.needed}"
+        title = _FOUND[one.finding].format(label=found.second.label, needed=needed)
+        titles.setdefault(f"{title}{one.aside}", []).append(one)
     lines = []
-    for finding, title in _FOUND.items():
-        for aside in sorted({one.aside for one in found.metrics if one.finding == finding}):
-            ones = [one for one in found.metrics if one.finding == finding and one.aside == aside]
-            names = ", ".join(folded(one.metric for one in ones))
-            if finding == "none":
-                names = "; ".join(f"{one.metric}{said(one, '').removeprefix(NOT_SHOWN)}" for one in ones)
-            words = title.format(label=found.second.label, needed=needed(max(1, found.tests)))
-            lines.append(f"{words}{aside}: {names}.")
+    for title, ones in titles.items():
+        names = ", ".join(folded(one.metric for one in ones))
+        if ones[0].finding == "none":
+            names = "; ".join(f"{one.metric}{said(one, '').removeprefix(NOT_SHOWN)}" for one in ones)
+        lines.append(f"{title}: {names}.")
     return lines
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Final
 
 from ragstone import __version__
-from ragstone.analysis.compare import Comparison, Side, needed
+from ragstone.analysis.compare import Comparison, Side
 from ragstone.analysis.pairing import Moved
 from ragstone.analysis.run import Run, unit_text
 from ragstone.analysis.saved import AnyRun
@@ -108,7 +108,7 @@ def _side(side: Side, run: AnyRun) -> dict[str, Any]:
 
 def _needed(found: Comparison) -> list[str]:
     """How many records have to change for a test, where too few did."""
-    few = dict.fromkeys(needed(one.tests) for one in found.metrics if one.finding == "too_few")
+    few = dict.fromkeys(one.needed for one in found.metrics if one.finding == "too_few")
     return [f"Of changed records, {words}." for words in few]
 
 
@@ -120,7 +120,7 @@ def _metrics(found: Comparison) -> list[dict[str, Any]]:
     told = []
     for one, metric in zip(found.as_json()["metrics"], found.metrics, strict=True):
         if metric.finding == "too_few":
-            one["said"] = one["said"].replace(f"; {needed(metric.tests)}", "")
+            one["said"] = one["said"].replace(f"; {metric.needed}", "")
         kept = {key: value for key, value in one.items() if key not in ("moved", "signatures", "unmatched")}
         ends = [one["paired"][end] for end in ("difference", "low", "high")] if one["paired"] else []
         written = ["" if end is None else signed(100 * end).replace("-", "\u2212") for end in ends]
