@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from heapq import nsmallest
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ragstone.analysis.corrected_means import CorrectedMean, Method, corrected_means
 from ragstone.analysis.gold_join import Gathered, Joined, LabelledUnit, Refused, called, distinct, join
@@ -35,12 +35,10 @@ from ragstone.analysis.scored import scores_of
 from ragstone.errors import InputError
 from ragstone.labels import LabelRow
 from ragstone.metrics import NotInstalled, instead_of, of_score
+from ragstone.result_types import AgreementDict, MetricAgreementDict
 from ragstone.stats.agreement import Matrix
 from ragstone.stats.means import rounded, rounded_in
 from ragstone.types import TRIVIAL, Scale
-
-if TYPE_CHECKING:
-    from ragstone.result_types import AgreementDict, MetricAgreementDict
 
 DISAGREEMENTS: Final = 5
 PEOPLE: Final = "people"

@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from ragstone import metrics
 from ragstone.analysis.compare import VERSION, Comparison, compare, records_said, said
@@ -31,12 +31,10 @@ from ragstone.analysis.threshold_words import (
 )
 from ragstone.analysis.verdicts import Wanting, reason_of, wanting
 from ragstone.errors import ConfigError, InputError
+from ragstone.result_types import AgreementDict
 from ragstone.stats.means import HAIR, mean, mean_interval, reaches
 from ragstone.stats.paired_tests import LEVEL, Paired, least_moved, paired
 from ragstone.stats.points import points, signed
-
-if TYPE_CHECKING:
-    from ragstone.result_types import AgreementDict
 
 Kind = Literal["min", "max", "min_corrected", "min_coverage", "max_drop", "max_record_drop"]
 CheckOutcome = Literal["passed", "failed", "undecided", "error"]

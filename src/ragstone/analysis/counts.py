@@ -9,16 +9,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 
+from ragstone.engine import Weighed
+from ragstone.result_types import CauseDict, QuotesDict
 from ragstone.stats.means import rounded
 from ragstone.types import Score, Status
-
-if TYPE_CHECKING:
-    from ragstone.engine import Weighed
-    from ragstone.result_types import CauseDict, QuotesDict
 
 MOST: Final = 100
 """Different causes that are counted apart; further ones are counted as ``OTHER``."""

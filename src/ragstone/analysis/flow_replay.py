@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ragstone.analysis.run import unit_text
 from ragstone.metrics.base import Metric
 from ragstone.questions import YES_NO, Answer, Question, Rate, Rated, Trace, Traced, Write, Written, written_kind
+from ragstone.result_types import ResultDict, UnitDict, VerdictDict
 from ragstone.types import TRIVIAL, Citation, Nugget, Passage, Record, Scale, Score, Span, Unit, Verdict
-
-if TYPE_CHECKING:
-    from ragstone.result_types import ResultDict, UnitDict, VerdictDict
 
 Judging = Callable[[Unit, Scale], Verdict]
 """The verdict on a unit that a metric asks about, on the question's scale."""

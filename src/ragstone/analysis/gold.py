@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ragstone.analysis.leaderboard import run_of
 from ragstone.analysis.run import unit_text
@@ -22,12 +22,10 @@ from ragstone.labels import LabelRow, row_from_json, text_hash
 from ragstone.metrics import of_score
 from ragstone.records import Fields, SetAside, label_imports, open_records, values
 from ragstone.records.paths import find
+from ragstone.result_types import ResultDict
 from ragstone.segment import folded
 from ragstone.stats.rankings import majority
 from ragstone.types import Nugget, Record
-
-if TYPE_CHECKING:
-    from ragstone.result_types import ResultDict
 
 BLOCK, OF_BLOCK, OF_TOPIC = "block", "block_nuggets_assignment", "global_nuggets_assignment"
 RELEVANT, USED = "all_relevant_sentence_keys", "all_utilized_sentence_keys"

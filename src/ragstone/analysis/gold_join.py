@@ -10,7 +10,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from ragstone.analysis.flow_replay import Replayed, replay
 from ragstone.analysis.judged_units import JudgedUnits, judged_units, overall
@@ -22,11 +22,9 @@ from ragstone.errors import InputError
 from ragstone.labels import LabelRow, each_once, text_hash, worst
 from ragstone.metrics.base import Metric
 from ragstone.questions import YES_NO, Rate, Traced
+from ragstone.result_types import ResultDict
 from ragstone.stats.rankings import majority
 from ragstone.types import NOTHING, TRIVIAL, Scale, Score, Unit, Verdict
-
-if TYPE_CHECKING:
-    from ragstone.result_types import ResultDict
 
 Problem = Literal[
     "unknown_record",

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ragstone.analysis.flow_replay import Judging, verdict_of
 from ragstone.analysis.run import unit_text
 from ragstone.metrics import column_of, known
 from ragstone.metrics.base import Metric
 from ragstone.questions import YES_NO, Traced
+from ragstone.result_types import ResultDict, VerdictDict
 from ragstone.stats.means import mean
 from ragstone.types import Scale, Unit, Verdict
-
-if TYPE_CHECKING:
-    from ragstone.result_types import ResultDict, VerdictDict
 
 MARKS: Final = ("relevant", "utilized")
 """Marks of a trace on the sentences of the contexts; each is a yes or no on each of them."""

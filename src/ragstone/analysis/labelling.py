@@ -12,10 +12,12 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from ragstone.analysis.flow_replay import replay
+from ragstone.analysis.result import Result
 from ragstone.analysis.run import unit_text
+from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import grouping
 from ragstone.errors import InputError
 from ragstone.labels import LabelDraw, text_hash
@@ -23,13 +25,9 @@ from ragstone.metrics import find, of_score
 from ragstone.prompts.choice import Choice
 from ragstone.prompts.rubric import Rubric, rubric_of
 from ragstone.questions import Rate, Trace, Traced, history_of, in_conversation
+from ragstone.result_types import ScoreDict
 from ragstone.stats.means import mean
 from ragstone.types import RESPONSE, TRIVIAL, Passage, Verdict
-
-if TYPE_CHECKING:
-    from ragstone.analysis.result import Result
-    from ragstone.analysis.saved import AnyRun
-    from ragstone.result_types import ScoreDict
 
 RECORDS: Final = 50
 """Records that are drawn unless told otherwise."""

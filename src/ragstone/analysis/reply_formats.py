@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ragstone import prompts
 from ragstone.analysis.run import Run
@@ -19,11 +19,9 @@ from ragstone.engine.tally import Spent
 from ragstone.errors import TemplateError
 from ragstone.judges.base import Usage, reply_from_json
 from ragstone.prompts.choice import LABELS_ALONE
+from ragstone.result_types import CallDict
 from ragstone.stats.means import rounded
 from ragstone.store.database import Store
-
-if TYPE_CHECKING:
-    from ragstone.result_types import CallDict
 
 SAMPLES: Final = 3
 """Unreadable replies that are shown for each judge, step, style and format."""

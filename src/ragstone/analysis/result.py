@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from ragstone.errors import InputError
-
-if TYPE_CHECKING:
-    from ragstone.result_types import ResultDict
+from ragstone.result_types import ResultDict
 
 PAGES: Final[dict[str, Callable[[Any], str]]] = {}
 """Functions that draw the notebook pages of ``Run`` and ``Result``; the API sets them, since nothing here renders."""

@@ -21,13 +21,12 @@ from ragstone.errors import InputError
 from ragstone.metrics import column_of, of_score
 from ragstone.metrics.methods import PAIRS, points_between
 from ragstone.records.source import stem_of
+from ragstone.result_types import AgreementDict, QuoteDict, QuotesDict, ResultDict, SummaryDict, UnitDict
 from ragstone.store.database import DEFAULT_PATH, ResultRow, RunRow, ScoreRow, Store
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-
-    from ragstone.result_types import AgreementDict, QuoteDict, QuotesDict, ResultDict, SummaryDict, UnitDict
 
 _PLACE: Final = re.compile(r"#([1-9][0-9]{0,15})")
 UNIT_COLUMNS = (

@@ -8,7 +8,7 @@ from array import array
 from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import IO, Any, Final, TypeAlias, cast
 
 import orjson
 
@@ -16,14 +16,12 @@ from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
 from ragstone.analysis.run_files import ABOUT, PARTIAL, RESULTS, SUMMARY, ZSTD
 from ragstone.errors import ConfigError, InputError
+from ragstone.result_types import AgreementDict
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
-
-if TYPE_CHECKING:
-    from ragstone.result_types import AgreementDict
 
 _NAMES: Final = (RESULTS, f"{RESULTS}{ZSTD}")
 

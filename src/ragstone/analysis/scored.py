@@ -6,16 +6,14 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ragstone.analysis.saved import AnyRun, SavedRun
 from ragstone.errors import InputError
 from ragstone.metrics import of_score
 from ragstone.records.ids import Hashes
+from ragstone.result_types import ResultDict, ScoreDict
 from ragstone.types import NOTHING
-
-if TYPE_CHECKING:
-    from ragstone.result_types import ResultDict, ScoreDict
 
 _NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,99}", re.ASCII)
 ROOTS: Final = ("topic", "question", "meta")

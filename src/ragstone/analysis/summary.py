@@ -10,16 +10,14 @@ from heapq import merge
 from itertools import groupby
 from operator import attrgetter
 from statistics import median
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import orjson
 
 from ragstone.metrics.methods import PAIRS, compared
+from ragstone.result_types import CostDict, MethodsDict, MetricDict, MetricRepeatsDict, RepeatsDict, SummaryDict
 from ragstone.stats.means import Interval, mean, mean_interval, rounded, spread
 from ragstone.store.database import ScoreRow, Store
-
-if TYPE_CHECKING:
-    from ragstone.result_types import CostDict, MethodsDict, MetricDict, MetricRepeatsDict, RepeatsDict, SummaryDict
 
 
 def summarize(store: Store, run: int, signatures: Mapping[str, str], status: str) -> SummaryDict:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ragstone.analysis.run import unit_text
 from ragstone.errors import InputError
 from ragstone.metrics import best_at_zero, column_of, of_score
-
-if TYPE_CHECKING:
-    from ragstone.result_types import ResultDict, ScoreDict, VerdictDict
+from ragstone.result_types import ResultDict, ScoreDict, VerdictDict
 
 
 @dataclass(frozen=True, slots=True)
