@@ -13,8 +13,8 @@ from material import DOWN, columns, nobody, record
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Failed
 from ragstone.metrics import find
-from ragstone.metrics.nugget_bank import NuggetBank
 from ragstone.metrics.nugget_recall import COLUMNS, Held, NuggetRecall, recalls
+from ragstone.metrics.nuggetset import NuggetBank
 from ragstone.questions import SUPPORT_2, SUPPORT_3, Question, Rate, Rated, Write
 from ragstone.types import RESPONSE, Importance, Nugget, Record, Score, Verdict
 

@@ -35,7 +35,7 @@ from ragstone.engine import Engine, Job, Tally
 from ragstone.errors import ConfigError, InputError
 from ragstone.forecast.summary import Estimate
 from ragstone.metrics.methods import METHODS
-from ragstone.metrics.nugget_bank import NuggetBank
+from ragstone.metrics.nuggetset import NuggetBank
 from ragstone.options import RunOptions
 from ragstone.output.formats.assignments import assignment
 from ragstone.records import SetAside, has, offered, open_records, survey

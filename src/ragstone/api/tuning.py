@@ -14,8 +14,20 @@ from typing import Any, Final, Literal
 
 from ragstone.analysis.gold_join import join
 from ragstone.analysis.run import Run
-from ragstone.analysis.tuning import AskedCombination, Combination, FittedThreshold, TunedUnit, Tuning, fitted, ranked
-from ragstone.analysis.tuning_labels import check_labels, check_texts, measuring, metric_of, usable_labels
+from ragstone.analysis.tuning import (
+    AskedCombination,
+    Combination,
+    FittedThreshold,
+    TunedUnit,
+    Tuning,
+    check_labels,
+    check_texts,
+    fitted,
+    measuring,
+    metric_of,
+    ranked,
+    usable_labels,
+)
 from ragstone.api.estimating import forecast
 from ragstone.api.plan import check_overrides, open_source
 from ragstone.api.running import run

@@ -1,4 +1,4 @@
-"""One file per metric: each module here with a ``METRIC`` offers it, and each entry point of ``ragstone.metrics``.
+"""One file per metric: each class here that is in a suite is one, and each entry point of ``ragstone.metrics``.
 
 A metric of another package is a class with ``Metric`` as its base, named by an entry point of that group, or as
 ``MODULE:CLASS``, for this process: of the working directory, or installed.
@@ -40,9 +40,10 @@ def catalogue() -> Mapping[str, type[Metric]]:
     from importlib.metadata import entry_points  # noqa: PLC0415 - only where metrics are looked for
 
     modules = (import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__))
-    found: dict[str, type[Metric]] = {
-        module.METRIC.name: module.METRIC for module in modules if hasattr(module, "METRIC")
-    }
+    found: dict[str, type[Metric]] = {}
+    for one in (one for module in modules for one in vars(module).values()):
+        if isinstance(one, type) and issubclass(one, Metric) and hasattr(one, "suites") and one.suites:
+            found[one.name] = one
     for point in entry_points(group=GROUP):
         metric = _offered(point)
         if found.setdefault(metric.name, metric) is not metric:

@@ -135,6 +135,3 @@ class AbstentionRates(Metric):
             return self.without_value(record, status, placed.failure or placed.empty, column=column, **common)
         reason = (placed.column.replace("_", ", ", 1) or placed.failure) if column == COLUMNS[0] else ""
         return self.exact(record, float(column == placed.column), column=column, reason=reason, **common)
-
-
-METRIC = AbstentionRates

@@ -127,6 +127,3 @@ def _moved(verdict: Verdict, by: int) -> Verdict:
             text = quote.text[start - quote.span.start :]
             quotes.append(replace(quote, span=Span(start - by, quote.span.end - by), text=text))
     return replace(verdict, evidence=tuple(quotes), members=tuple(_moved(one, by) for one in verdict.members))
-
-
-METRIC = AnswerCorrectness

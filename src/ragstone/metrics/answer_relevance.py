@@ -40,6 +40,3 @@ class AnswerRelevance(Metric):
         unit = Unit(f"{record.id}/response/1", "response", text, Span(0, len(text)))
         (rated,) = yield from ask(self.rate(record, "relevance", (unit,), GRADE_0_3))
         return (self.mean_score(record, rated.verdicts, reason=rated.reason),)
-
-
-METRIC = AnswerRelevance

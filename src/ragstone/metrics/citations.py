@@ -204,6 +204,3 @@ def _uncited(verdict: Verdict) -> Verdict:
     label = SUPPORT_3.labels[0]
     said = "; ".join(filter(None, ("cites nothing", verdict.reason)))
     return Verdict(verdict.unit, label, 0.0, verdict.judge, raw=0, evidence=verdict.evidence, reason=said)
-
-
-METRIC = Citations

@@ -24,6 +24,3 @@ class ClaimRelevance(ClaimMetric):
     group = ANSWERS
     rank = 100
     words = MetricWords(labels=RELEVANT)
-
-
-METRIC = ClaimRelevance

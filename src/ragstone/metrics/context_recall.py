@@ -36,6 +36,3 @@ class ContextRecall(ClaimMetric):
         FOUND, "of a reference's claims were found in the contexts", "{have} a reference claim that was not found",
         "reference claim", title="share of the reference's claims found in the contexts",
     )  # fmt: skip
-
-
-METRIC = ContextRecall

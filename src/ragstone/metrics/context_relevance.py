@@ -47,6 +47,3 @@ class ContextRelevance(Metric):
         (rated,) = yield from ask(passage_relevance(record, reasons=self.reasons))
         passages = {v.unit.parent: rounded(v.value) for v in rated.verdicts}
         return (self.mean_score(record, rated.verdicts, detail={"passages": passages}, reason=rated.reason),)
-
-
-METRIC = ContextRelevance

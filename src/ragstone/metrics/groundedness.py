@@ -66,6 +66,3 @@ class Groundedness(Metric):
         detail = {"trivial": trivial} if trivial else {}
         score = self.mean_score(record, rated.verdicts, detail=detail, reason=rated.reason)
         return contradiction.beside(self, record, score)
-
-
-METRIC = Groundedness

@@ -59,6 +59,3 @@ class Grounding(ClaimMetric):
         """Also the share contradicted where the scale tells it."""
         (score,) = yield from ClaimMetric.judged(self, record)
         return contradiction.beside(self, record, score)
-
-
-METRIC = Grounding

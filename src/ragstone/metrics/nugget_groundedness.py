@@ -32,6 +32,3 @@ class NuggetGroundedness(NuggetMetric):
         "{have} a nugget that was not fully found", "nugget",
         title="how much of the response was found in the contexts, nugget by nugget",
     )  # fmt: skip
-
-
-METRIC = NuggetGroundedness

@@ -253,6 +253,3 @@ def held(verdict: Verdict) -> Held:
     between = verdict.label is None or SUPPORT_3.value(verdict.label) != verdict.value
     strict = math.fsum(votes) / len(votes) if votes and between else float(verdict.label == "support")
     return Held(verdict.unit.importance, verdict.value, min(strict, verdict.value))
-
-
-METRIC = NuggetRecall

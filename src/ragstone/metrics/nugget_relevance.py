@@ -24,6 +24,3 @@ class NuggetRelevance(NuggetMetric):
     group = ANSWERS
     rank = 90
     words = MetricWords(labels=RELEVANT)
-
-
-METRIC = NuggetRelevance

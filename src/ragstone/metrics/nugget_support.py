@@ -87,6 +87,3 @@ class NuggetSupport(Metric):
                    for v, verdicts in zip(best, by_nugget, strict=True)]  # fmt: skip
         reason = score.reason or f"{lost} of {sum(map(len, by_nugget))} nugget-passage pairs unjudged"
         return replace(score, status="partial", high=math.fsum(highest) / len(highest), reason=reason)
-
-
-METRIC = NuggetSupport

@@ -18,7 +18,7 @@ from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.claimset import response_sentences
 from ragstone.questions import GRADE_0_3, IMPORTANCE, Batch, Rate, Write
 from ragstone.segment import folded
-from ragstone.types import DETAILS, NOTHING, Importance, Passage, Record, Score, Unit, Verdict
+from ragstone.types import DETAILS, NOTHING, Importance, Passage, Record, Score, Status, Unit, Verdict
 
 UNWEIGHED: Final = 1.0
 """The weight of a nugget whose importance is unjudged."""
@@ -257,3 +257,32 @@ class BankMetric(Metric):
     def created(self, record: Record) -> Flow[NuggetSet]:
         """The bank of a record's contexts."""
         return (yield from created_bank(record, self.window, self.max_nuggets, self.min_judgment, self.keep))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NuggetBank(BankMetric):
+    """The nuggets that a good answer should contain, according to the contexts; ``detail`` lists them.
+
+    It is in no suite: it says nothing of a response, and runs where a bank is wanted and no number. Parameters as in
+    nugget_recall. The score has no value; it is ``empty`` if the contexts contain no nugget, and
+    ``partial`` if a window could not be read. Source: TREC RAG (arXiv 2504.15068).
+    """
+
+    name = "nugget_bank"
+    title = "the facts that a good answer contains"
+    needs = ("question", "contexts")
+    asks = ("nuggetize", "importance")
+    brings = ("nuggetize", "importance")
+    suites = ()
+
+    def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
+        """Write and weigh."""
+        bank = yield from self.created(record)
+        if not bank.units:
+            if bank.failure:
+                return self.nothing(record, "judge_failed", bank.failure)
+            return self.nothing(record, "empty", "the contexts contain no nuggets for this question")
+        listed = [{"text": unit.text, "importance": unit.importance} for unit in bank.units]
+        detail = {**bank.counts(), "rounds": bank.rounds, "nuggets": listed}
+        status: Status = "partial" if bank.failure else "scored"
+        return (Score(self.name, record.id, None, status, reason=bank.failure, detail=detail),)

@@ -146,6 +146,3 @@ class RefAlign(Metric):
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
     """Of vectors of length 1; opposite ones count as unrelated."""
     return min(1.0, max(0.0, math.fsum(a * b for a, b in zip(one, other, strict=True))))
-
-
-METRIC = RefAlign

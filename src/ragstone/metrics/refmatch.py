@@ -65,6 +65,3 @@ class RefMatch(Metric):
         if value is None:
             return self.without_value(record, "empty", "both texts are too short", column=column)
         return self.exact(record, value, column=column)
-
-
-METRIC = RefMatch

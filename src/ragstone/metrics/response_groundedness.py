@@ -155,6 +155,3 @@ def _panel(verdicts: Sequence[Verdict]) -> dict[str, Any]:
         ],
         "excluded": [{"judge": m.judge, "cause": m.failure} for m in members if m.unjudged],
     }
-
-
-METRIC = ResponseGroundedness

@@ -184,6 +184,3 @@ def _tied(record: Record) -> list[str]:
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return f"{', '.join(names[:NAMED])}{more}"
-
-
-METRIC = RetrievalRanking

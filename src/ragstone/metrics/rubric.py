@@ -172,6 +172,3 @@ def _lacking(record: Record, criterion: Criterion) -> tuple[Status, str]:
         if isinstance(value, str) and not value.strip():
             return "empty", f"blank {field}"
     return "scored", ""
-
-
-METRIC = RubricMetric

@@ -8,23 +8,27 @@ normaliser needs no further call. Source: RAGBench (arXiv 2407.11005).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
-from ragstone.metrics.base import EMPTY_VALUE, Flow, Metric, ask, best
+from ragstone.metrics.base import Flow, Metric, ask, best
 from ragstone.metrics.words import FOUND, SUPPORTED, TRUE_TO_PASSAGES, MetricWords, ScoreTable, Sentence
 from ragstone.questions import SPECIAL, Trace, Traced, key_of
 from ragstone.segment import division, located, sentences, words_in
-from ragstone.types import DETAILS, NOTHING, Record, Score, Span, Status, Unit
+from ragstone.stats.means import mean
+from ragstone.types import DETAILS, NOTHING, Record, Score, Span, Unit
 
 COLUMNS: Final = (
     "adherence", "relevance", "utilization", "completeness", "average",
     "relevance_share", "utilization_share", "adherence_share",
 )  # fmt: skip
+AVERAGED: Final = ("relevance", "utilization", "completeness", "adherence")
+COUNTED: Final = ("adherence", "adherence_share", "average")
+"""Columns that stand on the verdicts about the response's sentences."""
 TITLES: Final[Mapping[str, str]] = {
     "relevance": "relevant sentences of the contexts, relative to a fixed number",
     "relevance_share": "sentences of the contexts that are relevant",
@@ -42,17 +46,6 @@ LENGTHS: Final[Mapping[str, Callable[[str], int]]] = {
 
 SENTENCES: Final = 100_000
 """Sentences of the contexts that are marked at most; of more nothing is said, so that memory stays bounded."""
-
-
-@dataclass(frozen=True, slots=True)
-class TraceColumn:
-    """A value with its bounds, or why there is none."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    status: Status = "scored"
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,46 +148,82 @@ class TraceMetric(Metric):
             return self.nothing(record, "judge_failed", f"the contexts contain more than {SENTENCES:,} sentences")
         (answer,) = yield from ask(Trace("trace", record.question or "", contexts, response))
         traced = _checked(answer, {key_of(unit) for unit in contexts})
-        found = self._columns(traced, contexts)
-        unjudged = sum(verdict.unjudged for verdict in traced.verdicts)
-        mapped, scores = sentence_map(traced, contexts), []
-        for name, column in found.items():
-            about = name.startswith("adherence") or name == "average"
-            scores.append(
-                Score(
-                    metric=f"{self.name}.{name}", record=record.id, value=column.value, status=column.status,
-                    asked=len(response) if about else 0, unjudged=unjudged if about else 0,
-                    low=column.low, high=column.high, outcome=self.outcome(column.value), reason=column.reason,
-                    verdicts=traced.verdicts, detail=mapped,
-                )
-            )  # fmt: skip
+        found = {**self._support(record, traced), **self._use(record, traced, contexts)}
+        found["average"] = self._average(record, [found[name] for name in AVERAGED])
+        common: dict[str, Any] = {"verdicts": traced.verdicts, "detail": sentence_map(traced, contexts)}
+        counts: dict[str, Any] = {
+            "asked": len(response),
+            "unjudged": sum(verdict.unjudged for verdict in traced.verdicts),
+        }
+        scores = (replace(found[name], **common, **(counts if name in COUNTED else {})) for name in COLUMNS)
         return self.together(scores)
 
-    def _columns(self, traced: Traced, contexts: tuple[Unit, ...]) -> dict[str, TraceColumn]:
-        weigh = LENGTHS[self.length]
-        lengths = {key_of(unit): weigh(unit.text) for unit in contexts}
+    def _use(self, record: Record, traced: Traced, contexts: tuple[Unit, ...]) -> dict[str, Score]:
+        """The columns that count sentences of the contexts."""
+        lengths = {key_of(unit): LENGTHS[self.length](unit.text) for unit in contexts}
         total = sum(lengths.values())
-        found = {**_support(traced, weigh)}
-        lost = TraceColumn(None, 0.0, 1.0, "judge_failed", traced.failure or "the judge did not say")
         relevant = None if traced.relevant is None else set(traced.relevant)
         utilized = None if traced.utilized is None else set(traced.utilized)
-        value = EMPTY_VALUE[self.on_empty]
-        nothing = TraceColumn(value, value, value, "empty", "no sentence is relevant")
-        if relevant is None:
-            found |= dict.fromkeys(("relevance", "relevance_share", "utilization", "completeness"), lost)
-        else:
-            found["relevance"] = _exact(min(1.0, len(relevant) / self.normaliser))
-            found["relevance_share"] = _exact(_share(relevant, lengths, total))
-            if not relevant:
-                found |= dict.fromkeys(("utilization", "completeness"), nothing)
-            elif utilized is None:
-                found |= dict.fromkeys(("utilization", "completeness"), lost)
-            else:
-                found["utilization"] = _exact(min(1.0, len(utilized) / len(relevant)))
-                found["completeness"] = _exact(len(relevant & utilized) / len(relevant))
-        found["utilization_share"] = lost if utilized is None else _exact(_share(utilized, lengths, total))
-        found["average"] = _average([found[name] for name in ("relevance", "utilization", "completeness", "adherence")])
-        return {name: found[name] for name in COLUMNS}
+
+        def share(keys: set[str] | None) -> float | None:
+            if keys is None:
+                return None
+            return sum(lengths[key] for key in keys) / total if total else 0.0
+
+        def column(name: str, value: float | None) -> Score:
+            if value is not None:
+                return self.exact(record, min(1.0, value), column=name)
+            return self.without_value(record, "judge_failed", traced.failure or "the judge did not say", column=name)
+
+        found = {
+            "relevance": None if relevant is None else len(relevant) / self.normaliser,
+            "relevance_share": share(relevant),
+            "utilization": len(utilized) / len(relevant) if relevant and utilized is not None else None,
+            "completeness": len(relevant & utilized) / len(relevant) if relevant and utilized is not None else None,
+            "utilization_share": share(utilized),
+        }
+        scores = {name: column(name, value) for name, value in found.items()}
+        if relevant is not None and not relevant:
+            for name in ("utilization", "completeness"):
+                scores[name] = self.without_value(record, "empty", "no sentence is relevant", column=name)
+        return scores
+
+    def _support(self, record: Record, traced: Traced) -> dict[str, Score]:
+        """Adherence, and its share; what is unjudged is in neither and widens the bounds."""
+        weigh = LENGTHS[self.length]
+        weights = [(weigh(v.unit.text), v.value) for v in traced.verdicts]
+        judged = [(weight, value) for weight, value in weights if value is not None]
+        unjudged = len(weights) - len(judged)
+        why = "; ".join(dict.fromkeys(v.failure for v in traced.verdicts if v.failure))
+        reason = f"{unjudged} of {len(weights)} unjudged: {why}" if unjudged else ""
+        if not judged:
+            lost = {
+                name: self.without_value(record, "judge_failed", reason, column=name)
+                for name in ("adherence", "adherence_share")
+            }
+            if traced.overall is not None:  # people may say it of the whole alone
+                lost["adherence"] = self.exact(record, float(traced.overall), column="adherence")
+            return lost
+        every = all(value >= 1 for _, value in judged)
+        total, known = sum(weight for weight, _ in weights), sum(weight for weight, _ in judged)
+        gained = math.fsum(weight * value for weight, value in judged)
+        ends = {
+            "adherence": (float(every), float(every and not unjudged), float(every)),
+            "adherence_share": (gained / known, gained / total, best(gained, known, total)),
+        }
+        return {
+            name: self.valued(record, *values, column=name, partial=bool(unjudged), reason=reason)
+            for name, values in ends.items()
+        }
+
+    def _average(self, record: Record, parts: Sequence[Score]) -> Score:
+        if lost := next((part for part in parts if part.value is None), None):
+            return replace(lost, metric=self.score_name("average"))
+        ends = ([getattr(part, end) for part in parts] for end in ("value", "low", "high"))
+        value, low, high = map(mean, ends)
+        partial = next((part for part in parts if part.status == "partial"), None)
+        reason = partial.reason if partial else ""
+        return self.valued(record, value, low, high, column="average", partial=partial is not None, reason=reason)
 
 
 def _checked(traced: Traced, known: AbstractSet[str]) -> Traced:
@@ -211,55 +240,6 @@ def _checked(traced: Traced, known: AbstractSet[str]) -> Traced:
         utilized=None if traced.utilized is None else of(traced.utilized),
         support=tuple(tuple(key for key in keys if key in known or key in SPECIAL) for keys in traced.support),
         dropped=tuple(made_up),
-    )
-
-
-def _exact(value: float) -> TraceColumn:
-    return TraceColumn(value, value, value)
-
-
-def _share(keys: set[str], lengths: Mapping[str, int], total: int) -> float:
-    return sum(lengths[key] for key in keys) / total if total else 0.0
-
-
-def _support(traced: Traced, weigh: Callable[[str], int]) -> dict[str, TraceColumn]:
-    """Adherence, and its share; what is unjudged is in neither and widens the bounds."""
-    weights = [(weigh(v.unit.text), v.value) for v in traced.verdicts]
-    judged = [(weight, value) for weight, value in weights if value is not None]
-    unjudged = len(weights) - len(judged)
-    why = "; ".join(dict.fromkeys(v.failure for v in traced.verdicts if v.failure))
-    reason = f"{unjudged} of {len(weights)} unjudged: {why}" if unjudged else ""
-    if not judged and traced.overall is not None:  # people may say it of the whole alone
-        whole = _exact(float(traced.overall))
-        return {"adherence": whole, "adherence_share": TraceColumn(None, 0.0, 1.0, "judge_failed", reason)}
-    if not judged:
-        lost = TraceColumn(None, 0.0, 1.0, "judge_failed", reason)
-        return {"adherence": lost, "adherence_share": lost}
-    status: Status = "partial" if unjudged else "scored"
-    every = all(value >= 1 for _, value in judged)
-    total, known = sum(weight for weight, _ in weights), sum(weight for weight, _ in judged)
-    gained = math.fsum(weight * value for weight, value in judged)
-    return {
-        "adherence": TraceColumn(float(every), float(every and not unjudged), float(every), status, reason),
-        "adherence_share": TraceColumn(gained / known, gained / total, best(gained, known, total), status, reason),
-    }
-
-
-def _average(parts: list[TraceColumn]) -> TraceColumn:
-    absent = next((part for part in parts if part.value is None), None)
-    if absent is not None:
-        return TraceColumn(None, absent.low, absent.high, absent.status, absent.reason)
-
-    def mean(of: str) -> float:
-        return math.fsum(getattr(part, of) for part in parts) / len(parts)
-
-    partial = next((part for part in parts if part.status == "partial"), None)
-    return TraceColumn(
-        mean("value"),
-        mean("low"),
-        mean("high"),
-        partial.status if partial else "scored",
-        partial.reason if partial else "",
     )
 
 
@@ -328,6 +308,3 @@ def response_units(record: Record) -> Iterator[Unit]:
 def _keyed(stem: str, text: str, spans: Iterable[Span], parent: str | None = None) -> Iterator[Unit]:
     for number, span in enumerate(spans):
         yield Unit(f"{stem}{number}", "sentence", text[span.start : span.end], span, parent)
-
-
-METRIC = TraceMetric

@@ -15,6 +15,7 @@ from itertools import product
 from typing import Literal, TypeVar
 
 from ragstone.stats.means import RESAMPLES, mean
+from ragstone.stats.rankings import ranks
 
 Weights = Literal["none", "linear", "quadratic"]
 Level = Literal["nominal", "ordinal", "interval"]
@@ -142,15 +143,8 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
     second = len(positive) - first
     if not first or not second:
         return None
-    ordered = sorted(zip(scores, positive, strict=True))
-    ranks, start = 0.0, 0
-    while start < len(ordered):
-        end = start
-        while end < len(ordered) and ordered[end][0] == ordered[start][0]:
-            end += 1
-        ranks += (start + end + 1) / 2 * sum(is_positive for _, is_positive in ordered[start:end])
-        start = end
-    return (ranks - first * (first + 1) / 2) / (first * second)
+    summed = math.fsum(rank for rank, is_positive in zip(ranks(scores), positive, strict=True) if is_positive)
+    return (summed - first * (first + 1) / 2) / (first * second)
 
 
 def calibration_error(probabilities: Sequence[float], outcomes: Sequence[bool]) -> float | None:

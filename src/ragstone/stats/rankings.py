@@ -31,18 +31,20 @@ def _ap_half(first: Sequence[float], second: Sequence[float]) -> float | None:
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Spearman's rank correlation with mid-ranks for ties; None where either side ties all."""
-    one, other = _ranks(first), _ranks(second)
+    one, other = ranks(first), ranks(second)
     left, right = mean(one), mean(other)
     shared = math.fsum((a - left) * (b - right) for a, b in zip(one, other, strict=True))
     size = math.sqrt(math.fsum((a - left) ** 2 for a in one) * math.fsum((b - right) ** 2 for b in other))
     return shared / size if size else None
 
 
-def _ranks(values: Sequence[float]) -> list[float]:
+def ranks(values: Sequence[float]) -> list[float]:
+    """The rank of each value from the lowest, from 1; those that tie share the middle of their places."""
     places: dict[float, list[int]] = {}
-    for place, value in enumerate(sorted(values)):
+    for place, value in enumerate(sorted(values), 1):
         places.setdefault(value, []).append(place)
-    return [mean(places[value]) + 1 for value in values]
+    middle = {value: (tied[0] + tied[-1]) / 2 for value, tied in places.items()}
+    return [middle[value] for value in values]
 
 
 def pass_at(attempts: int, right: int, k: int) -> float:
