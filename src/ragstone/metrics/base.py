@@ -264,11 +264,8 @@ class Metric:
 
     def changed(self) -> dict[str, Any]:
         """The parameters that differ from the metric's defaults, sorted by name."""
-        return {
-            f.name: value
-            for f in sorted(fields(self), key=lambda f: f.name)
-            if (value := getattr(self, f.name)) != f.default
-        }
+        defaults = {f.name: f.default for f in fields(self)}
+        return {name: value for name, value in self.parameters().items() if value != defaults[name]}
 
     def rate(self, record: Record, task: Task, units: Sequence[Unit], scale: Scale, **more: Any) -> Rate:
         """A question about units: of ``support`` by the record's passages, else by its question alone.

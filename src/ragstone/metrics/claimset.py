@@ -123,13 +123,10 @@ class ClaimMetric(Metric):
         if self.include_reasoning:
             lines = [f"{verdict.unit.text}: {verdict.reason or verdict.failure}" for verdict in rated.verdicts]
             detail["reasoning"] = [*lines, *([rated.reason] if rated.reason else [])]
-        if claims.failure:
-            detail["extraction_failed"] = True
-        if claims.duplicates:
-            detail["duplicates"] = claims.duplicates
-        if claims.left_out:
-            detail["left_out"] = claims.left_out
-        return detail
+        more = {
+            "extraction_failed": bool(claims.failure), "duplicates": claims.duplicates, "left_out": claims.left_out,
+        }  # fmt: skip
+        return {**detail, **{name: value for name, value in more.items() if value}}
 
     def _row(self, verdict: Verdict) -> dict[str, Any]:
         unit = verdict.unit

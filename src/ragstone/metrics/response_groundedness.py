@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, cast
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.words import FOUND, SUPPORTED, TRUE_TO_PASSAGES, Band, one_score
-from ragstone.questions import GRADE_0_2, Rate
+from ragstone.questions import GRADE_0_2
 from ragstone.types import Record, Score, Span, Unit, Verdict
 
 AGGREGATES: Final = ("mean", "median", "min", "max", "majority")
@@ -106,13 +106,12 @@ class ResponseGroundedness(Metric):
                 unit, "2", 1.0, f"shortcut:{shortcut}", raw=2, probability=1.0, reason=f"the response {words}"
             )
             return (self.mean_score(record, (verdict,), detail={"shortcut": shortcut}),)
-        answers = yield from ask(*(self._question(record, unit, n) for n in self.wordings))
+        more = {"passages": record.passages, "temperature": self.temperature, "evidence": True}
+        answers = yield from ask(
+            *(self.rate(record, "response_support", (unit,), GRADE_0_2, wording=n, **more) for n in self.wordings)
+        )
         verdicts = tuple(verdict for answer in answers for verdict in answer.verdicts)
         return (self.mean_score(record, verdicts, detail=_panel(verdicts)),)
-
-    def _question(self, record: Record, unit: Unit, wording: int) -> Rate:
-        more = {"passages": record.passages, "wording": wording, "temperature": self.temperature}
-        return self.rate(record, "response_support", (unit,), GRADE_0_2, evidence=True, **more)
 
     def _shortcut(self, record: Record) -> str:
         response = _folded(record.response or "")

@@ -20,15 +20,17 @@ from ragstone.metrics.words import FOUND, SUPPORTED, TRUE_TO_PASSAGES, MetricWor
 from ragstone.questions import SPECIAL, Trace, Traced, key_of
 from ragstone.segment import division, located, sentences, words_in
 from ragstone.stats.means import mean
-from ragstone.types import DETAILS, NOTHING, Record, Score, Span, Unit
+from ragstone.types import DETAILS, NOTHING, Record, Score, Span, Status, Unit
 
 COLUMNS: Final = (
     "adherence", "relevance", "utilization", "completeness", "average",
     "relevance_share", "utilization_share", "adherence_share",
 )  # fmt: skip
 AVERAGED: Final = ("relevance", "utilization", "completeness", "adherence")
-COUNTED: Final = ("adherence", "adherence_share", "average")
+JUDGED: Final = ("adherence", "adherence_share", "average")
 """Columns that stand on the verdicts about the response's sentences."""
+COUNTS: Final = ("relevance", "relevance_share", "utilization", "utilization_share", "completeness")
+"""Columns that count sentences of the contexts."""
 TITLES: Final[Mapping[str, str]] = {
     "relevance": "relevant sentences of the contexts, relative to a fixed number",
     "relevance_share": "sentences of the contexts that are relevant",
@@ -151,41 +153,32 @@ class TraceMetric(Metric):
         found = {**self._support(record, traced), **self._use(record, traced, contexts)}
         found["average"] = self._average(record, [found[name] for name in AVERAGED])
         common: dict[str, Any] = {"verdicts": traced.verdicts, "detail": sentence_map(traced, contexts)}
-        counts: dict[str, Any] = {
-            "asked": len(response),
-            "unjudged": sum(verdict.unjudged for verdict in traced.verdicts),
-        }
-        scores = (replace(found[name], **common, **(counts if name in COUNTED else {})) for name in COLUMNS)
+        counts: dict[str, Any] = {"asked": len(response), "unjudged": sum(v.unjudged for v in traced.verdicts)}
+        scores = (replace(found[name], **common, **(counts if name in JUDGED else {})) for name in COLUMNS)
         return self.together(scores)
 
     def _use(self, record: Record, traced: Traced, contexts: tuple[Unit, ...]) -> dict[str, Score]:
-        """The columns that count sentences of the contexts."""
+        """The columns of ``COUNTS``."""
         lengths = {key_of(unit): LENGTHS[self.length](unit.text) for unit in contexts}
         total = sum(lengths.values())
         relevant = None if traced.relevant is None else set(traced.relevant)
         utilized = None if traced.utilized is None else set(traced.utilized)
-
-        def share(keys: set[str] | None) -> float | None:
-            if keys is None:
-                return None
-            return sum(lengths[key] for key in keys) / total if total else 0.0
-
-        def column(name: str, value: float | None) -> Score:
-            if value is not None:
-                return self.exact(record, min(1.0, value), column=name)
-            return self.without_value(record, "judge_failed", traced.failure or "the judge did not say", column=name)
-
-        found = {
-            "relevance": None if relevant is None else len(relevant) / self.normaliser,
-            "relevance_share": share(relevant),
-            "utilization": len(utilized) / len(relevant) if relevant and utilized is not None else None,
-            "completeness": len(relevant & utilized) / len(relevant) if relevant and utilized is not None else None,
-            "utilization_share": share(utilized),
-        }
-        scores = {name: column(name, value) for name, value in found.items()}
-        if relevant is not None and not relevant:
-            for name in ("utilization", "completeness"):
-                scores[name] = self.without_value(record, "empty", "no sentence is relevant", column=name)
+        found: dict[str, float] = {}
+        if relevant is not None:
+            found["relevance"] = min(1.0, len(relevant) / self.normaliser)
+            found["relevance_share"] = sum(lengths[key] for key in relevant) / total if total else 0.0
+        if utilized is not None:
+            found["utilization_share"] = sum(lengths[key] for key in utilized) / total if total else 0.0
+        if relevant and utilized is not None:
+            found["utilization"] = min(1.0, len(utilized) / len(relevant))
+            found["completeness"] = len(relevant & utilized) / len(relevant)
+        scores = {name: self.exact(record, value, column=name) for name, value in found.items()}
+        for name in (name for name in COUNTS if name not in found):
+            status: Status = "judge_failed"
+            reason = traced.failure or "the judge did not say"
+            if relevant == set() and name in ("utilization", "completeness"):
+                status, reason = "empty", "no sentence is relevant"
+            scores[name] = self.without_value(record, status, reason, column=name)
         return scores
 
     def _support(self, record: Record, traced: Traced) -> dict[str, Score]:
