@@ -19,7 +19,7 @@ from ragstone.analysis.run import Run, unit_text
 from ragstone.errors import ConfigError, InputError
 from ragstone.labels import LabelDraw, LabelRow, text_hash
 from ragstone.metrics import catalogue
-from ragstone.questions import GRADE_0_3, SUPPORT_3, YES_NO, Question, Rate, Write
+from ragstone.questions import GRADE_0_3, SUPPORT_3, YES_NO, Rate, Write
 from ragstone.stats.agreement import Matrix
 from ragstone.stats.correction import labels_to_halve, prediction_powered
 from ragstone.testing import ScriptedJudge
@@ -434,7 +434,7 @@ CITED = {
 """Its parts are no sentences: a trace takes them as they come."""
 
 
-def script(question: Question[Any]) -> Any:
+def script(question: Any) -> Any:
     """Labels that go round the scale, so that no two units are alike; one is missing of the last record."""
     if isinstance(question, Write):
         return [] if question.known else [unit.text for unit in question.sentences] or ["A fact.", "Another."]
@@ -483,8 +483,7 @@ def test_criteria_of_a_records_own_join_where_they_are_yes_or_no(tmp_path: Path)
         criteria = {"polite": {"criterion": "It is polite.", "scale": scale}}
         return {"id": record, "question": "What?", "response": "It.", "rubric": {"criteria": criteria}}
 
-    def best(question: Question[Any]) -> list[str]:
-        assert isinstance(question, Rate)
+    def best(question: Any) -> list[str]:
         return [question.scale_of(unit).labels[-1] for unit in question.units]
 
     parameters = {"rubric": {"criteria": {"clear": {"criterion": "It is clear."}}}}

@@ -12,7 +12,7 @@ from ragstone import InputError, Run, evaluate
 from ragstone.analysis.labelling import ratable, sample
 from ragstone.labels import LabelDraw, text_hash
 from ragstone.metrics import catalogue
-from ragstone.questions import Question, Rate, Rated
+from ragstone.questions import Rated
 from ragstone.testing import ScriptedJudge
 from ragstone.types import TRIVIAL, Verdict
 
@@ -38,8 +38,7 @@ def run_of(folder: Path, source: list[dict[str, Any]], metrics: Any = "groundedn
 def judge(name: str, values: dict[str, float] | None = None, probability: float | None = None) -> ScriptedJudge:
     """Rates each unit by a word in it, 1 for any other."""
 
-    def answer(question: Question[Any]) -> Rated:
-        assert isinstance(question, Rate)
+    def answer(question: Any) -> Rated:
         found = [next((v for word, v in (values or {}).items() if word in unit.text), 1.0) for unit in question.units]
         return Rated(tuple(
             Verdict(unit, question.scale.nearest(value), question.scale.value(question.scale.nearest(value)), name,

@@ -21,7 +21,7 @@ from ragstone.analysis.counts import Quotes, quotes_of
 from ragstone.analysis.run import Run
 from ragstone.engine.document import result_document, set_aside_document
 from ragstone.errors import RagstoneError
-from ragstone.questions import Question, Rate, Rated
+from ragstone.questions import Rated
 from ragstone.render.terminal.case import case
 from ragstone.render.terminal.outcome import outcome
 from ragstone.render.terminal.screen import Look, screen
@@ -100,9 +100,8 @@ def test_a_run_that_is_going_on_counts_as_its_results_do(found: list[list[Verdic
 # ---- in a run
 
 
-def quoting(question: Question[Any]) -> Rated:
+def quoting(question: Any) -> Rated:
     """Three quotes for each unit: one of each kind."""
-    assert isinstance(question, Rate)
     passage = question.passages[0]
     evidence = (
         Quote(passage.id, Span(0, 5), passage.text[:5], verbatim=True),

@@ -43,7 +43,7 @@ def made(name: str) -> Metric:
     return metric.with_parameters({"criteria": {"x": {"criterion": "So?"}}}) if metric.unset() else metric
 
 
-def weigh(metric: Metric, about: Record, script: Script) -> tuple[Score, list[Question[Any]]]:
+def weigh(metric: Metric, about: Record, script: Script) -> tuple[Any, list[Any]]:
     """The score of a metric, the first of its columns where it has several, and every question that it asked.
 
     Columns that have no verdicts to stand on must agree on that.
@@ -60,14 +60,14 @@ def _goodness(metric: Metric, score: Score) -> float | None:
     return 1 - (score.value or 0.0) if lower else score.value
 
 
-def columns(metric: Metric, about: Record, script: Script) -> tuple[dict[str, Score], list[Question[Any]]]:
+def columns(metric: Metric, about: Record, script: Script) -> tuple[dict[str, Any], list[Any]]:
     """The scores of a metric by their column, the metric's own name where it has none, and what was asked."""
     scores, asked = drive(metric.flow(about), script)
     assert tuple(score.metric for score in scores) == tuple(map(metric.score_name, metric.gives()))
     return {score.metric.partition(".")[2] or score.metric: score for score in scores}, asked
 
 
-def nobody(question: Question[Any]) -> Answer:
+def nobody(question: Any) -> Answer:
     """A script for metrics that must ask nothing."""
     raise AssertionError(f"asked for nothing: {question}")
 

@@ -9,16 +9,15 @@ from material import DOWN, columns, record
 
 from ragstone import evaluate
 from ragstone.metrics.abstention import COLUMNS, AbstentionRates
-from ragstone.questions import ANSWERED, Question, Rate, Write
+from ragstone.questions import ANSWERED, Write
 from ragstone.testing import ScriptedJudge
 from ragstone.types import Record
 
 
 def script(answers: Any, support: Any = (), relevance: Any = ()) -> Any:
-    def answer(question: Question[Any]) -> Any:
+    def answer(question: Any) -> Any:
         if isinstance(question, Write):
             return [f"Claim {n}." for n in range(len(support))]
-        assert isinstance(question, Rate)
         if question.scale == ANSWERED:
             return answers
         return list(support if question.task == "support" else relevance)
@@ -61,7 +60,7 @@ def test_outcomes(about: Record, answers: Any, column: str, steps: list[str]) ->
     ],
 )
 def test_what_cannot_be_told_is_no_outcome(answers: Any, status: str, reason: str) -> None:
-    def answer(question: Question[Any]) -> Any:
+    def answer(question: Any) -> Any:
         if isinstance(question, Write) and answers[1:] == (DOWN,):
             return DOWN
         return script(*answers)(question)
@@ -78,10 +77,9 @@ def test_rates_have_intervals_and_questions_are_shared() -> None:
     """Beside grounding and context_relevance it costs one call a record; rates are means over records."""
     rows = [{"id": name, "question": "What?", "contexts": ["Steel."], "response": f"It is {name}."} for name in "abcd"]
 
-    def answer(question: Question[Any]) -> Any:
+    def answer(question: Any) -> Any:
         if isinstance(question, Write):
             return ["A claim."]
-        assert isinstance(question, Rate)
         if question.scale == ANSWERED:
             return "abstains" if "It is a." in question.units[0].text else "answers"
         return "yes" if question.task == "support" else "3"

@@ -10,7 +10,7 @@ from material import DOWN, EVERYTHING_DOWN, made, nobody, record, weigh
 
 from ragstone.metrics import catalogue
 from ragstone.metrics.base import Metric, ask
-from ragstone.questions import GRADE_0_3, Question, Rate, Rated
+from ragstone.questions import GRADE_0_3, Rate, Rated
 from ragstone.types import TRIVIAL, Nugget, Record, Unit, Verdict
 
 METRICS = sorted(catalogue().items())
@@ -29,7 +29,7 @@ FINE = {
 CITED = "The kettle is steel [1]. It boils fast [2]. It costs ten [1]."
 
 
-def good_script(question: Question[Any]) -> Any:
+def good_script(question: Any) -> Any:
     """The best label of the question's own scale."""
     return question.scale.labels[-1] if isinstance(question, Rate) else FINE[question.task]
 

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from material import DOWN, record, weigh
 
-from ragstone.errors import ConfigError
 from ragstone.judges.base import Failed
 from ragstone.metrics import find
 from ragstone.metrics.methods import compare_methods, interpretation
-from ragstone.questions import Question, Rate, Write
-from ragstone.types import Record, Score
+from ragstone.questions import Rate, Write
+from ragstone.types import Record
 
 BOTH = ("nugget_groundedness", "nugget_relevance")
 EACH = pytest.mark.parametrize("name", BOTH)
@@ -29,13 +28,13 @@ class Judge:
         self.importance = importance
         self.grades = grades
 
-    def __call__(self, question: Question[Any]) -> Any:
+    def __call__(self, question: Any) -> Any:
         if isinstance(question, Write):
             return self.rounds.pop(0) if self.rounds else []
         return self.importance if question.task == "importance" else self.grades
 
 
-def judged(nuggets: Sequence[tuple[str | None, str | None]], name: str = BOTH[0], **parameters: Any) -> Score:
+def judged(nuggets: Sequence[tuple[str | None, str | None]], name: str = BOTH[0], **parameters: Any) -> Any:
     """The score of nuggets with these importances and grades."""
     texts = [f"nugget {n}" for n in range(len(nuggets))]
     importance = {text: given for text, (given, _) in zip(texts, nuggets, strict=True)}
@@ -59,12 +58,6 @@ def test_weights_can_be_set() -> None:
     assert judged(nuggets).value == pytest.approx(2 / 3)
     assert judged(nuggets, weights=[3, 1]).value == pytest.approx(3 / 4)
     assert judged(nuggets, weights={"vital": 1, "okay": 1}).value == pytest.approx(1 / 2)
-
-
-@pytest.mark.parametrize("value", [[2], [0, 1], [2, -1], ["2", 1], 3, {"vital": 2}, [True, 1], None, [float("nan"), 1]])
-def test_weights_that_mean_nothing_are_refused(value: Any) -> None:
-    with pytest.raises(ConfigError, match=r"nugget_relevance.weights: .* two numbers above 0"):
-        find("nugget_relevance")().with_parameters({"weights": value})
 
 
 def test_an_importance_that_stayed_unjudged_weighs_1_and_is_marked() -> None:
@@ -154,18 +147,15 @@ def test_who_rates_the_nuggets_does_not_see_their_importance(name: str) -> None:
 def test_groundedness_is_asked_of_contexts_and_question_and_relevance_of_the_question() -> None:
     _, asked = weigh(find(BOTH[0])(), record(), Judge([["One"]]))
     rate = asked[-1]
-    assert isinstance(rate, Rate)
     assert (rate.passages, rate.question, rate.evidence) == (record().passages, record().question, True)
     _, asked = weigh(find(BOTH[1])(), record(), Judge([["One"]]))
     rate = asked[-1]
-    assert isinstance(rate, Rate)
     assert (rate.passages, rate.question, rate.evidence) == ((), record().question, False)
 
 
 def test_a_nugget_keeps_the_sentence_that_it_comes_from() -> None:
     score, _ = weigh(find(BOTH[0])(), record(), Judge([["It boils fast"]]))
     span = score.verdicts[0].unit.span
-    assert span is not None
     assert (record().response or "")[span.start : span.end] == "It boils fast"
 
 

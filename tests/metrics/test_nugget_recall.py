@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from material import DOWN, columns, nobody, record
 
-from ragstone.errors import ConfigError
 from ragstone.judges.base import Failed
 from ragstone.metrics import find
 from ragstone.metrics.nugget_recall import COLUMNS, Held, NuggetRecall, recalls
 from ragstone.metrics.nuggetset import NuggetBank
-from ragstone.questions import SUPPORT_2, SUPPORT_3, Question, Rate, Rated, Write
+from ragstone.questions import SUPPORT_2, SUPPORT_3, Rated, Write
 from ragstone.types import RESPONSE, Importance, Nugget, Record, Score, Verdict
 
 HELD: dict[str, tuple[float | None, float | None]] = {
@@ -72,11 +71,9 @@ def test_a_nugget_of_unknown_importance_counts_as_one_of_all_and_half_a_vital_on
 
 @given(LETTERS)
 def test_every_column_is_in_range_and_strict_is_never_above_lenient(pairs: list[tuple[Any, str]]) -> None:
-    found = recalls(of(pairs))
+    found: dict[str, Any] = {**recalls(of(pairs))}
     for recall in found.values():
         if recall.value is not None:
-            assert recall.low is not None
-            assert recall.high is not None
             assert 0 <= recall.low <= recall.value + 1e-12 <= recall.high + 2e-12 <= 1 + 3e-12
     for strict, lenient in (("strict_all", "all"), ("strict_vital", "vital"), ("weighted_strict", "weighted")):
         if found[lenient].value is not None:
@@ -112,7 +109,7 @@ def with_bank(*nuggets: tuple[str, Importance | None], **more: Any) -> Record:
     return record(nuggets=tuple(Nugget(text, importance) for text, importance in nuggets), **more)
 
 
-def weighed(about: Record, script: Any, **parameters: Any) -> tuple[dict[str, Score], list[Question[Any]]]:
+def weighed(about: Record, script: Any, **parameters: Any) -> tuple[dict[str, Score], list[Any]]:
     return columns(find("nugget_recall")().with_parameters(parameters), about, script)
 
 
@@ -123,7 +120,6 @@ ASSIGNED = {"a": "support", "b": "partial_support", "c": "not_support", "d": Non
 def test_a_record_with_its_bank_is_assigned_and_nothing_else_is_asked() -> None:
     scores, asked = weighed(FOUR, {"assign": ASSIGNED})
     (question,) = asked
-    assert isinstance(question, Rate)
     assert (question.task, question.scale, question.question) == ("assign", SUPPORT_3, FOUR.question)
     assert [(p.id, p.text) for p in question.passages] == [(RESPONSE, FOUR.response)]
     assert [unit.importance for unit in question.units] == [None] * 4  # the assigner does not see it
@@ -145,7 +141,6 @@ def test_the_verdicts_stand_with_the_first_column_and_the_others_say_so() -> Non
 
 def test_two_grades() -> None:
     _, (question,) = weighed(FOUR, {"assign": "support"}, grades=2)
-    assert isinstance(question, Rate)
     assert question.scale is SUPPORT_2
 
 
@@ -153,7 +148,7 @@ def test_importance_is_asked_for_where_the_bank_has_none() -> None:
     about = with_bank(("a", None), ("b", "okay"))
     scores, asked = weighed(about, {"importance": "vital", "assign": "support"})
     assert [q.task for q in asked] == ["importance", "assign"]
-    assert [unit.text for unit in asked[0].units] == ["a"]  # type: ignore[attr-defined]
+    assert [unit.text for unit in asked[0].units] == ["a"]
     assert scores["strict_vital"].value == 1.0
 
 
@@ -190,8 +185,7 @@ def test_a_panel_counts_as_it_decided_and_by_its_votes_where_it_lies_between(
 ) -> None:
     """Two of three say support: by majority that is support, by the mean two thirds of it, by the least none."""
 
-    def panel(question: Question[Any]) -> Rated:
-        assert isinstance(question, Rate)
+    def panel(question: Any) -> Rated:
         (unit,) = question.units
         said = (("support", 1.0), ("support", 1.0), ("not_support", 0.0))
         members = tuple(Verdict(unit, word, worth, f"j{n}") for n, (word, worth) in enumerate(said))
@@ -204,7 +198,6 @@ def test_a_panel_counts_as_it_decided_and_by_its_votes_where_it_lies_between(
 def test_five_hundred_nuggets_and_one_of_two_thousand_words_are_assigned() -> None:
     many = with_bank(*((f"fact {n}", "okay") for n in range(499)), ("word " * 2000, "vital"))
     scores, (question,) = weighed(many, {"assign": "support"})
-    assert isinstance(question, Rate)
     assert len(question.units) == 500
     assert (scores["all"].value, scores["all"].asked) == (1.0, 500)
 
@@ -219,10 +212,9 @@ class Writer:
         self.lists = list(lists)
         self.vital = vital
 
-    def __call__(self, question: Question[Any]) -> Any:
+    def __call__(self, question: Any) -> Any:
         if isinstance(question, Write):
             return self.lists.pop(0)
-        assert isinstance(question, Rate)
         if question.task == "importance":
             return {unit.text: "vital" if unit.text in self.vital else "okay" for unit in question.units}
         return "support"
@@ -325,19 +317,6 @@ def test_a_bank_needs_a_question_and_contexts(lacking: dict[str, Any]) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("parameter", "value", "expected"),
-    [
-        ("grades", 4, "3 or 2"), ("grades", True, "3 or 2"), ("window", 0, "a whole number from 1"),
-        ("keep", -1, "a whole number from 0"), ("max_nuggets", "9", "a whole number from 1"),
-        ("min_judgment", "x", "a number"),
-    ],
-)  # fmt: skip
-def test_parameters_that_mean_nothing_are_refused(parameter: str, value: Any, expected: str) -> None:
-    with pytest.raises(ConfigError, match=f"nugget_recall.{parameter}: .*expected {expected}"):
-        find("nugget_recall")().with_parameters({parameter: value})
-
-
 def test_what_one_window_cut_is_counted_though_later_ones_forget_it() -> None:
     listed = [f"n{n}" for n in range(8)]
     detail, _ = created(many_passages(30), Writer(listed, listed[:5], [*listed[:4], "n7"]), max_nuggets=5, keep=0)
@@ -350,13 +329,6 @@ def test_windows_that_find_nothing_yet_do_not_end_it_and_a_failure_breaks_the_ro
     assert (len(asked), texts(detail)) == (4, ["a"])
     detail, asked = created(many_passages(60), Writer(["a"], ["a"], Failed("x"), ["a"], ["b", "a"], ["b", "a"]))
     assert (len(asked), texts(detail)) == (6, ["b", "a"])
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), True, "2"])
-def test_a_judgment_that_is_no_number_is_refused_of_both(value: Any) -> None:
-    for metric in (find("nugget_recall")(), NuggetBank()):
-        with pytest.raises(ConfigError, match=r"min_judgment: .* expected a number"):
-            metric.with_parameters({"min_judgment": value})
 
 
 def test_the_vital_columns_stand_on_vital_nuggets() -> None:

@@ -133,6 +133,3 @@ def test_a_record_cannot_choose_a_model() -> None:
     """A file of records shall not make this computer read files or the network."""
     with pytest.raises(ConfigError, match="applies to the whole run"):
         find("refalign")().overridden({"model": "/tmp/x"})
-    for bad in ("", None, 3):
-        with pytest.raises(ConfigError, match="expected a folder, or ORG/MODEL on the hub"):
-            find("refalign")().with_parameters({"model": bad})

@@ -9,7 +9,7 @@ from material import DOWN, columns, record
 
 from ragstone.errors import ConfigError
 from ragstone.metrics import find
-from ragstone.questions import Trace, Traced, key_of
+from ragstone.questions import Traced, key_of
 from ragstone.types import Citation, Record, Score, Span
 
 FIRST, SECOND = "doc_0_s0", "doc_0_s1"
@@ -138,7 +138,6 @@ def test_a_word_on_the_whole_counts_where_no_sentence_was_judged() -> None:
     def people(question: Any) -> Traced:
         answer = Traced((FIRST,), (FIRST,), (), ((), ()), overall=False)
         verdicts = trace([FIRST], [FIRST], {}, about())["adherence"].verdicts
-        assert isinstance(question, Trace)
         return Traced(answer.relevant, answer.utilized, verdicts, answer.support, overall=False)
 
     scores, _ = columns(find("trace")(), about(), people)
@@ -146,10 +145,9 @@ def test_a_word_on_the_whole_counts_where_no_sentence_was_judged() -> None:
     assert (scores["adherence_share"].value, scores["adherence_share"].status) == (None, "judge_failed")
 
 
-def asked(of: Record) -> Trace:
+def asked(of: Record) -> Any:
     _, questions = columns(find("trace")(), of, {"trace": DOWN})
     (question,) = questions
-    assert isinstance(question, Trace)
     return question
 
 
@@ -159,7 +157,6 @@ def test_sentences_are_keyed_from_zero_and_keep_their_place() -> None:
     assert [unit.parent for unit in question.sentences] == ["p1", "p1", "p2"]
     assert [key_of(unit) for unit in question.response] == ["resp_s0", "resp_s1"]
     for unit in question.sentences:
-        assert unit.span is not None
         text = CONTEXTS[0] if unit.parent == "p1" else CONTEXTS[1]
         assert text[unit.span.start : unit.span.end] == unit.text
     blank = about(contexts=("One.", " ", "Two."))

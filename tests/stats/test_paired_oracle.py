@@ -1,24 +1,16 @@
-"""The same numbers as scipy's: quantiles, permutations, power, and two judges compared over the example traces."""
+"""The same numbers as scipy's and numpy's: quantiles, permutations, power, and resampled intervals."""
 
 from __future__ import annotations
 
-import json
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from ragstone import compare, evaluate, open_run
-from ragstone.questions import Question, Rate, Rated, Traced, Write, Written
 from ragstone.stats.means import normal_p, t_quantile
-from ragstone.stats.paired_tests import FLIPS, paired, sign_flip
-from ragstone.testing import ScriptedJudge
-from ragstone.types import Unit, Verdict
-
-TRACES = Path(__file__).parents[2] / "examples" / "traces.jsonl"
+from ragstone.stats.paired_tests import paired, sign_flip
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 8, 19, 60, 301, 998])
@@ -69,23 +61,6 @@ def test_the_smallest_difference_of_few_has_a_degree_less_than_there_are_groups(
     assert found.smallest(tests) == pytest.approx(quantiles * stats.sem(changes))
 
 
-# ---- two judges over the example traces
-
-
-def chancy(question: Question[Any]) -> Rated | Traced | Written:
-    """A judge with an opinion of every text, which its letters decide."""
-    if isinstance(question, Write):
-        units = (Unit(f"claim/{n}", "claim", s.text, s.span, s.id) for n, s in enumerate(question.sentences, 1))
-        return Written(tuple(units))
-    assert isinstance(question, Rate)
-    labels = question.scale.labels
-    found = []
-    for unit in question.units:
-        label = random.Random(unit.text).choices(labels, range(1, len(labels) + 1))[0]
-        found.append(Verdict(unit, label, question.scale.value(label), "scripted", question.scale.raw(label)))
-    return Rated(tuple(found))
-
-
 def studentized(values: Any, clusters: Any, *, seed: int, draws: int = 4000) -> tuple[float, float]:
     """The studentized bootstrap of a mean of clusters, over all draws at once."""
     generator = np.random.default_rng(seed)
@@ -105,62 +80,15 @@ def studentized(values: Any, clusters: Any, *, seed: int, draws: int = 4000) -> 
     return float(centre - high * error), float(centre - low * error)
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store of two runs over the same traces: by the embedded judge, and by one of another opinion."""
-    store = tmp_path_factory.mktemp("judged") / "store.db"
-    rows = [json.loads(line) for line in TRACES.read_text(encoding="utf-8").splitlines()]
-    for name, judge in (("embedded", "embedded"), ("other", ScriptedJudge(chancy))):
-        evaluate(rows, ["grounding", "groundedness"], judge, store=store, name=name).store.close()
-    return store
-
-
-def values_of(store: Path, metric: str) -> tuple[Any, Any, Any]:
-    """Both runs' values of a metric on the records in both runs, and their questions, from the results."""
-    columns: list[dict[str, float]] = []
-    questions: dict[str, str] = {}
-    for name in ("embedded", "other"):
-        run = open_run(name, store)
-        results = list(run.results())
-        questions = {result["id"]: result["question"] or "" for result in results}
-        scores = [(result["id"], score) for result in results for score in result["scores"]]
-        columns.append({i: s["value"] for i, s in scores if s["metric"] == metric and s["value"] is not None})
-    shared = [record for record in columns[0] if record in columns[1]]
-    first, second = (np.array([column[record] for record in shared]) for column in columns)
-    return first, second, np.array([questions[record] for record in shared])
-
-
-@pytest.mark.parametrize("metric", ["grounding", "groundedness"])
-@pytest.mark.parametrize("by", [None, "question"])
-def test_two_judges_over_the_example_traces(judged: Path, metric: str, by: str | None) -> None:
-    """Means, interval, p and the smallest difference are those of a direct computation from the exported values."""
-    found = compare("embedded", "other", by=by, metrics=metric, store=judged)[metric].paired
-    assert found is not None
-    first, second, questions = values_of(judged, metric)
-    differences = second - first
-    clusters = questions if by else np.arange(len(differences))
-    sums = np.array([differences[clusters == name].sum() for name in dict.fromkeys(clusters)])
-    assert found.pairs == len(differences)
-    means = [found.first, found.second, found.difference]
-    assert means == pytest.approx([first.mean(), second.mean(), differences.mean()])
-    assert (found.wins, found.losses) == ((differences > 1e-9).sum(), (differences < -1e-9).sum())
-    oracle = stats.permutation_test(
-        (sums,), np.sum, permutation_type="samples", n_resamples=FLIPS, vectorized=False, rng=np.random.default_rng(1)
-    )
-    noise = 4 * np.sqrt(2 * max(oracle.pvalue * (1 - oracle.pvalue), 1 / FLIPS) / FLIPS)
-    assert found.p == pytest.approx(oracle.pvalue, abs=noise)
-    low, high = studentized(differences, clusters, seed=1)
-    assert found.low == pytest.approx(low, abs=0.08 * (high - low))
-    assert found.high == pytest.approx(high, abs=0.08 * (high - low))
-
-
-def test_clusters_are_drawn_as_a_direct_computation_draws_them() -> None:
-    """On made values whose clusters differ in size: both ends within a twelfth of the width."""
+@pytest.mark.parametrize("most", [1, 8])
+def test_intervals_are_those_of_a_direct_computation(most: int) -> None:
+    """On skewed values, alone or in clusters that differ in size: both ends within a twelfth of the width."""
     generator = np.random.default_rng(3)
-    sizes = generator.integers(1, 9, 40)
+    sizes = generator.integers(1, most + 1, 40)
     topics = np.repeat(np.arange(40), sizes)
     values = np.repeat(generator.gamma(1, 0.1, 40) - 0.08, sizes) + generator.normal(0, 0.05, len(topics))
-    found = paired([0.5] * len(values), list(0.5 + values), list(topics))
+    found = paired([0.5] * len(values), list(0.5 + values), list(topics) if most > 1 else None)
     low, high = studentized(values, topics, seed=2)
+    assert found.method == "bootstrap-t"
     assert found.low == pytest.approx(low, abs=(high - low) / 12)
     assert found.high == pytest.approx(high, abs=(high - low) / 12)
