@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from heapq import nsmallest
 from itertools import combinations
@@ -185,8 +185,8 @@ class Agreement:
     annotators: tuple[Annotator, ...]
     pairs: tuple[AnnotatorPair, ...]
     disagreements: tuple[Disagreement, ...]
-    refused: tuple[Refused, ...]
     parsed: tuple[ParsedCalls, ...]
+    refused: tuple[Refused, ...]
     notes: tuple[str, ...]
     by: str | None = None
     others: tuple[str, ...] = ()
@@ -200,14 +200,7 @@ class Agreement:
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON."""
-        plain = ("annotators", "pairs", "disagreements", "parsed")
-        return {
-            "run": self.run, "name": self.name, "gold": list(self.gold), "rows": self.rows, "joined": self.joined,
-            "metrics": [one.as_json() for one in self.metrics],
-            **{name: rounded_in(getattr(self, name)) for name in plain},
-            "refused": [one.as_json() for one in self.refused], "notes": list(self.notes), "by": self.by,
-            "others": list(self.others), "labelled_by": self.labelled_by,
-        }  # fmt: skip
+        return {one.name: rounded_in(getattr(self, one.name)) for one in fields(self)}
 
 
 def agree(
@@ -251,11 +244,11 @@ def agree(
         tuple(_annotators(rows)),
         tuple(pair for name, one in ranked for pair in _pairs(name, one)),
         tuple(nsmallest(disagreements, worst, key=lambda found: (-abs(found.gap), found.gap < 0, -found.surprise))),
-        refused,
         tuple(
             ParsedCalls(one.judge, one.step, one.style, one.format, one.calls, one.whole)
             for _, one in sorted(gathered.formats.groups.items())
         ),
+        refused,
         tuple(_notes(rows, min(map(_scored, met.values())), refused)),
         by, tuple(other.name for other, _ in others), labelled_by,
     )  # fmt: skip

@@ -58,8 +58,8 @@ class Metric:
     """Further names under which a record may bring overrides for it."""
     fixed: ClassVar[tuple[str, ...]] = ()
     """Parameters that hold for a whole run and cannot be overridden by a record."""
-    least: ClassVar[Mapping[str, int]] = NOTHING
-    """Parameters that are whole numbers, with the least value of each."""
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({"batch": 0})
+    """Parameters that are whole numbers, with the least value of each; ``batch`` only of a metric that has it."""
     most: ClassVar[Mapping[str, float]] = MappingProxyType({"threshold": 1})
     """Parameters that are numbers from 0, with the highest value of each; None only where that is the default."""
     choices: ClassVar[Mapping[str, Collection[object]]] = MappingProxyType({"on_empty": tuple(EMPTY_VALUE)})
@@ -135,8 +135,8 @@ class Metric:
         for switch in (name for name, default in defaults.items() if isinstance(default, bool)):
             if not isinstance(getattr(self, switch), bool):
                 self.refuse(switch, getattr(self, switch), "true or false")
-        for name, least in self.least.items():
-            value = getattr(self, name)
+        for name, least in {**Metric.least, **self.least}.items():
+            value = getattr(self, name, least)
             if name == "batch" and value == ALL:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < least:

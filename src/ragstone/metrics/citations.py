@@ -62,7 +62,7 @@ class Citations(Metric):
         },
     )
     found_words = MetricWords(
-        labels("found where cited", "partly found where cited", "not found where cited", "not fully found where cited"),
+        labels("found where cited"),
         TITLES,
         {
             "citation_precision": Sentence(
@@ -75,7 +75,6 @@ class Citations(Metric):
             ),
         },
     )
-    least = MappingProxyType({"batch": 0})
     choices = MappingProxyType({"numbering": NUMBERINGS})
 
     numbering: str = "auto"

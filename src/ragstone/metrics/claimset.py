@@ -61,7 +61,7 @@ class ClaimMetric(Metric):
     """The scoring modes with their scales; the first of a scale is its name."""
     unit = "claim"
     limits = ("max_claims",)
-    least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_claims": 0, "part_tokens": 10, "batch": 0})
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_claims": 0, "part_tokens": 10})
 
     def check(self) -> None:
         """Refuse what cannot be meant."""

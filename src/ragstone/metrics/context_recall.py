@@ -29,8 +29,8 @@ class ContextRecall(ClaimMetric):
     unit = "reference claim"
     rank = 45
     words = one_score(
-        labels("in the contexts", "partly in the contexts", "not in the contexts", "not fully in the contexts"),
-        "of a reference's claims are supported by the contexts", "{lack} contexts for one of them", "reference claim",
+        labels("in the contexts"), "of a reference's claims are supported by the contexts",
+        "{lack} contexts for one of them", "reference claim",
     )  # fmt: skip
     found_words = one_score(
         FOUND, "of a reference's claims were found in the contexts", "{have} a reference claim that was not found",

@@ -51,7 +51,6 @@ class Groundedness(Metric):
     scoring_mode: str = "scale_0_3"
     reasons: bool = False
     batch: Batch = 0
-    least = MappingProxyType({"batch": 0})
     choices = MappingProxyType({"scoring_mode": tuple(SCALES)})
 
     @property

@@ -34,6 +34,8 @@ TITLES: Final[Mapping[str, str]] = {
     "weighted_strict": "nuggets fully in the response; okay ones count half",
     "weighted": "nuggets in the response; okay ones and partial matches count half",
 }
+LEADING: Final = {"strict_vital": "vital nugget", "strict_all": "nugget"}
+"""The columns that may lead a run, and what they count."""
 GRADES: Final = MappingProxyType({3: SUPPORT_3, 2: SUPPORT_2})
 
 
@@ -126,32 +128,23 @@ class NuggetRecall(BankMetric):
     limits = ("keep", "max_nuggets")
     rank = 60
     words = MetricWords(
-        labels=labels("in the response", "partly in the response", "not in the response", "not fully in the response"),
-        titles=TITLES,
-        sentences={
-            "strict_vital": Sentence(
-                "of a topic's vital nuggets are in the response", "{lack} one of them", "vital nugget"
-            ),
-            "strict_all": Sentence("of a topic's nuggets are in the response", "{lack} one of them", "nugget"),
+        labels("in the response"),
+        TITLES,
+        {
+            column: Sentence(f"of a topic's {nugget}s are in the response", "{lack} one of them", nugget)
+            for column, nugget in LEADING.items()
         },
     )
     found_words = MetricWords(
-        labels=labels(
-            "found in the response",
-            "partly found in the response",
-            "not found in the response",
-            "not fully found in the response",
-        ),
-        titles=TITLES,
-        sentences={
-            "strict_vital": Sentence(
-                "of a topic's vital nuggets were found in the response",
-                "{have} a vital nugget that was not fully found",
-                "vital nugget",
-            ),
-            "strict_all": Sentence(
-                "of a topic's nuggets were found in the response", "{have} a nugget that was not fully found", "nugget"
-            ),
+        labels("found in the response"),
+        TITLES,
+        {
+            column: Sentence(
+                f"of a topic's {nugget}s were found in the response",
+                f"{{have}} a {nugget} that was not fully found",
+                nugget,
+            )
+            for column, nugget in LEADING.items()
         },
     )
     table: ClassVar[ScoreTable] = ScoreTable(
@@ -169,7 +162,6 @@ class NuggetRecall(BankMetric):
     evidence: bool = True
     reasons: bool = False
     batch: Batch = 0
-    least = MappingProxyType({**BankMetric.least, "batch": 0})
     choices = MappingProxyType({"grades": tuple(GRADES)})
 
     @classmethod

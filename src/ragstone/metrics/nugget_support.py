@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, Final
 
 from ragstone.metrics.base import Flow, Metric, ask
@@ -43,7 +42,6 @@ class NuggetSupport(Metric):
 
     reasons: bool = False
     batch: Batch = 0
-    least = MappingProxyType({"batch": 0})
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:  # noqa: ARG003 - all units are nuggets

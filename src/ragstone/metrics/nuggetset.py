@@ -194,7 +194,7 @@ class NuggetMetric(Metric):
     calls = 4
     unit = "nugget"
     limits = ("max_nuggets",)
-    least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_nuggets": 1, "batch": 0})
+    least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_nuggets": 1})
 
     def check(self) -> None:
         """Refuse what cannot be meant."""

@@ -43,7 +43,7 @@ class RubricMetric(Metric):
     unit = "judgement"
     rank = 90
     words = MetricWords(
-        labels=labels("met", "partly met", "not met", "not fully met"),
+        labels=labels("met"),
         titles={
             ANY_COLUMN: "how well responses meet the criterion '{}'",
             OWN: "how well responses meet their own criteria",

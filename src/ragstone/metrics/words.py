@@ -36,16 +36,21 @@ _VERBS: Final = (
 """The verbs for several responses, and for one or none."""
 
 
-def labels(yes: str, partly: str, no: str, below: str) -> Labels:
-    """The words for the verdicts of a metric; a label of a scale may have a word of its own beside those of kinds."""
-    kinds = {"yes": yes, "partly": partly, "no": no, "below": below}
+def labels(yes: str, partly: str = "", no: str = "", below: str = "") -> Labels:
+    """The words for the verdicts of a metric; a label of a scale may have a word of its own beside those of kinds.
+
+    Those that are not given follow from ``yes``: ``partly supported``, ``not supported``, ``not fully supported``.
+    """
+    kinds = {
+        "yes": yes, "partly": partly or f"partly {yes}", "no": no or f"not {yes}", "below": below or f"not fully {yes}",
+    }  # fmt: skip
     own = {"contradicted": "contradicted", "not_mentioned": "not mentioned"}
     return {**kinds, **own, "unjudged": "unjudged", "trivial": "states nothing"}
 
 
-SUPPORTED: Final = labels("supported", "partly supported", "not supported", "not fully supported")
-RELEVANT: Final = labels("relevant", "partly relevant", "not relevant", "not fully relevant")
-FOUND: Final = {**labels("found", "partly found", "not found", "not fully found"), LEGEND: "not found or contradicted"}
+SUPPORTED: Final = labels("supported")
+RELEVANT: Final = labels("relevant")
+FOUND: Final = {**labels("found"), LEGEND: "not found or contradicted"}
 """For the embedded judge, which compares words: it finds, and supports nothing."""
 
 

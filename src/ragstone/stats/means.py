@@ -51,7 +51,9 @@ def rounded(value: float | None) -> float | None:
 
 
 def rounded_in(value: Any) -> Any:
-    """A dataclass, or what JSON can hold, as plain JSON with its numbers rounded."""
+    """A dataclass, by its ``as_json`` if it has one, or what JSON can hold, as plain JSON with its numbers rounded."""
+    if hasattr(value, "as_json"):
+        return value.as_json()
     if is_dataclass(value) and not isinstance(value, type):
         return rounded_in({field.name: getattr(value, field.name) for field in fields(value)})
     if isinstance(value, Mapping):
