@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -42,7 +43,8 @@ def falls(about: Record, *answers: Any) -> tuple[str, list[str]]:
         (record(answerable=False), ("abstains",), "abstained_rightly", ["relevance"]),
         (record(answerable=True), ("abstains",), "abstained_wrongly", ["relevance"]),
         (record(no_contexts=True), ("abstains",), "abstained_rightly", ["relevance"]),
-        (record(no_contexts=True), ("answers", ["yes"]), "answered_unsupported", ["relevance", "claims"]),
+        (replace(record(), contexts=()), ("answers", ["yes"]), "answered_unsupported", ["relevance", "claims"]),
+        (record(), ("answers", ["yes", "yes", "yes", None]), "answered_supported", ["relevance", "claims", "support"]),
     ],
 )
 def test_outcomes(about: Record, answers: Any, column: str, steps: list[str]) -> None:
@@ -57,6 +59,8 @@ def test_outcomes(about: Record, answers: Any, column: str, steps: list[str]) ->
         (("answers", DOWN), "judge_failed", "no claims: the endpoint is down"),
         (("answers", []), "empty", "the response answers but makes no claims"),
         (("abstains", (), ["1", None]), "judge_failed", "1 of 2 passages unjudged"),
+        (("answers", ["yes", None, None]), "judge_failed", "2 of 3 unjudged"),
+        (("answers", [None]), "judge_failed", "1 of 1 unjudged"),
     ],
 )
 def test_what_cannot_be_told_is_no_outcome(answers: Any, status: str, reason: str) -> None:
@@ -66,11 +70,20 @@ def test_what_cannot_be_told_is_no_outcome(answers: Any, status: str, reason: st
         return script(*answers)(question)
 
     scores, _ = columns(AbstentionRates(), record(), answer)
-    if answers[0] == "abstains":  # whether rightly or not: it is no answer
-        assert [scores.pop(column).value for column in COLUMNS[:2]] == [0, 0]
+    if status == "judge_failed" and answers != (DOWN,):  # whether rightly or not: it is an answer, or is none
+        others = COLUMNS[:2] if answers[0] == "abstains" else COLUMNS[2:]
+        assert [scores.pop(column).value for column in others] == [0, 0]
     assert {score.value for score in scores.values()} == {None}
     assert {score.status for score in scores.values()} == {status}
     assert all(score.reason.startswith(reason) for score in scores.values())
+
+
+def test_an_answer_without_the_field_contexts_is_not_unsupported() -> None:
+    """Contexts that the file lacks are no retriever that found nothing."""
+    scores, _ = columns(AbstentionRates(), record(no_contexts=True), script("answers", ["yes"]))
+    assert [(score.value, score.status) for score in scores.values()] == [
+        (None, "missing_field"), (None, "missing_field"), (0, "scored"), (0, "scored"),
+    ]  # fmt: skip
 
 
 def test_rates_have_intervals_and_questions_are_shared() -> None:

@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from material import columns, made, passages, record, weigh
 
+from ragstone.engine import Route, Routes, signature_of
+from ragstone.judges.catalogue import build
+from ragstone.judges.spec import parse
 from ragstone.metrics import catalogue, find
 from ragstone.metrics.base import Metric, best
-from ragstone.questions import LIKERT, TASKS, Rate, Rated, Trace, Write, key_of
+from ragstone.questions import ANSWERED, LIKERT, TASKS, Rate, Rated, Trace, Write, key_of
 from ragstone.types import TRIVIAL, Nugget, Unit, Verdict
 
 NAMES = st.sampled_from(sorted(catalogue()))
@@ -160,6 +163,26 @@ def test_equal_records_give_equal_questions(name: str, response: str, contexts: 
     first, second = asked(), asked()
     assert first == second
     assert [hash(question) for question in first] == [hash(question) for question in second]
+
+
+@pytest.mark.parametrize("name", sorted(catalogue()))
+@pytest.mark.parametrize("answers", [True, False])
+def test_every_prompt_that_a_metric_uses_is_in_its_signature(name: str, answers: bool) -> None:
+    """Also of a second question of the same step, as abstention's about the passages."""
+    judge = build(parse("openai:gpt-x"))
+    bank = (Nugget("It is steel."),)
+    about = record("It is steel. [1]", nuggets=bank if name == "nugget_recall" else None, relevant={"p1": 1})
+
+    def answer(question: Any) -> Any:
+        if isinstance(question, Write):
+            return [] if question.known else ["It is steel."]
+        if isinstance(question, Trace):
+            return {}
+        return ("answers" if answers else "abstains") if question.scale is ANSWERED else question.scale.labels[-1]
+
+    _, asked = columns(made(name), about, answer)
+    signature = signature_of(made(name), Routes(Route((judge,)), {}))
+    assert {judge.maker(question) for question in asked if judge.maker(question) not in signature} == set()
 
 
 @given(st.lists(st.sampled_from([("yes", 1.0), ("no", 0.0)]), min_size=1, max_size=10))

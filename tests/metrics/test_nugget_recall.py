@@ -12,10 +12,10 @@ from material import DOWN, columns, nobody, record
 
 from ragstone.judges.base import Failed
 from ragstone.metrics import find
-from ragstone.metrics.nugget_recall import COLUMNS, Held, NuggetRecall, recalls
+from ragstone.metrics.nugget_recall import COLUMNS, Held, NuggetRecall, held, recalls
 from ragstone.metrics.nuggetset import NuggetBank
 from ragstone.questions import SUPPORT_2, SUPPORT_3, Rated, Write
-from ragstone.types import RESPONSE, Importance, Nugget, Record, Score, Verdict
+from ragstone.types import RESPONSE, Importance, Nugget, Record, Score, Unit, Verdict
 
 HELD: dict[str, tuple[float | None, float | None]] = {
     "S": (1.0, 1.0), "P": (0.5, 0.0), "N": (0.0, 0.0), "?": (None, None),
@@ -157,8 +157,32 @@ def test_without_a_question_importance_stays_unknown_and_the_rest_is_scored() ->
     scores, asked = weighed(about, {"assign": {"a": "support", "b": "not_support"}})
     assert [q.task for q in asked] == ["assign"]
     assert (scores["all"].value, scores["weighted"].value) == (0.5, 0.5)
-    assert (scores["vital"].status, scores["vital"].reason) == ("empty", "no nugget is vital")
+    vital = scores["vital"]
+    assert (vital.status, vital.value, vital.asked, vital.unjudged) == ("missing_field", None, 2, 2)
+    assert vital.reason == "2 of 2 nuggets of unknown importance: no question, so importance cannot be rated"
     assert scores["all"].detail["why_unweighed"] == "no question, so importance cannot be rated"
+
+
+@pytest.mark.parametrize(
+    ("importance", "assign", "status", "value", "bounds"),
+    [
+        (DOWN, {"a": "support", "b": "not_support"}, "judge_failed", None, (0, 1)),
+        ({"a": "vital"}, {"a": "support", "b": "not_support"}, "partial", 1.0, (0.5, 1)),
+        ({"a": "vital"}, {"a": "support", "b": "support"}, "partial", 1.0, (1, 1)),
+        ({"a": "vital"}, {"a": "not_support", "b": "support"}, "partial", 0.0, (0, 0.5)),
+        ({"a": "okay"}, {"a": "support", "b": "support"}, "judge_failed", None, (0, 1)),
+        ({"a": "okay", "b": "okay"}, {"a": "support", "b": "support"}, "empty", None, (None, None)),
+    ],
+)
+def test_a_nugget_of_unknown_importance_may_be_vital(
+    importance: Any, assign: Any, status: str, value: float | None, bounds: tuple[float | None, float | None]
+) -> None:
+    """An importance that was not judged is neither "no nugget is vital" nor a certain value of those that are."""
+    scores, _ = weighed(with_bank(("a", None), ("b", None)), {"importance": importance, "assign": assign})
+    vital = scores["vital"]
+    assert (vital.status, vital.value, (vital.low, vital.high)) == (status, value, bounds)
+    assert (vital.reason == "no nugget is vital") == (status == "empty")
+    assert scores["all"].status == "scored"
 
 
 def test_an_empty_bank_is_empty_and_costs_nothing() -> None:
@@ -193,6 +217,18 @@ def test_a_panel_counts_as_it_decided_and_by_its_votes_where_it_lies_between(
 
     scores, _ = weighed(with_bank(("a", "vital")), panel)
     assert (scores["vital"].value, scores["strict_vital"].value) == pytest.approx((value, strict))
+
+
+def test_a_further_dissenter_never_raises_the_strict_recall_of_a_panel() -> None:
+    """The mean of one for and one against is the value of a partial match, and is none."""
+    found = []
+    for against in range(1, 4):
+        members = [("support", 1.0), *[("not_support", 0.0)] * against]
+        unit = Unit("r/bank/1", "nugget", "a", importance="vital")
+        votes = tuple(Verdict(unit, label, value, f"j{n}") for n, (label, value) in enumerate(members))
+        value = 1 / len(members)
+        found.append(held(Verdict(unit, SUPPORT_3.nearest(value), value, "panel", members=votes)).strict)
+    assert found == pytest.approx([1 / 2, 1 / 3, 1 / 4])
 
 
 def test_five_hundred_nuggets_and_one_of_two_thousand_words_are_assigned() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
-from material import RESPONSE, columns, record
+from material import DOWN, RESPONSE, columns, record
 
 from ragstone import check, evaluate
 from ragstone.errors import ConfigError
@@ -35,6 +35,18 @@ def test_the_share_contradicted_stands_beside_the_value() -> None:
     assert (share.asked, share.unjudged, share.verdicts_in, share.outcome) == (4, 1, "grounding", None)
     assert [row["verdict"] for row in own.detail["claims"]] == ["ACCEPTED", "REJECTED", "REJECTED", None]
     assert [q.scale for q in asked if isinstance(q, Rate)] == [SUPPORT_CONTRADICT]
+
+
+def test_missing_claims_and_an_unjudged_one_leave_the_share_open() -> None:
+    """A part whose claims could not be written may hold any number of contradicted ones."""
+
+    def answer(question: Any) -> Any:
+        if isinstance(question, Write):
+            return ["One.", "Two.", "Three."] if question.part == 1 else DOWN
+        return ["supported", "contradicted", None]
+
+    scores, _ = columns(made("grounding", part_tokens=10), record("It is steel, and heavy, and loud. " * 5), answer)
+    assert {(score.status, score.low, score.high) for score in scores.values()} == {("partial", 0.0, 1.0)}
 
 
 def test_sentences_that_state_nothing_count_in_neither() -> None:

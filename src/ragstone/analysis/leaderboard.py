@@ -235,7 +235,7 @@ def of_nuggets(run: str, topic: str, nuggets: Iterable[Nugget], *, answered: boo
     ]
     found = recalls(held)
     values = {column: recall.value for column, recall in found.items()}
-    possible = frozenset(column for column, recall in found.items() if recall.asked)
+    possible = frozenset(column for column, recall in found.items() if recall.asked > recall.maybe)
     unjudged = sum(one.lenient is None for one in held) if answered else 0
     return Entry(run, topic, values, answered, len(listed), unjudged, possible)
 

@@ -167,7 +167,11 @@ def _samples(task: Task, metric: Metric) -> list[Question[Any]]:
         return [Write("nuggetize", "nugget", "", passages=passages)]
     if task == "trace":
         return [Trace("trace", "", (), ())]
-    temperature, scale = getattr(metric, "temperature", None), getattr(metric, "scale", GRADE_0_3)
+    temperature = getattr(metric, "temperature", None)
     written: list[Question[Any]] = [Write(task, "step", "")] if metric.writes else []
-    rated = [Rate(task, (), scale, wording=wording, temperature=temperature) for wording in metric.wordings]
+    rated = [
+        Rate(task, (), scale, wording=wording, temperature=temperature)
+        for scale in metric.scales.get(task) or (getattr(metric, "scale", GRADE_0_3),)
+        for wording in metric.wordings
+    ]
     return [*written, *rated]

@@ -11,11 +11,12 @@ from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.claimset import write_claims
 from ragstone.metrics.passages import passage_relevance
 from ragstone.metrics.words import ANSWERS, MetricWords, labels
-from ragstone.questions import ANSWERED, YES_NO
-from ragstone.stats.means import mean, reaches
+from ragstone.questions import ANSWERED, GRADE_0_3, YES_NO
+from ragstone.stats.means import reaches
 from ragstone.types import NOTHING, Record, Scale, Score, Span, Status, Unit, Verdict
 
 COLUMNS: Final = ("answered_supported", "answered_unsupported", "abstained_rightly", "abstained_wrongly")
+ANSWERED_COLUMNS: Final = COLUMNS[:2]
 
 UNKNOWN: Final = (
     "shares words with the question, so it may contain the answer; add the field answerable or use a language model"
@@ -24,15 +25,11 @@ UNKNOWN: Final = (
 
 
 class Placement(NamedTuple):
-    """The column that a response falls into; without one, ``failure`` is why it cannot be told, or ``empty``.
+    """The columns that a response may fall into; if there are several, ``status`` and ``reason`` say why."""
 
-    ``abstains``: though it is not known which, it is in none of those for answers.
-    """
-
-    column: str = ""
-    failure: str = ""
-    empty: str = ""
-    abstains: bool = False
+    columns: tuple[str, ...] = COLUMNS
+    reason: str = ""
+    status: Status = "judge_failed"
     detail: Mapping[str, Any] = NOTHING
 
 
@@ -48,6 +45,7 @@ class AbstentionRates(Metric):
     title = "whether the system gives a supported answer when it can, and abstains when it cannot"
     needs = ("question", "response")
     asks = ("claims", "support", "relevance")
+    scales = MappingProxyType({"support": (YES_NO,), "relevance": (ANSWERED, GRADE_0_3)})
     suites = ("abstention",)
     columns = COLUMNS
     lower_is_better = ("answered_unsupported", "abstained_wrongly")
@@ -86,7 +84,7 @@ class AbstentionRates(Metric):
         (rated,) = yield from ask(self.rate(record, "relevance", (unit,), ANSWERED))
         (verdict,) = rated.verdicts
         if verdict.unjudged:
-            placed = Placement(failure=verdict.failure or "no answer")
+            placed = Placement(reason=verdict.failure or "no answer")
         elif (verdict.value or 0.0) >= 0.5:  # of a panel, most of it
             placed = yield from self._answered(record)
         else:
@@ -94,20 +92,25 @@ class AbstentionRates(Metric):
         return self.together(self._score(record, column, placed, verdict) for column in COLUMNS)
 
     def _answered(self, record: Record) -> Flow[Placement]:
-        """Whether enough of the claims are supported, by the questions of grounding."""
+        """Return whether enough of the claims are supported, asking the questions of grounding."""
         (claims,) = yield from write_claims(record, 400, 0)
         if not claims.units:
-            none = "the response answers but makes no claims"
-            return Placement(failure=claims.failure and f"no claims: {claims.failure}", empty=none)
-        share = 0.0
-        if record.passages:
-            (rated,) = yield from ask(self.rate(record, "support", claims.units, YES_NO))
-            values = [one.value for one in rated.verdicts if one.value is not None]
-            if not values:
-                return Placement(failure=rated.verdicts[0].failure or "no claim was judged")
-            share = mean(values)
-        column = COLUMNS[0] if reaches(share, self.support) else COLUMNS[1]
-        return Placement(column, detail={"claims": len(claims.units), "supported": round(share, 9)})
+            if claims.failure:
+                return Placement(ANSWERED_COLUMNS, f"no claims: {claims.failure}")
+            return Placement(reason="the response answers but makes no claims", status="empty")
+        if record.contexts is None:
+            return Placement(ANSWERED_COLUMNS, "no contexts", "missing_field")
+        if not record.passages:  # the retriever found nothing
+            return Placement(COLUMNS[1:2], detail={"claims": len(claims.units), "supported": 0.0})
+        (rated,) = yield from ask(self.rate(record, "support", claims.units, YES_NO))
+        share = self.mean_score(record, rated.verdicts, incomplete=claims.incomplete)
+        if share.low is None or share.high is None:
+            return Placement(reason="the response answers but makes no claims", status="empty")
+        possible = {COLUMNS[0 if reaches(bound, self.support) else 1]: None for bound in (share.low, share.high)}
+        if len(possible) > 1:
+            return Placement(ANSWERED_COLUMNS, share.reason)
+        assert share.value is not None
+        return Placement(tuple(possible), detail={"claims": len(claims.units), "supported": round(share.value, 9)})
 
     def _abstained(self, record: Record) -> Flow[Placement]:
         """Whether an answer could be given: the record says so, or a passage is relevant."""
@@ -123,15 +126,16 @@ class AbstentionRates(Metric):
                 said = f"{len(missed)} of {len(rated.verdicts)} passages unjudged: {missed[0]}" if missed else ""
                 said = f"passage {relevant[0].unit.parent} {UNKNOWN}" if relevant else said
                 if said and not answerable:
-                    return Placement(failure=said, abstains=True)
-        return Placement(COLUMNS[3 if answerable else 2], detail={"answerable": answerable, "answerable_by": by})
+                    return Placement(COLUMNS[2:], said)
+        return Placement(
+            COLUMNS[3:] if answerable else COLUMNS[2:3], detail={"answerable": answerable, "answerable_by": by}
+        )
 
     def _score(self, record: Record, column: str, placed: Placement, verdict: Verdict) -> Score:
         common: dict[str, Any] = {
             "asked": 1, "unjudged": int(verdict.unjudged), "verdicts": (verdict,), "detail": placed.detail,
         }  # fmt: skip
-        if not placed.column and not (placed.abstains and column in COLUMNS[:2]):
-            status: Status = "judge_failed" if placed.failure else "empty"
-            return self.without_value(record, status, placed.failure or placed.empty, column=column, **common)
-        reason = (placed.column.replace("_", ", ", 1) or placed.failure) if column == COLUMNS[0] else ""
-        return self.exact(record, float(column == placed.column), column=column, reason=reason, **common)
+        if column in placed.columns and len(placed.columns) > 1:
+            return self.without_value(record, placed.status, placed.reason, column=column, **common)
+        reason = (placed.reason or placed.columns[0].replace("_", ", ", 1)) if column == COLUMNS[0] else ""
+        return self.exact(record, float(column in placed.columns), column=column, reason=reason, **common)

@@ -117,6 +117,8 @@ class Metric:
     """Words for stretches of its value, the highest first."""
     open_columns: ClassVar[bool] = False
     """Whether users name its columns."""
+    scales: ClassVar[Mapping[Task, tuple[Scale, ...]]] = NOTHING
+    """By task, the scales of its questions, for tasks that it asks on others than its ``scale``."""
     hears: ClassVar[bool] = True
     """Whether all of its questions come with the earlier turns of a conversation."""
 
@@ -361,7 +363,7 @@ class Metric:
 
     def band(self, value: float) -> dict[str, Any]:
         """Return the band of a value for a score's detail; empty if the metric has none."""
-        found = next((band for band in self.bands if value >= band.least), None)
+        found = next((band for band in self.bands if reaches(value, band.least)), None)
         return {"band": {"name": found.name, "en": found.en, "ru": found.ru}} if found else {}
 
     def outcome(self, value: float | None) -> Outcome | None:

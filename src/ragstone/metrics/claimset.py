@@ -38,6 +38,11 @@ class ClaimSet:
     duplicates: int = 0
     left_out: int = 0
 
+    @property
+    def incomplete(self) -> str:
+        """Why claims are missing; empty if none are."""
+        return f"not all claims: {self.failure}" if self.failure else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimMetric(Metric):
@@ -105,7 +110,7 @@ class ClaimMetric(Metric):
             rated.verdicts,
             reason=rated.reason,
             detail=self.rows(claims, rated),
-            incomplete=f"not all claims: {claims.failure}" if claims.failure else "",
+            incomplete=claims.incomplete,
         )
 
     def rows(self, claims: ClaimSet, rated: Rated) -> dict[str, Any]:

@@ -31,7 +31,8 @@ def beside(metric: Metric, record: Record, score: Score) -> tuple[Score, ...]:
     if not judged:
         without = metric.without_value(record, score.status, score.reason, column=COLUMN)
         return score, replace(without, asked=score.asked, unjudged=score.unjudged, verdicts_in=score.metric)
-    against, incomplete = judged.count(COLUMN), score.status == "partial" and not score.unjudged
+    # Only a score that lacks units could be anything, since one of its own is judged.
+    against, incomplete = judged.count(COLUMN), (score.low, score.high) == (0.0, 1.0)
     share = replace(
         score, metric=metric.score_name(COLUMN), value=against / len(judged), outcome=None, verdicts=(), detail={},
         verdicts_in=score.metric, low=0.0 if incomplete else against / len(counted),

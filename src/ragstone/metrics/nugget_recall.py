@@ -7,12 +7,12 @@ counts; what is unjudged is in none of them and widens low and high.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
-from ragstone.metrics.base import Flow, Metric, ask, best
+from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.nuggetset import (
     BankMetric,
     NuggetSet,
@@ -53,13 +53,17 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """One column: its value, and what it would be if everything unjudged were not held, or held."""
+    """One column: its value, and what it would be if everything unjudged were not held, or held.
+
+    ``maybe`` counts the nuggets of unknown importance that the column may have to count.
+    """
 
     value: float | None
     low: float | None
     high: float | None
     asked: int
     unjudged: int
+    maybe: int
 
 
 def recalls(nuggets: Iterable[Held]) -> dict[str, Recall]:
@@ -90,13 +94,30 @@ def _recall(nuggets: Sequence[Held], vital: float, other: float, strict: bool) -
     gained = math.fsum(weight * held for weight, held in judged)
     counted = math.fsum(weight for weight, _ in judged)
     total = math.fsum(weight for weight, _ in pairs)
+    value = gained / counted if counted else None
+    # A nugget of unknown importance may be one of the vital ones.
+    maybe = [n.strict if strict else n.lenient for n in nuggets if n.importance is None and not other]
+    low = _bound(gained, total, [held or 0.0 for held in maybe], min)
+    high = _bound(gained + total - counted, total, [1.0 if held is None else held for held in maybe], max)
     return Recall(
-        value=gained / counted if counted else None,
-        low=gained / total if total else None,
-        high=best(gained, counted, total) if counted else 1.0 if total else None,
-        asked=len(pairs),
-        unjudged=len(pairs) - len(judged),
+        value=value,
+        low=low,
+        high=high if value is None or high is None else min(1.0, max(value, high)),  # the sums may round
+        asked=len(pairs) + len(maybe),
+        unjudged=len(pairs) - len(judged) + len(maybe),
+        maybe=len(maybe),
     )
+
+
+def _bound(
+    gained: float, total: float, maybe: Sequence[float], extreme: Callable[[float, float], float]
+) -> float | None:
+    """Return the lowest or highest mean that any of the nuggets in ``maybe`` can make; None without a nugget."""
+    for held in sorted(maybe, reverse=extreme is max):
+        if total and extreme(gained / total, held) != held:
+            break
+        gained, total = gained + held, total + 1.0
+    return gained / total if total else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,34 +235,41 @@ class NuggetRecall(BankMetric):
         source = "record" if record.nuggets is not None else "created"
         detail = {**base.detail, "bank": source, **nuggets.counts(), "nuggets": rows}
         return self.together(
-            self._column(record, column, recall, base, incomplete, {"verdicts": verdicts, "detail": detail})
+            self._column(record, column, recall, base, nuggets, {"verdicts": verdicts, "detail": detail})
             for column, recall in recalls(map(held, verdicts)).items()
         )
 
     def _column(
-        self, record: Record, column: str, recall: Recall, base: Score, incomplete: str, shared: Mapping[str, Any]
+        self, record: Record, column: str, recall: Recall, base: Score, nuggets: NuggetSet, shared: Mapping[str, Any]
     ) -> Score:
-        if recall.value is None and not recall.asked:
+        if not recall.asked:
             return self.without_value(record, "empty", "no nugget is vital", column=column, **shared)
         common = {"column": column, "asked": recall.asked, "unjudged": recall.unjudged, **shared}
+        reason = base.reason
+        if recall.maybe:
+            unknown = f"{recall.maybe} of {len(base.verdicts)} nuggets of unknown importance: {nuggets.unweighed}"
+            reason = "; ".join(filter(None, (unknown, reason)))
         if recall.value is None:
-            return self.without_value(record, "judge_failed", base.reason, **common)
+            status: Status = "judge_failed" if (record.question or "").strip() else "missing_field"
+            return self.without_value(record, status, reason, **common)
         assert recall.low is not None
         assert recall.high is not None
-        low, high = (0.0, 1.0) if incomplete else (recall.low, recall.high)
-        partial = bool(recall.unjudged or incomplete)
-        return self.valued(record, recall.value, low, high, partial=partial, reason=base.reason, **common)
+        low, high = (0.0, 1.0) if nuggets.failure else (recall.low, recall.high)
+        partial = bool(recall.unjudged or nuggets.failure)
+        return self.valued(record, recall.value, low, high, partial=partial, reason=reason, **common)
 
 
 def held(verdict: Verdict) -> Held:
     """A verdict of assignment, for counting.
 
-    A panel's value may lie between the labels: its strict one is the share of members who say support, and never
-    more than the lenient.
+    If a panel's value is a mean, or lies between the labels, the strict value is the share of members who say support,
+    but never more than the lenient one.
     """
     if verdict.value is None:
         return Held(verdict.unit.importance, None, None)
     votes = [float(member.label == "support") for member in verdict.members if not member.unjudged]
-    between = verdict.label is None or SUPPORT_3.value(verdict.label) != verdict.value
+    values = [member.value for member in verdict.members if member.value is not None]
+    averaged = bool(values) and math.isclose(math.fsum(values) / len(values), verdict.value)
+    between = averaged or verdict.label is None or SUPPORT_3.value(verdict.label) != verdict.value
     strict = math.fsum(votes) / len(votes) if votes and between else float(verdict.label == "support")
     return Held(verdict.unit.importance, verdict.value, min(strict, verdict.value))
