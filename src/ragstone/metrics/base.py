@@ -117,7 +117,7 @@ class Metric:
     """Words for stretches of its value, the highest first."""
     open_columns: ClassVar[bool] = False
     """Whether users name its columns."""
-    scales: ClassVar[Mapping[Task, tuple[Scale, ...]]] = NOTHING
+    scales: ClassVar[Mapping[Task, tuple[Scale, ...]]] = MappingProxyType({})
     """By task, the scales of its questions, for tasks that it asks on others than its ``scale``."""
     hears: ClassVar[bool] = True
     """Whether all of its questions come with the earlier turns of a conversation."""

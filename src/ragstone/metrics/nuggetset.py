@@ -37,6 +37,7 @@ class NuggetSet:
     failure: str = ""
     unweighed: str = ""
     left_out: int = 0
+    full: bool = False
     rounds: int = 0
     read: int = 0
     passages: int = 0
@@ -52,6 +53,8 @@ class NuggetSet:
             found["why_unweighed"] = self.unweighed
         if self.left_out:
             found["left_out"] = self.left_out
+        elif self.full:
+            found["limit_reached"] = True
         if self.passages:
             found["passages"] = {"read": self.read, "of": self.passages}
         return found
@@ -75,7 +78,7 @@ def nuggets_of_response(record: Record, most: int) -> Flow[NuggetSet]:
         failure = written.failure
         if failure or not fresh or len(found) >= most:
             break
-    return NuggetSet(_numbered(record, "nugget", found.values()), failure, "", left_out, rounds)
+    return NuggetSet(_numbered(record, "nugget", found.values()), failure, "", left_out, len(found) >= most, rounds)
 
 
 def nuggets_of_contexts(record: Record, window: int, most: int, min_judgment: float) -> Flow[NuggetSet]:
@@ -111,7 +114,8 @@ def nuggets_of_contexts(record: Record, window: int, most: int, min_judgment: fl
         found = updated
     units = _numbered(record, "bank", (Unit("", "nugget", text) for text in found))
     left_out = len(cut.keys() - set(map(folded, found)))
-    return NuggetSet(units, "; ".join(failures), "", left_out, rounds, read, len(record.passages))
+    full = len(found) >= most
+    return NuggetSet(units, "; ".join(failures), "", left_out, full, rounds, read, len(record.passages))
 
 
 def created_bank(record: Record, window: int, most: int, min_judgment: float, keep: int) -> Flow[NuggetSet]:
@@ -227,6 +231,9 @@ class NuggetMetric(Metric):
         ]
         detail = {**nuggets.counts(), "rounds": nuggets.rounds, "nuggets": rows}
         incomplete = f"not all nuggets: {nuggets.failure}" if nuggets.failure else ""
+        if nuggets.full:
+            full = f"reached max_nuggets ({self.max_nuggets}), so the response may contain more nuggets"
+            reason = "; ".join(filter(None, (full, reason)))
         return self.mean_score(record, verdicts, reason=reason, detail=detail, incomplete=incomplete, weights=weights)
 
 
