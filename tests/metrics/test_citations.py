@@ -45,6 +45,9 @@ def read(response: str, *names: str, numbering: str = "auto") -> tuple[list[tupl
         ("It is steel [1][1].", [("It is steel.", [1], [])], "from 1"),
         ("It is steel [9].", [("It is steel.", [], ["[9]"])], "from 1"),
         ("It is [sic] steel.", [("It is [sic] steel.", [], [])], "none"),
+        ("In [2020] it was iron.", [("In [2020] it was iron.", [], [])], "none"),
+        ("Use arr[0] for it [1].", [("Use arr[0] for it.", [1], [])], "from 1"),
+        ("It is steel[0] and boils[2].", [("It is steel and boils.", [1, 3], [])], "from 0"),
         ("[1] It is steel.", [("It is steel.", [1], [])], "from 1"),
     ],
 )

@@ -337,8 +337,8 @@ class Metric:
         if not counted:
             if incomplete:
                 return self.without_value(record, "judge_failed", incomplete, **common)
-            nothing = "no sentence states anything" if verdicts else "nothing to judge"
-            return self.without_value(record, "empty", reason or nothing, **common)
+            nothing = "no sentence states anything" if verdicts else reason or "nothing to judge"
+            return self.without_value(record, "empty", nothing, **common)
         if not judged:
             return replace(
                 self.without_value(record, "judge_failed", _failures(counted), **common),

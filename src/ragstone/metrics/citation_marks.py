@@ -41,6 +41,10 @@ class _Mark:
     cited: tuple[int | str, ...]
     """Numbers as they are written, and ids of passages."""
 
+    def is_year(self, count: int) -> bool:
+        """Return whether it holds only years or the like, which no one of ``count`` passages has for a number."""
+        return all(isinstance(one, int) and one > max(count, 999) for one in self.cited)
+
 
 def cited_sentences(record: Record, numbering: str) -> tuple[list[CitedSentence], str]:
     """The sentences, and how citations were read: ``record``, ``ids``, ``from 0``, ``from 1`` or ``none``.
@@ -52,7 +56,11 @@ def cited_sentences(record: Record, numbering: str) -> tuple[list[CitedSentence]
         given = [citation.span for citation in record.citations]
         own = [list(dict.fromkeys(citation.passages)) for citation in record.citations]
         return _sentences(record, given, own, ()), "record"
-    marks = list(_marks(text, record))
+    count = len(record.contexts or ())
+    marks = [mark for mark in _marks(text, record) if not mark.is_year(count)]
+    loose = [mark for mark in marks if not text[: mark.start][-1:].isalnum()]
+    if loose:  # else a 0 behind a word is a citation like the others, and no index as in "arr[0]"
+        marks = [mark for mark in marks if mark.cited != (0,) or mark in loose]
     numbers = [one for mark in marks for one in mark.cited if isinstance(one, int)]
     first = {"from_0": 0, "from_1": 1}.get(numbering, int(0 not in numbers))
     by_rank = {passage.rank - 1 + first: passage.id for passage in record.contexts or ()}
