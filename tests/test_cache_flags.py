@@ -13,7 +13,7 @@ from ragstone.errors import BackendError, ConfigError, InputError
 from ragstone.judges.base import Failed
 from ragstone.questions import Question, Rate
 from ragstone.store.database import Store
-from ragstone.testing import FakeServer, ScriptedJudge
+from ragstone.testing import FakeServer, Scripted, ScriptedJudge
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -307,6 +307,40 @@ def test_nuggets_of_a_bank_are_known_and_those_of_a_record_are_not() -> None:
     own = [row(1, nuggets=[{"text": "A fact.", "importance": "vital"}])]
     weigh(judge, own, "nugget_recall")
     assert "taken_over" not in weigh(judge, own, "nugget_recall", only_failed=True).summary()
+
+
+ONE, BOTH = (f'{{"verdicts":{{{said}}}}}' for said in ('"1":{"label":"3"}', '"1":{"label":"3"},"2":{"label":"0"}'))
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "sent"),
+    [
+        (["sorry", "sorry"], "judge_failed", 2),
+        (["", ""], "judge_failed", 2),
+        ([Scripted("", finish="content_filter")], "judge_failed", 1),
+        ([ONE, "sorry"], "partial", 2),
+    ],
+)
+def test_replies_that_could_not_be_read_are_asked_for_again(said: list[Any], status: str, sent: int) -> None:
+    """They are stored, so the same command replays them; --only-failed sends those calls again, and no others, once."""
+    source = [{**row(1), "response": "It is steel. It boils."}]
+    with FakeServer(script=said, answer=lambda _: BOTH) as server:
+
+        def after(**options: Any) -> tuple[str, float | None, int]:
+            sent = server.count
+            run = api.evaluate(source, "groundedness", judge_of(server), name="r", **options)
+            score = run["r1"].score("groundedness")
+            run.store.close()
+            return score["status"], score["value"], server.count - sent
+
+        value = 1.0 if status == "partial" else None
+        assert after(estimate=False) == (status, value, sent)
+        assert after() == (status, value, 0)
+        estimated = api.estimate(source, "groundedness", judge_of(server), name="r", only_failed=True).total.calls
+        assert estimated.low <= 1 <= estimated.high
+        assert after(only_failed=True) == ("scored", 0.5, 1)
+        assert after(only_failed=True) == ("scored", 0.5, 0)
+        assert after() == ("scored", 0.5, 0)
 
 
 def test_a_time_of_asking_that_failed_is_asked_again(server: FakeServer) -> None:

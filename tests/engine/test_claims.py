@@ -59,7 +59,7 @@ def finish(process: subprocess.Popen[bytes]) -> None:
 
 
 def claims(store: Store) -> Claims:
-    claims = Claims(store, since=0.0)
+    claims = Claims(store, since=lambda _key: 0.0)
     claims.open()
     return claims
 

@@ -44,7 +44,7 @@ def score(metric: str, position: int, value: float | None, status: str = "scored
 
 def put(store: Store, *calls: CallRow, results: Any = (), since: float = 0.0) -> dict[bytes, bytes]:
     store.begin()
-    others = store.insert(calls, results, since=since)
+    others = store.insert(calls, results, since=lambda _key: since)
     store.commit()
     return others
 

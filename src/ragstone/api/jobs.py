@@ -41,12 +41,23 @@ class Earlier:
         self.run = run
         self.results = store.count(run)
         self.failed = store.failed(run)
+        row = store.run(run)
+        self._ended = time.time() if row is None or row.finished is None else row.finished
 
     def told(self) -> str:
         """Say what is reused and what is evaluated again."""
         kept = self.results - len(self.failed)
         again = f"{len(self.failed)} failed and are evaluated again" if self.failed else "none failed"
         return f"run {self.run} has {self.results} results: {again}, {kept} are reused"
+
+    def unreadable(self, position: int) -> Mapping[bytes, float]:
+        """Return the calls of a failed record whose replies could not be read, with the time at which the run ended."""
+        row = self._store.result(self.run, position=position) if position in self.failed else None
+        calls = [] if row is None else orjson.loads(row.document).get("calls", [])
+        short = [(call, read) for call in calls if (read := call.get("reading")) and read["read"] < read["asked"]]
+        # What a first reply lacked was asked for in a repair.
+        failed = [call for call, read in short if not read["read"] or read.get("repair")] or [call for call, _ in short]
+        return dict.fromkeys((bytes.fromhex(call["key"]) for call in failed), self._ended)
 
     def result(self, position: int, record: Record, metrics: Sequence[tuple[Metric, str]]) -> Weighed | None:
         """The record's result if it can be reused as it is."""
@@ -188,8 +199,11 @@ class Share:
 def jobs_of(plan: Plan, earlier: Earlier | None = None, share: Share = Share()) -> Iterator[Job]:
     """Yield the job of each record in the ``share``; a result of an ``earlier`` run may be reused."""
     for job in _all_jobs(plan, share):
-        done = earlier.result(job.position, job.record, job.metrics) if earlier and job.record else None
-        yield job if done is None else replace(job, done=done)
+        if earlier is None or job.record is None:
+            yield job
+            continue
+        done = earlier.result(job.position, job.record, job.metrics)
+        yield replace(job, done=done, again=earlier.unreadable(job.position) if done is None else None)
 
 
 def _all_jobs(plan: Plan, share: Share) -> Iterator[Job]:

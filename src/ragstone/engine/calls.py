@@ -130,7 +130,9 @@ class Calls:
         self._budget = budget
         self._tally = tally
         self._halt = halt
-        self._since = settings.since or (time.time() if settings.cache == "refresh" else 0.0)
+        self.again: dict[bytes, float] = {}
+        """Calls to ask again, by key, if their replies were stored before that time."""
+        self._fresh = settings.since or (time.time() if settings.cache == "refresh" else 0.0)
         self._queues: Queues | None = None
         self._claims = Claims(store, since=self._since)
         self._flying: dict[bytes, Flight] = {}
@@ -164,13 +166,17 @@ class Calls:
         if self._borrower is not None:
             await self._borrower.end()
 
+    def _since(self, key: bytes) -> float:
+        """Return the time from which a stored reply to the call is used."""
+        return self._fresh if self._settings.cache == "offline" else max(self._fresh, self.again.get(key, 0.0))
+
     async def reply(self, judge: Judge, call: Call, paid: set[bytes]) -> Reply | Failed:
         """Return the reply; if this run pays for the call, add its key to ``paid``."""
         flight = self._flying.get(call.key)
         if flight is not None:
             self._tally.shared += 1
             return await flight.landing(self._loop)
-        stored = None if self._settings.cache == "off" else self._store.reply(call.key, since=self._since)
+        stored = None if self._settings.cache == "off" else self._store.reply(call.key, since=self._since(call.key))
         if stored is not None:
             self._tally.replayed += 1
             return reply_from_json(stored)

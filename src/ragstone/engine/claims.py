@@ -43,8 +43,8 @@ class Elsewhere(Exception):  # noqa: N818 - no error
 class Claims:
     """The calls that this engine sends from a store that other processes may use."""
 
-    def __init__(self, store: Store, *, since: float) -> None:
-        """Ignore replies stored before ``since`` (seconds, UTC)."""
+    def __init__(self, store: Store, *, since: Callable[[bytes], float]) -> None:
+        """Ignore replies stored before ``since`` of their key (seconds, UTC)."""
         self._store = store
         self._since = since
         self._file: int | None = None
@@ -110,7 +110,7 @@ class Claims:
         return self._file is not None and os.lseek(self._file, 0, os.SEEK_END) != self._alone
 
     def _stored(self, key: bytes) -> bytes | None:
-        return self._store.reply(key, since=self._since)
+        return self._store.reply(key, since=self._since(key))
 
     def close(self) -> None:
         """Release everything."""

@@ -38,7 +38,8 @@ _Told = Mapping[str, Readout]
 class Job:
     """One record with its metrics and their signatures, or the reason why it could not be read.
 
-    ``done`` is the record's result if it already exists.
+    ``done`` is the record's result if it already exists. ``again`` holds the calls to ask again, by key, if their
+    replies were stored before that time.
     """
 
     position: int
@@ -47,6 +48,7 @@ class Job:
     metrics: tuple[tuple[Metric, str], ...] = ()
     error: str = ""
     done: Weighed | None = None
+    again: Mapping[bytes, float] | None = None
 
 
 class Engine:
@@ -168,6 +170,7 @@ class Engine:
             weighed = set_aside_document(job.id, job.position, job.error)
         else:
             self.budget.begin()
+            self._calls.again.update(job.again or {})
             try:
                 weighed = await self._record(job.position, job.record, job.metrics)
             except Awaited:

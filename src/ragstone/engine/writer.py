@@ -27,11 +27,16 @@ class Writer:
     """Write calls and results.
 
     ``halt`` is called with the error that ends the run. ``flying`` holds the calls in flight until their replies are
-    on disk. A reply replaces one stored before ``since`` (seconds, UTC).
+    on disk. A reply replaces one stored before ``since`` of its key (seconds, UTC).
     """
 
     def __init__(
-        self, store: Store, halt: Callable[[RagstoneError], None], flying: Sized = (), *, since: float = 0.0
+        self,
+        store: Store,
+        halt: Callable[[RagstoneError], None],
+        flying: Sized = (),
+        *,
+        since: Callable[[bytes], float] = lambda _key: 0.0,
     ) -> None:
         self._store = store
         self._halt = halt

@@ -123,6 +123,7 @@ class Forecaster:
         self._exact = True
         self._alone: dict[str, Alone] = {}
         self._seen_alone: set[bytes] = set()
+        self._again: Mapping[bytes, float] = {}
 
     def add(self, job: Job) -> None:
         """Count the calls of one record."""
@@ -132,9 +133,13 @@ class Forecaster:
         if job.record is None:
             self._set_aside += 1
         elif job.done is None:  # the result of an earlier run costs nothing
+            self._again = job.again or {}
             for repeat in range(self._times):
                 self._repeat = repeat
                 self._add(job, job.record)
+
+    def _since_of(self, key: bytes) -> float:
+        return max(self._since, self._again.get(key, 0.0))
 
     def _add(self, job: Job, record: Record) -> None:
         known: dict[Question[Any], _Asked] = {}
@@ -289,7 +294,7 @@ class Forecaster:
             for _ in range(ROUNDS):
                 replies: list[Reply | Failed] = []
                 for call in calls:
-                    reply = self._store.reply(call.key, since=self._since) if self._reads else None
+                    reply = self._store.reply(call.key, since=self._since_of(call.key)) if self._reads else None
                     if reply is not None:
                         replies.append(reply_from_json(reply))
                         stored.append(judge)

@@ -11,7 +11,7 @@ import itertools
 import sqlite3
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
@@ -240,16 +240,16 @@ class Store:
         calls: Sequence[CallRow],
         results: Sequence[tuple[int, ResultRow, Sequence[ScoreRow]]],
         *,
-        since: float = 0.0,
+        since: Callable[[bytes], float] = lambda _key: 0.0,
     ) -> dict[bytes, bytes]:
         """Add paid calls, and results as (run, result, its scores), to the group; StoreError ends the group.
 
-        Of two replies to the same call the first stays, if it was stored ``since`` then (seconds, UTC). Returned are
-        the replies that stay in the place of given ones, by their keys.
+        Of two replies to the same call, the first stays unless it was stored before ``since`` of its key (seconds,
+        UTC). Returns the replies that stay in place of given ones, by key.
         """
         now = time.time()
-        if since:
-            self._write_many("DELETE FROM calls WHERE key = ? AND at < ?", [(call.key, since) for call in calls])
+        if stale := [(call.key, at) for call in calls if (at := since(call.key))]:
+            self._write_many("DELETE FROM calls WHERE key = ? AND at < ?", stale)
         added = self._write_many(
             _INSERT_CALL,
             [(*call[:4], self._frame(call.request), self._frame(call.reply), now) for call in calls],
