@@ -80,8 +80,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "check.baseline": "Baseline run: a number, a name or a folder.",
     "check.undecided": "Outcome if the drop exceeds the limit but the interval includes the limit: `pass` or `fail`.",
     "check.corrected": "Apply `min` to the lower bound of the mean corrected by people's labels.",
-    "engine.deadline": "Max seconds from the start of a call's first try to the end of its last; default: 300, or the "
-    "judge's timeout if longer.",
+    "engine.deadline": "Max seconds for all tries of a call; default: 300, or the judge's timeout if longer.",
     "engine.tries": "Max tries per call.",
     "rubric": 'Your own criteria: `[rubric.NAME]`, `criterion = "…"`. See [rubric](../tasks/own-criteria.md).',
     "metrics": "Maps a metric to its parameters: `[metrics.grounding]`, `threshold = 0.8`. See [metrics](metrics.md).",
@@ -110,7 +109,7 @@ RUN_FILE: Final[Mapping[str, str]] = {
 """What the keys of run.json mean."""
 
 BILL: Final[Mapping[str, str]] = {
-    "sent": "requests that went out",
+    "sent": "requests sent",
     "answered, here": "calls that were answered; of these, those that needed no request, by judge",
     "replayed, shared": "calls answered from the store; calls that shared another call's reply in this run",
     "retried, failed": "repeated tries; calls that got no reply",
@@ -151,7 +150,7 @@ HEADER: Final[Mapping[str, str]] = {
 
 VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "Rating steps: `support`, `assign`, `relevance`, `importance`, `response_support`": {
-        "nonce": "the code on the lines around material",
+        "nonce": "the random code on the lines that delimit texts of the record",
         "code": "the same, but equal in all prompts about the same passages, so that calls that begin with them share "
         "the provider's cache",
         "question": "the record's question, if the step needs one",
@@ -173,7 +172,7 @@ VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "`rubric`, form `steps`": {
         "criterion": "the criterion",
         "fields": "the names of the fields that it sees",
-        "most": "the largest number of steps",
+        "most": "the maximum number of steps",
     },
     "`claims`": {
         "sentences": "pairs of number and text",
@@ -318,7 +317,7 @@ def fields_page() -> str:
     """Every field of a record with its other names."""
     lines = [
         "# Fields", "",
-        "Each field is also found under these names. From left to right, the first that has a value wins.",
+        "Each field is also read from these names; the first with a value is used.",
         "[Input formats](../tasks/input-formats.md) describes each field.", "", "| field | also |", "|---|---|",
     ]  # fmt: skip
     lines += [f"| `{field}` | {_coded(aliases) or 'no other name'} |" for field, aliases in ALIASES.items()]

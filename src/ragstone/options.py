@@ -354,7 +354,7 @@ class RunOptions:
     seed: int | None = option("--seed", metavar="S", help="Random seed for --sample [default: 0]", commands=READING)
     estimate: bool | None = option(
         "--estimate/--no-estimate",
-        help="Estimate the cost first, to compare it with the bill [default: yes, if the estimate takes little time]",
+        help="Estimate the cost before the run [default: yes, if the estimate is fast]",
         commands=RUNS,
     )
     workers: int | None = option(
@@ -389,10 +389,10 @@ class RunOptions:
         unless=True,
     )
     name: str | None = option(
-        "--name", metavar="NAME", help="Name of the run, not a number [default: input name]", commands=f"{RUNS} assign",
+        "--name", metavar="NAME", help="Name of the run; not a number [default: input name]", commands=f"{RUNS} assign",
     )
     generator: str | None = option(
-        "--generator", metavar="MODEL", help="Model that wrote the responses; prints a warning if it is also a judge.",
+        "--generator", metavar="MODEL", help="Model that wrote the responses. Prints a warning if it is also a judge.",
         commands=RUNS,
     )
     repeat: int | None = option(

@@ -77,7 +77,7 @@ class UnitDict(TypedDict):
 class RepeatsDict(TypedDict):
     """The values of a score that was asked several times.
 
-    ``spread``: their standard deviation (with n - 1). ``units``: units with a label every time. ``flips``: of these,
+    ``spread``: their sample standard deviation. ``units``: units with a label every time. ``flips``: of these,
     the units whose label changed. ``unmatched``: units that were missing or unjudged at least once.
     """
 
@@ -136,7 +136,7 @@ class ReadingDict(TypedDict):
 class CallDict(TypedDict):
     """One call.
 
-    ``key``: finds it in the store. ``metrics``: the metrics that use its reply. ``maker``: the prompt, or the model's
+    ``key``: its key in the store. ``metrics``: the metrics that use its reply. ``maker``: the prompt, or the model's
     version. ``finish``: how the reply ended.
     """
 
@@ -263,7 +263,7 @@ class MetricDict(TypedDict):
 
     ``mean``: over the ``scored`` records. ``interval``: 95%. ``interval_method``: bootstrap, normal or none.
     ``total``: all records, unreadable ones included. ``below_one``: records whose value is below 1.
-    ``low``: the mean if all unjudged units were worst. ``high``: the mean if all were best.
+    ``low``, ``high``: the mean if all unjudged units were worst, or best.
     ``statuses``: number of records by status, unreadable ones excluded.
     """
 
@@ -354,7 +354,7 @@ class CauseDict(TypedDict):
 
 
 class QuotesDict(TypedDict):
-    """Quotes by judges: ``named`` in all, ``verbatim`` or ``near`` in a passage, ``absent`` from all.
+    """Quotes by judges: their number (``named``), found in a passage ``verbatim`` or nearly (``near``), or ``absent``.
 
     ``verified``: the share found; None if none was named.
     """

@@ -200,7 +200,7 @@ def test_a_name_that_is_used_twice_is_said_once() -> None:
     first, second = (ragstone("run", "a.jsonl", "-q", "-m", "grounding", "--name", "main") for _ in range(2))
     assert (first.err, second.err) == (
         "",
-        "note: 'main' now means run 2; use the number of run 1, which had the name\n",
+        "note: the name 'main' now refers to run 2; the previous run of this name is run 1\n",
     )
 
 

@@ -111,7 +111,7 @@ def _pending(rows: Sequence[BatchRow]) -> BatchPending:
     calls = sum(row.calls for row in rows)
     if exports := [row for row in rows if row.status == "export"]:
         said = f"{plural(calls, 'call')} to {', '.join({row.judge for row in exports})} not yet exported"
-        hint = "ragstone batch export FILE writes them; ragstone batch import FILE reads their results"
+        hint = "export them with ragstone batch export FILE, then import their results with ragstone batch import FILE"
         return BatchPending(said.replace(NBSP, " "), hint=hint)
     oldest = round((time.time() - min(row.made for row in rows)) / 60)
     batches, counted = plural(len(rows), "batch", "batches"), f"({plural(calls, 'call')})"

@@ -44,7 +44,8 @@ def run(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
         if options.shard is not None:
             say(
                 "note",
-                f"shard {options.shard} is done; when all are done: ragstone merge {shlex.quote(str(options.out))}",
+                f"shard {options.shard} finished; when all shards have, "
+                f"run: ragstone merge {shlex.quote(str(options.out))}",
             )
         if options.shard is None or len(finished):  # a shard may have no records
             exit_if_unjudged(finished, *([SHARDED] if options.engine == "ray" else []))
@@ -86,7 +87,8 @@ def _show(
     if before := [run.id for run in named if run.name == options.name and run.id != finished.id]:
         say(
             "note",
-            f"'{options.name}' now means run {finished.id}; use the number of run {before[-1]}, which had the name",
+            f"the name '{options.name}' now refers to run {finished.id}; "
+            f"the previous run of this name is run {before[-1]}",
         )
     place = replace(place_of(finished, options), failed=failed, quiet=quiet, source=source)
     answer({**finished.summary(), **more}, lambda look: page(finished, look, place), as_json=as_json)

@@ -97,7 +97,7 @@ def push(
     if as_json:
         show_json({**asdict(found), **({"would_send": shown} if dry_run else {})})
         return
-    parts = [f"{plural(found.scores, 'score')} to send"] if dry_run else [plural(found.sent, "score")]
+    parts = [f"{plural(found.scores, 'score')} would be sent"] if dry_run else [plural(found.sent, "score")]
     parts += [f"{found.unchanged:,} already there"] if found.unchanged else []
     parts += [f"{len(found.missing):,} traces not on the server (first: {found.missing[0]})"] if found.missing else []
     parts += [f"left out: {count:,} {why}" for why, count in found.left_out.items()]

@@ -156,7 +156,7 @@ class Metric:
     def flow(self, record: Record) -> Flow[tuple[Score, ...]]:
         """The questions about this record, then its scores. What needs no judge is settled here, at no cost."""
         if not self.enabled:
-            return self.nothing(record, "disabled", "switched off for this record")
+            return self.nothing(record, "disabled", "enabled is false")
         absent = [field for field in self.needs if _absent(record, field)]
         if absent:
             return self.nothing(record, "missing_field", f"no {' and no '.join(nouns(absent))}")

@@ -119,7 +119,7 @@ class Behaviour:
     Shares are in [0, 1]. A hash of ``seed``, the model and the messages selects the requests, so the same request has
     the same fault in every run.
 
-    Faults exclude each other, so their shares add up to at most 1. They affect the first ``faulty_attempts``
+    Each request gets at most one fault, so the shares add up to at most 1. They affect the first ``faulty_attempts``
     requests with the same messages (``math.inf``: all of them), so that a retry is answered.
 
     - ``rate_429``: too many requests, with ``retry_after`` seconds in the header (``retry_after_date``: as a date)
@@ -127,7 +127,7 @@ class Behaviour:
     - ``rate_truncated``: the first half of the answer, finish reason ``length``
     - ``rate_garbage``: prose, an empty content or a null content in place of the answer
     - ``rate_reset``: the connection is closed without a reply
-    - ``rate_hang``: no reply, ever
+    - ``rate_hang``: the server never replies
     - ``rate_empty_choices``: status 200 and no choice in it
     - ``rate_malformed``: the answer without its end, though the finish reason is ``stop``
     - ``rate_cut``: the connection is closed in the middle of the reply
@@ -161,7 +161,7 @@ class Behaviour:
     about the rest, "expired" names the rest; "failed" and "empty" return none; "lost" is no longer known.
 
     ``latency`` is in seconds, or a (min, max) pair. ``obey_max_tokens`` cuts an answer at the limit that the request
-    sets. ``usage`` False leaves the counts out; ``cached_share`` is the share of the prompt reported as cached.
+    sets. ``usage=False`` omits token counts; ``cached_share`` is the share of the prompt reported as cached.
     ``vary`` makes the answers to equal requests differ. ``headers`` are added to every reply. ``answer`` computes the
     answers; ``script`` lists the first ones, in order of arrival, and these have no faults.
     """

@@ -71,7 +71,7 @@ def compare_page(
         prose(headline(found, leading), look),
         _table(found, look),
         _in_words(found, look),
-        _lines("Before you rely on this", in_the_way(found, look.dash), look),
+        _lines("Before you rely on these results", in_the_way(found, look.dash), look),
         _lines("Not compared", left_out(found, look.ellipsis), look),
         _moved(leading, found, (first, second), look) if leading is not None else None,
         _following(leading, (first, second), place or Place(), look) if follow else None,

@@ -90,7 +90,7 @@ function comparisonView() {
       ),
       el('p', { class: 'sentence' }, foreign(first.headline)),
     ),
-    listed('Before you rely on this', 'warnings', first.warnings, 'notice'),
+    listed('Before you rely on these results', 'warnings', first.warnings, 'notice'),
     el(
       'section',
       { class: 'metrics', 'aria-labelledby': 'differences' },
