@@ -274,6 +274,9 @@ def test_a_run_says_what_it_is_and_finds_records_by_id_and_place() -> None:
     assert [(score.metric, score.position, score.value) for score in run.scores] == [(WHOLE, n, 0.5) for n in (1, 2, 3)]
     assert repr(run) == "<Run 1 'first', done, 3 records: response_groundedness 0.500>"
     assert (run.id, run.name, run.status, len(run)) == (1, "first", "done", 3)
+    assert [result["id"] for result in run] == [result["id"] for result in run.results()]
+    assert "#1" in run
+    assert "#4" not in run
     assert Path(".ragstone/ragstone.db").exists()
     assert run["r2"]["position"] == 2
     assert run["#3"]["id"] == "r3"

@@ -201,6 +201,12 @@ class Run:
             raise KeyError(record)
         return found
 
+    def __contains__(self, record: str) -> bool:
+        return self.find(record) is not None
+
+    def __iter__(self) -> Iterator[Result]:
+        return self.results()
+
     def __len__(self) -> int:
         return self._store.count(self.id)
 
