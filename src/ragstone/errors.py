@@ -12,8 +12,8 @@ The tree::
     │   ├── BackendError      no answer came; ``retryable`` says whether one may later
     │   └── ParseError        an answer cannot be parsed; ``reply`` holds it
     ├── ServiceError          a server of traces cannot be reached or refuses
-    ├── WorkerError           a process that shares a run's records ended unexpectedly, again and again
-    ├── BatchPending          a batch is on its way; the command line exits with 5
+        ├── WorkerError           a worker process of a run kept ending unexpectedly
+        ├── BatchPending          a batch is in progress; the command line exits with 5
     ├── BudgetReached         a limit on money, calls or tokens; the command line exits with 4
     └── StoreError            the store cannot be read or written
 
@@ -35,7 +35,7 @@ class RagstoneError(Exception):
         super().__init__(message)
 
     def _render_traceback_(self) -> list[str]:
-        """The lines that IPython and Jupyter show: the message, the hint and the notes, without a traceback."""
+        """Return the lines that IPython and Jupyter show: the message, the hint and the notes, without a traceback."""
         notes = [f"note: {note}" for note in getattr(self, "__notes__", ())]
         return [f"{type(self).__name__}: {self}", *([f"hint: {self.hint}"] if self.hint else []), *notes]
 
@@ -124,7 +124,7 @@ class BackendError(JudgeError):
 
     @property
     def busy(self) -> bool:
-        """Whether the endpoint is well and takes no call now: that is no failed try, and no sign of its death."""
+        """Whether the endpoint works but takes no call now, which is neither a failed try nor a sign of an outage."""
         return self.loading or self.no_capacity or self.status in (429, 529)
 
 
@@ -156,7 +156,7 @@ class BudgetReached(RagstoneError):  # noqa: N818 - not a fault: the limit worke
 
 
 class BatchPending(RagstoneError):  # noqa: N818 - not a fault: the provider has the calls
-    """Calls are in a batch that is not done; ``hint`` says when to come back."""
+    """Calls are in an unfinished batch; ``hint`` says when to come back."""
 
 
 class StoreError(RagstoneError):

@@ -1,8 +1,8 @@
 """The questions that metrics ask, and the answers to them.
 
 There are three shapes. ``Write``: list the units in a text. ``Rate``: rate units on a scale, by a text. ``Trace``: mark
-sentences as relevant, used and supported. A question has all that a judge needs and nothing about
-judges: no model, no prompt, no format. Questions are values: two metrics that ask equal questions pay for one answer.
+sentences as relevant, used and supported. A question contains everything a judge needs and nothing about judges: no
+model, no prompt, no format. Questions are values: two metrics that ask equal questions pay for one answer.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ SCALES: Final[Mapping[str, tuple[Scale, ...]]] = {
     "relevance": (YES_NO, LIKERT, GRADE_0_3, ANSWERED),
     "importance": (IMPORTANCE,),
 }
-"""The scales of each step that rates units, its default first; the others write, trace or have units with scales."""
+"""The scales of each step that rates units, the default first. Other steps write, trace, or have units with scales."""
 
 FORM_OF: Final[Mapping[tuple[str, str], str]] = {
     ("support", SUPPORT_3.name): "three_way",
     ("support", SUPPORT_CONTRADICT.name): "three_way",
     ("relevance", ANSWERED.name): "answered",
 }
-"""The form of a step's question, by step and scale, where it is not the step's usual one."""
+"""The form of a question, by step and scale, if it is not the usual one of the step."""
 
 Special = Literal["supported_without_sentence", "general", "well_known_fact", "numerical_reasoning"]
 """What may support a response sentence besides sentences of the contexts (RAGBench, arXiv 2407.11005)."""
@@ -62,27 +62,27 @@ Special = Literal["supported_without_sentence", "general", "well_known_fact", "n
 SPECIAL: Final[tuple[Special, ...]] = get_args(Special)
 
 TEXTS: Final[Mapping[str, str]] = {RESPONSE: "the response", REFERENCE: "the reference"}
-"""What texts are called that units are rated by as by a passage, by its id."""
+"""By id, what to call a text that units are rated against as against a passage."""
 
 
 def key_of(unit: Unit) -> str:
-    """The key of a traced sentence: ``doc_0_s3`` or ``resp_s1``, the last part of its id."""
+    """Return the key of a traced sentence, the last part of its id: ``doc_0_s3`` or ``resp_s1``."""
     return unit.id.rpartition("/")[2]
 
 
 Batch = int | Literal["all"]
 ALL: Final = "all"
-"""Every unit of a question in one call."""
+"""All units of a question in one call."""
 
 HISTORY: Final = 4000
-"""Characters of earlier turns that a judge reads."""
+"""Maximum characters of earlier turns that a judge reads."""
 TURN: Final = 1000
-"""Characters of one of them."""
+"""Maximum characters of one of them."""
 EARLIER: Final = "Earlier in the conversation"
 
 
 class EarlierTurn(NamedTuple):
-    """An earlier turn: its role, its text on one line, and how many characters of it are left out."""
+    """An earlier turn: its role, its text on one line, and the number of characters left out."""
 
     role: str
     text: str
@@ -93,9 +93,9 @@ class EarlierTurn(NamedTuple):
 
 
 class EarlierTurns(NamedTuple):
-    """What was said before a question: the last turns, and how many before them are left out.
+    """The conversation before a question: its last turns, and the number of turns left out before them.
 
-    As a text each turn is one line, so that none can look like another's.
+    As text, each turn is one line, so that no turn can imitate another.
     """
 
     turns: tuple[EarlierTurn, ...] = ()
@@ -110,7 +110,7 @@ class EarlierTurns(NamedTuple):
 
 
 def history_of(meta: Mapping[str, Any], most: int = HISTORY, longest: int = TURN) -> EarlierTurns:
-    """The turns of ``meta.history`` in order; the last ones where they are long."""
+    """Return the turns of ``meta.history`` in order; only the last ones if they are long."""
     given = meta.get("history")
     turns = [turn for turn in given if isinstance(turn, Mapping)] if isinstance(given, list | tuple) else []
     texts = [(turn.get("role"), turn.get("content")) for turn in turns]
@@ -130,7 +130,7 @@ def history_of(meta: Mapping[str, Any], most: int = HISTORY, longest: int = TURN
 
 
 def in_conversation(question: str, history: EarlierTurns) -> str:
-    """The question as a person needs it: after what was said before, if there is anything; a blank one stays so."""
+    """Return the question preceded by the earlier turns, if any, as a person needs it; a blank question stays blank."""
     return f"{EARLIER}:\n{history}\n\nQuestion: {question}" if history and question.strip() else question
 
 
@@ -139,7 +139,7 @@ class Readout(NamedTuple):
 
     ``key`` is the call's. ``status`` is ``ok``, ``unknown_label``, ``truncation`` (entries are missing),
     ``count_mismatch``, ``format_error``, ``cut_off`` (at its length limit) or ``withheld`` (by a content filter);
-    ``read`` of ``asked`` entries could be used. ``error`` is the problem in one line.
+    ``read`` of the ``asked`` entries could be used. ``error`` is the problem in one line.
     """
 
     key: str
@@ -155,7 +155,7 @@ class Readout(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """The answer to a ``Rate``: a verdict for each unit, in the order of the units."""
+    """The answer to a ``Rate``: one verdict per unit, in the order of the units."""
 
     verdicts: tuple[Verdict, ...]
     reason: str = ""
@@ -164,7 +164,7 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The answer to a ``Write``: the units found; ``failure`` is why there are none, or not all."""
+    """The answer to a ``Write``: the units found; ``failure`` says why there are none, or not all."""
 
     units: tuple[Unit, ...]
     failure: str = ""
@@ -175,11 +175,11 @@ class Written:
 class Traced:
     """The answer to a ``Trace``.
 
-    ``relevant`` and ``utilized`` are keys of context sentences in their order, None where the judge did not say.
-    ``verdicts`` has one for each response sentence, in order: ``yes`` if it is fully supported. ``support`` has, for
-    each of them, the keys that support it, special ones included. ``overall`` is the judge's verdict on the whole
-    response, if it gave one. ``dropped`` lists keys that do not exist. ``parts`` is the number of pieces in which the
-    contexts were asked about; ``failure`` is what could not be read.
+    ``relevant`` and ``utilized`` are keys of context sentences, in order; None if the judge did not say. ``verdicts``
+    has one verdict per response sentence, in order: ``yes`` if it is fully supported. ``support`` holds, for each of
+    them, the keys that support it, including special ones. ``overall`` is the judge's verdict on the whole response, if
+    it gave one. ``dropped`` lists keys that do not exist. ``parts`` is the number of parts in which the contexts were
+    sent; ``failure`` says what could not be read.
     """
 
     relevant: tuple[str, ...] | None
@@ -201,10 +201,10 @@ A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[A_co]):
-    """Any question; its ``task`` chooses the judge.
+    """Any question; its ``task`` selects the judge.
 
-    ``history`` is what was said before the record's question (see ``history_of``), for judges that read meaning.
-    ``lang`` is the code of the language to ask in, empty for English; judges without prompts in it ask in English.
+    ``history`` is the conversation before the record's question (see ``history_of``), for judges that understand text.
+    ``lang`` is the language code of the prompt, empty for English; judges without prompts in that language use English.
     """
 
     task: Task
@@ -216,18 +216,18 @@ class Question(Generic[A_co]):
 class Write(Question[Written]):
     """List the units of one level in a text.
 
-    Of a response (``claims``; ``nuggetize`` with ``sentences``): ``sentences`` are those of this part, in order;
-    ``before`` is the text that stands before the part, for what a pronoun refers to; ``whole`` has the sentences of all
-    parts, empty where there is one. Units come back with ids of their own (``claim/n``), numbered within the part; the
-    asker renumbers them. Of nuggets only those are listed that ``known`` does not hold.
+    For a response (``claims``; ``nuggetize`` with ``sentences``): ``sentences`` are those of this part, in order.
+    ``before`` is the text before the part, which pronouns may refer to. ``whole`` holds the sentences of all parts;
+    empty if there is only one. Units are returned with their own ids (``claim/n``), numbered within the part, and the
+    metric renumbers them. Nuggets in ``known`` are not listed again.
 
-    Of ``passages`` (``nuggetize``): the answer is the whole updated list, which is ``known`` with what the
-    passages add, most important first.
+    For ``passages`` (``nuggetize``): the answer is the whole updated list, ``known`` plus what the passages add, most
+    important first.
 
-    ``most`` is the maximum length of the list, known units included; 0 sets no limit.
+    ``most`` is the maximum length of the list, including known units; 0 sets no limit.
 
-    Of a ``criterion`` (``rubric``): the steps of judging by it, for who sees the ``fields`` of a record. It is about
-    no record, so that a run asks it once.
+    For a ``criterion`` (``rubric``): the steps for judging by it, given the ``fields`` of a record. It concerns no
+    particular record, so a run asks it once.
     """
 
     level: Literal["claim", "nugget", "step"]
@@ -244,22 +244,22 @@ class Write(Question[Written]):
 
 
 def written_kind(question: Write) -> str:
-    """What the units that a question asks for are called in ids: ``claim``, ``nugget``, ``reference_claim``."""
+    """Return the kind of unit that a question asks for, as used in ids: ``claim``, ``nugget``, ``reference_claim``."""
     *_, kind, _ = ["", *question.sentences[0].id.split("/")] if question.sentences else ["", ""]
     return kind.replace("sentence", question.level) or question.level
 
 
 @dataclass(frozen=True, slots=True)
 class Rate(Question[Rated]):
-    """Rate each unit on its scale, by passages (support), a response (assign) or the question.
+    """Rate each unit on its scale against passages (support), a response (assign) or the question.
 
-    Of ``rubric`` each unit is a criterion with a scale of its own, and what it sees is what is given of the question,
-    ``passages``, ``response`` and ``reference``.
+    For ``rubric``, each unit is a criterion with its own scale, judged by those of the question, ``passages``,
+    ``response`` and ``reference`` that are given.
 
-    ``passages`` of ``assign`` is the response alone, whole. ``reasons`` asks for one sentence of reason per unit,
+    For ``assign``, ``passages`` is the whole response alone. ``reasons`` asks for a one-sentence reason per unit,
     ``evidence`` for quotes from the passages. ``skippable``: a unit that states nothing may be labelled trivial.
-    ``wording`` (from 1) chooses among independent wordings of the same question. ``temperature`` is for judges that
-    have one. ``batch`` is the maximum number of units in a call, or ``all``; 0 leaves it to the judge.
+    ``wording`` (from 1) selects one of several independent wordings of the question. ``temperature`` is for judges that
+    have one. ``batch`` is the maximum number of units per call, or ``all``; 0 leaves it to the judge.
     """
 
     units: tuple[Unit, ...]
@@ -276,16 +276,16 @@ class Rate(Question[Rated]):
     reference: str = ""
 
     def scale_of(self, unit: Unit) -> Scale:
-        """The unit's own scale, or the question's."""
+        """Return the unit's own scale, or else the question's."""
         return unit.scale or self.scale
 
 
 @dataclass(frozen=True, slots=True)
 class Trace(Question[Traced]):
-    """Mark the sentences of the contexts that are relevant, that the response used, and that support it.
+    """Mark the context sentences that are relevant, that the response used, and that support it.
 
-    ``sentences`` are those of all contexts, each with its passage as parent and its span there; ``response`` those of
-    the response. Their keys (see ``key_of``) are unique.
+    ``sentences`` are those of all contexts, each with its passage as parent and its span in it; ``response`` are those
+    of the response. Their keys (see ``key_of``) are unique.
     """
 
     question: str

@@ -21,7 +21,7 @@ Status = Literal["scored", "partial", "empty", "missing_field", "judge_failed", 
 Outcome = Literal["PASSED", "FAILED"]
 
 Importance = Literal["vital", "okay"]
-"""Whether a good answer must contain a nugget, or is good without it (TREC RAG)."""
+"""Whether a good answer must contain a nugget, or can do without it (TREC RAG)."""
 
 Assignment = Literal["support", "partial_support", "not_support"]
 """How far a response contains a nugget (TREC RAG)."""
@@ -33,13 +33,13 @@ NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 RESPONSE: Final = "response"
 REFERENCE: Final = "reference"
-"""The id of the response, or of the reference, where units are rated by it as by a passage."""
+"""The id of the response, or of the reference, when units are rated against it as against a passage."""
 
 DETAILS: Final = "context_details"
 """The key of a record's ``meta`` for further fields of its passages, by passage id: score, judgment."""
 
 ORIGIN: Final = "origin"
-"""The key of a record's ``meta`` for the trace that it was read from: ``format``, ``trace`` and ``span``, the root."""
+"""The key of a record's ``meta`` for the trace it was read from: ``format``, ``trace`` and ``span`` (the root span)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Unit:
     steps: tuple[str, ...] = ()
 
     def called(self, name: str) -> Unit:
-        """The same unit under another id; faster than ``dataclasses.replace``."""
+        """Return the same unit with another id; faster than ``dataclasses.replace``."""
         return Unit(
             name, self.level, self.text, self.span, self.parent, self.confidence, self.part, self.importance,
             self.scale, self.steps,
@@ -111,7 +111,7 @@ class Citation:
 
 
 def nouns(fields: Iterable[str], *, article: bool = False) -> list[str]:
-    """What records have of each field, in words: ``ids of relevant passages`` of ``relevant``, ``a reference``."""
+    """Return fields in words, for messages: ``ids of relevant passages`` for ``relevant``, ``a reference``."""
     words = (
         {"relevant": "ids of relevant passages", "answerable": "answerable flag"}.get(name, name) for name in fields
     )
@@ -121,7 +121,7 @@ def nouns(fields: Iterable[str], *, article: bool = False) -> list[str]:
 
 
 def either(words: Sequence[str]) -> str:
-    """``a, b or c``."""
+    """Join words like ``a, b or c``."""
     return " or ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
@@ -154,7 +154,7 @@ class Record:
 
     @property
     def passages(self) -> tuple[Passage, ...]:
-        """The contexts that are not blank, in order."""
+        """The non-blank contexts, in order."""
         return tuple(passage for passage in self.contexts or () if passage.text.strip())
 
 
@@ -173,21 +173,21 @@ class Scale:
     meanings: tuple[str, ...] = ()
 
     def value(self, label: str) -> float:
-        """The value of a label; KeyError for one that the scale does not have."""
+        """Return the value of a label; raise KeyError if the scale does not have it."""
         try:
             return self.values[self.labels.index(label)]
         except ValueError:
             raise KeyError(label) from None
 
     def raw(self, label: str) -> int:
-        """The raw number of a label; KeyError for one that the scale does not have."""
+        """Return the raw number of a label; raise KeyError if the scale does not have it."""
         try:
             return self.raws[self.labels.index(label)]
         except ValueError:
             raise KeyError(label) from None
 
     def nearest(self, value: float) -> str:
-        """The label with the closest value; of two equally close, the worse."""
+        """Return the label with the closest value; of two equally close ones, the worse."""
         return min(
             zip(self.labels, self.values, strict=True),
             key=lambda pair: (round(abs(pair[1] - value), 9), pair[1]),
@@ -244,9 +244,9 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """The values of a score that was asked several times.
+    """The values of a repeated score.
 
-    ``values`` has one for each time, the score's own first. Of the ``units`` that had a label every time, ``flips``
+    ``values`` has one per repeat, the score's own first. ``units`` had a label every time, and ``flips`` of them
     changed it. ``unmatched`` units were missing or unjudged at least once.
     """
 
