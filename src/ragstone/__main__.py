@@ -1,4 +1,4 @@
-"""``python -m ragstone``, and the console script ``ragstone``."""
+"""Entry point of ``python -m ragstone`` and of the console script ``ragstone``."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from typer import Typer
 
 ENDING: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""Signals that end a command as Ctrl-C does: from a scheduler, or from a terminal that is closed."""
+"""Signals that end a command like Ctrl-C: sent by a scheduler, or when the terminal is closed."""
 YOUNG: Final = 50_000
-"""New objects after which the garbage collector looks for cycles. Imports make nearly as many and drop none: to look
-through them a hundred times takes a fifth of a short command."""
+"""New objects after which the garbage collector looks for cycles. Imports create nearly as many and free none; scanning
+them a hundred times takes a fifth of a short command."""
 
 
 def main() -> None:
-    """Run the command line; exits with its code."""
+    """Run the command line and exit with its exit code."""
     gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by the caller, who wants to read nothing
+        if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - for the whole process
-    # Nothing has begun: an interrupt ends the process as the system does, without a traceback; a shell sees 130.
+        # Nothing has started: let an interrupt end the process by the signal, without a traceback; a shell sees 130.
     with _handling((signal.SIGINT,), signal.default_int_handler, signal.SIG_DFL):
         from typer.main import get_command  # noqa: PLC0415 - slow enough to be interrupted
 
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _app(word: list[str]) -> Typer:
-    """The app with only the command that is named, if it is one: loading and building all of them takes 100 ms."""
+    """Return the app with only the given command, if it exists: loading all commands takes 100 ms."""
     from ragstone.cli.run_commands import app  # noqa: PLC0415 - as above
 
     named = _named(app, word)
@@ -72,7 +72,7 @@ def _named(app: Typer, word: list[str]) -> Typer | None:
 
 @contextmanager
 def _handling(numbers: Sequence[signal.Signals], usual: Any, handler: Any) -> Iterator[None]:
-    """Give signals another handler for a while; those without their usual one, such as ignored ones, keep theirs."""
+    """Replace signal handlers temporarily, except those that are not the default, such as ignored signals."""
     ours = threading.current_thread() is threading.main_thread()
     changed = [number for number in numbers if ours and signal.getsignal(number) is usual]
     for number in changed:

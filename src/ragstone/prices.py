@@ -9,12 +9,12 @@ from typing import Any, Final
 
 _PER: Final = Decimal(1_000_000)
 _PUBLIC: Final = {"gemini": "google"}
-"""Providers that genai-prices knows by another name."""
+"""Providers that have another name in genai-prices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars per million tokens, from a request's ``above`` input tokens on.
+    """Dollars per million tokens, for requests with more than ``above`` input tokens.
 
     ``cached`` is for input that the provider reads from its prefix cache, ``saved`` for input that it writes there.
     """
@@ -29,8 +29,8 @@ class Price:
 class PriceBook:
     """Prices of calls, by judge.
 
-    ``own`` maps a judge's id to the (input, output) dollars per million tokens that the user gave, or (input, output,
-    cached input); everything else is looked up offline by provider and model in genai-prices.
+    ``own`` maps a judge's id to the user's own prices in dollars per million tokens: (input, output) or (input, output,
+    cached input). Everything else is looked up offline in genai-prices, by provider and model.
     """
 
     def __init__(self, own: Mapping[str, Sequence[float]] | None = None) -> None:
@@ -68,7 +68,7 @@ class PriceBook:
         return float((total + price.output * output_tokens) / _PER)
 
     def prices(self, judge: str, provider: str, model: str) -> tuple[Price, ...]:
-        """Return the judge's prices, that of the longest requests last; empty if unknown."""
+        """Return the judge's prices, with those for the longest requests last; empty if unknown."""
         at = (judge, provider, model)
         if at not in self._known:
             self._known[at] = self._look_up(*at)
@@ -81,7 +81,7 @@ class PriceBook:
         return "genai-prices" if self.prices(judge, provider, model) else ""
 
     def nearest(self, judge: str, provider: str, model: str) -> str:
-        """Return the provider's model with the most similar name where the price is unknown; empty where none is."""
+        """Return the provider's model with the most similar name if the price is unknown; empty if there is none."""
         if not provider or not model or self.prices(judge, provider, model):
             return ""
         from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it

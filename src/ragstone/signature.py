@@ -1,9 +1,9 @@
 """The signature of a score: how it was made. Scores with different signatures are not comparable.
 
-After sacrebleu (Post 2018, arXiv 1804.08771):
-``metric|parameter:value|…|step:judge+prompt#hash|text:libraries|v:version``. It has only parameters that change the
-number and differ from the metric's defaults. ``text`` names the libraries that split sentences and stem words: their
-versions split differently.
+Modelled on sacrebleu (Post 2018, arXiv 1804.08771):
+``metric|parameter:value|…|step:judge+prompt#hash|text:libraries|v:version``. It contains only parameters that affect
+the number and differ from the metric's defaults. ``text`` names the libraries that split sentences and stem words,
+because their versions differ.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def signature(metric: str, parameters: Mapping[str, Any], steps: Sequence[tuple[
 
 @lru_cache(maxsize=1)
 def text_libraries() -> str:
-    """The libraries that split texts, with versions: ``sentencex-1.0.32,snowballstemmer-3.1.1``."""
+    """Return the libraries that split texts, with versions: ``sentencex-1.0.32,snowballstemmer-3.1.1``."""
     return ",".join(f"{name}-{version_of(name)}" for name in TEXT_LIBRARIES)
 
 
 def version_of(library: str) -> str:
-    """The installed version; ``unknown`` in a bundle without the library's metadata."""
+    """Return the installed version; ``unknown`` in a bundle without the library's metadata."""
     try:
         return metadata.version(library)
     except metadata.PackageNotFoundError:

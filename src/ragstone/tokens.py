@@ -1,8 +1,8 @@
 """Count the tokens of a request if the model's tokenizer is installed, else estimate them.
 
-Every figure says which. An estimate stands on how many bytes made a token in earlier calls to the same judge, where
-there are any, and otherwise on what is usual for the scripts that the text is written in. A bound is no estimate: a
-tokenizer never makes more tokens than there are bytes.
+Every figure says which. An estimate uses the bytes per token of earlier calls to the same judge, if there are any, and
+otherwise typical values for the scripts in the text. The upper bound is exact: a tokenizer never makes more tokens than
+there are bytes.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from functools import lru_cache
 from typing import Any, Final
 
 PLAIN: Final = 4.3
-"""Characters of ASCII text to a token."""
+"""Characters of ASCII text per token."""
 DENSE: Final = 1.15
-"""Characters of Chinese, Japanese or Korean to a token."""
+"""Characters of Chinese, Japanese or Korean per token."""
 OTHER: Final = 2.4
-"""Characters of any other script, and of accented letters, to a token."""
+"""Characters of any other script, and of accented letters, per token."""
 PER_MESSAGE: Final = 4
-"""Tokens that a chat's format adds to each message."""
+"""Tokens that the chat format adds to each message."""
 CHAT: Final = 256
-"""Tokens that a chat's format may add to a request at most."""
+"""Maximum number of tokens that the chat format may add to a request."""
 DRIFT: Final = 0.03
-"""How far, as a share, a ratio that was learned may be off for other texts, however many calls it stands on."""
+"""Relative error of a learned ratio on other texts, no matter how many calls it is based on."""
 SURE: Final = 1.96
 """Standard errors on either side of an expected value."""
 
 SCHEMA_FIRST: Final = ("openai", "azure")
-"""Providers that put the schema of an answer before the messages of a request, and charge for it."""
+"""Providers that put the answer's schema before the messages of a request and charge for it."""
 
-_DENSE: Final = (  # compiled when used: large, and not needed by a judge that sends nothing
+_DENSE: Final = (  # compiled on first use: large, and not needed by a judge that sends nothing
     "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
 _BEYOND: Final = re.compile("[^\x00-\x7f]")
@@ -40,15 +40,15 @@ _ENCODINGS: Final = (
     (re.compile(r"(gpt-4o|chatgpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|gpt-oss|o[1-9](-|$))"), "o200k_base"),
     (re.compile(r"(gpt-4|gpt-3\.5|gpt-35)(-|$)"), "cl100k_base"),
 )
-"""Models, by how their names begin, and what counts their tokens."""
+"""Prefixes of model names, with the encoding that counts their tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The parts of a request that are charged for, as its backend reads them.
+    """The parts of a request that are charged for, as read by its backend.
 
-    ``body`` is the bytes of the whole request, ``texts`` are those of its messages, ``schema`` is the bytes of its
-    answer's schema, ``reply`` the most tokens that a reply may have (None: the request sets no limit).
+    ``body`` is the number of bytes of the whole request, ``texts`` are the texts of its messages, ``schema`` is the
+    number of bytes of the answer's schema, and ``reply`` the maximum number of tokens of the reply (None: no limit).
     """
 
     body: int
@@ -58,29 +58,29 @@ class Size:
 
     @property
     def at_most(self) -> int:
-        """Upper bound of the request's tokens for any tokenizer: one per byte, and the chat's format."""
+        """Upper bound of the request's tokens for any tokenizer: one per byte, plus the chat format."""
         return self.body + CHAT
 
     @property
     def usual(self) -> float:
-        """Tokens of the texts, as is usual for their scripts."""
+        """Typical number of tokens of the texts, given their scripts."""
         return sum(usual_tokens(text) + PER_MESSAGE for text in self.texts)
 
 
 def usual_tokens(text: str) -> float:
-    """Return the tokens of a text, as is usual for its scripts."""
+    """Return the typical number of tokens of a text, given its scripts."""
     plain, dense, other = _scripts(text)
     return plain / PLAIN + dense / DENSE + other / OTHER
 
 
 def text_length(text: str) -> float:
-    """Return the length of a text in characters of a Latin script; dense scripts count more."""
+    """Return the length of a text in Latin characters; characters of dense scripts count more."""
     plain, dense, other = _scripts(text)
     return plain + 2.5 * dense + other
 
 
 def _scripts(text: str) -> tuple[int, int, int]:
-    """Count characters of ASCII, of Chinese, Japanese or Korean, and of other scripts."""
+    """Count the characters in ASCII, in Chinese, Japanese or Korean, and in other scripts."""
     if text.isascii():
         return len(text), 0, 0
     dense = sum(1 for _ in re.finditer(_DENSE, text))
@@ -90,9 +90,9 @@ def _scripts(text: str) -> tuple[int, int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Real tokens per usual token, with its interval.
+    """Actual tokens per typical token, with an interval.
 
-    ``low`` and ``high`` bound the sum over many requests. ``samples`` is how many calls it stands on.
+    ``low`` and ``high`` bound the sum over many requests. ``samples`` is the number of calls it is based on.
     """
 
     value: float = 1.0
@@ -102,7 +102,7 @@ class Ratio:
 
 
 def learned(pairs: Sequence[tuple[float, int]]) -> Ratio | None:
-    """Return the ratio of calls given as (usual tokens, counted tokens); None for fewer than three."""
+    """Return the ratio for calls given as (typical tokens, counted tokens), or None for fewer than three."""
     pairs = [(usual, real) for usual, real in pairs if usual > 0]
     if len(pairs) < 3:
         return None
@@ -118,14 +118,13 @@ def learned(pairs: Sequence[tuple[float, int]]) -> Ratio | None:
 class TokenCounter:
     """Counts the requests of one judge for one step.
 
-    ``how`` says where its figures come from: ``counted with o200k_base``, ``estimated from 412 earlier calls``, or
-    ``estimated``.
+    ``how`` says how: ``counted with o200k_base``, ``estimated from 412 earlier calls``, or ``estimated``.
     """
 
     def __init__(self, provider: str, model: str, ratio: Ratio | None = None, kin: str = "") -> None:
         self._encoding = encoding_of(model)
         self._ratio = ratio or Ratio()
-        # A ratio that was learned from calls has the schema in it.
+        # A ratio learned from calls includes the schema.
         self._schema = provider in SCHEMA_FIRST and not self._ratio.samples
         if self._encoding is not None:
             self.how = f"counted with {self._encoding.name}"
@@ -147,13 +146,13 @@ class TokenCounter:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """A tokenizer that is installed."""
+    """An installed tokenizer."""
 
     name: str
     encode: Any
 
     def count(self, text: str) -> int:
-        """Count the tokens of a text; special ones are plain text."""
+        """Count the tokens of a text; special tokens count as plain text."""
         return len(self.encode(text))
 
 
@@ -177,6 +176,6 @@ def encoding_name(model: str) -> str:
 
 
 def family(model: str) -> str:
-    """Return the family of a model, whose tokenizers are alike: the first letters of its name."""
+    """Return the family of a model, whose members have similar tokenizers: the first letters of its name."""
     found = re.match(r"[a-z]+", model.partition("@")[0].rpartition("/")[2].casefold())
     return found[0] if found else ""

@@ -1,7 +1,7 @@
 """Agreement of two or more raters on labels: accuracy, kappa, alpha, AUROC, calibration. Pure Python.
 
-Labels are numbers from 0, in the order of their scale. Where a measure is undefined (one class only, nothing to
-compare) the answer is None, never 0 or 1.
+Labels are numbers from 0, in the order of their scale. An undefined measure (one class only, nothing to compare) is
+None, never 0 or 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ N = TypeVar("N", int, float)
 
 @dataclass(frozen=True, slots=True)
 class ClassScores:
-    """Precision, recall and F1 of one label; None where nothing was predicted or nothing is gold."""
+    """Precision, recall and F1 of one label; None if nothing was predicted or nothing is gold."""
 
     precision: float | None
     recall: float | None
@@ -90,7 +90,7 @@ class Matrix:
         return mean(found) if found else None
 
     def kappa(self, weights: Weights = "none") -> float | None:
-        """Cohen's kappa (Cohen 1960, 1968); None where both sides use one and the same label throughout."""
+        """Cohen's kappa (Cohen 1960, 1968); None if both sides use the same single label throughout."""
         last, power = len(self.counts) - 1, ("none", "linear", "quadratic").index(weights)
 
         def apart(one: int, other: int) -> float:
@@ -108,8 +108,8 @@ def alpha(
 ) -> float | None:
     """Krippendorff's alpha over items, each with one label (or None) per rater; any number of raters.
 
-    ``values`` are the numbers of the labels, for ``interval``; without them labels are equally far apart.
-    None where fewer than two raters meet on every item, or all labels are equal (Krippendorff 2004, ch. 11).
+    ``values`` are the numbers of the labels, for ``interval``; without them, labels are equally spaced. None if no item
+    has two raters, or if all labels are equal (Krippendorff 2004, ch. 11).
     """
     together = [[0.0] * labels for _ in range(labels)]
     for item in items:
@@ -138,7 +138,7 @@ def alpha(
 
 
 def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
-    """The chance that a positive item scores above a negative one, ties counting half; None with one class only."""
+    """The probability that a positive item scores above a negative one; ties count half; None with one class only."""
     first = sum(positive)
     second = len(positive) - first
     if not first or not second:
@@ -159,10 +159,10 @@ def calibration_error(probabilities: Sequence[float], outcomes: Sequence[bool]) 
 def cluster_interval(
     parts: Sequence[Sequence[N]], measure: Callable[[Sequence[N]], float | None], *, seed: int = 0
 ) -> tuple[float, float] | None:
-    """The 95% percentile bootstrap interval of a measure of sums, drawing whole clusters.
+    """The 95% percentile bootstrap interval of a measure of sums, resampling whole clusters.
 
     ``parts`` are the addends of each cluster (e.g. the cells of a record's confusion matrix). None with fewer than two
-    clusters, or where the measure is undefined in most draws.
+    clusters, or if the measure is undefined in most resamples.
     """
     if len(parts) < 2:
         return None
@@ -180,7 +180,7 @@ def cluster_interval(
 
 
 def kappa_of(cells: Sequence[int], size: int) -> float | None:
-    """Cohen's kappa without weights of a square matrix; None where both sides use one and the same label."""
+    """Unweighted Cohen's kappa of a square matrix; None if both sides use the same single label."""
     count = sum(cells)
     chance = sum(sum(cells[at * size : (at + 1) * size]) * sum(cells[at::size]) for at in range(size))
     most = count * count - chance
@@ -188,11 +188,11 @@ def kappa_of(cells: Sequence[int], size: int) -> float | None:
 
 
 def kappa_interval(parts: Sequence[Sequence[int]], size: int, *, seed: int = 0) -> tuple[float, float] | None:
-    """The 95% interval of Cohen's kappa, drawing whole clusters; ``parts`` are their square matrices, row by row.
+    """The 95% interval of Cohen's kappa, resampling whole clusters; ``parts`` are their square matrices, row by row.
 
-    No draw of clusters without a disagreement has one. The low end is then what kappa would be if as large a share of
-    the clusters disagreed as so many would all be without in one sample of 40. None where all draws have one and the
-    same lower kappa, as where one side has one label only.
+    If no cluster has a disagreement, no resample has one. The lower end is then kappa at the largest share of
+    disagreeing clusters that would still leave 1 sample in 40 without any. None if all resamples have the same lower
+    kappa, for example if one side uses only one label.
     """
     found = cluster_interval(parts, lambda cells: kappa_of(cells, size), seed=seed)
     if found is None or found[0] < found[1]:

@@ -1,4 +1,4 @@
-"""One-to-one matching of two lists: as many pairs as a threshold allows, and of these the ones with the highest sum."""
+"""One-to-one matching of two lists: as many pairs as a threshold allows, with the highest total similarity."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ragstone.stats.means import reaches
 
 
 def matched(similarities: Sequence[Sequence[float]], threshold: float) -> dict[int, int]:
-    """Return the column that each row is matched with; rows without a partner are left out.
+    """Return the column that each row is matched with, without unmatched rows.
 
-    Only pairs that reach the threshold are matched, each row and column at most once. The number of pairs is the
-    greatest there is, and of all such matchings the sum of their similarities (0-1) is the greatest.
+    Only pairs that reach the threshold are matched, each row and column at most once. The matching has the maximum
+    number of pairs and, among those, the maximum sum of similarities (0-1).
     """
     columns = len(similarities[0]) if similarities else 0
     if columns < len(similarities):
         turned = matched([*zip(*similarities, strict=True)], threshold)
         return dict(sorted((row, column) for column, row in turned.items()))
-    # A pair gains 1 for being one, and so little for its similarity that no sum of those makes up for a pair.
+        # Each pair gains 1, and its similarity adds so little that no sum of similarities outweighs a pair.
     share = 1 / (len(similarities) + 1)
     costs = [[-(1 + share * one) if reaches(one, threshold) else 0.0 for one in row] for row in similarities]
     pairs = enumerate(_cheapest(costs))
@@ -26,13 +26,13 @@ def matched(similarities: Sequence[Sequence[float]], threshold: float) -> dict[i
 
 
 def _cheapest(costs: Sequence[Sequence[float]]) -> list[int]:
-    """The column of each row in the assignment of the least sum; there are at least as many columns as rows.
+    """Return the column of each row in the assignment with the lowest sum; needs at least as many columns as rows.
 
     Shortest augmenting paths (Jonker and Volgenant 1987), in time rows x rows x columns.
     """
     rows, columns = len(costs), len(costs[0]) if costs else 0
     of_row, of_column = [0.0] * rows, [0.0] * (columns + 1)
-    owner = [-1] * (columns + 1)  # the last column is where the row that is placed begins
+    owner = [-1] * (columns + 1)  # the last column is the start of the row being placed
     for row in range(rows):
         owner[columns], at = row, columns
         least, before, done = [math.inf] * columns, [columns] * columns, [False] * (columns + 1)

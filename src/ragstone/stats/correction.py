@@ -18,8 +18,8 @@ Z: Final = 1.959963984540054
 class Corrected:
     """A corrected mean with its 95% interval, and the judge's uncorrected one.
 
-    ``power`` is the weight that prediction-powered inference gave to the judge, from 0 (the labels alone) to 1; None
-    for the Rogan-Gladen correction.
+    ``power`` is the weight that prediction-powered inference gave to the judge, from 0 (only the labels) to 1; None for
+    the Rogan-Gladen correction.
     """
 
     value: float
@@ -65,7 +65,7 @@ def prediction_powered(
 
 
 def _slope(human: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float]) -> float:
-    """The covariance of people's and the judge's values, over the variance of all of the judge's; 0 if those tie."""
+    """The covariance of people's and the judge's values over the variance of all the judge's values; 0 if these tie."""
     both = [*judged, *unlabelled]
     centre = mean(both)
     spread = math.fsum((value - centre) ** 2 for value in both) / max(len(both) - 1, 1)
@@ -77,11 +77,11 @@ def _covariance(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def labels_to_halve(human: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float]) -> int | None:
-    """How many more labelled items would halve the interval of a tuned prediction-powered mean.
+    """Return how many more labelled items would halve the interval of a tuned prediction-powered mean.
 
-    With n labels of M items its variance is var(Y) · ((1 - r²)/n + r²/M), where r is the correlation of people's and
-    the judge's values: only the first part shrinks with labels. None where labels of all items would not do, and where
-    people's values do not differ. Arguments and errors as for ``prediction_powered``; items are independent.
+    With n labels for M items, its variance is var(Y) · ((1 - r²)/n + r²/M), where r is the correlation of people's and
+    the judge's values: only the first part shrinks with more labels. None if labelling all items would not suffice, or
+    if people's values do not differ. Arguments and errors as for ``prediction_powered``; items are independent.
     """
     if len(human) != len(judged) or not human or not unlabelled:
         raise ValueError("expected as many human as judged values, and at least one of each kind")
@@ -96,7 +96,7 @@ def labels_to_halve(human: Sequence[float], judged: Sequence[float], unlabelled:
 
 
 def _variance(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
-    """The variance of the mean, of whole clusters."""
+    """The variance of the mean, over whole clusters."""
     centre = mean(values)
     sums: dict[Hashable, float] = defaultdict(float)
     for value, cluster in zip(values, clusters, strict=True):
@@ -105,7 +105,7 @@ def _variance(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
 
 
 class Rates(NamedTuple):
-    """Counts of labelled items: all that people pass and that they fail, and on how many of each the judge agrees."""
+    """Counts of labelled items: those that people pass and fail, and how many of each the judge agrees on."""
 
     pass_right: int
     pass_total: int
@@ -119,8 +119,8 @@ def rogan_gladen(
 ) -> Corrected:  # fmt: skip
     """Correct a judge's pass rate by its error rates (Rogan and Gladen 1978; interval of arXiv 2511.21140).
 
-    Where items are clustered, both parts of the variance grow by their design effects: the linearised variance of
-    whole clusters over that of as many independent items.
+    If items are clustered, both parts of the variance are multiplied by their design effects: the linearised variance
+    over whole clusters divided by that of as many independent items.
 
     Args:
         passed: items without labels that the judge passes.
@@ -163,5 +163,5 @@ def rogan_gladen(
 
 
 def _design_effect(parts: Sequence[float], independent: float) -> float:
-    """The variance of the sum of whole clusters' parts over that of independent items; at least 1."""
+    """The variance of the sum over whole clusters, divided by that of independent items; at least 1."""
     return max(math.fsum(part**2 for part in parts) / independent, 1.0) if independent else 1.0

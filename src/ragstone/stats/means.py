@@ -14,18 +14,18 @@ from typing import Any, overload
 
 RESAMPLES = 1000
 FEW = 16
-"""With this many values to each different one, a sample draws the count of each."""
+"""With at least this many values per distinct value, a resample draws the count of each distinct value."""
 HAIR = 1e-9
-"""The largest difference that the rounding of sums makes."""
+"""The largest difference that rounding of sums can cause."""
 CHUNK = 10_000
-"""Values that are kept until they are summed."""
+"""Number of values kept before they are summed."""
 LARGE = 1000
-"""From this many values on, the percentile interval and the normal one differ by less than its own noise."""
+"""From this many values on, the percentile and the normal interval differ by less than the noise of the former."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean with its 95% interval; ``method`` is ``bootstrap``, ``normal``, or ``none`` under two values."""
+    """A mean with its 95% interval; ``method`` is ``bootstrap``, ``normal``, or ``none`` for fewer than two values."""
 
     mean: float
     low: float
@@ -34,9 +34,9 @@ class Interval:
 
 
 def reaches(value: float, limit: float) -> bool:
-    """Return whether a value is at or above a limit, to the nine digits that results are written with.
+    """Return whether a value is at or above a limit, to the nine digits of written results.
 
-    A mean of .4, 1 and 1 is a hair below .8 in binary, and would be refused as .8 by a limit of .8.
+    In binary, the mean of .4, 1 and 1 is slightly below .8 and would miss a limit of .8.
     """
     return value >= limit - HAIR
 
@@ -46,12 +46,12 @@ def rounded(value: float) -> float: ...
 @overload
 def rounded(value: float | None) -> float | None: ...
 def rounded(value: float | None) -> float | None:
-    """A number as results are written: with nine digits after the point."""
+    """Return a number as written in results: with nine digits after the point."""
     return None if value is None else round(value, 9)
 
 
 def rounded_in(value: Any) -> Any:
-    """A dataclass, by its ``as_json`` if it has one, or what JSON can hold, as plain JSON with its numbers rounded."""
+    """Return a dataclass (by its ``as_json``, if it has one) or JSON value as plain JSON with rounded numbers."""
     if hasattr(value, "as_json"):
         return value.as_json()
     if is_dataclass(value) and not isinstance(value, type):
@@ -64,38 +64,38 @@ def rounded_in(value: Any) -> Any:
 
 
 def mean(values: Sequence[float]) -> float:
-    """The arithmetic mean, summed without loss; ValueError for no values."""
+    """Return the arithmetic mean, summed without loss; raise ValueError for no values."""
     if not values:
         raise ValueError("no values")
     return math.fsum(values) / len(values)
 
 
 class Mean:
-    """The mean of values that come one by one, to the last digit that of ``mean``."""
+    """The mean of values that arrive one by one, identical to ``mean`` to the last digit."""
 
     def __init__(self) -> None:
         self._count = 0
         self._part = array("d")
 
     def add(self, value: float) -> None:
-        """Take in a value."""
+        """Add a value."""
         self._count += 1
         self._part.append(value)
         if len(self._part) > CHUNK:
             total = math.fsum(self._part)
-            self._part = array("d", [total, math.fsum((*self._part, -total))])  # with what rounding took from it
+            self._part = array("d", [total, math.fsum((*self._part, -total))])  # keeps what rounding lost
 
     def mean(self) -> float | None:
-        """The mean of all values; None of none."""
+        """The mean of all values; None without values."""
         return math.fsum(self._part) / self._count if self._count else None
 
 
 def mean_interval(values: Sequence[float], *, seed: int = 0) -> Interval:
-    """The mean and its 95% interval.
+    """Return the mean and its 95% interval.
 
-    A percentile bootstrap over records (Efron 1979) with a fixed seed; from ``LARGE`` values on the normal
-    interval, mean ± 1.96 standard errors, which it then equals; neither leaves the range of the values. One
-    value, or none that differ, has no spread to estimate from: the interval is the mean itself.
+    Uses a percentile bootstrap over records (Efron 1979) with a fixed seed; from ``LARGE`` values on, the normal
+    interval, mean ± 1.96 standard errors, which is then the same. Neither leaves the range of the values. If there is
+    only one value, or all are equal, there is no spread to estimate: the interval is the mean itself.
     """
     centre = mean(values)
     count = len(values)
@@ -112,10 +112,10 @@ def mean_interval(values: Sequence[float], *, seed: int = 0) -> Interval:
 
 
 def _resampled(values: Sequence[float], seed: int) -> Iterator[float]:
-    """The sums of ``RESAMPLES`` samples of as many values, drawn with replacement.
+    """Yield the sums of ``RESAMPLES`` samples of the same size, drawn with replacement.
 
-    Where few values differ, as most scores do, it is drawn how often each comes instead of which come: the same
-    distribution, for a tenth of the time.
+    If there are few distinct values, as for most scores, the number of times each occurs is drawn instead of each
+    value: the same distribution in a tenth of the time.
     """
     chooser = random.Random(seed)  # noqa: S311 - resampling, not secrets
     pool = list(values)
@@ -136,16 +136,16 @@ def _resampled(values: Sequence[float], seed: int) -> Iterator[float]:
 
 
 def binomial(chooser: random.Random, trials: int, part: int, whole: int) -> int:
-    """The number of successes in so many trials, each with the chance ``part / whole``, which is less than 1.
+    """Return the number of successes in this many trials of probability ``part / whole``, which is less than 1.
 
-    Exact: the binary digits of a random number are held against those of the chance, all trials at once, until they
-    differ; each digit decides half of the trials that are left.
+    Exact: the binary digits of random numbers, one per trial, are compared with those of the probability until they
+    differ; each digit decides half of the remaining trials.
     """
     succeeded = 0
     while trials:
         part *= 2
         ones = chooser.getrandbits(trials).bit_count()
-        if part >= whole:  # the chance has a 1 here: with a 0 a trial has succeeded
+        if part >= whole:  # the probability has a 1 here: trials with a 0 have succeeded
             part -= whole
             succeeded, trials = succeeded + trials - ones, ones
         else:
@@ -154,7 +154,7 @@ def binomial(chooser: random.Random, trials: int, part: int, whole: int) -> int:
 
 
 def spread(values: Sequence[float]) -> float | None:
-    """The standard deviation of a sample (of n values, n - 1 in the denominator); None for fewer than two."""
+    """Return the sample standard deviation (n - 1 in the denominator); None for fewer than two values."""
     if len(values) < 2:
         return None
     centre = mean(values)
@@ -162,15 +162,15 @@ def spread(values: Sequence[float]) -> float | None:
 
 
 def student_half(values: Sequence[float]) -> float | None:
-    """Half of the 95% interval of a mean by Student's t; None for fewer than two values."""
+    """Return half of the 95% interval of a mean by Student's t; None for fewer than two values."""
     apart = spread(values)
     return None if apart is None else t_quantile(0.975, len(values) - 1) * apart / math.sqrt(len(values))
 
 
 def agreement(raws: Sequence[float]) -> tuple[float | None, float | None]:
-    """Share of pairs of raters with equal raw scores, and the spread (largest less smallest).
+    """Return the share of rater pairs with equal raw scores, and the spread (largest minus smallest).
 
-    None for both with fewer than two raters.
+    Both are None for fewer than two raters.
     """
     if len(raws) < 2:
         return None, None
@@ -179,9 +179,9 @@ def agreement(raws: Sequence[float]) -> tuple[float | None, float | None]:
 
 
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Kendall's tau-b of two rankings of the same things, in [-1, 1]; None where one of them ranks nothing.
+    """Return Kendall's tau-b of two rankings of the same items, in [-1, 1]; None if one of them ties everything.
 
-    Pairs tied in either count in the denominator as tau-b has it (Kendall 1945). ValueError for two lengths.
+    Tied pairs count in the denominator as defined for tau-b (Kendall 1945). Raises ValueError for unequal lengths.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} values against {len(second)}")
@@ -197,15 +197,15 @@ def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None
 
 
 def normal_p(deviation: float) -> float:
-    """The two-sided p of a standard normal deviate."""
+    """Return the two-sided p of a standard normal deviate."""
     return math.erfc(abs(deviation) / math.sqrt(2))
 
 
 def t_quantile(share: float, degrees: int) -> float:
-    """The quantile of Student's t with so many degrees of freedom, for a ``share`` in (0, 1).
+    """Return the quantile of Student's t for these degrees of freedom and a ``share`` in (0, 1).
 
-    Found by halving from the finite sums of Abramowitz and Stegun (1964, 26.7.3 and 26.7.4), to 12 digits; from
-    ``LARGE`` degrees on the normal quantile. ValueError for no degrees.
+    Found by bisection of the finite sums of Abramowitz and Stegun (1964, 26.7.3 and 26.7.4), to 12 digits; from
+    ``LARGE`` degrees on, the normal quantile. Raises ValueError for no degrees.
     """
     if degrees < 1:
         raise ValueError(f"{degrees} degrees of freedom")
@@ -213,7 +213,7 @@ def t_quantile(share: float, degrees: int) -> float:
         return NormalDist().inv_cdf(share)
     if share < 0.5:
         return -t_quantile(1 - share, degrees)
-    low, high = 0.0, math.pi / 2  # of the angle, whose tangent grows without bound
+    low, high = 0.0, math.pi / 2  # over the angle, whose tangent is unbounded
     for _ in range(60):
         angle = (low + high) / 2
         low, high = (angle, high) if _t_within(angle, degrees) < 2 * share - 1 else (low, angle)
@@ -221,7 +221,7 @@ def t_quantile(share: float, degrees: int) -> float:
 
 
 def _t_within(angle: float, degrees: int) -> float:
-    """The share of Student's t within ± tan(angle) · sqrt(degrees)."""
+    """Return the share of Student's t within ± tan(angle) · sqrt(degrees)."""
     cosine, odd = math.cos(angle), degrees % 2
     term = cosine if odd else 1.0
     total = term if degrees > 1 else 0.0

@@ -1,9 +1,8 @@
 """Overlap of two texts in words and characters: BLEU, chrF, ROUGE and METEOR of a response against a reference.
 
-BLEU and chrF are those of sacrebleu's ``sentence_bleu`` and ``sentence_chrf`` with its defaults, ROUGE is that of the
-package rouge-score, METEOR that of nltk without synonyms, each divided by 100 where it is a percentage. Words of other
-scripts than Latin are words here too, and where a script has no blanks between words (Chinese, Japanese, Thai, ...)
-each character is one.
+BLEU and chrF equal sacrebleu's ``sentence_bleu`` and ``sentence_chrf`` with default settings, ROUGE equals the package
+rouge-score, and METEOR nltk without synonyms, each divided by 100 if it is a percentage. Words in non-Latin scripts
+count as words, too; in scripts without spaces between words (Chinese, Japanese, Thai, ...), each character is a word.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 _SOLID: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30fa\u3400-\u4dbf\u4e00-\u9fff"
-_SOLID_CHARACTER: Final = f"([{_SOLID}\u3000-\u303f\uff00-\uffef])"  # compiled when used: large, and rarely needed
+_SOLID_CHARACTER: Final = f"([{_SOLID}\u3000-\u303f\uff00-\uffef])"  # compiled on first use: large, and rarely needed
 _APART: Final = r" \1 "
 _WORDS: Final = rf"[{_SOLID}]|[^\W_{_SOLID}]+"  # the same
 _13A: Final = tuple(
@@ -28,14 +27,14 @@ _13A: Final = tuple(
         (r"([0-9])(-)", r"\1 \2 "),
     )
 )
-"""Where the tokenizer 13a of mteval, which is sacrebleu's default, puts blanks."""
+"""Where mteval's tokenizer 13a, sacrebleu's default, inserts spaces."""
 ORDER: Final = 4
 CHARACTERS: Final = 6
 BETA: Final = 2
 
 
 def tokens_13a(text: str) -> list[str]:
-    """The tokens for BLEU: words and punctuation marks, in the case that they have."""
+    """Return the tokens for BLEU: words and punctuation marks, in their original case."""
     line = text.rstrip().replace("-\n", "").replace("\n", " ")
     text = f" {re.sub(_SOLID_CHARACTER, _APART, line)} "
     for pattern, by in _13A:
@@ -44,12 +43,12 @@ def tokens_13a(text: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """The tokens for ROUGE: words in lower case, without stemming."""
+    """Return the tokens for ROUGE: lower-case words, without stemming."""
     return re.findall(_WORDS, text.lower())
 
 
 def bleu(response: str, reference: str) -> float:
-    """BLEU of up to four tokens, smoothed exponentially, of as many orders as there are. Papineni et al. 2002."""
+    """Return BLEU up to 4-grams, with exponential smoothing, using only orders that exist. Papineni et al. 2002."""
     mine, theirs = tokens_13a(response), tokens_13a(reference)
     logs, halved = [], 1
     for n in range(1, min(ORDER, len(mine)) + 1):
@@ -63,7 +62,7 @@ def bleu(response: str, reference: str) -> float:
 
 
 def chrf(response: str, reference: str) -> float:
-    """F2 of runs of one to six characters, blanks left out. Popović 2015."""
+    """Return the F2 of character 1- to 6-grams, without spaces. Popović 2015."""
     mine, theirs = "".join(response.split()), "".join(reference.split())
     counts = [_matches(mine, theirs, n) for n in range(1, min(CHARACTERS, len(mine), len(theirs)) + 1)]
     if not counts:
@@ -74,21 +73,21 @@ def chrf(response: str, reference: str) -> float:
 
 
 def rouge_n(response: str, reference: str, n: int) -> float | None:
-    """F1 of runs of ``n`` words; None where neither text has one. Lin 2004."""
+    """Return the F1 of word n-grams; None if neither text has one. Lin 2004."""
     matches, own, other = _matches(words(response), words(reference), n)
     return _shared(matches, own, other)
 
 
 def rouge_l(response: str, reference: str) -> float | None:
-    """F1 of the longest common subsequence of words; None where neither text has a word. Lin 2004."""
+    """Return the F1 of the longest common subsequence of words; None if neither text has a word. Lin 2004."""
     mine, theirs = words(response), words(reference)
     return _shared(_common(mine, theirs), len(mine), len(theirs))
 
 
 def meteor(response: str, reference: str) -> float | None:
-    """METEOR of equal words, then of equal stems; None where neither text has a word. Banerjee and Lavie 2005.
+    """Return METEOR over equal words, then equal stems; None if neither text has a word. Banerjee and Lavie 2005.
 
-    Stems are those of English (Porter); there are no synonyms. Of equal words the last ones are matched first.
+    Stems are English (Porter); there are no synonyms. Of several equal words, the last ones are matched first.
     """
     mine, theirs = words(response), words(reference)
     if not mine and not theirs:
@@ -126,13 +125,13 @@ def _f(precision: float, recall: float, beta: float) -> float:
 
 
 def _matches(mine: Sequence[str], theirs: Sequence[str], n: int) -> tuple[int, int, int]:
-    """The runs of ``n`` that both have, each as often as both have it; the runs of the one, and of the other."""
+    """Return the number of n-grams that both have (with multiplicity), that the first has, and that the second has."""
     own, other = (Counter(tuple(text[i : i + n]) for i in range(len(text) - n + 1)) for text in (mine, theirs))
     return (own & other).total(), own.total(), other.total()
 
 
 def _common(mine: Sequence[str], theirs: Sequence[str]) -> int:
-    """The length of the longest common subsequence, a bit for each word (Hyyrö 2004)."""
+    """Return the length of the longest common subsequence, with one bit per word (Hyyrö 2004)."""
     places: dict[str, int] = {}
     for place, word in enumerate(mine):
         places[word] = places.get(word, 0) | 1 << place

@@ -1,8 +1,8 @@
 """Tests and intervals for paired differences, in pure Python: seeded, and the same on every machine.
 
-Two runs score the same records, so that each record is its own control: everything here works on the differences,
-second less first. Where records belong together (several questions on one topic) whole clusters are drawn and
-flipped, never records. docs/tasks/compare-runs.md has the measured coverage and error rates.
+Two runs score the same records, so each record is its own control: everything works on the differences, second minus
+first. If records are grouped (several questions on one topic), whole clusters are resampled and flipped, never records.
+docs/tasks/compare-runs.md has the measured coverage and error rates.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ Method = Literal["bootstrap-t", "t", "none"]
 Test = Literal["exact", "sampled", "normal", "none"]
 
 LEVEL: Final = 0.05
-"""Two-sided, of every test; intervals hold 1 - ``LEVEL``."""
+"""Two-sided significance level of every test; intervals cover 1 - ``LEVEL``."""
 POWER: Final = 0.8
 FLIPS: Final = 10_000
-"""Draws of signs where all of them are too many to go through."""
+"""Number of sign vectors drawn if there are too many to enumerate."""
 FEW: Final = 10
-"""Below so many clusters a resample has often hardly any spread, and the studentized bootstrap runs wild."""
+"""With fewer clusters, resamples often have hardly any spread, and the studentized bootstrap is unstable."""
 EXACT: Final = 13
-"""Up to so many differences that are not zero, all ways to sign them are gone through: fewer than ``FLIPS``."""
+"""Up to this many nonzero differences, all sign vectors are enumerated: fewer than ``FLIPS``."""
 _CHUNK: Final = 8
 _HAIR: Final = 1e-9
-"""Sums that differ by less, relative to what they are sums of, are one sum: floats are added in some order."""
+"""Sums that differ by less, relative to their terms, count as equal, because the order of adding floats varies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """A paired comparison; values and differences are in the unit of the pairs, differences second less first.
+    """A paired comparison; values and differences are in the unit of the pairs, differences are second minus first.
 
-    ``low`` and ``high`` are the 95% interval of the mean difference, ``error`` is its standard error; None where all
-    pairs differ by the same, or fewer than ``least_moved`` do: then resamples in which none does are common. ``p`` is
-    of the two-sided sign-flip test. ``clusters`` is None where every pair stands for itself; ``moved`` of the pairs or
-    clusters differ.
+    ``low`` and ``high`` are the 95% interval of the mean difference, and ``error`` is its standard error; None if all
+    pairs differ by the same amount, or if fewer than ``least_moved`` differ, since many resamples would then contain no
+    difference. ``p`` is from the two-sided sign-flip test. ``clusters`` is None if pairs are independent; ``moved`` is
+    the number of pairs or clusters that differ.
     """
 
     pairs: int
@@ -63,10 +63,10 @@ class Paired:
     error: float | None
 
     def smallest(self, tests: int = 1) -> float | None:
-        """The smallest true difference that a sample like this shows four times in five; None without an error.
+        """Return the smallest true difference that such a sample detects with 80% power; None without an ``error``.
 
-        (t(1 - a/2) + t(.8)) standard errors, with Student's t of n - 1 degrees of freedom and a of .05 over the number
-        of ``tests`` (Cohen 1988, ch. 2, in the form of Bloom 1995, doi 10.1177/0193841X9501900504).
+        It is (t(1 - a/2) + t(.8)) standard errors, with Student's t of n - 1 degrees of freedom and a = .05 divided by
+        the number of ``tests`` (Cohen 1988, ch. 2, in the form of Bloom 1995, doi 10.1177/0193841X9501900504).
         """
         if self.error is None:
             return None
@@ -83,7 +83,7 @@ def paired(
 ) -> Paired:
     """Compare pairs of values in [0, 1]; ``clusters`` names the cluster of each pair.
 
-    ValueError for no pairs or unequal lengths.
+    Raises ValueError for no pairs or unequal lengths.
     """
     if len(first) != len(second) or (clusters is not None and len(clusters) != len(first)):
         raise ValueError(f"{len(first)} values against {len(second)}")
@@ -98,8 +98,8 @@ def paired_by(
     *,
     seed: int = 0,
 ) -> Paired:
-    """Compare pairs of which the ``differences`` and both means are known, as ``paired`` does."""
-    # Nothing where only the last digits of two sums differ.
+    """Compare pairs like ``paired``, given their ``differences`` and both means."""
+    # Zero if only the last digits of two sums differ.
     differences = array("d", (value if abs(value) > _HAIR else 0.0 for value in differences))
     sums, sizes = _by_cluster(differences, clusters)
     moved = sum(map(bool, sums))
@@ -131,12 +131,12 @@ def paired_by(
 
 
 def least_moved(tests: int = 1) -> int:
-    """The number of nonzero differences that p needs to reach .05 over ``tests``: its least is 2^(1 - n)."""
+    """Return how many nonzero differences p needs to reach .05 divided by ``tests``: its minimum is 2^(1 - n)."""
     return next(count for count in range(1, 99) if 2.0 ** (1 - count) < LEVEL / tests)
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """The p values of tests made together, each raised so that the chance of any false one stays (Holm 1979)."""
+    """Return the p-values of simultaneous tests, adjusted for the family-wise error rate (Holm 1979)."""
     adjusted = [0.0] * len(ps)
     before = 0.0
     for rank, place in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
@@ -149,12 +149,12 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 
 def sign_flip(values: Sequence[float], *, seed: int = 0) -> tuple[float, Test]:
-    """The two-sided p that a mean is zero, by flipping the signs of values (Fisher 1935), and how it was found.
+    """Return the two-sided p that a mean is zero, by flipping signs (Fisher 1935), and the method used.
 
-    If neither side is better, each difference could as well have the other sign. Up to ``EXACT`` values that are not
-    zero all ways are counted; else ``FLIPS`` of them, drawn with a seed, and the one observed (Phipson and Smyth
-    2010). Where as many values as ``LARGE`` weigh in, the sum under flips is normal to four digits of p, which is
-    then that of the normal distribution.
+    If neither side is better, each difference could equally have the other sign. Up to ``EXACT`` nonzero values, all
+    sign vectors are counted; otherwise ``FLIPS`` of them, drawn with a seed, and the observed one (Phipson and Smyth
+    2010). From ``LARGE`` effective values on, the sum under flips is normal to four digits of p, so the normal
+    distribution is used.
     """
     moved = array("d", filter(None, values))
     if not moved:
@@ -171,7 +171,7 @@ def sign_flip(values: Sequence[float], *, seed: int = 0) -> tuple[float, Test]:
 
 
 def _flipped(values: Sequence[float], seed: int) -> Iterable[float]:
-    """Sums of the values with random signs: a byte of random bits finds the sum of eight in a table."""
+    """Yield sums of the values with random signs; a table gives the sum of eight values for a byte of random bits."""
     tables = []
     for start in range(0, len(values), _CHUNK):
         sums = [0.0]
@@ -189,11 +189,11 @@ def _flipped(values: Sequence[float], seed: int) -> Iterable[float]:
 def _interval(
     centre: float, error: float, sums: Sequence[float], sizes: Sequence[int], *, seed: int
 ) -> tuple[float | None, float | None, Method]:
-    """The 95% interval of the mean difference, which no difference of values goes beyond, and how it was found.
+    """Return the 95% interval of the mean difference, within the range of possible differences, and the method used.
 
-    The bootstrap of the studentized mean (Efron and Tibshirani 1993, ch. 12.5), which follows the skew of few values.
-    Where under ``FEW`` are there, or under a quarter differ at all, it swings between too narrow and too wide, and from
-    ``LARGE`` on it agrees with Student's t but for its own noise: there the interval is Student's.
+    It is the bootstrap of the studentized mean (Efron and Tibshirani 1993, ch. 12.5), which handles the skew of few
+    values. With fewer than ``FEW`` values, or if fewer than a quarter differ, the bootstrap is unstable, and from
+    ``LARGE`` on it agrees with Student's t up to its own noise: in these cases, the interval is Student's t.
     """
     count = len(sums)
     if not error:
@@ -207,9 +207,9 @@ def _interval(
 
 
 def _studentized(centre: float, sums: Sequence[float], sizes: Sequence[int], seed: int) -> Iterable[float]:
-    """The distance of each resample's mean from ``centre``, in its own standard errors.
+    """Return the distance of each resample's mean from ``centre``, in its own standard errors.
 
-    One whose clusters do not differ has no spread, and lies infinitely far off.
+    A resample whose clusters do not differ has no spread, so its distance is infinite.
     """
     count = len(sums)
     off = [total - centre * size for total, size in zip(sums, sizes, strict=True)]
@@ -247,7 +247,7 @@ def _standard_error(off: Sequence[float], size: int) -> float:
 
 
 def _by_cluster(values: Sequence[float], clusters: Sequence[Hashable] | None) -> tuple[Sequence[float], Sequence[int]]:
-    """The sum and the number of the values of each cluster."""
+    """Return the sum and the number of values of each cluster."""
     if clusters is None:
         return values, b"\1" * len(values)
     found: dict[Hashable, list[float]] = {}

@@ -8,16 +8,16 @@ from ragstone.stats.means import HAIR
 
 
 def points(value: float | None, count: int = 0, *, more: int = 0) -> str:
-    """A share in percent, without the sign; a dash for None.
+    """Return a share in percent, without the sign; a dash for None.
 
-    With a decimal where it stands on a ``count`` of a thousand or more, and with ``more`` of them where two shares are
-    to be told apart. Less than all is never rounded to 100, nor more than nothing to 0.
+    It has a decimal if it is based on a ``count`` of at least a thousand, and ``more`` decimals to tell two shares
+    apart. A share below 1 is never rounded to 100, nor one above 0 to 0.
     """
     if value is None:
         return "-"
     digits = (1 if count >= 1000 else 0) + more
     step = 10.0**-digits
-    # Halves go up, as in the page: the hair makes up for what a double is short of one, or a mean of rounded values.
+        # Halves round up, as in the page: the epsilon is for floats, or means of rounded values, just below a half.
     shown = math.floor((value + HAIR) * 100 * 10**digits + 0.5) / 10**digits
     if shown >= 100 > value * 100:
         shown = 100 - step
@@ -27,7 +27,7 @@ def points(value: float | None, count: int = 0, *, more: int = 0) -> str:
 
 
 def signed(difference: float | None) -> str:
-    """A difference in points, with its sign and one decimal; a dash for None."""
+    """Return a difference in points, with its sign and one decimal; a dash for None."""
     if difference is None:
         return "-"
     return f"{difference:+.1f}" if abs(difference) >= 0.05 else "0.0"

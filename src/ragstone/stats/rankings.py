@@ -11,9 +11,9 @@ from ragstone.stats.means import mean
 
 
 def tau_ap(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """tau_ap-b, the AP correlation with ties (Yilmaz et al. 2008; Urbano and Marrero 2017), symmetric, -1 to 1.
+    """Return tau_ap-b, the AP correlation with ties (Yilmaz et al. 2008; Urbano and Marrero 2017), symmetric, -1 to 1.
 
-    Higher values rank first, and disagreements near the top count more. None where either side ties all.
+    Higher values rank first, and disagreements near the top count more. None if either side ties everything.
     """
     halves = [_ap_half(first, second), _ap_half(second, first)]
     known = [half for half in halves if half is not None]
@@ -30,7 +30,7 @@ def _ap_half(first: Sequence[float], second: Sequence[float]) -> float | None:
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Spearman's rank correlation with mid-ranks for ties; None where either side ties all."""
+    """Return Spearman's rank correlation with mid-ranks for ties; None if either side ties everything."""
     one, other = ranks(first), ranks(second)
     left, right = mean(one), mean(other)
     shared = math.fsum((a - left) * (b - right) for a, b in zip(one, other, strict=True))
@@ -39,7 +39,7 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
 
 
 def ranks(values: Sequence[float]) -> list[float]:
-    """The rank of each value from the lowest, from 1; those that tie share the middle of their places."""
+    """Return the rank of each value from the lowest, starting at 1; ties share their mean rank."""
     places: dict[float, list[int]] = {}
     for place, value in enumerate(sorted(values), 1):
         places.setdefault(value, []).append(place)
@@ -48,9 +48,9 @@ def ranks(values: Sequence[float]) -> list[float]:
 
 
 def pass_at(attempts: int, right: int, k: int) -> float:
-    """pass@k without bias (Chen et al., arXiv 2107.03374): the chance that k of the attempts hold a right one.
+    """Return unbiased pass@k (Chen et al., arXiv 2107.03374): the probability that k attempts contain a correct one.
 
-    ValueError where there are fewer than ``k`` attempts.
+    Raises ValueError for fewer than ``k`` attempts.
     """
     if not 1 <= k <= attempts:
         raise ValueError(f"k is {k}; expected 1 to {attempts}, the number of attempts")
@@ -58,6 +58,6 @@ def pass_at(attempts: int, right: int, k: int) -> float:
 
 
 def majority(labels: Sequence[Hashable]) -> Hashable | None:
-    """The most frequent label; None for a tie."""
+    """Return the most frequent label; None for a tie."""
     ranked = Counter(labels).most_common(2)
     return None if len(ranked) == 2 and ranked[0][1] == ranked[1][1] else ranked[0][0]

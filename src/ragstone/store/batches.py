@@ -1,8 +1,8 @@
-"""The batches of a store: what is on its way to a provider or came from it.
+"""The batches of a store: calls in progress at a provider, and what came back.
 
-Promises: a batch and its calls are on disk before they are sent; a reply is on disk before its batch is done; a call
-that brought neither a reply nor a reason is missing again, and in no batch any more; one process at a time sends and
-collects, and a lock outlives no process (Windows has no such locks).
+Guarantees: a batch and its calls are on disk before they are sent. A reply is on disk before its batch is closed. A
+call that got neither a reply nor a permanent refusal is missing again and no longer in a batch. Only one process at a
+time sends and collects; its lock never outlives it (Windows has no such locks).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ except ImportError:
 
 
 class BatchRow(NamedTuple):
-    """One batch. ``calls`` is how many are in it, ``remote`` the provider's id, None where it is not known."""
+    """One batch. ``calls`` is the number of calls in it, ``remote`` the provider's id (None if unknown)."""
 
     id: int
     run: str
@@ -60,7 +60,7 @@ class BatchStore(Store):
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other processes from sending and collecting; ConfigError if one is at it."""
+        """Keep other processes from sending and collecting; raise ConfigError if one is doing so."""
         with Path(f"{self.path}-batches").open("ab") as lock:
             try:
                 if fcntl is not None:
@@ -72,7 +72,7 @@ class BatchStore(Store):
             yield
 
     def batches(self, *statuses: str) -> list[BatchRow]:
-        """Return the batches with one of these statuses, of all if none is named, oldest first."""
+        """Return the batches with one of these statuses (all if none is given), oldest first."""
         rows = [BatchRow(*row) for row in self._rows(f"{_SELECT_BATCH} ORDER BY id")]
         rows = [row._replace(spec=orjson.loads(self._unpacked(row.spec))) for row in rows]  # type: ignore[arg-type]
         return [row for row in rows if not statuses or row.status in statuses]
@@ -80,7 +80,7 @@ class BatchStore(Store):
     def make_batch(
         self, run: str, judge: str, spec: Mapping[str, Any], tag: str, status: str, calls: Iterable[BatchCall]
     ) -> int:
-        """Enter a batch with its calls, in one commit, and return its number."""
+        """Insert a batch with its calls, in one commit, and return its number."""
         self.begin()
         cursor = self._change(
             "INSERT INTO batches (run, judge, spec, tag, status, made) VALUES (?, ?, ?, ?, ?, ?)",
@@ -97,7 +97,7 @@ class BatchStore(Store):
         return number
 
     def sent(self, batch: int, remote: str) -> None:
-        """Enter the provider's id of a batch."""
+        """Store the provider's id of a batch."""
         self._change("UPDATE batches SET remote = ?, status = 'sent' WHERE id = ?", (remote, batch))
 
     def calls_of(self, batch: int) -> Iterator[BatchCall]:
@@ -106,11 +106,11 @@ class BatchStore(Store):
         return (BatchCall(*row)._replace(request=self._unpacked(row[5])) for row in self._rows(query, (batch,)))
 
     def failed_calls(self) -> set[bytes]:
-        """Return the keys of calls that a provider refused for good."""
+        """Return the keys of calls that a provider refused permanently."""
         return {key for (key,) in self._rows("SELECT key FROM batch_calls WHERE failed IS NOT NULL")}
 
     def collect(self, batch: int, replies: Iterable[CallRow], failed: Mapping[bytes, str]) -> None:
-        """Store what a batch brought and close it; its other calls are missing again."""
+        """Store the results of a batch and close it; its other calls are missing again."""
         self.begin()
         self.insert(list(replies), [])
         self._write_many(
@@ -125,11 +125,11 @@ class BatchStore(Store):
         self.commit()
 
     def drop_batch(self, batch: int) -> None:
-        """Forget a batch; its calls are missing again, unless their replies are stored."""
+        """Delete a batch; its calls are missing again, unless their replies are stored."""
         self._change("DELETE FROM batches WHERE id = ?", (batch,))
 
     def paid(self, run: str) -> Iterator[tuple[str, str, bytes]]:
-        """Return judge, step and reply (JSON) of each call that the batches of a run brought."""
+        """Return judge, step and reply (JSON) of each call answered by the batches of a run."""
         query = (
             "SELECT c.judge, c.task, c.reply FROM batches AS b JOIN batch_calls AS o ON o.batch = b.id"
             " JOIN calls AS c ON c.key = o.key WHERE b.run = ? AND b.status = 'done' ORDER BY o.rowid"
@@ -137,5 +137,5 @@ class BatchStore(Store):
         return ((judge, task, self._unpacked(reply)) for judge, task, reply in self._rows(query, (run,)))
 
     def close_batches(self, run: str) -> None:
-        """Forget the batches of a run that is finished."""
+        """Delete the batches of a finished run."""
         self._change("DELETE FROM batches WHERE run = ? AND status = 'done'", (run,))

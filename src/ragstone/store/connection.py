@@ -1,7 +1,7 @@
-"""The SQLite file of a store: open it, bring it up to date, and say in one line what is wrong with it.
+"""The SQLite file of a store: open it, migrate it, and describe in one line what is wrong with it.
 
-Promises: a file that is something else is left as it is; an older store is brought up to date when it is opened,
-a newer one refused; a new file is the user's alone.
+Guarantees: a file that is not a store is never changed. Opening an older store migrates it; a newer one is rejected.
+Only the user can read a new file.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ragstone.errors import StoreError
 
 VERSION: Final = 4
 PATIENCE: Final = 30.0
-"""Seconds to wait for another process that writes."""
+"""Seconds to wait for another process that is writing."""
 MAGIC: Final = b"SQLite format 3\0"
-"""How every SQLite file begins."""
+"""The first bytes of every SQLite file."""
 
 _NETWORK: Final = frozenset(
     "nfs nfs4 cifs smb3 smbfs 9p afs ceph fuse glusterfs lustre gpfs beegfs orangefs ncpfs virtiofs".split()  # noqa: SIM905
 )
-"""File systems that other machines may write to, where SQLite's locks and shared memory do not hold."""
+"""File systems that other machines may write to, where SQLite's locks and shared memory do not work."""
 _BUSY = frozenset((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED))
 _CLOSED_OFF = frozenset((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN))
 _DAMAGED = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
@@ -33,7 +33,7 @@ _FULL = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR))
 
 
 def connect_current(path: str) -> sqlite3.Connection:
-    """Connect to a store and bring it up to date; StoreError for a newer one, sqlite3.Error for other trouble."""
+    """Connect to a store and migrate it; raise StoreError for a newer one, sqlite3.Error for other problems."""
     connection = connect(path)
     try:
         _migrate(connection, path)
@@ -59,7 +59,7 @@ def connect(path: str) -> sqlite3.Connection:
 
 
 def make_private(path: str) -> None:
-    """Create the file, if there is none, for the user alone; StoreError if that fails."""
+    """Create the file, if it does not exist, readable by the user only; raise StoreError if that fails."""
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not Path(path).exists():
@@ -69,9 +69,9 @@ def make_private(path: str) -> None:
 
 
 def network_mount(path: Path | str) -> str:
-    """Return type and place of the network file system that a path is on, as ``nfs4 at /home``; empty if it is on none.
+    """Return the network file system of a path, as ``nfs4 at /home``; empty if it is on none.
 
-    Empty also where the system does not tell (it does on Linux).
+    Also empty where the system does not say (only Linux does).
     """
     try:
         lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
@@ -89,7 +89,7 @@ def network_mount(path: Path | str) -> str:
 
 
 def identity(path: str) -> int | None:
-    """Return the number that tells this file from another of its name; None if there is none."""
+    """Return a number that distinguishes this file from another of the same name; None if there is none."""
     try:
         return os.stat(path).st_ino  # noqa: PTH116 - the path is a string, :memory: for one
     except OSError:
@@ -97,9 +97,9 @@ def identity(path: str) -> int | None:
 
 
 def is_foreign(path: str) -> bool:
-    """Return whether the file is something else: no database, or one of another program. The file is only read.
+    """Return whether the file is not a store: not a database, or one of another program. Does not change the file.
 
-    A store may have lost its beginning (zeros), or have all it holds in a log beside it.
+    A store may have lost its beginning (zeros), or have all of its content in a log beside it.
     """
     if path == ":memory:" or Path(f"{path}-wal").exists():
         return False
@@ -110,13 +110,13 @@ def is_foreign(path: str) -> bool:
             return bool(head.strip(b"\0"))
         with contextlib.closing(sqlite3.connect(f"{Path(path).resolve().as_uri()}?immutable=1", uri=True)) as found:
             tables = {name for (name,) in found.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    except (OSError, sqlite3.Error):  # what is wrong with it is told when it is opened
+    except (OSError, sqlite3.Error):  # opening it reports what is wrong
         return False
     return bool(tables) and not {"calls", "runs"} <= tables
 
 
 def trouble(path: str, error: Exception, what: str) -> StoreError:
-    """Say in one line what SQLite could not do, and what to do about it."""
+    """Return the error that says in one line what SQLite could not do and what to do about it."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     place = "choose another place with --store"
     if code in _DAMAGED:
@@ -142,7 +142,7 @@ def _migrate(connection: sqlite3.Connection, path: str) -> None:
     if version < VERSION:
         connection.execute("BEGIN EXCLUSIVE")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version < VERSION:  # another process may have been faster
+        if version < VERSION:  # another process may have done it first
             for statement in _statements(version):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {VERSION}")
@@ -150,7 +150,7 @@ def _migrate(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _use_log(connection: sqlite3.Connection) -> None:
-    """Turn on the write-ahead log, with a wait that SQLite lacks where several processes begin a store at once."""
+    """Turn on the write-ahead log, waiting (as SQLite does not) while other processes create the same store."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
@@ -164,7 +164,7 @@ def _use_log(connection: sqlite3.Connection) -> None:
 
 
 def _statements(version: int) -> list[str]:
-    """Return the later parts of schema.sql, which bring a store of this version (0: an empty file) up to date."""
+    """Return the parts of schema.sql that migrate a store from this version (0: an empty file)."""
     text = resources.files("ragstone.store").joinpath("schema.sql").read_text(encoding="utf-8")
     later = [part for part in text.split("-- version ")[1:] if int(part.split(maxsplit=1)[0]) > version]
     lines = [line.split("--")[0] for part in later for line in part.splitlines()[1:]]

@@ -1,7 +1,7 @@
-"""Move a damaged store aside and copy to a new one what SQLite still reads of it.
+"""Move a damaged store aside and copy what SQLite can still read of it to a new one.
 
-Promises: the damaged file stays as it is; a call is copied if the checksums of its request and reply hold, a run only
-with all of its results and scores, because a run that lacks some would show other means.
+Guarantees: the damaged file is not changed. A call is copied if the checksums of its request and reply match, a run
+only with all of its results and scores, because an incomplete run would show different means.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ else:
     from backports import zstd
 
 _GROUP: Final = 1000
-"""Calls that are copied in one commit."""
+"""Calls copied per commit."""
 _PATIENCE: Final = 20_000
-"""Rows in a row that cannot be read, until the rest of a table is given up."""
+"""Consecutive unreadable rows after which the rest of a table is skipped."""
 _UNREADABLE: Final = (sqlite3.Error, zstd.ZstdError, ValueError, TypeError, KeyError, AttributeError, OverflowError)
-"""What reading damaged rows may raise."""
+"""Errors that reading damaged rows may raise."""
 
 _RESULTS: Final = "SELECT * FROM results WHERE run = ? ORDER BY position"
 _SCORES: Final = "SELECT * FROM scores WHERE run = ? AND position = ?"
@@ -39,7 +39,7 @@ Row = Mapping[str, Any]
 
 
 def move_aside(path: str) -> str:
-    """Rename a store's file, with what lies beside it, to a free name and return that; OSError if that fails."""
+    """Rename a store's file and the files beside it to a free name and return it; raise OSError if that fails."""
     aside = first = f"{path}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
     number = 1
     while os.path.exists(aside):  # noqa: PTH110 - the path is a string with a suffix, not a Path
@@ -52,9 +52,9 @@ def move_aside(path: str) -> str:
 
 
 def recover(damaged: str, into: sqlite3.Connection) -> str:
-    """Copy the readable calls and whole runs of a damaged file to a new store; return what was copied, in words.
+    """Copy the readable calls and complete runs of a damaged file to a new store; return what was copied, in words.
 
-    sqlite3.Error where the new store cannot be written.
+    Raises sqlite3.Error if the new store cannot be written.
     """
     with contextlib.closing(_opened(damaged, into)) as old:
         calls = _copy_calls(old, into)
@@ -71,15 +71,15 @@ def _count(count: int, what: str) -> str:
 
 
 def _opened(damaged: str, into: sqlite3.Connection) -> sqlite3.Connection:
-    """The damaged file, for reading; where its first page is gone, a copy in memory with the first page of a new store.
+    """Open the damaged file for reading; if its first page is lost, an in-memory copy with that of a new store.
 
-    Its tables begin at the same pages, because every store is made by the same statements in the same order.
+    Its tables start at the same pages, because every store is created by the same statements in the same order.
     """
-    # Without a log there is nothing beside the file to be made or changed by looking at it.
+    # Without a log, reading does not create or change anything beside the file.
     how = "mode=ro" if os.path.exists(f"{damaged}-wal") else "mode=ro&immutable=1"  # noqa: PTH110 - as above
     old = sqlite3.connect(f"{Path(damaged).resolve().as_uri()}?{how}", uri=True)
     try:
-        old.execute("PRAGMA writable_schema = ON")  # a file that was cut off is read as far as it goes
+        old.execute("PRAGMA writable_schema = ON")  # a truncated file is read to its end
         old.execute("SELECT * FROM calls LIMIT 0")
     except sqlite3.Error:
         old.close()
@@ -88,7 +88,7 @@ def _opened(damaged: str, into: sqlite3.Connection) -> sqlite3.Connection:
         data = bytearray(Path(damaged).read_bytes())
         pages = max(1, len(data) // size)
         data[:size] = into.serialize()[:size]
-        data[18:20] = b"\1\1"  # no log: it is in memory
+        data[18:20] = b"\1\1"  # no log in memory
         data[28:32] = pages.to_bytes(4, "big")
         old.deserialize(bytes(data[: pages * size]))
         old.execute("PRAGMA writable_schema = ON")
@@ -97,7 +97,7 @@ def _opened(damaged: str, into: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def _readable(old: sqlite3.Connection, table: str) -> Iterator[Row]:
-    """The rows of a table that can be read, in the order of their numbers; each of the others is stepped over."""
+    """Yield the readable rows of a table in the order of their numbers, skipping the others."""
     query = f"SELECT rowid AS number, {table}.* FROM {table} WHERE rowid > ? ORDER BY rowid"
     last, failed = 0, 0
     while failed < _PATIENCE:
@@ -112,7 +112,7 @@ def _readable(old: sqlite3.Connection, table: str) -> Iterator[Row]:
 
 
 def _copy_calls(old: sqlite3.Connection, into: sqlite3.Connection) -> int:
-    """Copy the calls whose request and reply are whole; how many they were."""
+    """Copy the calls whose request and reply are intact; return their number."""
     calls, copied = filter(_is_whole, _readable(old, "calls")), 0
     while group := list(itertools.islice(calls, _GROUP)):
         into.execute("BEGIN IMMEDIATE")
@@ -130,14 +130,14 @@ def _is_whole(call: Row) -> bool:
 
 
 def _copy_run(old: sqlite3.Connection, into: sqlite3.Connection, run: Row) -> int | None:
-    """Copy a run that ended, if all of it can be read; how many results it has, None where it is left out."""
+    """Copy a finished run if all of it can be read; return its number of results, or None if it is left out."""
     into.execute("BEGIN IMMEDIATE")
     try:
         orjson.loads(zstd.decompress(run["spec"]))
         records = orjson.loads(zstd.decompress(run["summary"]))["records"]
         _insert(into, "runs", [run])
         results = sum(_copy_result(old, into, row) for row in old.execute(_RESULTS, (run["id"],)))
-        if not results or results != records:  # one that the damage ended may have none
+        if not results or results != records:  # a run ended by the damage may have none
             raise ValueError("a result is missing")
     except _UNREADABLE:
         into.execute("ROLLBACK")
@@ -147,7 +147,7 @@ def _copy_run(old: sqlite3.Connection, into: sqlite3.Connection, run: Row) -> in
 
 
 def _copy_result(old: sqlite3.Connection, into: sqlite3.Connection, row: sqlite3.Row) -> int:
-    """Copy a result with its scores; ValueError where these, which have no checksum, differ from its document."""
+    """Copy a result with its scores; raise ValueError if these, which have no checksum, differ from its document."""
     result = dict(row)
     document = orjson.loads(zstd.decompress(result["document"]))
     scores = [dict(score) for score in old.execute(_SCORES, (result["run"], result["position"]))]
@@ -161,7 +161,7 @@ def _copy_result(old: sqlite3.Connection, into: sqlite3.Connection, row: sqlite3
 
 
 def _insert(into: sqlite3.Connection, table: str, rows: Sequence[Row], conflict: str = "") -> int:
-    """Add rows by the names of their columns, as an older store may lack some; how many were new."""
+    """Insert rows by column name, since an older store may lack some columns; return how many were new."""
     if not rows:
         return 0
     names = list(rows[0])

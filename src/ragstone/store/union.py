@@ -1,7 +1,7 @@
-"""Put the calls of several stores into one, as if one machine had made them.
+"""Merge the calls of several stores into one, as if one machine had made them.
 
-Promises: a call that only one store has, or all have with the same reply, is taken; of different replies to the same
-call the one wins that the record with the lowest place in the input used, whatever the order of the stores.
+Guarantees: a call that only one store has, or that all have with the same reply, is copied. If replies to the same call
+differ, the one used by the earliest record in the input wins, regardless of the order of the stores.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _COLUMNS: Final = "key, judge, task, maker, request, reply, at"
 
 
 def copy(store: Path, to: Path) -> None:
-    """Write all that is committed in a store to a new file, without unused space; StoreError if that fails."""
+    """Write everything committed in a store to a new file, without unused space; raise StoreError if that fails."""
     try:
         with contextlib.closing(file.connect(str(store))) as source:
             source.execute("VACUUM INTO ?", (str(to),))
@@ -31,10 +31,10 @@ def copy(store: Path, to: Path) -> None:
 
 
 def unite(into: Path | str, parts: Iterable[Callable[[], Path]]) -> int:
-    """Copy the calls of the parts' stores to a store, whose own replies to the same calls they replace.
+    """Copy the calls of the parts' stores to a store, replacing its own replies to the same calls.
 
-    Each part is a function that returns its file, and is called a second time if replies differ. Returns the number of
-    calls with different replies. StoreError for a file that cannot be read.
+    Each part is a function that returns its file; it is called a second time if replies differ. Returns the number of
+    calls with different replies. Raises StoreError if a file cannot be read.
     """
     parts = list(parts)
     with Store(into), contextlib.closing(file.connect(str(into))) as target:
@@ -67,7 +67,7 @@ def _copy(target: sqlite3.Connection, path: Path) -> set[bytes]:
 
 
 def _first_uses(path: Path, keys: set[bytes]) -> dict[bytes, int]:
-    """The lowest place in the input whose result stands on each of these calls, by the last run of a part."""
+    """Return, for each of these calls, the first position in the input that uses it in the last run of a part."""
     found: dict[bytes, int] = {}
     with Store(path, renew=False) as part:
         for row in part.results(part.runs()[-1].id):
