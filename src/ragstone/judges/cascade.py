@@ -1,9 +1,8 @@
-"""Judges in a cascade: the first answers where it is confident, the next only the rest.
+"""Judges in a cascade: the first answers what it is confident of, the next the rest.
 
-Sure is a verdict whose probability lies in the judge's band for the wanted error rate and that has the best or the
-worst label of the scale: what lies between is doubt, whatever it is called. What a judge leaves unjudged, and what it
-gives without a probability, goes to the next as well. The last judge's word stands: where it fails, the unit is
-unjudged, and an earlier judge's guess never takes its place.
+A verdict is confident if it has the best or the worst label of the scale and its probability lies in the judge's band
+for the accepted error rate; labels in between express doubt. Unjudged units and verdicts without a probability also go
+to the next judge. The last judge decides: if it fails, the unit is unjudged, and no earlier judge's guess replaces it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from ragstone.types import Scale, Verdict
 
 @dataclass(frozen=True, slots=True)
 class SureBand:
-    """The probabilities below and above which a judge is confident; None: never on that side."""
+    """The probabilities below and above which a judge is confident; None: never confident on that side."""
 
     below: float | None = None
     above: float | None = None
@@ -40,7 +39,7 @@ class Calibrated(Protocol):
 def cascade(question: Rate, bands: Sequence[SureBand]) -> Generator[Rate, Rated, Rated]:
     """Yield the question for each next judge, receive its answer, and return the combined answer.
 
-    ``bands`` are those of all judges but the last. A judge that nothing is left for is not asked.
+    ``bands`` are those of all judges except the last. A judge is not asked if no units are left for it.
     """
     found: dict[int, Verdict] = {}
     reasons: list[str] = []

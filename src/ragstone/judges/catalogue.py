@@ -1,4 +1,4 @@
-"""From a judge's spec to the judge. Nothing is opened, read or looked up before a run begins."""
+"""Build judges from their specs. Nothing is opened, read or looked up before a run starts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ragstone.judges.spec import NLI, Spec
 
 
 def build(spec: Spec) -> Judge:
-    """The judge; nothing is opened or looked up yet."""
+    """Return the judge; nothing is opened or looked up yet."""
     if spec.provider == "embedded":
         from ragstone.judges.embedded import EmbeddedJudge  # noqa: PLC0415 - its model is read when it is wanted
 

@@ -1,8 +1,8 @@
 """Read rate-limit headers: how long to wait, and how much of a limit is left.
 
-Read from the headers of any reply, good or bad. What cannot be read is as if it were not said: a header never
-fails a call. Sources: RFC 9110, 10.2.3 for Retry-After; the ``x-ratelimit-*`` headers as OpenAI documents them,
-with the forms that other endpoints give the same names; the ``anthropic-ratelimit-*`` headers as Anthropic does.
+Headers of any reply are read, whether it succeeded or not. Unreadable headers are ignored: a header never fails a call.
+Sources: RFC 9110, 10.2.3 for Retry-After; OpenAI's documentation for the ``x-ratelimit-*`` headers, plus variants that
+other endpoints use under the same names; Anthropic's documentation for the ``anthropic-ratelimit-*`` headers.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _LENGTHS: Final = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001,
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|us|ns|d|h|m|s)")
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT")
 _EPOCH: Final = 1_000_000_000.0
-"""A plain number this large is a time of day in seconds since 1970, not a duration; 1,000 times it, milliseconds."""
+"""A plain number this large is a Unix time in seconds, not a duration; 1,000 times as large, in milliseconds."""
 LONGEST_WAIT: Final = 86_400.0
-"""A day, in seconds: a longer wait is taken for one of a day, which nobody waits for either."""
+"""A day, in seconds: longer waits count as one day, which is not waited for either."""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -45,7 +45,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def asked_to_wait(seconds: float | None) -> str:
-    """Put such a wait in words; empty if there is none."""
+    """Return the wait in words; empty if there is none."""
     if not seconds:
         return ""
     return f"the endpoint asks to wait {'a day or more' if seconds >= LONGEST_WAIT else f'{math.ceil(seconds)} s'}"
@@ -58,7 +58,7 @@ def allowance(headers: Mapping[str, str]) -> Allowance | None:
 
 
 def _left(headers: Mapping[str, str], what: str) -> Left | None:
-    """Return None also if the reset is missing: waiting for it would never end."""
+    """Return None also if the reset time is missing, since the wait would never end."""
     for name in (f"x-ratelimit-{{}}-{what}", f"anthropic-ratelimit-{what}-{{}}"):
         amount = _number(headers.get(name.format("remaining"), ""))
         if amount is not None and (seconds := duration(headers.get(name.format("reset"), ""))) is not None:

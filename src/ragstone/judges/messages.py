@@ -1,10 +1,10 @@
-"""Anthropic's Messages dialect, which Amazon Bedrock's Mantle endpoint speaks too.
+"""Anthropic's Messages dialect, also used by Amazon Bedrock's Mantle endpoint.
 
 Source: the API's reference at platform.claude.com/docs (version 2023-06-01; ``output_config.format``; prompt caching).
 
-Promises: answers are structured without tools; the part of a prompt that other calls begin with is marked for the
-provider's cache, and no other, since writing to it costs more than reading; usage counts all input, cached or not, as
-the other dialect does. No other module reads this JSON.
+Guarantees: answers are structured without tools. Only a prompt prefix shared with other calls is marked for the
+provider's cache, since writing to it costs extra. Usage counts all input, cached or not, as in the other dialect. No
+other module reads this JSON.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ FINISHES: Final[Mapping[str | None, str]] = {
     "end_turn": "stop", "stop_sequence": "stop", None: "stop", "max_tokens": "length",
     "model_context_window_exceeded": "length", "refusal": "content_filter",
 }  # fmt: skip
-"""Its ``stop_reason``, in the words of the other dialect."""
+"""Maps its ``stop_reason`` to the terms of the other dialect."""
 BATCHES: Final = "/messages/batches"
 LATE: Final = 60.0
-"""Seconds that the provider's clock may be behind this one."""
+"""Seconds by which the provider's clock may lag behind this one."""
 
 
 class MessagesBackend(HttpBackend):
-    """One endpoint that speaks it."""
+    """One endpoint with this dialect."""
 
     path = "/messages"
     headers: ClassVar[Mapping[str, str]] = {"anthropic-version": "2023-06-01"}
@@ -42,10 +42,10 @@ class MessagesBackend(HttpBackend):
     }  # fmt: skip
 
     def prepare(self, prompt: Prompt) -> bytes:
-        """The request in the order of its fields that keys of stored calls stand on."""
+        """Return the request; keys of stored calls depend on the order of its fields."""
         system, *turns = prompt.messages
         body: dict[str, Any] = {"model": prompt.model, "max_tokens": prompt.max_tokens, "system": system["content"]}
-        # It takes no blank text, as that of an empty reply which a repair turn says again.
+        # Blank text is rejected, such as that of an empty reply repeated in a repair turn.
         body["messages"] = [turn for turn in turns if turn["content"].strip()]
         if prompt.temperature is not None:
             body["temperature"] = prompt.temperature
@@ -58,7 +58,7 @@ class MessagesBackend(HttpBackend):
         return memoryview(orjson.dumps(body)).tobytes()
 
     def begun_alike(self, body: bytes, chars: int) -> bytes:
-        """Mark the end of the beginning for the provider's cache."""
+        """Mark the end of the shared prefix for the provider's cache."""
         request = orjson.loads(body)
         text = request["messages"][0]["content"]
         marked = {"type": "text", "text": text[:chars], "cache_control": {"type": "ephemeral"}}
@@ -66,7 +66,7 @@ class MessagesBackend(HttpBackend):
         return orjson.dumps(request)
 
     def size(self, body: bytes) -> Size:
-        """The texts of all messages, and the longest reply that the limit allows."""
+        """Return the texts of all messages and the longest reply that the limit allows."""
         try:
             request = orjson.loads(body)
             contents = [request.get("system", ""), *(message["content"] for message in request["messages"])]
@@ -79,7 +79,7 @@ class MessagesBackend(HttpBackend):
         return Size(len(body), texts, len(orjson.dumps(form)) if form else 0, limit if usable else None)
 
     def read(self, answer: Any) -> Reply:
-        """The text blocks together; thinking apart."""
+        """Read all text blocks, and thinking separately."""
         blocks = [block for block in answer["content"] if isinstance(block, dict)]
         if answer.get("type") == "error":
             return Reply(str(answer.get("error")), "error")
@@ -88,7 +88,7 @@ class MessagesBackend(HttpBackend):
         return Reply(_said(blocks), FINISHES.get(reason, str(reason)), thought)
 
     def usage(self, answer: Any) -> Usage:
-        """Counts that are no whole numbers are as if they were not said."""
+        """Return the usage; counts that are not whole numbers are ignored."""
         usage = answer.get("usage") if isinstance(answer, dict) else None
         fresh, read, saved = (
             whole_number(usage, f"{name}input_tokens") for name in ("", "cache_read_", "cache_creation_")
@@ -103,11 +103,11 @@ class MessagesBackend(HttpBackend):
     # ---- batches
 
     def batch_line(self, call: Call) -> bytes:
-        """One of the ``requests`` of a batch."""
+        """Return one of the ``requests`` of a batch."""
         return orjson.dumps({"custom_id": call.key.hex(), "params": orjson.Fragment(self.fitted(call.body))})
 
     def read_line(self, line: bytes) -> tuple[str, Reply | BackendError]:
-        """A line of results: succeeded, errored, canceled or expired."""
+        """Read a line of results: succeeded, errored, canceled or expired."""
         try:
             entry = orjson.loads(line)
             key, result = str(entry["custom_id"]), entry["result"]
@@ -120,12 +120,12 @@ class MessagesBackend(HttpBackend):
         return key, self.of_batch(200 if done else 400 if refused else 0, result.get("message"), error)
 
     async def submit(self, lines: Sequence[bytes], tag: str) -> str:  # noqa: ARG002 - it keeps none
-        """One request with all of them."""
+        """Submit all calls in one request."""
         made = await self._told("id", "POST", BATCHES, b'{"requests":[' + b",".join(lines) + b"]}")
         return str(made["id"])
 
     async def find(self, tag: str, since: float, calls: int) -> str:  # noqa: ARG002 - it keeps none
-        """A batch of as many calls since then; whether it is ours, its results say."""
+        """Find a batch with as many calls since then; its results show whether it is ours."""
         listed = (await self._told("data", "GET", f"{BATCHES}?limit=100"))["data"] or []
         for one in listed:
             made = datetime.fromisoformat(one["created_at"]).timestamp()
@@ -134,19 +134,19 @@ class MessagesBackend(HttpBackend):
         return ""
 
     async def state(self, remote: str) -> BatchState:
-        """Results are there once processing has ended."""
+        """Return the state of a batch; results are available once processing has ended."""
         found = await self._told("processing_status", "GET", f"{BATCHES}/{remote}")
         said = str(found.get("processing_status"))
-        # Asked of the same address, wherever the answer says that they are: the key goes nowhere else.
+        # Fetched from the same address, whatever URL the answer names, so that the key goes nowhere else.
         return BatchState(said == "ended", said, (f"{BATCHES}/{remote}/results",) if found.get("results_url") else ())
 
     async def cancel(self, remote: str) -> None:
-        """It ends with what it has."""
+        """Cancel a batch; it ends with the results so far."""
         await self._asked("POST", f"{BATCHES}/{remote}/cancel")
 
 
 def _said(content: Any) -> str:
-    """The text of a message, whole or in blocks."""
+    """Return the text of a message, whether plain or in blocks."""
     if isinstance(content, str):
         return content
     return "".join(str(block.get("text") or "") for block in content if block.get("type") == "text")

@@ -1,6 +1,6 @@
 """The OpenAI chat-completions dialect, which most endpoints speak.
 
-Promises: reasoning is kept apart from the answer. No other module reads this JSON.
+Guarantees: reasoning is kept separate from the answer. No other module reads this JSON.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ragstone.tokens import Size
 LIMITS: Final = ("max_tokens", "max_completion_tokens")
 """The parameters that limit the length of a reply."""
 ROUTE: Final = "/v1/chat/completions"
-"""The route that batches name, whatever the base URL is."""
+"""The route named in batches, regardless of the base URL."""
 TAG: Final = "ragstone"
 """The key of a batch's tag in its metadata."""
 ENDED: Final = ("completed", "failed", "expired", "cancelled")
@@ -26,7 +26,7 @@ _TEXTS: Final = ("text", "output_text")
 
 
 class OpenAIBackend(HttpBackend):
-    """One endpoint that speaks it."""
+    """One endpoint with this dialect."""
 
     path = "/chat/completions"
     schema = "response_format"
@@ -39,7 +39,7 @@ class OpenAIBackend(HttpBackend):
     # ---- requests
 
     def prepare(self, prompt: Prompt) -> bytes:
-        """The request in the order of its fields that keys of stored calls stand on."""
+        """Return the request; keys of stored calls depend on the order of its fields."""
         body: dict[str, Any] = {"model": prompt.model, "messages": prompt.messages}
         if prompt.temperature is not None:
             body["temperature"] = prompt.temperature
@@ -52,11 +52,11 @@ class OpenAIBackend(HttpBackend):
             schema = orjson.Fragment(prompt.schema.json)
             named = {"name": prompt.schema.name, "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
-        # orjson gives back its working buffer, many times the size of what is in it; a call is kept for a while.
+            # Copied because orjson returns its much larger working buffer, and a call is kept for a while.
         return memoryview(orjson.dumps(body)).tobytes()
 
     def size(self, body: bytes) -> Size:
-        """The texts of all messages, and the longest reply that all the limits allow together."""
+        """Return the texts of all messages and the longest reply that the limits together allow."""
         try:
             request = orjson.loads(body)
             given = [request[name] for name in LIMITS if request.get(name) is not None]
@@ -72,18 +72,18 @@ class OpenAIBackend(HttpBackend):
         return Size(len(body), texts, len(orjson.dumps(form)) if form else 0, max(given) * replies if usable else None)
 
     def in_tier(self, body: bytes, tier: str) -> bytes:
-        """The tier is no part of the request's key: the answer is the same."""
+        """Add the tier, which is not part of the request's key because the answer is the same."""
         return body if tier == "standard" else body[:-1] + f',"service_tier":"{tier}"}}'.encode()
 
     # ---- answers
 
     def tier_of(self, answer: Any) -> str:
-        """The tier that it was charged for."""
+        """Return the tier that was charged."""
         said = answer.get("service_tier") if isinstance(answer, dict) else None
         return said if isinstance(said, str) else ""
 
     def read(self, answer: Any) -> Reply:
-        """The first choice."""
+        """Read the first choice."""
         choice = answer["choices"][0]
         message = choice["message"]
         content = _text(message.get("content")) or _text(message.get("refusal"))
@@ -93,7 +93,7 @@ class OpenAIBackend(HttpBackend):
         return Reply(content, str(choice.get("finish_reason") or "stop"), thought if isinstance(thought, str) else "")
 
     def usage(self, answer: Any) -> Usage:
-        """Counts that are no whole numbers are as if they were not said."""
+        """Return the usage; counts that are not whole numbers are ignored."""
         usage = answer.get("usage") if isinstance(answer, dict) else None
         if not isinstance(usage, dict):
             return Usage()
@@ -107,12 +107,12 @@ class OpenAIBackend(HttpBackend):
     # ---- batches
 
     def batch_line(self, call: Call) -> bytes:
-        """A line of a batch file, which vLLM's ``run-batch`` reads, too."""
+        """Return a line of a batch file, which vLLM's ``run-batch`` reads as well."""
         body = orjson.Fragment(self.fitted(call.body))
         return orjson.dumps({"custom_id": call.key.hex(), "method": "POST", "url": ROUTE, "body": body})
 
     def read_line(self, line: bytes) -> tuple[str, Reply | BackendError]:
-        """A line of an output or error file."""
+        """Read a line of an output or error file."""
         try:
             entry = orjson.loads(line)
             key, answer = str(entry["custom_id"]), entry["response"] or {}
@@ -122,7 +122,7 @@ class OpenAIBackend(HttpBackend):
         return key, self.of_batch(status, body, entry.get("error") or body)
 
     async def submit(self, lines: Sequence[bytes], tag: str) -> str:
-        """Upload the file, then make the batch of it, with the tag in its metadata."""
+        """Upload the file, then create the batch with the tag in its metadata."""
         parts = {"purpose": b"batch", "file": b"\n".join(lines)}
         named = {"purpose": "", "file": f'; filename="{tag}.jsonl"\r\nContent-Type: application/jsonl'}
         form = b"".join(
@@ -135,12 +135,12 @@ class OpenAIBackend(HttpBackend):
         return str((await self._told("id", "POST", "/batches", {**made, "metadata": {TAG: tag}}))["id"])
 
     async def find(self, tag: str, since: float, calls: int) -> str:  # noqa: ARG002 - the tag is enough
-        """Look for the tag among the latest batches."""
+        """Find the tag among the latest batches."""
         listed = (await self._told("data", "GET", "/batches?limit=100"))["data"] or []
         return next((str(one["id"]) for one in listed if (one.get("metadata") or {}).get(TAG) == tag), "")
 
     async def state(self, remote: str) -> BatchState:
-        """Both files count whatever the state is."""
+        """Return the state of a batch; both files count in every state."""
         found = await self._told("status", "GET", f"/batches/{remote}")
         errors = [str(error.get("message")) for error in (found.get("errors") or {}).get("data") or []]
         names = (str(found[name]) for name in ("output_file_id", "error_file_id") if found.get(name))
@@ -149,7 +149,7 @@ class OpenAIBackend(HttpBackend):
         return BatchState(said in ENDED, "; ".join([said, *errors]), files)
 
     async def cancel(self, remote: str) -> None:
-        """It ends as cancelled, with what it has."""
+        """Cancel a batch; it ends with the results so far."""
         await self._asked("POST", f"/batches/{remote}/cancel")
 
 
@@ -160,7 +160,7 @@ def _texts(content: Any) -> list[str]:
 def _text(content: object) -> str:
     if isinstance(content, str):
         return content
-    if isinstance(content, list):  # content parts, of which some may be reasoning
+    if isinstance(content, list):  # content parts, some of which may be reasoning
         texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type", "text") in _TEXTS]
         return "".join(text for text in texts if isinstance(text, str))
     return ""

@@ -1,7 +1,7 @@
-"""Panel of judges: keep every member's verdict and combine them to one.
+"""Panel of judges: keep every member's verdict and combine them into one.
 
-A member that failed is left out of the aggregate and named; it never becomes a number. All members failed:
-the unit is unjudged.
+A member that failed is left out of the aggregate and named; it never becomes a number. If all members failed, the unit
+is unjudged.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _aggregate(scale: Scale, rated: Sequence[tuple[Verdict, float]], how: Aggreg
         votes: dict[str, float] = {}
         for verdict, weight in rated:
             votes[verdict.label or ""] = votes.get(verdict.label or "", 0.0) + weight
-        # Of labels with as many votes the worse: doubt is not credited to the response.
+            # In a tie, the worse label wins: doubt is not credited to the response.
         label = min(votes, key=lambda vote: (-votes[vote], scale.value(vote)))
         return scale.value(label), label
     if how == "mean":
@@ -82,11 +82,11 @@ def _aggregate(scale: Scale, rated: Sequence[tuple[Verdict, float]], how: Aggreg
         value = min(values) if how == "min" else max(values)
     near = scale.value(scale.nearest(value))
     same = [label for label in scale.labels if scale.value(label) == near]
-    # Of labels with one value the one with most votes; of as many, the worse.
+    # Of labels with the same value, the one with the most votes; in a tie, the worse.
     return value, max(same, key=lambda label: sum(weight for verdict, weight in rated if verdict.label == label))
 
 
 def _raw(scale: Scale, value: float) -> float:
-    """Map an aggregated value to the raw numbers, which are evenly spaced on every scale."""
+    """Map an aggregated value to the scale's raw numbers, which are evenly spaced."""
     low, high = scale.raws[0], scale.raws[-1]
     return round(low + value * (high - low), 6)

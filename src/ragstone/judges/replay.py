@@ -1,8 +1,8 @@
-"""Judge that answers from recorded calls only: exact reproduction, offline.
+"""A judge that answers from recorded calls only: exact reproduction, offline.
 
-A recording is JSON lines, as ``ragstone export RUN --format calls`` writes it: a head that names the judges with
-their settings (never a key) and the steps each answered, then one line a call. A call that was not recorded
-fails by name; nothing is ever sent.
+A recording is JSON lines, as written by ``ragstone export RUN --format calls``: a header with the judges, their
+settings (never a key) and the steps each answered, then one line per call. A call that was not recorded fails with an
+error that says so; nothing is ever sent.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FORMAT: Final = 1
 
 
 class ReplayBackend(InProcess):
-    """Looks up recorded replies by the key of their call."""
+    """Looks up recorded replies by call key."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -35,7 +35,7 @@ class ReplayBackend(InProcess):
             self._replies = dict(_recorded(self.path))
 
     async def send(self, call: Call) -> Reply:
-        """Return the recorded reply; BackendError for a call that is not in the recording."""
+        """Return the recorded reply; raise BackendError for a call that is not in the recording."""
         reply = self._replies.get(call.key)
         if reply is None:
             raise BackendError(
@@ -51,7 +51,7 @@ class ReplayBackend(InProcess):
 
 
 class ReplayJudge:
-    """Asks as the recorded judges did and answers from the recording."""
+    """Makes the calls of the recorded judges and answers them from the recording."""
 
     def __init__(self, name: str, path: str, build: Callable[[Spec], Judge]) -> None:
         self.name = name

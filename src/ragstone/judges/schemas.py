@@ -1,4 +1,4 @@
-"""JSON schemas of answers, and the usual length of an answer."""
+"""JSON schemas of answers, and the typical length of an answer."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ QUOTES: Final = 40
 WORDS: Final = 14
 REASON: Final = 33
 LABEL: Final = 10
-"""Tokens of the quotes, the copied words, the reason and the label of one verdict, as is usual."""
+"""Typical tokens of the quotes, the copied words, the reason and the label of one verdict."""
 VERDICT: Final = LABEL + QUOTES + REASON
 OF_RESPONSE: Final = ("assign", "rubric")
-"""Tasks whose evidence is words of the response."""
+"""Tasks whose evidence is words from the response."""
 
 
 def verdict_tokens(question: Rate) -> int:
-    """Return the usual output tokens of a verdict on one unit."""
+    """Return the typical output tokens of a verdict on one unit."""
     evidence = 0 if not question.evidence else WORDS if question.task in OF_RESPONSE else QUOTES
     return LABEL + evidence + (REASON if question.reasons else 0)
 
@@ -31,17 +31,17 @@ def verdict_tokens(question: Rate) -> int:
 TEXT: Final = 160
 """Characters of a quote or a reason in a bounded schema."""
 LISTED: Final = 2
-"""Quotes of a verdict there, as many as the prompts ask for."""
+"""Quotes per verdict in a bounded schema, as many as the prompts ask for."""
 WRITTEN: Final = 600
-"""Characters of a claim or nugget there: longer than any that is one fact, because a cut one would be judged."""
+"""Characters of a claim or nugget in a bounded schema: longer than any single fact, so that none is truncated."""
 CLAIMS: Final = 20
-"""Claims or nuggets of a sentence there; of all passages together."""
+"""Claims or nuggets in a bounded schema: per sentence; for all passages together."""
 THINKING: Final = 1024
-"""Tokens of reasoning that a first reply has room for."""
+"""Room for reasoning tokens in a first reply."""
 
 
 def filled_tokens(question: Rate) -> int:
-    """Return the output tokens of a verdict that fills a bounded schema, each character a token, as in ``1.1.1.1``."""
+    """Return the output tokens of a verdict that fills a bounded schema at one token per character (``1.1.1.1``)."""
     return 3 * LABEL + TEXT * (LISTED * question.evidence + question.reasons)
 
 
@@ -51,8 +51,8 @@ def rate_schema(
 ) -> Schema:
     """Require one entry per unit number, so that no unit is skipped or shifted.
 
-    ``scales`` are the units', in the order of their numbers.
-    ``evidence`` is ``quotes`` with the number of their passage, ``words`` of the one text there is, or empty.
+    ``scales`` are those of the units, in the order of their numbers. ``evidence`` is ``quotes`` with passage numbers,
+    ``words`` from the only text, or empty.
     """
     fields: dict[str, Any] = {}
     if evidence:
@@ -72,7 +72,7 @@ def rate_schema(
 
 @lru_cache(maxsize=512)
 def labels_schema(numbers: tuple[int, ...] | int, scale: Scale, skippable: bool) -> Schema:
-    """Require a label under each number and nothing else; or a list of so many, which OpenAI's kind does not take."""
+    """Require one label per number and nothing else, or a list of that length, which OpenAI-style endpoints reject."""
     label = {"type": "string", "enum": [*scale.labels, *([TRIVIAL] if skippable else [])]}
     if isinstance(numbers, int):
         return _schema("labels", {"type": "array", "items": label, "minItems": numbers, "maxItems": numbers})
@@ -106,9 +106,9 @@ def write_schema(level: str, sentences: int) -> Schema:
 
 
 def bounded(schema: Schema, question: Question[Any]) -> Schema:
-    """Limit every free text and every list of a schema, so that a model that repeats itself comes to an end.
+    """Limit every free text and list in a schema, so that a model that repeats itself stops.
 
-    For servers that enforce it; endpoints of OpenAI's kind reject a schema with ``maxLength``.
+    For servers that enforce it; OpenAI-style endpoints reject a schema with ``maxLength``.
     """
     if isinstance(question, Write):
         return _bounded(

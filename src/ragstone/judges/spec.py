@@ -1,7 +1,7 @@
 """Judges by name: ``provider:model@base_url``, ``embedded``, ``nli:MODEL``, ``replay:FILE``, ``human:FILE``.
 
-A provider here is no more than an address, the name of the variable that holds its key, and the backend of its dialect:
-OpenAI's for all but Anthropic. Nothing is looked up in the environment before a call is made.
+A provider is just an address, the name of the variable that holds its key, and the backend for its dialect: OpenAI's
+for all except Anthropic. The environment is not read before a call is made.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from ragstone.types import NOTHING
 
 Tier = Literal["standard", "flex"]
 FLEX_TIMEOUT: Final = 900.0
-"""Seconds that a call of the flex tier may take at least, as OpenAI advises."""
+"""Minimum timeout of a flex-tier call in seconds, as recommended by OpenAI."""
 
 Structured = Literal["auto", "schema", "off"]
 STRUCTURED: Final[tuple[Structured, ...]] = get_args(Structured)
-"""Whether a JSON schema is sent: where there is one and the endpoint takes it, always, or never."""
+"""Whether to send a JSON schema: if there is one and the endpoint accepts it, always, or never."""
 
 
 class Preset(NamedTuple):
-    """A provider: its address, the variable of its key ("" for none), and the ``HttpBackend`` of its dialect.
+    """A provider: its address, the variable of its key ("" for none), and the ``HttpBackend`` for its dialect.
 
-    ``local``: a server on this machine, which costs nothing and enforces the limits of a schema. ``concurrency`` and
-    ``timeout`` are used where the user sets none. ``flex`` and ``batch`` are the prices of its flex tier and its
-    batches as shares of the standard price, 0 where it has none.
+    ``local``: a server on this machine, which is free and enforces the limits of a schema. ``concurrency`` and
+    ``timeout`` are the defaults. ``flex`` and ``batch`` are the prices of its flex tier and its batches as shares of
+    the standard price; 0 if it has none.
     """
 
     base_url: str
@@ -48,7 +48,7 @@ class Preset(NamedTuple):
 
 
 def _local(port: int, concurrency: int = 64) -> Preset:
-    """Return the preset of a server here. Without a GPU a reply takes minutes, and calls wait in the server's queue."""
+    """Return the preset of a local server. Without a GPU, a reply takes minutes, and calls queue in the server."""
     return Preset(f"http://127.0.0.1:{port}/v1", local=True, concurrency=concurrency, timeout=600.0)
 
 
@@ -78,38 +78,37 @@ PRESETS: Final[Mapping[str, Preset]] = {
 
 NLI: Final = "nli"
 NLI_MODEL: Final = "cross-encoder/nli-deberta-v3-base"
-"""The usual one."""
+"""The default provider."""
 NLI_ANSWERS: Final[frozenset[Task]] = frozenset(("support", "assign", "response_support", "trace"))
-"""The steps that a model of natural-language inference can answer."""
+"""The steps that a natural-language inference model can answer."""
 
 UNCOMPUTED: Final[frozenset[Task]] = frozenset(("rubric",))
-"""The steps that only language models and people answer."""
+"""The steps that only language models and people can answer."""
 
 MAX_TOKENS: Final = 4096
-"""The usual limit of a reply."""
+"""The default limit of a reply."""
 GROUP: Final = "ragstone.judges"
-"""The group of entry points by which other packages name a provider's ``Preset``."""
+"""The entry-point group through which other packages provide a ``Preset``."""
 
 MAKERS: Final[Mapping[str, str]] = {
     "gpt-": "openai", "claude": "anthropic", "gemini": "gemini", "deepseek": "deepseek", "mistral": "mistral",
 }  # fmt: skip
-"""How names of models begin, and a provider that has them."""
+"""Prefixes of model names, each with a provider that has such models."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
     """Settings of one judge: a parsed name, or a ``[judges.NAME]`` table of the configuration.
 
-    ``provider`` is a preset, or empty with a ``base_url`` of its own. ``price`` is (input, output), or (input, output,
-    cached input), in dollars per million tokens where the user gave it. A ``temperature`` of None sends none. ``extra``
-    added to each request unchanged (a seed, reasoning effort). ``choice`` are its prompts and the format of
-    its labels, ``structured`` whether a JSON schema is sent, and with ``case_sensitive`` only a scale's exact words
-    are labels. ``context`` is how many tokens of material the model takes at once, 0 where nobody said. ``path`` is the
-    file of a replay or of labels. ``threshold`` is the
-    probability (0-1) where the best label of a judge with probabilities begins, None for its own. ``rpm`` and ``tpm``
-    are the most requests and tokens in any 60 seconds, 0 for no limit. ``tier`` is the provider's service tier;
-    with ``tier_fallback`` the standard one is asked where flex has no capacity. ``batch``: calls go out in batches, of
-    at most ``batch_tokens`` tokens at a time, 0 for no limit.
+    ``provider`` is a preset, or empty if ``base_url`` is given. ``price`` is the user's own price, (input, output) or
+    (input, output, cached input), in dollars per million tokens. A ``temperature`` of None is not sent. ``extra`` is
+    added to each request unchanged (a seed, reasoning effort). ``choice`` holds its prompts and label format,
+    ``structured`` whether to send a JSON schema; with ``case_sensitive``, only the exact words of a scale are labels.
+    ``context`` is the number of tokens that the model can take at once; 0 if unknown. ``path`` is the file of a replay
+    or of labels. ``threshold`` is the probability (0-1) from which a judge with probabilities gives the best label;
+    None for its default. ``rpm`` and ``tpm`` are the maximum requests and tokens in any 60 seconds; 0 for no limit.
+    ``tier`` is the provider's service tier; with ``tier_fallback``, the standard tier is used if flex has no capacity.
+    ``batch``: send calls in batches of at most ``batch_tokens`` tokens in progress; 0 for no limit.
     """
 
     name: str
@@ -151,14 +150,14 @@ class Spec:
 
 
 def usual(provider: str) -> dict[str, Any]:
-    """Return the settings of a provider's judges where the user sets none."""
+    """Return the default settings of a provider's judges."""
     preset = Spec("", provider=provider).preset
     return {"concurrency": preset.concurrency, "timeout": preset.timeout}
 
 
 @lru_cache(maxsize=1)
 def providers() -> Mapping[str, Preset]:
-    """Return every provider by name, with those that installed packages add."""
+    """Return all providers by name, including those added by installed packages."""
     from importlib.metadata import entry_points  # noqa: PLC0415 - looks at every installed package
 
     added: dict[str, Preset] = {}
@@ -174,12 +173,12 @@ def providers() -> Mapping[str, Preset]:
 
 
 def check_address(base_url: str, where: str) -> None:
-    """Raise ConfigError for an invalid address, or one with a password: ids of judges are shown and stored."""
+    """Raise ConfigError for an invalid address, or one with a password, since judge ids are shown and stored."""
     try:
         parts = urlsplit(base_url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
         secret = "@" in parts.netloc or bool(parts.query)
-    except ValueError:  # a bracket that does not close, a port that is no number
+    except ValueError:  # an unclosed bracket, or a port that is not a number
         usable, secret = False, "@" in base_url or "?" in base_url
     if secret:
         raise ConfigError(
@@ -213,8 +212,8 @@ def check_extra(extra: Mapping[str, Any], where: str) -> None:
 _ADDRESS: Final = re.compile(
     r".*:/"  # http:/x, htp://x
     r"|\["  # [::1]:8000
-    r"|.*\$"  # $URL in a file, where no shell puts its value
-    r"|/"  # what is left of $HOST/v1 where HOST is empty
+    r"|.*\$"  # $URL in a file, where no shell expands it
+    r"|/"  # $HOST/v1 with an empty HOST
     r"|localhost\b"
     r"|[\w.-]*:\d{1,5}(/|$)"  # host:8000/v1
     r"|\d+(\.\d+){3}(/|$)"  # 10.0.0.7
@@ -222,18 +221,18 @@ _ADDRESS: Final = re.compile(
     r"|[\w.-]+(/.*)?/v\d+/?$",  # gateway/v1
     re.IGNORECASE,
 )
-"""How what follows an ``@`` begins where it is meant as a place, and not as a part of the name, as in ``@20240620``."""
+"""Matches the text after an ``@`` that is meant as an address, not as part of the name, as in ``@20240620``."""
 _BARE_ADDRESS: Final = re.compile(r".*://|localhost\b|[\w.-]+:\d{1,5}/", re.IGNORECASE)
-"""The same of a name without an ``@``, in which ``hf.co/org/m`` is a model."""
+"""The same for a name without an ``@``, in which ``hf.co/org/m`` is a model."""
 
 
 def _refuse_half_address(provider: str, model: str) -> None:
     """Raise ConfigError if a model's name ends in an incomplete address.
 
-    Taken as a part of the name it would send the records, and the key, to the provider's own address.
+    If it were taken as part of the name, records and key would be sent to the provider's own address.
     """
     before, at, place = model.rpartition("@")
-    called = before.partition("@")[0] or "MODEL"  # what stands between two @ may be a password
+    called = before.partition("@")[0] or "MODEL"  # the part between two @ may be a password
     if at and not place:
         raise ConfigError(
             f"judge '{provider}:{called}': no address after the @; write {provider}:{called}@http://HOST/v1"
@@ -264,9 +263,9 @@ def _half(name: str) -> str:
 
 
 def parse(name: str) -> Spec:
-    """Parse a judge's name; ConfigError lists the names there are.
+    """Parse a judge's name; raise ConfigError with the known names if it is invalid.
 
-    A place that is no whole address is refused: nothing shall be sent to another place than the one that was named.
+    An incomplete address is an error, so that nothing is sent anywhere but to the address that was named.
     """
     if name == "embedded":
         return Spec(name, provider="embedded")
@@ -290,7 +289,7 @@ def parse(name: str) -> Spec:
         shown = name.partition("@http")[0]  # an address may hold a password
         hint = f"did you mean '{near[0]}'? " if near else ""
         raise ConfigError(f"no judge '{shown}'; {hint}known: {', '.join(known)}, and [judges.NAME] tables")
-    model, *where = re.split(r"@(?=https?://)", rest, maxsplit=1)  # a model's name may hold an @ of its own
+    model, *where = re.split(r"@(?=https?://)", rest, maxsplit=1)  # a model's name may contain an @
     base_url = where[0] if where else ""
     if not model:
         raise ConfigError(f"judge '{provider}:' has no model; write {provider}:MODEL")
@@ -308,7 +307,7 @@ class KnownJudge:
     """A judge in the list of judges: its name, address, and the variable of its key. Never the key.
 
     ``key_set`` says whether the variable is set, ``table`` whether the judge is from the configuration; ``price`` is
-    the price of such a judge in words.
+    its price in words.
     """
 
     name: str

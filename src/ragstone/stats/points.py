@@ -17,7 +17,7 @@ def points(value: float | None, count: int = 0, *, more: int = 0) -> str:
         return "-"
     digits = (1 if count >= 1000 else 0) + more
     step = 10.0**-digits
-        # Halves round up, as in the page: the epsilon is for floats, or means of rounded values, just below a half.
+    # Halves round up, as in the page: the epsilon is for floats, or means of rounded values, just below a half.
     shown = math.floor((value + HAIR) * 100 * 10**digits + 0.5) / 10**digits
     if shown >= 100 > value * 100:
         shown = 100 - step
