@@ -130,16 +130,17 @@ def test_the_newest_version_is_taken_by_number(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "t" / "s.v11.md~").write_text("an editor's copy")
     (tmp_path / "t" / "other.v12.md").write_text(GOOD)
     monkeypatch.setattr(resources, "files", lambda name: tmp_path)
-    prompts.entries.cache_clear()
-    prompts.load.cache_clear()
+    cached = (prompts.entries, prompts.files_of, prompts.load)
+    for function in cached:
+        function.cache_clear()
     try:
         assert prompts.load("t", "s").id.startswith("t.s.v10#")
         assert prompts.load("t", "s", 9).id.startswith("t.s.v9#")
         with pytest.raises(TemplateError, match="no version 3 of the prompt 's' for the step 't'; it has v2, v9, v10"):
             prompts.load("t", "s", 3)
     finally:
-        prompts.entries.cache_clear()
-        prompts.load.cache_clear()
+        for function in cached:
+            function.cache_clear()
 
 
 @pytest.mark.parametrize(
