@@ -48,26 +48,24 @@ def test_a_sentence_that_there_is_not_is_no_parent(number: Any) -> None:
     assert (unit.parent, unit.span) == (None, None)
 
 
-def test_of_a_single_sentence_everything_is_a_claim() -> None:
-    (unit,) = written(Write("claims", "claim", "", SENTENCES[:1]), [reply({"claim": "x"})]).units
-    assert unit.parent == "r/sentence/4"
-
-
-def test_bare_texts_are_claims_without_a_sentence() -> None:
-    units = written(write(), [reply("The fox ran.", "The dog slept.")]).units
-    assert [(unit.id, unit.text, unit.parent) for unit in units] == [
-        ("claim/1", "The fox ran.", None),
-        ("claim/2", "The dog slept.", None),
-    ]
-
-
-def test_an_empty_list_is_an_answer_and_not_a_failure() -> None:
-    assert written(write(), [reply()]) == Written(())
-
-
-def test_blank_claims_are_left_out_and_leave_no_gap_in_the_numbers() -> None:
-    units = written(write(), [reply({"claim": " "}, {"claim": "x"}, "", {"claim": "y"})]).units
-    assert [(unit.id, unit.text) for unit in units] == [("claim/1", "x"), ("claim/2", "y")]
+@pytest.mark.parametrize(
+    ("sentences", "claims", "found"),
+    [
+        (SENTENCES[:1], [{"claim": "x"}], [("claim/1", "x", "r/sentence/4")]),  # nothing else can be its sentence
+        (SENTENCES, ["The fox ran.", "It slept."], [("claim/1", "The fox ran.", None), ("claim/2", "It slept.", None)]),
+        (
+            SENTENCES,
+            [{"claim": " "}, {"claim": "x"}, "", {"claim": "y"}],
+            [("claim/1", "x", None), ("claim/2", "y", None)],
+        ),
+        (SENTENCES, [], []),
+    ],
+    ids=["one sentence", "bare texts", "blank claims", "no claims"],
+)
+def test_every_text_of_the_list_is_a_claim(sentences: Any, claims: list[Any], found: list[Any]) -> None:
+    answer = written(Write("claims", "claim", "", sentences), [reply(*claims)])
+    assert [(unit.id, unit.text, unit.parent) for unit in answer.units] == found
+    assert answer.failure == ""
 
 
 @pytest.mark.parametrize(
@@ -79,6 +77,7 @@ def test_blank_claims_are_left_out_and_leave_no_gap_in_the_numbers() -> None:
         ('{"claims": [{"text": "x"}]}', "an entry of 'claims' has no text: \"{'text': 'x'}\""),
         ('{"claims": [["x"]]}', "an entry of 'claims' has no text"),
         ('{"claims": [{"claim": 7}]}', "an entry of 'claims' has no text"),
+        ('{"claims": [{"nugget": "x"}]}', "an entry of 'claims' has no text"),
         ('{"facts": ["x"]}', "no readable JSON object with 'claims'"),
         ("I see none.", "no JSON object in the reply (it begins: 'I see none.')"),
         ("", "the reply is empty"),
@@ -93,10 +92,7 @@ def test_what_cannot_be_read_is_asked_once_more_with_the_reason_and_then_a_failu
     assert [message["role"] for message in body(repair)["messages"]] == ["system", "user", "assistant", "user"]
     assert said(repair, 2) == bad
     assert why in said(repair)
-
-
-def test_a_mended_reply_is_an_answer() -> None:
-    assert [unit.text for unit in written(write(), ["?"], [reply("x")]).units] == ["x"]
+    assert [unit.text for unit in written(write(), [bad], [reply("x")]).units] == ["x"]
 
 
 def test_a_reply_that_is_cut_off_twice_is_a_failure_and_not_half_a_list() -> None:
