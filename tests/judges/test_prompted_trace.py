@@ -281,7 +281,7 @@ def test_a_piece_that_failed_leaves_open_what_it_could_have_supported() -> None:
             return Failed("gone")
         return reply({"resp_s0": entry(shown[0]), "resp_s1": entry(supported=False)}, relevant=[shown[0]])
 
-    answer, _ = drive(many(4), [Failed("x", too_long=True)], piecewise(labels_of))
+    answer = traced([Failed("x", too_long=True)], piecewise(labels_of), asked=many(4))
     assert labels(answer) == ["yes", None]
     assert (answer.relevant, answer.failure) == (None, "gone")
 
