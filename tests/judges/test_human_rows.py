@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from by_hand import computed
 
 from ragstone import ConfigError, InputError, estimate, evaluate
 from ragstone.judges.human import HumanJudge
@@ -33,18 +34,8 @@ def judge(tmp_path: Path, *rows: Mapping[str, Any], annotator: str = "") -> Huma
     return HumanJudge("human", f"{file(tmp_path, *rows)}{annotator}")
 
 
-def answer(judge: HumanJudge, question: Any) -> Any:
-    dialogue = judge.dialogue(question)
-    try:
-        calls = next(dialogue)
-        dialogue.send([judge.backend.reply(call) for call in calls])
-    except StopIteration as stop:
-        return stop.value
-    raise AssertionError
-
-
 def rated(judge: HumanJudge, unit: Unit = CLAIM, scale: Scale = YES_NO, **options: Any) -> tuple[str | None, str]:
-    found = answer(judge, Rate("support", (unit,), scale, **options))
+    found = computed(judge, Rate("support", (unit,), scale, **options))
     assert isinstance(found, Rated)
     (verdict,) = found.verdicts
     assert (verdict.label is None) == bool(verdict.failure)
@@ -110,7 +101,7 @@ def parts(judge: HumanJudge, whole: tuple[Unit, ...], sizes: tuple[int, ...]) ->
     start = 0
     for number, size in enumerate(sizes, 1):
         question = Write("claims", "claim", "", whole[start : start + size], part=number, whole=whole)
-        written = answer(judge, question)
+        written = computed(judge, question)
         assert isinstance(written, Written)
         assert not written.failure
         found += written.units
@@ -143,15 +134,15 @@ def test_every_claim_is_given_once_and_in_order_whatever_the_parts(tmp_path: Pat
 def test_claims_that_are_no_list_are_a_failure_and_not_another_list(
     tmp_path: Path, rows: list[Any], failure: str
 ) -> None:
-    written = answer(judge(tmp_path, *rows), Write("claims", "claim", "", sentences("a b")))
+    written = computed(judge(tmp_path, *rows), Write("claims", "claim", "", sentences("a b")))
     assert (written.units, written.failure) == ((), failure)
 
 
 def test_nuggets_that_are_known_are_not_given_again_and_a_bank_is_refused(tmp_path: Path) -> None:
     people = judge(tmp_path, row("nugget/1", text="Water boils."), row("nugget/2", text="It is wet."))
     asked = Write("nuggetize", "nugget", "", sentences(TEXT), known=("water boils",))
-    assert [unit.text for unit in answer(people, asked).units] == ["It is wet."]
-    refused = answer(people, Write("nuggetize", "nugget", "", passages=(Passage("1", TEXT, 1),)))
+    assert [unit.text for unit in computed(people, asked).units] == ["It is wet."]
+    refused = computed(people, Write("nuggetize", "nugget", "", passages=(Passage("1", TEXT, 1),)))
     assert refused.failure == "labels cannot create nuggets from passages; add a bank with --nuggets FILE"
 
 
@@ -165,7 +156,7 @@ def test_a_trace_has_a_list_only_where_every_sentence_is_labelled(tmp_path: Path
         row("doc_0_s1", "no", task="trace.relevant"),
         row("doc_0_s0", task="trace.utilized", hash="other"),
     )
-    found = answer(people, Trace("trace", "", contexts, response))
+    found = computed(people, Trace("trace", "", contexts, response))
     assert isinstance(found, Traced)
     assert (found.relevant, found.utilized, found.support) == (("doc_0_s0",), None, ((), ()))
     assert [verdict.label for verdict in found.verdicts] == ["yes", None]

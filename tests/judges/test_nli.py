@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("onnx")
 pytest.importorskip("tokenizers")
 
+from by_hand import computed
 from nli_model import make_model
 
 from labelled import city_records, city_rows, write
@@ -56,35 +57,26 @@ def passages(*texts: str) -> tuple[Passage, ...]:
     return tuple(Passage(f"p{n}", text, n) for n, text in enumerate(texts, 1))
 
 
-def answered(judge: NliJudge, question: Any) -> Any:
-    dialogue = judge.dialogue(question)
-    (call,) = next(dialogue)
-    with pytest.raises(StopIteration) as end:
-        dialogue.send([judge.backend.reply(call)])
-    return end.value.value
-
-
 def rated(
     judge: NliJudge, claims: tuple[str, ...], *contexts: str, task: Task = "support", **more: Any
 ) -> list[Verdict]:
     question = Rate(task, units(*claims), more.pop("scale", YES_NO), passages=passages(*contexts), **more)
-    answer = answered(judge, question)
+    answer = computed(judge, question)
     assert isinstance(answer, Rated)
     return list(answer.verdicts)
 
 
-class Counting:
-    """Counts and keeps what a reader reads."""
+def counted(judge: NliJudge, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """The pairs that its reader reads from now on."""
+    pairs: list[tuple[str, str]] = []
+    real = judge.backend.reader.read
 
-    def __init__(self, judge: NliJudge, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.read: list[tuple[str, str]] = []
-        real = judge.backend.reader.read
+    def read(premise: str, hypothesis: str) -> Odds:
+        pairs.append((premise, hypothesis))
+        return real(premise, hypothesis)
 
-        def read(premise: str, hypothesis: str) -> Odds:
-            self.read.append((premise, hypothesis))
-            return real(premise, hypothesis)
-
-        monkeypatch.setattr(judge.backend.reader, "read", read)
+    monkeypatch.setattr(judge.backend.reader, "read", read)
+    return pairs
 
 
 # ---- verdicts
@@ -93,7 +85,7 @@ class Counting:
 def test_three_classes_tell_the_contradicted_from_the_missing(judge: NliJudge, model: Path, tmp_path: Path) -> None:
     """A model of two classes cannot, and says so before the run."""
     claims = units("The pot has not a steel lid.", "The pot came from Spain.", "The pot has a steel lid.")
-    answer = answered(judge, Rate("support", claims, SUPPORT_CONTRADICT, passages=passages(LID)))
+    answer = computed(judge, Rate("support", claims, SUPPORT_CONTRADICT, passages=passages(LID)))
     assert [verdict.label for verdict in answer.verdicts] == ["contradicted", "not_mentioned", "supported"]
     two = make_model(tmp_path / "two", [LID], labels=("entailment", "not_entailment"))
     row = {"id": "r", "question": "What?", "contexts": [LID], "response": "The pot has a steel lid."}
@@ -137,15 +129,15 @@ def test_a_number_or_a_name_that_differs_overrules_the_model(judge: NliJudge, cl
 def test_sentences_that_state_nothing_and_what_is_missing_are_the_rules(judge: NliJudge) -> None:
     texts = ("I hope this helps!", "The context does not mention a warranty.")
     sentences = tuple(Unit(f"r/sentence/{n}", "sentence", text, Span(0, len(text))) for n, text in enumerate(texts, 1))
-    answer = answered(judge, Rate("support", sentences, YES_NO, passages=passages(LID), skippable=True))
+    answer = computed(judge, Rate("support", sentences, YES_NO, passages=passages(LID), skippable=True))
     assert [verdict.label for verdict in answer.verdicts] == ["trivial", "yes"]
     assert "says information is missing" in answer.verdicts[1].reason
 
 
 def test_a_short_answer_is_read_with_its_question(judge: NliJudge, monkeypatch: pytest.MonkeyPatch) -> None:
-    counting = Counting(judge, monkeypatch)
+    pairs = counted(judge, monkeypatch)
     rated(judge, ("Steel.",), TWINS, question=QUESTION)
-    assert {hypothesis for _, hypothesis in counting.read} == {f"{QUESTION} Steel."}
+    assert {hypothesis for _, hypothesis in pairs} == {f"{QUESTION} Steel."}
 
 
 def test_blank_texts_are_unjudged_and_without_passages_nothing_is_entailed(judge: NliJudge) -> None:
@@ -176,7 +168,7 @@ def test_a_trace_has_the_models_support_and_says_that_other_marks_are_not_its_ow
         Unit(f"r/resp_s{n}", "sentence", text, Span(0, len(text)))
         for n, text in enumerate(("It has a steel lid.", "Dogs sleep outside."))
     )
-    answer = answered(judge, Trace("trace", QUESTION, sentences, response))
+    answer = computed(judge, Trace("trace", QUESTION, sentences, response))
     assert isinstance(answer, Traced)
     assert [verdict.label for verdict in answer.verdicts] == ["yes", "no"]
     assert answer.support == (("doc_0_s0",), ())
@@ -260,17 +252,17 @@ def test_tune_fits_a_threshold_that_a_run_then_has(tmp_path: Path) -> None:
 
 
 def test_a_long_context_is_read_in_windows_until_one_entails(judge: NliJudge, monkeypatch: pytest.MonkeyPatch) -> None:
-    counting = Counting(judge, monkeypatch)
+    pairs = counted(judge, monkeypatch)
     long = " ".join([FILLER] * 200)
     (verdict,) = rated(judge, ("The pot has a steel lid.",), f"{long} {LID} {long}")
     assert verdict.label == "yes"
-    assert len(counting.read) <= 2
-    assert all(judge.backend.reader.size(premise) <= judge.backend.reader.premise for premise, _ in counting.read)
+    assert len(pairs) <= 2
+    assert all(judge.backend.reader.size(premise) <= judge.backend.reader.premise for premise, _ in pairs)
     for claim, label in (("Dogs sleep outside.", "no"), (LIKELY, "yes")):  # at a higher threshold it would be "no"
-        counting.read.clear()
+        pairs.clear()
         (verdict,) = rated(judge, (claim,), f"{long} {LID} {long}", LID)
         assert verdict.label == label
-        read = " ".join(premise for premise, _ in counting.read)
+        read = " ".join(premise for premise, _ in pairs)
         assert read.count(FILLER) >= 400
         assert read.count("steel lid") >= 2
 
