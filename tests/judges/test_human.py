@@ -45,16 +45,12 @@ def test_labels_are_looked_up_by_record(tmp_path: Path) -> None:
     assert "|trace:human+labels#" in found["a"]["adherence"]["signature"]
 
 
-def test_a_record_that_nobody_labelled_is_unjudged(tmp_path: Path) -> None:
-    found = scores(tmp_path, file(tmp_path, LABELS))["b"]
-    assert {score["status"] for score in found.values()} == {"judge_failed"}
-    assert "no label for this record" in found["relevance"]["reason"]
-
-
 def test_what_was_not_said_is_unjudged(tmp_path: Path) -> None:
-    found = scores(tmp_path, file(tmp_path, {"id": "a", "supported": True}))["a"]
-    assert (found["adherence"]["value"], found["adherence"]["status"]) == (1.0, "scored")
-    assert (found["adherence_share"]["status"], found["relevance"]["status"]) == ("judge_failed", "judge_failed")
+    found = scores(tmp_path, file(tmp_path, {"id": "a", "supported": True}))
+    assert {score["status"] for score in found["b"].values()} == {"judge_failed"}
+    assert "no label for this record" in found["b"]["relevance"]["reason"]
+    assert (found["a"]["adherence"]["value"], found["a"]["adherence"]["status"]) == (1.0, "scored")
+    assert {found["a"][name]["status"] for name in ("adherence_share", "relevance")} == {"judge_failed"}
 
 
 def test_a_key_that_no_sentence_has_is_dropped_and_named(tmp_path: Path) -> None:
@@ -78,17 +74,6 @@ def test_labels_keep_the_sentences_that_came_with_the_record(tmp_path: Path) -> 
     ]  # fmt: skip
 
 
-def test_other_labels_are_other_calls(tmp_path: Path) -> None:
-    assert scores(tmp_path, file(tmp_path, LABELS))["a"]["relevance"]["value"] == 0.05
-    changed = scores(tmp_path, file(tmp_path, {**LABELS, "relevant": ["doc_0_s0", "doc_0_s1"]}))
-    assert changed["a"]["relevance"]["value"] == 0.1
-
-
-def test_labels_answer_one_step_and_no_other(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot answer the step 'support'"):
-        evaluate(RECORDS, "groundedness", file(tmp_path, LABELS), store=tmp_path / "s.db")
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -105,8 +90,11 @@ def test_a_file_that_holds_no_labels_is_refused_by_line(tmp_path: Path, rows: li
         evaluate(RECORDS, "trace", file(tmp_path, *rows), store=tmp_path / "s.db")
 
 
-def test_a_file_must_be_named_and_be_there(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"write human:labels\.jsonl"):
-        evaluate(RECORDS, "trace", "human:", store=tmp_path / "s.db")
-    with pytest.raises(ConfigError, match="human: cannot read"):
-        evaluate(RECORDS, "trace", f"human:{tmp_path / 'none.jsonl'}", store=tmp_path / "s.db")
+def test_a_file_must_be_named_be_there_and_have_labels_of_the_step(tmp_path: Path) -> None:
+    for judge, metric, message in (
+        ("human:", "trace", r"write human:labels\.jsonl"),
+        (f"human:{tmp_path / 'none.jsonl'}", "trace", "human: cannot read"),
+        (file(tmp_path, LABELS), "groundedness", "cannot answer the step 'support'"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            evaluate(RECORDS, metric, judge, store=tmp_path / "s.db")

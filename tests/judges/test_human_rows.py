@@ -82,6 +82,8 @@ def test_one_annotator_can_be_chosen(tmp_path: Path) -> None:
     assert len({one.maker(question) for one in (every, ana, ben)}) == 3
     with pytest.raises(ConfigError, match=r"no annotator 'cid' in .*labels\.jsonl; it has ana, ben"):
         judge(tmp_path, *rows, annotator="#cid")
+    with pytest.raises(ConfigError, match="names no annotators; remove #ana"):
+        judge(tmp_path, {"id": "a", "relevant": []}, annotator="#ana")
 
 
 def test_the_signature_follows_the_labels_and_nothing_else(tmp_path: Path) -> None:
@@ -195,11 +197,6 @@ def test_rows_that_no_step_has_and_two_forms_in_a_file_are_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         judge(tmp_path, *rows)
-
-
-def test_lines_of_records_name_no_annotators(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="names no annotators; remove #ana"):
-        judge(tmp_path, {"id": "a", "relevant": []}, annotator="#ana")
 
 
 EVERY = (

@@ -105,25 +105,22 @@ def test_what_a_passage_entails_is_supported_with_its_sentence_as_evidence(judge
     ]
 
 
-def test_a_contradiction_is_named_with_its_probability(judge: NliJudge) -> None:
-    (verdict,) = rated(judge, ("The pot has not a steel lid.",), LID)
-    assert verdict.label == "no"
-    assert verdict.reason.startswith("contradicted by passage 1 (probability 1.00); highest entailment 0.")
-
-
 @pytest.mark.parametrize(
-    ("claim", "said"),
+    ("claim", "text", "said"),
     [
-        ("Bake it for 25 minutes.", "says 25 minutes; passage 1 says 20 minutes"),
-        ("Anna Holm runs the shop.", "Holm"),
+        ("The pot has not a steel lid.", LID, "contradicted by passage 1 (probability 1.00); highest entailment 0."),
+        ("Bake it for 25 minutes.", TWINS, "says 25 minutes; passage 1 says 20 minutes"),
+        ("Anna Holm runs the shop.", TWINS, "Holm"),
     ],
 )
-def test_a_number_or_a_name_that_differs_overrules_the_model(judge: NliJudge, claim: str, said: str) -> None:
-    (verdict,) = rated(judge, (claim,), TWINS)
+def test_a_contradiction_is_named_and_another_number_or_name_overrules_the_model(
+    judge: NliJudge, claim: str, text: str, said: str
+) -> None:
+    (verdict,) = rated(judge, (claim,), text)
     assert verdict.label == "no"
     assert said in verdict.reason
-    entailment = float(verdict.reason.rpartition("; entailment ")[2])
-    assert entailment > 0.5  # the model alone would accept it
+    if text == TWINS:
+        assert float(verdict.reason.rpartition("; entailment ")[2]) > 0.5, "the model alone would accept it"
 
 
 def test_sentences_that_state_nothing_and_what_is_missing_are_the_rules(judge: NliJudge) -> None:
@@ -208,12 +205,9 @@ def test_what_the_rules_decide_stays_at_any_threshold(model: Path, threshold: fl
     assert not any("threshold" in verdict.reason for verdict in found)
     for verdict in found:
         assert f"(support {verdict.probability:.2f}" in verdict.reason
-
-
-@pytest.mark.parametrize("threshold", [0.09, 0.96])
-def test_a_threshold_at_which_the_rules_or_unread_windows_would_count_is_refused(model: Path, threshold: float) -> None:
-    with pytest.raises(ConfigError, match=rf"threshold {threshold}; expected a number from 0.1 to 0.95$"):
-        at_threshold(model, threshold)
+    beyond = 0.09 if threshold < 0.5 else 0.96  # there they, or windows that were not read, would count
+    with pytest.raises(ConfigError, match=rf"threshold {beyond}; expected a number from 0.1 to 0.95$"):
+        at_threshold(model, beyond)
 
 
 def test_a_table_sets_a_threshold_and_stored_replies_serve_it(model: Path, tmp_path: Path) -> None:
@@ -274,13 +268,7 @@ def test_a_sentence_longer_than_the_window_is_read_in_parts(judge: NliJudge) -> 
     assert all(long[quote.span.start : quote.span.end] == quote.text for quote in verdict.evidence if quote.span)
 
 
-def test_the_order_of_passages_changes_nothing(judge: NliJudge) -> None:
-    claims = ("The pot has a steel lid.", "Dogs sleep outside.", "Bake it for 25 minutes.", "Guests may borrow a desk.")
-    one, other = rated(judge, claims, LID, FILLER, TWINS), rated(judge, claims, TWINS, LID, FILLER)
-    assert [(v.label, v.probability) for v in one] == [(v.label, v.probability) for v in other]
-
-
-def test_numbers_do_not_hang_on_neighbours_or_threads(model: Path, tmp_path: Path) -> None:
+def test_numbers_do_not_hang_on_neighbours_threads_or_the_order_of_passages(model: Path, tmp_path: Path) -> None:
     """The model scales its numbers by its batch, as the published quantized ones do: in a batch they would differ."""
     records = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()][:8]
 
@@ -297,7 +285,8 @@ def test_numbers_do_not_hang_on_neighbours_or_threads(model: Path, tmp_path: Pat
 
     every = probabilities(1, records)
     assert any(values for values in every.values())
-    assert every == probabilities(4, records[::-1])
+    turned = [{**record, "contexts": record["contexts"][::-1]} for record in records[::-1]]
+    assert every == probabilities(4, turned)
     assert {name: every[name] for name in probabilities(2, records[:1])} == probabilities(3, records[:1])
 
 
@@ -349,15 +338,13 @@ def test_a_cascade_ends_with_it_and_does_not_begin_with_it(model: Path, tmp_path
         evaluate(records, "groundedness", f"nli:{model}>embedded", store=tmp_path / "s.db")
 
 
-def test_a_table_has_no_setting_that_nothing_reads(tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_said_before_a_run(tmp_path: Path) -> None:
     (tmp_path / "ragstone.toml").write_text('[judges.reader]\nprovider = "nli"\nmodel = "a/b"\ntemperature = 1\n')
-    with pytest.raises(ConfigError, match=r"judges\.reader\.temperature has no effect on the judge nli; remove it"):
-        resolve(RunOptions(judge="reader", config=tmp_path / "ragstone.toml"))
-
-
-def test_what_is_wrong_with_the_model_is_said_before_a_run(tmp_path: Path) -> None:
-    records = [{"id": "a", "question": QUESTION, "response": "The lid.", "contexts": [TWINS]}]
-    with pytest.raises(ConfigError, match="no such folder; a hub model is written nli:ORG/MODEL"):
-        evaluate(records, "groundedness", "nli:nowhere", store=tmp_path / "s.db")
-    with pytest.raises(ConfigError, match="judge 'nli:' has no model"):
-        evaluate(records, "groundedness", "nli:", store=tmp_path / "s.db")
+    for judge, said in (
+        ("reader", r"judges\.reader\.temperature has no effect on the judge nli; remove it"),
+        ("nli:nowhere", "no such folder; a hub model is written nli:ORG/MODEL"),
+        ("nli:", "judge 'nli:' has no model"),
+    ):
+        records = [{"id": "a", "question": QUESTION, "response": "The lid.", "contexts": [TWINS]}]
+        with pytest.raises(ConfigError, match=said):
+            evaluate(records, "groundedness", judge, config=tmp_path / "ragstone.toml", store=tmp_path / "s.db")
