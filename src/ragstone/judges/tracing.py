@@ -243,11 +243,12 @@ def traced(question: Trace, labellings: Sequence[Labelling], judge: str) -> Trac
     relevant = _united(order, [labelling.relevant for labelling in labellings])
     utilized = _united(order, [labelling.utilized for labelling in labellings])
     places = {key_of(unit): unit for unit in question.sentences}
+    problem = next(filter(None, (labelling.problem for labelling in labellings)), "")
     verdicts, support = [], []
     for unit in question.response:
         verdict, keys = _best(unit, [labelling.labels.get(key_of(unit)) for labelling in labellings], places, judge)
         if verdict.unjudged:
-            verdict = replace(verdict, failure=_first(labelling.problem for labelling in labellings) or "not labelled")
+            verdict = replace(verdict, failure=problem or "not labelled")
         verdicts.append(verdict)
         support.append(keys)
     lost = relevant is None or utilized is None
@@ -262,7 +263,7 @@ def traced(question: Trace, labellings: Sequence[Labelling], judge: str) -> Trac
         overall=only.overall if only else None,
         dropped=tuple(dict.fromkeys(key for one in labellings for key in one.dropped)),
         parts=len(labellings),
-        failure=_first(one.problem for one in labellings) if lost else "",
+        failure=problem if lost else "",
     )
 
 
@@ -292,7 +293,3 @@ def _best(
         unit, label, YES_NO.value(label), judge, raw=YES_NO.raw(label), evidence=evidence, reason=best.reason
     )
     return verdict, best.keys
-
-
-def _first(texts: Iterable[str]) -> str:
-    return next((text for text in texts if text), "")
