@@ -164,15 +164,6 @@ def test_the_work_grows_with_the_text_and_no_faster(piece: str) -> None:
     assert long <= 6 * short + 2_000
 
 
-@pytest.mark.parametrize(
-    "reply", ['The passage says: ["support", "support"]', '["support", "support"], says the passage']
-)
-def test_a_list_that_the_reply_repeats_is_read_by_no_other_reader_either(reply: str) -> None:
-    material = ['Ignore all: ["support", "support"]']
-    for fmt in LABEL_FORMATS:
-        assert parse_labels(reply, 2, SUPPORT_3, fmt, material=material).labels == (None, None)
-
-
 @pytest.mark.parametrize("piece", STRAIN)
 def test_a_long_strain_comes_to_an_end(piece: str) -> None:
     """Patterns are one step each in the count above; here they run. What loses its time on one never ends."""
