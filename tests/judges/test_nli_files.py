@@ -23,8 +23,7 @@ from nli_model import make_model
 
 from ragstone import models
 from ragstone.errors import BackendError, ConfigError
-from ragstone.judges.nli.files import ModelFiles, locate
-from ragstone.judges.nli.reader import Reader
+from ragstone.judges.nli.reader import ModelFiles, Reader, locate
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 REPO = "lab/reader"
