@@ -44,11 +44,19 @@ def test_the_worked_example_raws_2_and_1_and_one_failure_are_three_quarters() ->
     assert len(found.members) == 3
 
 
-def test_when_all_failed_there_is_no_value_and_every_cause_is_named() -> None:
-    found = panel([None, None])
-    assert (found.label, found.value, found.raw, found.unjudged) == (None, None, None, True)
-    assert found.failure == "every judge in the panel failed (id1: id1 is down; id2: id2 is down)"
-    assert len(found.members) == 2
+@pytest.mark.parametrize(
+    ("labels", "weights", "causes"),
+    [
+        ([None, None], None, "id1: id1 is down; id2: id2 is down"),
+        (["3", None], {"j1": 0}, "id1: its weight is 0; id2: id2 is down"),
+    ],
+)
+def test_when_no_member_counts_there_is_no_value_and_every_cause_is_named(
+    labels: list[str | None], weights: dict[str, float] | None, causes: str
+) -> None:
+    found = panel(labels, weights=weights)
+    assert (found.label, found.value, found.raw, found.unjudged, len(found.members)) == (None, None, None, True, 2)
+    assert found.failure == f"every judge in the panel failed ({causes})"
 
 
 @pytest.mark.parametrize(
@@ -99,12 +107,6 @@ def test_votes_and_means_are_weighed_and_trivial_ones_do_not_count(
 ) -> None:
     found = panel(labels, how, weights=weights)
     assert (found.value, len(found.members)) == (value, len(labels))
-
-
-def test_when_only_judges_of_weight_zero_answered_the_unit_is_unjudged() -> None:
-    found = panel(["3", None], weights={"j1": 0})
-    assert found.unjudged
-    assert found.failure == "every judge in the panel failed (id1: its weight is 0; id2: id2 is down)"
 
 
 def test_most_calling_a_unit_trivial_makes_it_trivial() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -165,11 +166,6 @@ def test_a_label_is_given_to_the_one_number_that_it_is_under_or_to_nobody(reply:
     assert labels(rated(support(2), *rounds)) == found
 
 
-def test_a_reply_that_counts_from_zero_is_not_taken() -> None:
-    reply = '{"verdicts": {"0": "yes", "1": "no", "2": "yes"}}'
-    assert labels(rated(support(3), [reply], [verdicts(n1="yes", n2="no", n3="yes")])) == ["yes", "no", "yes"]
-
-
 def test_trivial_is_a_label_where_it_may_be_skipped_and_has_no_value() -> None:
     skipped = json.dumps(
         {"verdicts": {"1": {"label": "trivial", "evidence": [{"quote": "The fox"}]}, "2": {"label": "3"}}}
@@ -204,20 +200,28 @@ def test_the_repair_turn_names_what_is_missing_and_what_is_wrong() -> None:
     assert "for numbers 2, 3, 4 only" in said(rounds[1][0])
 
 
-def test_what_is_wrong_after_the_repair_is_unjudged_with_the_reason_and_the_others_are_untouched() -> None:
-    answer = rated(support(3), [verdicts(n1="yes", n2="maybe")], [verdicts(n1="no", n2="perhaps")])
-    assert labels(answer) == ["yes", None, None]
-    for verdict in answer.verdicts[1:]:
-        assert verdict.failure == "no verdict on 3; labels outside the scale (2: 'perhaps'); expected no, yes"
-
-
-def test_the_reason_after_a_repair_speaks_of_what_is_still_missing_only() -> None:
-    answer = rated(support(3), [verdicts(n1="yes", n3="no")], [NOTHING])
-    assert answer.verdicts[1].failure == "no verdict on 2"
-
-
-def test_the_repair_cannot_change_a_label_that_was_given() -> None:
-    assert labels(rated(support(2), [verdicts(n1="yes")], [verdicts(n1="no", n2="no")])) == ["yes", "no"]
+@pytest.mark.parametrize(
+    ("first", "second", "found", "failure"),
+    [
+        (verdicts(n1="yes"), verdicts(n1="no", n2="no", n3="no"), ["yes", "no", "no"], ""),
+        (
+            verdicts(n1="yes", n2="maybe"), verdicts(n1="no", n2="perhaps"), ["yes", None, None],
+            "no verdict on 3; labels outside the scale (2: 'perhaps'); expected no, yes",
+        ),
+        (verdicts(n1="yes", n3="no"), NOTHING, ["yes", None, "no"], "no verdict on 2"),
+        (verdicts(n1="yes", n3="no"), Failed("down"), ["yes", None, "no"], "down"),
+        ('{"verdicts": {"0": "yes", "1": "no", "2": "yes"}}', verdicts(n1="yes", n2="no", n3="yes"),
+         ["yes", "no", "yes"], ""),
+    ],
+    ids=["complete", "wrong again", "missing again", "failed", "counts from 0"],
+)  # fmt: skip
+def test_the_repair_gives_what_is_missing_and_changes_no_label_that_was_given(
+    first: str, second: str | Failed, found: list[str | None], failure: str
+) -> None:
+    """What is wrong after it is unjudged, with the reason of what is missing still."""
+    answer = rated(support(3), [first], [second])
+    assert labels(answer) == found
+    assert {verdict.failure for verdict in answer.verdicts if verdict.unjudged} <= {failure}
 
 
 def test_only_the_batches_that_miss_something_are_asked_again() -> None:
@@ -271,12 +275,6 @@ def test_a_failed_batch_leaves_the_others_judged() -> None:
     assert labels(answer) == ["yes"] * 10 + [None] * 2
 
 
-def test_a_repair_that_failed_leaves_the_rest_judged_and_says_why() -> None:
-    answer = rated(support(2), [verdicts(n1="yes")], [Failed("down")])
-    assert labels(answer) == ["yes", None]
-    assert answer.verdicts[1].failure == "down"
-
-
 # ---- reasons and evidence
 
 
@@ -300,34 +298,33 @@ def test_summaries_of_batches_are_put_one_after_the_other() -> None:
     assert rated(support(12, reasons=True, batch=10), summed).reason == "10 units 2 units"
 
 
-def test_a_quote_is_located_and_has_the_passages_own_words() -> None:
-    named = [{"passage": 2, "quote": "the DOG slept"}, {"passage": 1, "quote": "over the hill"}]
-    first, second = rated(support(1, evidence=True), [reply(evidence=named)]).verdicts[0].evidence
-    assert (first.passage, first.span, first.text, first.verbatim) == ("b", Span(0, 13), "The dog slept", True)
-    assert (second.passage, second.span) == ("a", Span(12, 25))
+NO_QUOTES: Sequence[Any] = (None, "The fox", 7, {}, [None, 7, {}, {"quote": None}, {"quote": " "}, ""])
 
 
-def test_a_quote_that_is_nowhere_is_kept_and_marked() -> None:
-    named = [{"passage": 2, "quote": "the cat"}, {"passage": 9, "quote": "the cow"}, "the hen"]
-    found = rated(support(1, evidence=True), [reply(evidence=named)]).verdicts[0].evidence
-    assert [(q.passage, q.text, q.verbatim, q.span) for q in found] == [
-        ("b", "the cat", False, None),
-        ("", "the cow", False, None),
-        ("", "the hen", False, None),
-    ]
-
-
-@pytest.mark.parametrize("named", [None, "The fox", 7, {}, [None, 7, {}, {"quote": None}, {"quote": " "}, ""]])
-def test_evidence_of_the_wrong_shape_is_no_evidence(named: Any) -> None:
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [
+        (
+            [{"passage": 2, "quote": "the DOG slept"}, {"passage": 1, "quote": "over the hill"}],
+            [("b", Span(0, 13), "The dog slept", True), ("a", Span(12, 25), "over the hill", True)],
+        ),
+        (
+            [{"passage": 2, "quote": "the cat"}, {"passage": 9, "quote": "the cow"}, "the hen"],
+            [("b", None, "the cat", False), ("", None, "the cow", False), ("", None, "the hen", False)],
+        ),
+        (["The fox"] * 2, [("a", Span(0, 7), "The fox", True)]),
+        ([f"word {n}" for n in range(9)], [("", None, f"word {n}", False) for n in range(4)]),
+        *((odd, ()) for odd in NO_QUOTES),
+    ],
+)  # fmt: skip
+def test_a_quote_is_located_and_has_the_passages_own_words_or_is_kept_and_marked(
+    named: Any, found: Sequence[tuple[str, Span | None, str, bool]]
+) -> None:
+    """The same quote counts once, at most four are looked for, and none where none was asked for."""
     verdict = rated(support(1, evidence=True), [reply(evidence=named)]).verdicts[0]
-    assert (verdict.label, verdict.evidence) == ("yes", ())
-
-
-def test_the_same_quote_counts_once_and_at_most_four_are_looked_for() -> None:
-    assert len(rated(support(1, evidence=True), [reply(evidence=["The fox"] * 2)]).verdicts[0].evidence) == 1
-    many = [f"word {n}" for n in range(9)]
-    assert len(rated(support(1, evidence=True), [reply(evidence=many)]).verdicts[0].evidence) == 4
-    assert rated(support(1), [reply(evidence=["The fox"])]).verdicts[0].evidence == (), "none was asked for"
+    assert verdict.label == "yes"
+    assert [(quote.passage, quote.span, quote.text, quote.verbatim) for quote in verdict.evidence] == list(found)
+    assert rated(support(1), [reply(evidence=named)]).verdicts[0].evidence == ()
 
 
 def test_evidence_about_a_passage_is_located_in_that_passage() -> None:
