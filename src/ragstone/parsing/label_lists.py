@@ -108,7 +108,10 @@ def _of_value(value: list[Any] | Pairs, words: Words, at: Written, depth: int) -
         items = [_label_of(item, words) for _, item in keyed]
         yield from _plain("keyed", items, [number for number, _ in keyed], words, at)
         return
-    if value.items and all(words.strong(str(key)) and _all_numbers(item) for key, item in value.items):
+    if value.items and all(
+        words.strong(str(key)) and isinstance(item, list) and all(type(number) is int for number in item)
+        for key, item in value.items
+    ):
         pairs = [(number, str(key)) for key, item in value.items for number in item]  # {"support": [1, 3]}
         yield from _plain("keyed", [key for _, key in pairs], [number for number, _ in pairs], words, at)
         return
@@ -166,10 +169,6 @@ def _label_of(value: Any, words: Words) -> Any:
         return value
     entry = _entry(value, words)
     return entry[1] if entry else None
-
-
-def _all_numbers(item: object) -> bool:
-    return isinstance(item, list) and all(type(one) is int for one in item)
 
 
 def _pair(item: object) -> bool:
