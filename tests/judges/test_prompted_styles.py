@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from by_hand import body, claims, drive, judge, labels, rated, said, support
+from by_hand import body, claims, drive, judge, labels, rated, said, support, verdicts
 
 from ragstone.errors import TemplateError
 from ragstone.judges.base import Judge
 from ragstone.parsing import LABEL_FORMATS, Format
 from ragstone.prompts import load
 from ragstone.prompts.choice import Choice
-from ragstone.questions import IMPORTANCE, SUPPORT_3, YES_NO, Rate
+from ragstone.questions import IMPORTANCE, SUPPORT_2, SUPPORT_3, YES_NO, Rate
 from ragstone.testing import labels_reply
-from ragstone.types import Passage, Unit
+from ragstone.types import Passage, Span, Unit
 
 ANSWER = (Passage("response", "Bern is the capital, on the river Aare. It was founded in 1191.", 1),)
 STYLES = ("no_reasoning", "short_cot", "long_cot", "legacy", "optimized")
@@ -214,3 +216,32 @@ def test_a_file_of_the_users_own_is_asked_with_as_ours_are(tmp_path: Path) -> No
     mine = judge(choice=Choice(styles={"assign": str(path)}, format="yaml"))
     assert mine.maker(assign()).startswith("assign.mine.v2#")
     assert labels(rated(assign(2), ["1: support\n2: no"], by=mine)) == ["support", "not_support"]
+
+
+# ---- grades of nuggets
+
+
+def test_importance_is_vital_or_okay_and_two_grades_know_no_part() -> None:
+    asked = Rate("importance", nuggets(4), IMPORTANCE, "What?")
+    answer = rated(asked, [verdicts(n1="vital", n2="okay", n3="OK", n4="Vital.")])
+    assert labels(answer) == ["vital", "okay", "okay", "vital"]
+    two = replace(assign(1), scale=SUPPORT_2)
+    assert labels(rated(two, [verdicts(n1="partial_support")], [verdicts(n1="not support")])) == ["not_support"]
+
+
+def test_an_assignment_keeps_the_words_of_the_response_that_hold_it() -> None:
+    text = json.dumps({"verdicts": {
+        "1": {"evidence": ["Bern is the capital"], "label": "support"},
+        "2": {"evidence": ["a cat sang"], "label": "partial support"},
+    }})  # fmt: skip
+    first, second = rated(assign(), [text]).verdicts
+    assert (first.label, first.value, second.label, second.value) == ("support", 1.0, "partial_support", 0.5)
+    (quote,) = first.evidence
+    assert (quote.passage, quote.span, quote.verbatim) == ("response", Span(0, 19), True)
+    assert [quote.verbatim for quote in second.evidence] == [False]
+
+
+def test_the_assigner_is_shown_texts_and_no_importance() -> None:
+    vital = replace(assign(), units=tuple(replace(unit, importance="vital") for unit in nuggets(2)))
+    plain, other = (next(judge().dialogue(asked))[0] for asked in (assign(), vital))
+    assert plain.key == other.key
