@@ -355,22 +355,56 @@ def test_each_status_has_its_class(status: int, retryable: bool, fatal: bool, hi
     assert bool(hint) == bool(found.hint)
 
 
-@pytest.mark.parametrize(
-    ("answer", "fatal", "hint"),
-    [
-        (Scripted("No such key", status=401), True, f"check the key in {VARIABLE}"),
-        (Scripted("API key not valid. Please pass a valid API key.", status=400), True, f"check the key in {VARIABLE}"),
-        (Scripted("Incorrect API key provided", status=400), True, f"check the key in {VARIABLE}"),
-        (Scripted("Your input was flagged by moderation", status=403), False, ""),
-        (Scripted({"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}, status=429,
-                  headers={"Retry-After": "1"}), True, "the account has no credit left"),
-    ],
-)  # fmt: skip
-def test_what_an_error_says_may_tell_more_than_its_status(answer: Scripted, fatal: bool, hint: str, key: str) -> None:
-    """Whether it ends the run, and what to do; none of these is worth a retry."""
+TOO_LONG = {
+    "llamacpp": "request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it",
+    "llamacpp-older": "the request exceeds the available context size. try increasing the context size",
+    "sglang": "The input (61709 tokens) is longer than the model's context length (40960 tokens).",
+    "anthropic": "prompt is too long: 210000 tokens > 200000 maximum",
+}
+TGI = "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 900 and 4096"
+LOADING = {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}
+QUOTA = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
+SLOW = {"Retry-After": "7", "anthropic-ratelimit-requests-remaining": "0",
+        "anthropic-ratelimit-requests-reset": "2020-01-01T00:00:00Z"}  # fmt: skip
+FATAL = {"fatal": True, "retryable": False, "retry_after": None}
+ALONE = {"fatal": False, "retryable": False}
+"""It ends its call, and neither the run nor what is tried again."""
+SAID: dict[str, tuple[Scripted, dict[str, Any]]] = {
+    "key": (Scripted("No such key", status=401), {**FATAL, "hint": f"check the key in {VARIABLE}"}),
+    "key-gemini": (
+        Scripted("API key not valid. Please pass a valid API key.", status=400),
+        {**FATAL, "hint": f"check the key in {VARIABLE}"},
+    ),
+    "key-400": (Scripted("Incorrect API key provided", status=400), {**FATAL, "hint": f"check the key in {VARIABLE}"}),
+    "moderated": (Scripted("Your input was flagged by moderation", status=403), {**ALONE, "hint": ""}),
+    "quota": (
+        Scripted(QUOTA, status=429, headers={"Retry-After": "1"}), {**FATAL, "hint": "the account has no credit left"}
+    ),
+    "credit": (Scripted("Your credit balance is too low to access the API.", status=400), FATAL),
+    **{name: (Scripted(said, status=400), {**ALONE, "too_long": True}) for name, said in TOO_LONG.items()},
+    "llamacpp-mid-reply": (Scripted("Context size has been exceeded.", status=500), {**ALONE, "too_long": True}),
+    "tgi": (Scripted({"error": TGI, "error_type": "validation"}, status=422), {**ALONE, "too_long": True}),
+    "loading": (
+        Scripted(LOADING, status=503),
+        {"loading": True, "busy": True, "retryable": True,
+         "hint": "the server is loading its model; set how long to wait with deadline under [engine]"},
+    ),
+    "no worker": (Scripted("no worker", status=503), {"loading": False, "busy": False}),
+    "overloaded": (Scripted("Overloaded", status=529), {"busy": True, "retryable": True, "fatal": False}),
+    "slow down": (
+        Scripted("slow down", status=429, headers=SLOW),
+        {"retry_after": 7.0, "allowance": Allowance(requests=Left(0, 0.0))},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_what_an_error_says_may_tell_more_than_its_status(name: str, key: str) -> None:
+    """Whether it ends the run, is worth a retry or shows that a trace has to be split, and what to do."""
+    answer, told = SAID[name]
     with FakeServer(script=[answer]) as server:
         found = error(server, api_key_env=key)
-    assert (found.fatal, found.hint, found.retryable, found.retry_after) == (fatal, hint, False, None)
+    assert {attribute: getattr(found, attribute) for attribute in told} == told
 
 
 def test_a_record_that_is_too_long_fails_alone_with_a_hint() -> None:
@@ -533,36 +567,6 @@ def test_only_what_was_sent_and_refused_is_left_out(status: int, fields: dict[st
         assert server.seen == {status: 1}
 
 
-@OPENAI
-@pytest.mark.parametrize(
-    ("status", "said"),
-    [
-        (400, "request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it"),
-        (400, "the request exceeds the available context size. try increasing the context size"),
-        (500, "Context size has been exceeded."),
-        (400, "The input (61709 tokens) is longer than the model's context length (40960 tokens)."),
-        (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 900 and 4096"),
-    ],
-    ids=["llamacpp", "llamacpp-older", "llamacpp-mid-reply", "sglang", "tgi"],
-)
-def test_what_local_servers_say_of_a_request_that_is_too_long(status: int, said: str) -> None:
-    """It is not tried again, not even after HTTP 500, and a trace is split."""
-    body = {"error": said, "error_type": "validation"} if status == 422 else said
-    with FakeServer(script=[Scripted(body, status=status)]) as server:
-        found = error(server)
-    assert (found.too_long, found.retryable, found.fatal) == (True, False, False)
-
-
-@OPENAI
-def test_a_server_that_loads_its_model_is_busy_and_not_dead() -> None:
-    loading = {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}
-    with FakeServer(script=[Scripted(loading, status=503), Scripted("no worker", status=503)]) as server:
-        found, other = error(server), error(server)
-    assert (found.loading, found.busy, found.retryable) == (True, True, True)
-    assert "deadline" in found.hint
-    assert (other.loading, other.busy) == (False, False)
-
-
 @pytest.mark.parametrize(
     ("text", "fields"),
     [
@@ -636,22 +640,11 @@ def test_the_part_of_a_prompt_that_others_share_is_marked_for_the_cache_and_noth
 
 
 @MESSAGES
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        (Scripted("Overloaded", status=529), {"busy": True, "retryable": True, "fatal": False}),
-        (Scripted("prompt is too long: 210000 tokens > 200000 maximum", status=400), {"too_long": True}),
-        (Scripted("Your credit balance is too low to access the Anthropic API.", status=400), {"fatal": True}),
-        (Scripted("slow down", status=429, headers={"Retry-After": "7", "anthropic-ratelimit-requests-remaining": "0",
-                  "anthropic-ratelimit-requests-reset": "2020-01-01T00:00:00Z"}),
-         {"retry_after": 7.0, "allowance": Allowance(requests=Left(0, 0.0))}),
-        (answered(type="error", error={"type": "api_error", "message": "no"}), {"retryable": True, "lost": True}),
-    ],
-)  # fmt: skip
-def test_what_the_endpoint_refuses_has_its_class(answer: Scripted, told: dict[str, Any]) -> None:
-    with FakeServer(script=[answer]) as server:
+def test_an_answer_that_is_an_error_may_be_charged_for() -> None:
+    with FakeServer(script=[answered(type="error", error={"type": "api_error", "message": "no"})]) as server:
         found = error(server)
-    assert {name: getattr(found, name) for name in told} == told
+    assert (found.retryable, found.lost) == (True, True)
+    assert "the endpoint failed: " in str(found)
 
 
 @MESSAGES
