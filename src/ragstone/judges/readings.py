@@ -5,10 +5,10 @@ Pure. A label is given to the unit whose number it stands under or to none; what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
@@ -18,6 +18,7 @@ from ragstone.prompts.material import texts_of
 from ragstone.questions import Rate, Write
 from ragstone.types import RESPONSE, TRIVIAL, Passage, Quote, Scale, Unit, Verdict
 
+Key = TypeVar("Key", bound=Hashable)
 UNUSABLE: Final = {
     "content_filter": ("withheld", "the endpoint's content filter withheld the reply"),
     "length": ("cut_off", "the reply was cut off at its length limit"),
@@ -238,19 +239,24 @@ def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
         pairs = list(entries.items())
     elif isinstance(entries, list):
         pairs = [(entry.get("id", entry.get("number")), entry) for entry in entries if isinstance(entry, dict)]
-    found: dict[int, Mapping[str, Any]] = {}
-    contested: set[int] = set()
+    numbered: list[tuple[int, Mapping[str, Any]]] = []
     for key, entry in pairs:
         text = str(key).strip()
         if isinstance(entry, str | int) and not isinstance(entry, bool):
             entry = {"label": entry}  # noqa: PLW2901 - a bare label under its number is as good
-        if not (text.isascii() and text.isdigit()) or len(text) > 6 or not isinstance(entry, dict):
-            continue
-        number = int(text)
-        if number in found and found[number].get("label") != entry.get("label"):
-            contested.add(number)
-        found[number] = entry
-    return {} if 0 in found else {number: entry for number, entry in found.items() if number not in contested}
+        if text.isascii() and text.isdigit() and len(text) <= 6 and isinstance(entry, dict):
+            numbered.append((int(text), entry))
+    return {} if any(number == 0 for number, _ in numbered) else uncontested(reversed(numbered), "label")
+
+
+def uncontested(entries: Iterable[tuple[Key, Mapping[str, Any]]], field: str) -> dict[Key, Mapping[str, Any]]:
+    """The first entry under each key, without keys whose entries differ in a field."""
+    found: dict[Key, Mapping[str, Any]] = {}
+    contested: set[Key] = set()
+    for key, entry in entries:
+        if found.setdefault(key, entry).get(field) != entry.get(field):
+            contested.add(key)
+    return {key: entry for key, entry in found.items() if key not in contested}
 
 
 def _verdict(question: Rate, unit: Unit, label: str, setup: Setup, reason: object, quotes: object) -> Verdict | str:

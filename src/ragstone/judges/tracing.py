@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
-from ragstone.judges.readings import ReplyReading
+from ragstone.judges.readings import ReplyReading, uncontested
 from ragstone.parsing import Wording, is_placeholder, read_object
 from ragstone.prompts.material import asked, texts_of
 from ragstone.questions import SPECIAL, YES_NO, Trace, Traced, key_of
@@ -144,14 +144,7 @@ def _entries(given: object) -> Iterable[tuple[str, Mapping[str, Any]]]:
     elif isinstance(given, list):
         listed = [_ours(entry) for entry in given if isinstance(entry, dict)]
         pairs = [(entry.get("key", entry.get("sentence")), entry) for entry in listed]
-    found: dict[str, Mapping[str, Any]] = {}
-    contested: set[str] = set()
-    for key, entry in pairs:
-        name = _key(key)
-        if name in found and found[name].get("fully_supported") != entry.get("fully_supported"):
-            contested.add(name)
-        found.setdefault(name, entry)
-    return [(key, entry) for key, entry in found.items() if key not in contested]
+    return uncontested(((_key(key), entry) for key, entry in pairs), "fully_supported").items()
 
 
 def _ours(answer: Mapping[str, Any]) -> dict[str, Any]:
