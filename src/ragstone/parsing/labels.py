@@ -85,11 +85,6 @@ class Parsed:
     error: str
     raw: tuple[str | None, ...]
 
-    @property
-    def read(self) -> int:
-        """The number of units with a label."""
-        return sum(label is not None for label in self.labels)
-
 
 def read_labels(
     text: str, asked: Sequence[int], words: Words, fmt: Format, material: Sequence[str] = (), *, ended: bool = False
