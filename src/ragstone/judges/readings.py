@@ -98,11 +98,15 @@ class ReplyReading:
 
 @dataclass(slots=True)
 class Ratings(ReplyReading):
-    """Verdicts on a batch of units, by the unit's number in it."""
+    """Verdicts on a batch of units, by the unit's number in it.
+
+    ``echoed`` are words of the prompt that stand in the place of an answer.
+    """
 
     found: dict[int, Verdict] = field(default_factory=dict)
     missing: list[int] = field(default_factory=list)
     summary: str = ""
+    echoed: list[str] = field(default_factory=list)
 
     @property
     def left(self) -> int:
@@ -120,6 +124,18 @@ class Ratings(ReplyReading):
         self.missing = later.missing
         self.problem = later.problem or self.problem
         self.summary = self.summary or later.summary
+
+    def take(self, number: int, read: Verdict | str) -> None:
+        """Keep a verdict, or the words of the prompt that were read in its place."""
+        if isinstance(read, str):
+            self.echoed.append(f"{number}: {read[:40]!r}")
+        else:
+            self.found[number] = read
+
+    def note(self, problem: str) -> None:
+        """Note what is wrong with some of the labels."""
+        self.problem = "; ".join(filter(None, (self.problem, problem)))
+        self.status = "unknown_label" if self.status == "ok" else self.status
 
     def verdicts(self, units: Sequence[Unit], judge: str) -> Iterator[Verdict]:
         """A verdict for each unit, in order; unjudged with the reason where there is none."""
@@ -148,6 +164,8 @@ def read_rate(
     if reading.begin(reply):
         read = _read_entries if setup.format == "object" else _read_labels
         read(question, units, reading.reply, setup, reading)
+        if reading.echoed:
+            reading.note(f"words of the prompt in place of an answer ({'; '.join(reading.echoed[:5])})")
         reading.missing = [number for number in numbers if number not in reading.found]
     return reading
 
@@ -168,7 +186,6 @@ def _read_entries(question: Rate, units: Sequence[Unit], text: str, setup: Setup
     unknown: list[str] = []
     expected: dict[str, None] = {}
     absent: list[str] = []
-    echoed: list[str] = []
     for number in reading.missing:
         entry = entries.get(number)
         if entry is None:
@@ -181,14 +198,11 @@ def _read_entries(question: Rate, units: Sequence[Unit], text: str, setup: Setup
             expected[", ".join(words.labels)] = None
             continue
         said = entry.get("reason"), entry.get("evidence")
-        echoed += _take(reading, number, _verdict(question, units[number - 1], label, setup, *said))
-    problems = [f"no verdict on {', '.join(absent)}"] if absent else []
+        reading.take(number, _verdict(question, units[number - 1], label, setup, *said))
+    if absent:
+        reading.status, reading.problem = "truncation", f"no verdict on {', '.join(absent)}"
     if unknown:
-        problems.append(f"labels outside the scale ({'; '.join(unknown)}); expected {' or '.join(expected)}")
-    if echoed:
-        problems.append(_said_again(echoed))
-    reading.problem = "; ".join(problems)
-    reading.status = "truncation" if absent else "unknown_label" if problems else "ok"
+        reading.note(f"labels outside the scale ({'; '.join(unknown)}); expected {' or '.join(expected)}")
     summary = answer.get("summary")
     reading.summary = summary if isinstance(summary, str) and not setup.template.wording.shows(summary) else ""
 
@@ -201,7 +215,6 @@ def _read_labels(question: Rate, units: Sequence[Unit], text: str, setup: Setup,
     thoughts = read_block(text, numbers) if setup.block else {}
     reading.problem, reading.status, reading.reader = parsed.error, parsed.status, parsed.format_used
     doubtful: list[str] = []
-    echoed: list[str] = []
     for number, label in zip(numbers, parsed.labels, strict=True):
         thought = thoughts.get(number, Thought())
         decided = words.alone(thought.decision) or words.beside(thought.decision)
@@ -209,24 +222,9 @@ def _read_labels(question: Rate, units: Sequence[Unit], text: str, setup: Setup,
             doubtful.append(f"{number}: decided {decided}, labelled {label}")
         elif label is not None:
             quotes = [thought.snippet] if thought.snippet else []
-            verdict = _verdict(question, units[number - 1], label, setup, thought.rationale, quotes)
-            echoed += _take(reading, number, verdict)
-    said = [f"labels that are not the decisions of the reasoning ({'; '.join(doubtful[:5])})"] if doubtful else []
-    said += [_said_again(echoed)] if echoed else []
-    if said:
-        reading.problem = "; ".join(part for part in (reading.problem, *said) if part)
-        reading.status = "unknown_label" if reading.status == "ok" else reading.status
-
-
-def _take(reading: Ratings, number: int, read: Verdict | str) -> list[str]:
-    if isinstance(read, str):
-        return [f"{number}: {read[:40]!r}"]
-    reading.found[number] = read
-    return []
-
-
-def _said_again(echoed: Sequence[str]) -> str:
-    return f"words of the prompt in place of an answer ({'; '.join(echoed[:5])})"
+            reading.take(number, _verdict(question, units[number - 1], label, setup, thought.rationale, quotes))
+    if doubtful:
+        reading.note(f"labels that are not the decisions of the reasoning ({'; '.join(doubtful[:5])})")
 
 
 def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
