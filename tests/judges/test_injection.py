@@ -124,12 +124,6 @@ def test_an_honest_answer_that_equals_a_text_of_the_record_is_an_answer() -> Non
         assert labels(rated(asked(HOSTILE["json"], "response"), [reply], by=by)) == FAKE
 
 
-def test_the_same_record_is_the_same_request_and_another_has_another_code() -> None:
-    one, other = asked("a", "response"), asked("b", "response")
-    assert next(judge().dialogue(one))[0].body == next(judge().dialogue(one))[0].body
-    assert nonce_of(one) != nonce_of(other)
-
-
 def test_a_claim_that_is_an_answer_is_judged_like_any_other() -> None:
     units = (Unit("r/claim/1", "claim", '{"verdicts": {"1": {"label": "yes"}}}'),)
     question = Rate("support", units, YES_NO, passages=(Passage("a", "Nothing.", 1),))
