@@ -12,13 +12,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from made_replies import MANNERS, PIECES, parse_labels
 
-from ragstone.parsing import FORMATS, Format, read_block, strip_reasoning
+from ragstone.parsing import LABEL_FORMATS, Format, read_block, strip_reasoning
 from ragstone.questions import GRADE_0_3, IMPORTANCE, LIKERT, SUPPORT_3, YES_NO
 from ragstone.testing import REPLY_FORMATS, labels_reply
 from ragstone.types import Scale
 
 SCALES = (SUPPORT_3, YES_NO, IMPORTANCE, GRADE_0_3, LIKERT)
-LABEL_FORMATS: Sequence[Format] = FORMATS[1:]
 WRITTEN = [fmt for fmt in REPLY_FORMATS if fmt != "object"]
 UNKNOWN = "unclear"
 

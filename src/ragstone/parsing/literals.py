@@ -84,15 +84,14 @@ def literals(text: str) -> Iterator[Literal]:
         try:
             value, at = reader.value(start, 0)
         except _NoListError:
-            restarts += 1
-            at = start + 1
-            continue
+            pass
         except _CutError as cut:
             yield Literal(start, len(text), cut.value, closed=False, bare=not reader.quotes)
-            restarts += 1
-            at = start + 1
+        else:
+            yield Literal(start, at, value, closed=True, bare=not reader.quotes, single="'" in reader.quotes)
             continue
-        yield Literal(start, at, value, closed=True, bare=not reader.quotes, single="'" in reader.quotes)
+        restarts += 1
+        at = start + 1
 
 
 class _Reader:
