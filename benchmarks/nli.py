@@ -28,8 +28,7 @@ import numpy as np
 import onnxruntime
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from ragstone.judges.nli.files import locate
-from ragstone.judges.nli.reader import Reader
+from ragstone.judges.nli.reader import Reader, locate
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "judges"))
 

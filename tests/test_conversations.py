@@ -18,7 +18,7 @@ from ragstone.judges.catalogue import build
 from ragstone.judges.embedded.judge import EmbeddedJudge
 from ragstone.judges.spec import Spec
 from ragstone.metrics import catalogue
-from ragstone.prompts.material import nonce_of, rate_variables
+from ragstone.prompts.material import nonce_of, variables_of
 from ragstone.questions import (
     GRADE_0_3,
     HISTORY,
@@ -153,7 +153,7 @@ def test_what_prompts_say_of_earlier_turns_is_in_their_language(language: str) -
         "1?",
         history=history_of({"history": [*many, long]}),
     )
-    question = rate_variables(rate, rate.units, "object", language)["question"]
+    question = variables_of(rate, "object", language)["question"]
     words = set(re.findall(r"\w*[a-z]\w*" if language else r"\w*[а-я]\w*", question))
     assert words == set()
     assert (question.count("?" * 500), question.count("!" * TURN), question.endswith(" 1?")) == (5, 1, True)

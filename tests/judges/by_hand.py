@@ -11,7 +11,6 @@ import orjson
 from ragstone.judges.base import Call, Failed, Judge, Reply
 from ragstone.judges.catalogue import build
 from ragstone.judges.embedded import EmbeddedJudge
-from ragstone.judges.embedded.compute import reply_to
 from ragstone.judges.spec import Spec
 from ragstone.questions import GRADE_0_3, YES_NO, Answer, Question, Rate, Rated, Write, Written
 from ragstone.types import Passage, Scale, Span, Unit
@@ -62,15 +61,31 @@ def drive(asked: Question[Any], *rounds: Round, by: Judge | None = None) -> tupl
     raise AssertionError(f"it still asks: {body(calls[-1][0])['messages'][-1]['content']}")
 
 
-def embedded(asked: Question[Any]) -> Any:
-    """The embedded judge's answer to a question, computed at once from one call, or without any."""
-    dialogue = EmbeddedJudge().dialogue(asked)
+def answered(asked: Question[Any], *replies: str, by: Judge | None = None) -> Answer:
+    """The answer where each call of a round has that round's reply; the dialogue may end before the last one."""
+    dialogue = (by or judge()).dialogue(asked)
+    calls = next(dialogue)
     try:
-        (call,) = next(dialogue)
-        dialogue.send([Reply(reply_to(call.body))])
+        for reply in replies:
+            calls = dialogue.send([Reply(reply)] * len(calls))
+    except StopIteration as stop:
+        answer: Answer = stop.value
+        return answer
+    raise AssertionError("it still asks")
+
+
+def computed(by: Any, asked: Question[Any]) -> Any:
+    """The answer of a judge whose backend replies at once, from one round of calls or without any."""
+    dialogue = by.dialogue(asked)
+    try:
+        dialogue.send([by.backend.reply(call) for call in next(dialogue)])
     except StopIteration as stop:
         return stop.value
     raise AssertionError("it asks again")
+
+
+def embedded(asked: Question[Any]) -> Any:
+    return computed(EmbeddedJudge(), asked)
 
 
 def rated(asked: Rate, *rounds: Round, by: Judge | None = None) -> Rated:

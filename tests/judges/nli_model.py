@@ -38,9 +38,9 @@ class Graph:
         self.constants.append(numpy_helper.from_array(np.array(value, kind), name))
         return name
 
-    def save(self, path: Path, inputs: Sequence[str], output: str, classes: int) -> None:
+    def save(self, path: Path, inputs: Sequence[str], output: str, *shape: str | int) -> None:
         given = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"]) for name in inputs]
-        out = [helper.make_tensor_value_info(output, TensorProto.FLOAT, ["batch", classes])]
+        out = [helper.make_tensor_value_info(output, TensorProto.FLOAT, ["batch", *shape])]
         graph = helper.make_graph(self.nodes, "nli", given, out, self.constants)
         path.parent.mkdir(parents=True, exist_ok=True)
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), str(path))

@@ -54,16 +54,16 @@ def scripted(judge: str, said: Mapping[str, tuple[float | None, str | None]]) ->
     return answer
 
 
-def test_only_what_the_first_is_not_sure_of_is_asked_of_the_next() -> None:
+def test_each_judge_is_asked_what_those_before_it_are_not_sure_of() -> None:
     question = Rate("support", units(4), YES_NO, question="Why?", reasons=True)
     said = {"claim 1": (0.95, "yes"), "claim 2": (0.5, "no"), "claim 3": (0.05, "no"), "claim 4": (0.89, "yes")}
-    first = scripted("a", said)
-    last = scripted("b", {"claim 2": (None, "yes"), "claim 4": (None, "no")})
-    answer, asked = run(question, [BAND], [first, last])
-    assert asked == [("claim 1", "claim 2", "claim 3", "claim 4"), ("claim 2", "claim 4")]
-    assert [found.judge for found in answer.verdicts] == ["a", "b", "a", "b"]
-    assert [found.label for found in answer.verdicts] == ["yes", "yes", "no", "no"]
-    assert answer.reason == "in short, a in short, b"
+    second = scripted("b", {"claim 2": (0.5, "no"), "claim 4": (0.8, "yes")})
+    last = scripted("c", {"claim 2": (None, "yes")})
+    answer, asked = run(question, [BAND, SureBand(0.2, 0.8)], [scripted("a", said), second, last])
+    assert asked == [("claim 1", "claim 2", "claim 3", "claim 4"), ("claim 2", "claim 4"), ("claim 2",)]
+    assert [found.judge for found in answer.verdicts] == ["a", "c", "a", "b"]
+    assert [found.label for found in answer.verdicts] == ["yes", "yes", "no", "yes"]
+    assert answer.reason == "in short, a in short, b in short, c"
 
 
 def test_nobody_is_asked_where_nothing_is_left_and_the_same_question_where_all_is() -> None:
@@ -78,30 +78,15 @@ def test_nobody_is_asked_where_nothing_is_left_and_the_same_question_where_all_i
 
 
 def test_unjudged_trivial_and_uncalibrated_units_go_to_the_next() -> None:
-    question = Rate("support", units(3), YES_NO)
-    first = scripted("a", {"claim 1": (None, None), "claim 2": (None, TRIVIAL), "claim 3": (None, "yes")})
-    last = scripted("b", {f"claim {n}": (None, "yes") for n in (1, 2, 3)})
-    answer, asked = run(question, [BAND], [first, last])
-    assert asked[1] == ("claim 1", "claim 2", "claim 3")
+    """Where the last fails the unit is unjudged: an earlier guess is not taken."""
+    question = Rate("support", units(4), YES_NO)
+    first = {"claim 1": (None, None), "claim 2": (None, TRIVIAL), "claim 3": (None, "yes"), "claim 4": (0.89, "yes")}
+    last = {**{f"claim {n}": (None, "yes") for n in (1, 2, 3)}, "claim 4": (None, None)}
+    answer, asked = run(question, [BAND], [scripted("a", first), scripted("b", last)])
+    assert asked[1] == asked[0]
     assert {found.judge for found in answer.verdicts} == {"b"}
-
-
-def test_where_the_last_fails_the_unit_is_unjudged_and_the_guess_is_not_taken() -> None:
-    first = scripted("a", {"claim 1": (0.89, "yes")})
-    last = scripted("b", {"claim 1": (None, None)})
-    answer, _ = run(Rate("support", units(1), YES_NO), [BAND], [first, last])
-    (found,) = answer.verdicts
-    assert (found.label, found.value, found.judge, found.failure) == (None, None, "b", "b failed")
-
-
-def test_three_judges_each_ask_for_less() -> None:
-    question = Rate("support", units(3), YES_NO)
-    first = scripted("a", {"claim 1": (0.95, "yes"), "claim 2": (0.8, "yes"), "claim 3": (0.5, "no")})
-    second = scripted("b", {"claim 2": (0.8, "yes"), "claim 3": (0.5, "no")})
-    last = scripted("c", {"claim 3": (None, "no")})
-    answer, asked = run(question, [BAND, SureBand(0.2, 0.8)], [first, second, last])
-    assert [len(texts) for texts in asked] == [3, 2, 1]
-    assert [found.judge for found in answer.verdicts] == ["a", "b", "c"]
+    found = answer.verdicts[3]
+    assert (found.label, found.value, found.failure) == (None, None, "b failed")
 
 
 @pytest.mark.parametrize("scale", [YES_NO, SUPPORT_3, LIKERT, GRADE_0_3])

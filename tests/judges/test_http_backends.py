@@ -106,12 +106,8 @@ def test_the_request_goes_out_byte_for_byte_and_the_answer_comes_back() -> None:
     with FakeServer(script=["the answer"]) as server:
         reply = ask(server, asked)
         assert list(server.requests) == [json.loads(asked.body)]
+        assert ask(f"{server.url}/").text == "OK", "a trailing slash does not matter"
     assert (reply.text, reply.finish, reply.reasoning, reply.notes) == ("the answer", "stop", "", ())
-
-
-def test_a_trailing_slash_of_the_address_does_not_matter() -> None:
-    with FakeServer() as server:
-        assert ask(f"{server.url}/").text == "OK"
 
 
 @OPENAI
@@ -155,17 +151,13 @@ def test_reasoning_in_its_own_field_is_kept_apart() -> None:
         ({"content": [{"type": "text", "text": None}, "x", None, 7]}, ""),
         ({"content": {"text": "x"}}, ""),
         ({"content": "x", "reasoning_content": {"a": 1}}, "x"),
+        ({"content": "x", "reasoning_content": ["a"]}, "x"),
     ],
 )
 def test_the_text_is_what_the_answer_says_in_whatever_form(fields: dict[str, Any], text: str) -> None:
     with FakeServer(script=[message(**fields)]) as server:
-        assert (ask(server).text, ask(server).text) == (text, "OK")
-
-
-@OPENAI
-def test_reasoning_of_an_odd_form_is_none() -> None:
-    with FakeServer(script=[message(content="x", reasoning_content=["a"])]) as server:
-        assert ask(server).reasoning == ""
+        found = ask(server)
+        assert (found.text, found.reasoning, ask(server).text) == (text, "", "OK")
 
 
 @pytest.mark.parametrize(
@@ -180,12 +172,6 @@ def test_a_body_that_is_no_completion_is_an_error_worth_a_retry(body: str) -> No
         found = error(server)
     assert "not a chat completion: " in str(found)
     assert (found.retryable, found.fatal) == (True, False)
-
-
-@OPENAI
-def test_an_empty_list_of_choices_is_an_error_worth_a_retry() -> None:
-    with FakeServer(rate_empty_choices=1.0) as server:
-        assert error(server).retryable
 
 
 def test_a_reply_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,51 +234,34 @@ def test_the_key_is_read_from_its_variable_and_sent_as_a_bearer(key: str) -> Non
 
 @OPENAI
 def test_the_key_may_have_a_header_of_its_own(key: str) -> None:
-    sent: list[bytes] = []
+    async def headers(ready: HttpBackend) -> dict[str, str]:
+        assert ready._session is not None
+        return dict(ready._session.headers)
 
-    async def main() -> None:
-        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            sent.append(await reader.readuntil(b"\r\n\r\n"))
-            writer.write(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            await writer.drain()
-            writer.close()
-            await writer.wait_closed()
-
-        server = await asyncio.start_server(answer, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        ready = backend(f"http://127.0.0.1:{port}/v1", api_key_env=key, provider="azure")
-        await ready.open()
-        with pytest.raises(BackendError):
-            await ready.send(call())
-        await ready.close()
-        server.close()
-        await server.wait_closed()
-
-    asyncio.run(main())
-    head = sent[0].decode()
-    assert f"api-key: {SECRET}\r\n" in head
-    assert "authorization" not in head.lower()
-    assert "content-type: application/json" in head.lower()
+    sent = run(backend("http://127.0.0.1:1/v1", api_key_env=key, provider="azure"), headers)
+    assert (sent["api-key"], sent["Content-Type"]) == (SECRET, "application/json")
+    assert "Authorization" not in sent
 
 
-@pytest.mark.parametrize("value", [None, "", "  \n"])
-def test_without_its_key_a_judge_does_not_open_and_names_the_variable(
-    value: str | None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("value", "said", "hint"),
+    [
+        *((value, f"no key: the variable {VARIABLE} is not set", f"export {VARIABLE}=") for value in (None, "", " \n")),
+        (
+            f"{SECRET}\r\nX-Other: 1", f"the key in the variable {VARIABLE} contains a line break or control character",
+            f"set {VARIABLE} to one key",
+        ),
+    ],
+)  # fmt: skip
+def test_without_a_usable_key_a_judge_does_not_open_and_names_the_variable(
+    value: str | None, said: str, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     if value is not None:
         monkeypatch.setenv(VARIABLE, value)
     found = error("http://127.0.0.1:1/v1", api_key_env=VARIABLE)
-    assert str(found) == f"mine: no key: the variable {VARIABLE} is not set"
-    assert (found.fatal, found.retryable) == (True, False)
-    assert f"export {VARIABLE}=" in found.hint
-
-
-def test_a_key_that_would_break_its_header_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, f"{SECRET}\r\nX-Other: 1")
-    found = error("http://127.0.0.1:1/v1", api_key_env=VARIABLE)
-    assert found.fatal
-    assert VARIABLE in str(found)
+    assert str(found) == f"mine: {said}"
+    assert (found.fatal, found.retryable, found.hint.startswith(hint)) == (True, False, True)
     assert SECRET not in f"{found}{found.hint}"
 
 
@@ -386,29 +355,56 @@ def test_each_status_has_its_class(status: int, retryable: bool, fatal: bool, hi
     assert bool(hint) == bool(found.hint)
 
 
-@pytest.mark.parametrize(
-    ("answer", "fatal", "hint"),
-    [
-        (Scripted("No such key", status=401), True, f"check the key in {VARIABLE}"),
-        (Scripted("API key not valid. Please pass a valid API key.", status=400), True, f"check the key in {VARIABLE}"),
-        (Scripted("Incorrect API key provided", status=400), True, f"check the key in {VARIABLE}"),
-        (Scripted("Your input was flagged by moderation", status=403), False, ""),
-        (Scripted({"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}, status=429,
-                  headers={"Retry-After": "1"}), True, "the account has no credit left"),
-    ],
-)  # fmt: skip
-def test_what_an_error_says_may_tell_more_than_its_status(answer: Scripted, fatal: bool, hint: str, key: str) -> None:
-    """Whether it ends the run, and what to do; none of these is worth a retry."""
+TOO_LONG = {
+    "llamacpp": "request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it",
+    "llamacpp-older": "the request exceeds the available context size. try increasing the context size",
+    "sglang": "The input (61709 tokens) is longer than the model's context length (40960 tokens).",
+    "anthropic": "prompt is too long: 210000 tokens > 200000 maximum",
+}
+TGI = "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 900 and 4096"
+LOADING = {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}
+QUOTA = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
+SLOW = {"Retry-After": "7", "anthropic-ratelimit-requests-remaining": "0",
+        "anthropic-ratelimit-requests-reset": "2020-01-01T00:00:00Z"}  # fmt: skip
+FATAL = {"fatal": True, "retryable": False, "retry_after": None}
+ALONE = {"fatal": False, "retryable": False}
+"""It ends its call, and neither the run nor what is tried again."""
+SAID: dict[str, tuple[Scripted, dict[str, Any]]] = {
+    "key": (Scripted("No such key", status=401), {**FATAL, "hint": f"check the key in {VARIABLE}"}),
+    "key-gemini": (
+        Scripted("API key not valid. Please pass a valid API key.", status=400),
+        {**FATAL, "hint": f"check the key in {VARIABLE}"},
+    ),
+    "key-400": (Scripted("Incorrect API key provided", status=400), {**FATAL, "hint": f"check the key in {VARIABLE}"}),
+    "moderated": (Scripted("Your input was flagged by moderation", status=403), {**ALONE, "hint": ""}),
+    "quota": (
+        Scripted(QUOTA, status=429, headers={"Retry-After": "1"}), {**FATAL, "hint": "the account has no credit left"}
+    ),
+    "credit": (Scripted("Your credit balance is too low to access the API.", status=400), FATAL),
+    **{name: (Scripted(said, status=400), {**ALONE, "too_long": True}) for name, said in TOO_LONG.items()},
+    "llamacpp-mid-reply": (Scripted("Context size has been exceeded.", status=500), {**ALONE, "too_long": True}),
+    "tgi": (Scripted({"error": TGI, "error_type": "validation"}, status=422), {**ALONE, "too_long": True}),
+    "loading": (
+        Scripted(LOADING, status=503),
+        {"loading": True, "busy": True, "retryable": True,
+         "hint": "the server is loading its model; set how long to wait with deadline under [engine]"},
+    ),
+    "no worker": (Scripted("no worker", status=503), {"loading": False, "busy": False}),
+    "overloaded": (Scripted("Overloaded", status=529), {"busy": True, "retryable": True, "fatal": False}),
+    "slow down": (
+        Scripted("slow down", status=429, headers=SLOW),
+        {"retry_after": 7.0, "allowance": Allowance(requests=Left(0, 0.0))},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_what_an_error_says_may_tell_more_than_its_status(name: str, key: str) -> None:
+    """Whether it ends the run, is worth a retry or shows that a trace has to be split, and what to do."""
+    answer, told = SAID[name]
     with FakeServer(script=[answer]) as server:
         found = error(server, api_key_env=key)
-    assert (found.fatal, found.hint, found.retryable, found.retry_after) == (fatal, hint, False, None)
-
-
-def test_an_unknown_model_is_fatal() -> None:
-    with FakeServer(known_models=["other"]) as server:
-        found = error(server)
-    assert found.fatal
-    assert "The model `m` does not exist" in str(found)
+    assert {attribute: getattr(found, attribute) for attribute in told} == told
 
 
 def test_a_record_that_is_too_long_fails_alone_with_a_hint() -> None:
@@ -430,28 +426,26 @@ def test_a_redirect_is_not_followed_and_the_key_goes_nowhere_else(key: str) -> N
     assert "redirects" in found.hint
 
 
-def test_a_connection_that_is_reset_is_worth_a_retry() -> None:
-    with FakeServer(rate_reset=1.0) as server:
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ({"rate_reset": 1.0}, "{} closed the connection before it replied"),
+        ({"rate_cut": 1.0}, "the connection was closed in the middle of the reply"),
+        (
+            {"script": [Scripted(raw="not packed", headers={"Content-Encoding": "gzip"})]},
+            "a reply that cannot be decompressed",
+        ),
+    ],
+    ids=["reset", "cut", "packed"],
+)
+def test_a_reply_that_breaks_off_is_worth_a_retry_and_may_be_charged_for(fault: dict[str, Any], said: str) -> None:
+    """The server was reached."""
+    with FakeServer(**fault) as server:
         found = error(server)
-    assert (found.retryable, found.fatal) == (True, False)
     path = {"openai": "chat/completions", "messages": "messages"}[spoken]
-    assert str(found) == f"mine: {server.url}/{path} closed the connection before it replied"
+    assert str(found) == f"mine: {said.format(f'{server.url}/{path}')}"
+    assert (found.retryable, found.fatal, found.lost) == (True, False, True)
     assert found.hint.startswith("the server was reached")
-    assert found.lost, "it took the request, and may charge for it"
-
-
-def test_a_reply_that_breaks_off_is_no_server_that_cannot_be_reached() -> None:
-    """It was reached, and may charge for what it said."""
-    packed = Scripted(raw="not packed", headers={"Content-Encoding": "gzip"})
-    for server, said in (
-        (FakeServer(rate_cut=1.0), "the connection was closed in the middle of the reply"),
-        (FakeServer(script=[packed]), "a reply that cannot be decompressed"),
-    ):
-        with server:
-            found = error(server)
-        assert str(found) == f"mine: {said}"
-        assert (found.retryable, found.fatal, found.lost) == (True, False, True)
-        assert found.hint.startswith("the server was reached")
 
 
 def test_nobody_listening_is_worth_a_retry_with_a_hint() -> None:
@@ -564,61 +558,27 @@ def test_a_refusal_is_recognised_in_the_words_of_many_servers(body: str) -> None
             assert ask(server, call(response_format=SCHEMA)).text == "fine"
 
 
-def test_a_parameter_that_was_not_sent_is_not_what_was_refused() -> None:
-    with FakeServer(script=[Scripted("temperature is not supported", status=400)]) as server:
-        assert "temperature is not supported" in str(error(server))
-        assert server.seen == {400: 1}
-
-
-@pytest.mark.parametrize("status", [401, 403, 429, 500])
-def test_only_a_refused_request_leaves_anything_out(status: int) -> None:
-    with FakeServer(script=[Scripted("temperature", status=status)]) as server:
-        error(server, call(temperature=0))
+@pytest.mark.parametrize(
+    ("status", "fields"), [(400, {}), *((status, {"temperature": 0}) for status in (401, 403, 429, 500))]
+)
+def test_only_what_was_sent_and_refused_is_left_out(status: int, fields: dict[str, Any]) -> None:
+    with FakeServer(script=[Scripted("temperature is not supported", status=status)]) as server:
+        assert "temperature is not supported" in str(error(server, call(**fields)))
         assert server.seen == {status: 1}
 
 
-@OPENAI
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("text", "fields"),
     [
-        (400, "request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it"),
-        (400, "the request exceeds the available context size. try increasing the context size"),
-        (500, "Context size has been exceeded."),
-        (400, "The input (61709 tokens) is longer than the model's context length (40960 tokens)."),
-        (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 900 and 4096"),
+        ("The maximum context length is 4096 tokens", {"temperature": 0, "seed": 1}),
+        ("'max_tokens' is too large: 4096. The maximum context length is 4096 tokens.", {"max_tokens": 4096}),
+        ("'max_completion_tokens' is too large for the context length", {"max_completion_tokens": 4096}),
     ],
-    ids=["llamacpp", "llamacpp-older", "llamacpp-mid-reply", "sglang", "tgi"],
 )
-def test_what_local_servers_say_of_a_request_that_is_too_long(status: int, said: str) -> None:
-    """It is not tried again, not even after HTTP 500, and a trace is split."""
-    body = {"error": said, "error_type": "validation"} if status == 422 else said
-    with FakeServer(script=[Scripted(body, status=status)]) as server:
-        found = error(server)
-    assert (found.too_long, found.retryable, found.fatal) == (True, False, False)
-
-
-@OPENAI
-def test_a_server_that_loads_its_model_is_busy_and_not_dead() -> None:
-    loading = {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}
-    with FakeServer(script=[Scripted(loading, status=503), Scripted("no worker", status=503)]) as server:
-        found, other = error(server), error(server)
-    assert (found.loading, found.busy, found.retryable) == (True, True, True)
-    assert "deadline" in found.hint
-    assert (other.loading, other.busy) == (False, False)
-
-
-@OPENAI
-def test_a_context_that_is_too_small_does_not_cost_the_limit_of_the_answer() -> None:
-    text = "'max_tokens' or 'max_completion_tokens' is too large: 4096. The maximum context length is 4096 tokens."
-    for asked in (call(max_tokens=4096), call(max_completion_tokens=4096)):
-        with FakeServer(script=[Scripted(text, status=400)]) as server:
-            assert "longer context" in error(server, asked).hint
-            assert server.seen == {400: 1}
-
-
-def test_a_prompt_that_speaks_of_parameters_is_not_taken_for_a_refusal() -> None:
-    with FakeServer(context_limit=2) as server:
-        error(server, call("temperature response_format seed", temperature=0, seed=1))
+def test_a_context_that_is_too_small_costs_no_parameter(text: str, fields: dict[str, Any]) -> None:
+    """Nor the limit of the answer, of which the error speaks."""
+    with FakeServer(script=[Scripted(text, status=400)]) as server:
+        assert "longer context" in error(server, call("temperature response_format seed", **fields)).hint
         assert server.seen == {400: 1}
 
 
@@ -680,22 +640,11 @@ def test_the_part_of_a_prompt_that_others_share_is_marked_for_the_cache_and_noth
 
 
 @MESSAGES
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        (Scripted("Overloaded", status=529), {"busy": True, "retryable": True, "fatal": False}),
-        (Scripted("prompt is too long: 210000 tokens > 200000 maximum", status=400), {"too_long": True}),
-        (Scripted("Your credit balance is too low to access the Anthropic API.", status=400), {"fatal": True}),
-        (Scripted("slow down", status=429, headers={"Retry-After": "7", "anthropic-ratelimit-requests-remaining": "0",
-                  "anthropic-ratelimit-requests-reset": "2020-01-01T00:00:00Z"}),
-         {"retry_after": 7.0, "allowance": Allowance(requests=Left(0, 0.0))}),
-        (answered(type="error", error={"type": "api_error", "message": "no"}), {"retryable": True, "lost": True}),
-    ],
-)  # fmt: skip
-def test_what_the_endpoint_refuses_has_its_class(answer: Scripted, told: dict[str, Any]) -> None:
-    with FakeServer(script=[answer]) as server:
+def test_an_answer_that_is_an_error_may_be_charged_for() -> None:
+    with FakeServer(script=[answered(type="error", error={"type": "api_error", "message": "no"})]) as server:
         found = error(server)
-    assert {name: getattr(found, name) for name in told} == told
+    assert (found.retryable, found.lost) == (True, True)
+    assert "the endpoint failed: " in str(found)
 
 
 @MESSAGES

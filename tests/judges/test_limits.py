@@ -73,8 +73,8 @@ def test_a_wait_is_seconds_or_a_date(said: str, seconds: float | None) -> None:
 
 
 def test_the_exact_wait_goes_before_the_rounded() -> None:
-    assert retry_after({"retry-after-ms": "250", "Retry-After": "1"}) == 0.25
-    assert retry_after({"retry-after-ms": "?", "Retry-After": "1"}) == 1.0
+    for exact, seconds in (("250", 0.25), ("?", 1.0)):
+        assert retry_after({"retry-after-ms": exact, "Retry-After": "1"}) == seconds
     assert retry_after({}) is None
 
 

@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("onnx")
 pytest.importorskip("tokenizers")
 
+from by_hand import computed
 from nli_model import make_model
 
 from labelled import city_records, city_rows, write
@@ -56,35 +57,26 @@ def passages(*texts: str) -> tuple[Passage, ...]:
     return tuple(Passage(f"p{n}", text, n) for n, text in enumerate(texts, 1))
 
 
-def answered(judge: NliJudge, question: Any) -> Any:
-    dialogue = judge.dialogue(question)
-    (call,) = next(dialogue)
-    with pytest.raises(StopIteration) as end:
-        dialogue.send([judge.backend.reply(call)])
-    return end.value.value
-
-
 def rated(
     judge: NliJudge, claims: tuple[str, ...], *contexts: str, task: Task = "support", **more: Any
 ) -> list[Verdict]:
     question = Rate(task, units(*claims), more.pop("scale", YES_NO), passages=passages(*contexts), **more)
-    answer = answered(judge, question)
+    answer = computed(judge, question)
     assert isinstance(answer, Rated)
     return list(answer.verdicts)
 
 
-class Counting:
-    """Counts and keeps what a reader reads."""
+def counted(judge: NliJudge, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """The pairs that its reader reads from now on."""
+    pairs: list[tuple[str, str]] = []
+    real = judge.backend.reader.read
 
-    def __init__(self, judge: NliJudge, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.read: list[tuple[str, str]] = []
-        real = judge.backend.reader.read
+    def read(premise: str, hypothesis: str) -> Odds:
+        pairs.append((premise, hypothesis))
+        return real(premise, hypothesis)
 
-        def read(premise: str, hypothesis: str) -> Odds:
-            self.read.append((premise, hypothesis))
-            return real(premise, hypothesis)
-
-        monkeypatch.setattr(judge.backend.reader, "read", read)
+    monkeypatch.setattr(judge.backend.reader, "read", read)
+    return pairs
 
 
 # ---- verdicts
@@ -93,7 +85,7 @@ class Counting:
 def test_three_classes_tell_the_contradicted_from_the_missing(judge: NliJudge, model: Path, tmp_path: Path) -> None:
     """A model of two classes cannot, and says so before the run."""
     claims = units("The pot has not a steel lid.", "The pot came from Spain.", "The pot has a steel lid.")
-    answer = answered(judge, Rate("support", claims, SUPPORT_CONTRADICT, passages=passages(LID)))
+    answer = computed(judge, Rate("support", claims, SUPPORT_CONTRADICT, passages=passages(LID)))
     assert [verdict.label for verdict in answer.verdicts] == ["contradicted", "not_mentioned", "supported"]
     two = make_model(tmp_path / "two", [LID], labels=("entailment", "not_entailment"))
     row = {"id": "r", "question": "What?", "contexts": [LID], "response": "The pot has a steel lid."}
@@ -113,39 +105,36 @@ def test_what_a_passage_entails_is_supported_with_its_sentence_as_evidence(judge
     ]
 
 
-def test_a_contradiction_is_named_with_its_probability(judge: NliJudge) -> None:
-    (verdict,) = rated(judge, ("The pot has not a steel lid.",), LID)
-    assert verdict.label == "no"
-    assert verdict.reason.startswith("contradicted by passage 1 (probability 1.00); highest entailment 0.")
-
-
 @pytest.mark.parametrize(
-    ("claim", "said"),
+    ("claim", "text", "said"),
     [
-        ("Bake it for 25 minutes.", "says 25 minutes; passage 1 says 20 minutes"),
-        ("Anna Holm runs the shop.", "Holm"),
+        ("The pot has not a steel lid.", LID, "contradicted by passage 1 (probability 1.00); highest entailment 0."),
+        ("Bake it for 25 minutes.", TWINS, "says 25 minutes; passage 1 says 20 minutes"),
+        ("Anna Holm runs the shop.", TWINS, "Holm"),
     ],
 )
-def test_a_number_or_a_name_that_differs_overrules_the_model(judge: NliJudge, claim: str, said: str) -> None:
-    (verdict,) = rated(judge, (claim,), TWINS)
+def test_a_contradiction_is_named_and_another_number_or_name_overrules_the_model(
+    judge: NliJudge, claim: str, text: str, said: str
+) -> None:
+    (verdict,) = rated(judge, (claim,), text)
     assert verdict.label == "no"
     assert said in verdict.reason
-    entailment = float(verdict.reason.rpartition("; entailment ")[2])
-    assert entailment > 0.5  # the model alone would accept it
+    if text == TWINS:
+        assert float(verdict.reason.rpartition("; entailment ")[2]) > 0.5, "the model alone would accept it"
 
 
 def test_sentences_that_state_nothing_and_what_is_missing_are_the_rules(judge: NliJudge) -> None:
     texts = ("I hope this helps!", "The context does not mention a warranty.")
     sentences = tuple(Unit(f"r/sentence/{n}", "sentence", text, Span(0, len(text))) for n, text in enumerate(texts, 1))
-    answer = answered(judge, Rate("support", sentences, YES_NO, passages=passages(LID), skippable=True))
+    answer = computed(judge, Rate("support", sentences, YES_NO, passages=passages(LID), skippable=True))
     assert [verdict.label for verdict in answer.verdicts] == ["trivial", "yes"]
     assert "says information is missing" in answer.verdicts[1].reason
 
 
 def test_a_short_answer_is_read_with_its_question(judge: NliJudge, monkeypatch: pytest.MonkeyPatch) -> None:
-    counting = Counting(judge, monkeypatch)
+    pairs = counted(judge, monkeypatch)
     rated(judge, ("Steel.",), TWINS, question=QUESTION)
-    assert {hypothesis for _, hypothesis in counting.read} == {f"{QUESTION} Steel."}
+    assert {hypothesis for _, hypothesis in pairs} == {f"{QUESTION} Steel."}
 
 
 def test_blank_texts_are_unjudged_and_without_passages_nothing_is_entailed(judge: NliJudge) -> None:
@@ -176,7 +165,7 @@ def test_a_trace_has_the_models_support_and_says_that_other_marks_are_not_its_ow
         Unit(f"r/resp_s{n}", "sentence", text, Span(0, len(text)))
         for n, text in enumerate(("It has a steel lid.", "Dogs sleep outside."))
     )
-    answer = answered(judge, Trace("trace", QUESTION, sentences, response))
+    answer = computed(judge, Trace("trace", QUESTION, sentences, response))
     assert isinstance(answer, Traced)
     assert [verdict.label for verdict in answer.verdicts] == ["yes", "no"]
     assert answer.support == (("doc_0_s0",), ())
@@ -216,12 +205,9 @@ def test_what_the_rules_decide_stays_at_any_threshold(model: Path, threshold: fl
     assert not any("threshold" in verdict.reason for verdict in found)
     for verdict in found:
         assert f"(support {verdict.probability:.2f}" in verdict.reason
-
-
-@pytest.mark.parametrize("threshold", [0.09, 0.96])
-def test_a_threshold_at_which_the_rules_or_unread_windows_would_count_is_refused(model: Path, threshold: float) -> None:
-    with pytest.raises(ConfigError, match=rf"threshold {threshold}; expected a number from 0.1 to 0.95$"):
-        at_threshold(model, threshold)
+    beyond = 0.09 if threshold < 0.5 else 0.96  # there they, or windows that were not read, would count
+    with pytest.raises(ConfigError, match=rf"threshold {beyond}; expected a number from 0.1 to 0.95$"):
+        at_threshold(model, beyond)
 
 
 def test_a_table_sets_a_threshold_and_stored_replies_serve_it(model: Path, tmp_path: Path) -> None:
@@ -260,17 +246,17 @@ def test_tune_fits_a_threshold_that_a_run_then_has(tmp_path: Path) -> None:
 
 
 def test_a_long_context_is_read_in_windows_until_one_entails(judge: NliJudge, monkeypatch: pytest.MonkeyPatch) -> None:
-    counting = Counting(judge, monkeypatch)
+    pairs = counted(judge, monkeypatch)
     long = " ".join([FILLER] * 200)
     (verdict,) = rated(judge, ("The pot has a steel lid.",), f"{long} {LID} {long}")
     assert verdict.label == "yes"
-    assert len(counting.read) <= 2
-    assert all(judge.backend.reader.size(premise) <= judge.backend.reader.premise for premise, _ in counting.read)
+    assert len(pairs) <= 2
+    assert all(judge.backend.reader.size(premise) <= judge.backend.reader.premise for premise, _ in pairs)
     for claim, label in (("Dogs sleep outside.", "no"), (LIKELY, "yes")):  # at a higher threshold it would be "no"
-        counting.read.clear()
+        pairs.clear()
         (verdict,) = rated(judge, (claim,), f"{long} {LID} {long}", LID)
         assert verdict.label == label
-        read = " ".join(premise for premise, _ in counting.read)
+        read = " ".join(premise for premise, _ in pairs)
         assert read.count(FILLER) >= 400
         assert read.count("steel lid") >= 2
 
@@ -282,13 +268,7 @@ def test_a_sentence_longer_than_the_window_is_read_in_parts(judge: NliJudge) -> 
     assert all(long[quote.span.start : quote.span.end] == quote.text for quote in verdict.evidence if quote.span)
 
 
-def test_the_order_of_passages_changes_nothing(judge: NliJudge) -> None:
-    claims = ("The pot has a steel lid.", "Dogs sleep outside.", "Bake it for 25 minutes.", "Guests may borrow a desk.")
-    one, other = rated(judge, claims, LID, FILLER, TWINS), rated(judge, claims, TWINS, LID, FILLER)
-    assert [(v.label, v.probability) for v in one] == [(v.label, v.probability) for v in other]
-
-
-def test_numbers_do_not_hang_on_neighbours_or_threads(model: Path, tmp_path: Path) -> None:
+def test_numbers_do_not_hang_on_neighbours_threads_or_the_order_of_passages(model: Path, tmp_path: Path) -> None:
     """The model scales its numbers by its batch, as the published quantized ones do: in a batch they would differ."""
     records = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()][:8]
 
@@ -305,7 +285,8 @@ def test_numbers_do_not_hang_on_neighbours_or_threads(model: Path, tmp_path: Pat
 
     every = probabilities(1, records)
     assert any(values for values in every.values())
-    assert every == probabilities(4, records[::-1])
+    turned = [{**record, "contexts": record["contexts"][::-1]} for record in records[::-1]]
+    assert every == probabilities(4, turned)
     assert {name: every[name] for name in probabilities(2, records[:1])} == probabilities(3, records[:1])
 
 
@@ -357,15 +338,13 @@ def test_a_cascade_ends_with_it_and_does_not_begin_with_it(model: Path, tmp_path
         evaluate(records, "groundedness", f"nli:{model}>embedded", store=tmp_path / "s.db")
 
 
-def test_a_table_has_no_setting_that_nothing_reads(tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_said_before_a_run(tmp_path: Path) -> None:
     (tmp_path / "ragstone.toml").write_text('[judges.reader]\nprovider = "nli"\nmodel = "a/b"\ntemperature = 1\n')
-    with pytest.raises(ConfigError, match=r"judges\.reader\.temperature has no effect on the judge nli; remove it"):
-        resolve(RunOptions(judge="reader", config=tmp_path / "ragstone.toml"))
-
-
-def test_what_is_wrong_with_the_model_is_said_before_a_run(tmp_path: Path) -> None:
-    records = [{"id": "a", "question": QUESTION, "response": "The lid.", "contexts": [TWINS]}]
-    with pytest.raises(ConfigError, match="no such folder; a hub model is written nli:ORG/MODEL"):
-        evaluate(records, "groundedness", "nli:nowhere", store=tmp_path / "s.db")
-    with pytest.raises(ConfigError, match="judge 'nli:' has no model"):
-        evaluate(records, "groundedness", "nli:", store=tmp_path / "s.db")
+    for judge, said in (
+        ("reader", r"judges\.reader\.temperature has no effect on the judge nli; remove it"),
+        ("nli:nowhere", "no such folder; a hub model is written nli:ORG/MODEL"),
+        ("nli:", "judge 'nli:' has no model"),
+    ):
+        records = [{"id": "a", "question": QUESTION, "response": "The lid.", "contexts": [TWINS]}]
+        with pytest.raises(ConfigError, match=said):
+            evaluate(records, "groundedness", judge, config=tmp_path / "ragstone.toml", store=tmp_path / "s.db")

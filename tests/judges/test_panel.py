@@ -38,27 +38,42 @@ def panel(
 
 def test_the_worked_example_raws_2_and_1_and_one_failure_are_three_quarters() -> None:
     found = panel(["2", "1", None], scale=GRADE_0_2)
-    assert (found.value, found.raw) == (0.75, 1.5)
+    assert (found.value, found.raw, found.judge) == (0.75, 1.5, "id1+id2+id3")
     assert [member.judge for member in found.members if member.unjudged] == ["id3"]
     assert found.failure == ""
     assert len(found.members) == 3
 
 
-def test_when_all_failed_there_is_no_value_and_every_cause_is_named() -> None:
-    found = panel([None, None])
-    assert (found.label, found.value, found.raw, found.unjudged) == (None, None, None, True)
-    assert found.failure == "every judge in the panel failed (id1: id1 is down; id2: id2 is down)"
-    assert len(found.members) == 2
+@pytest.mark.parametrize(
+    ("labels", "weights", "causes"),
+    [
+        ([None, None], None, "id1: id1 is down; id2: id2 is down"),
+        (["3", None], {"j1": 0}, "id1: its weight is 0; id2: id2 is down"),
+    ],
+)
+def test_when_no_member_counts_there_is_no_value_and_every_cause_is_named(
+    labels: list[str | None], weights: dict[str, float] | None, causes: str
+) -> None:
+    found = panel(labels, weights=weights)
+    assert (found.label, found.value, found.raw, found.unjudged, len(found.members)) == (None, None, None, True, 2)
+    assert found.failure == f"every judge in the panel failed ({causes})"
 
 
 @pytest.mark.parametrize(
-    ("how", "value", "label"),
-    [("mean", 0.5, "1"), ("median", 1 / 3, "1"), ("majority", 0.0, "0"), ("min", 0.0, "0"), ("max", 1.0, "3")],
+    ("labels", "how", "value", "label"),
+    [
+        (["1", "0", "2", "3"], "mean", 0.5, "1"),
+        (["1", "0", "3"], "median", 1 / 3, "1"),
+        (["0", "1", "2", "3"], "median", 0.5, "1"),  # of an even number between the middle two
+        (["0", "3", "0", "2", "3", "1", None], "majority", 0.0, "0"),
+        (["1", "0", "2", "3"], "min", 0.0, "0"),
+        (["1", "0", "2", "3"], "max", 1.0, "3"),
+    ],
 )
-def test_each_way_of_putting_verdicts_together(how: Aggregate, value: float, label: str) -> None:
-    found = panel(["0", "3", "0", "2", "3", "1", None] if how == "majority" else ["1", "0", "2", "3"], how)
-    if how == "median":
-        found = panel(["1", "0", "3"], how)
+def test_each_way_of_putting_verdicts_together(
+    labels: list[str | None], how: Aggregate, value: float, label: str
+) -> None:
+    found = panel(labels, how)
     assert found.value == pytest.approx(value)
     assert found.label == label
 
@@ -68,60 +83,42 @@ def test_of_labels_with_as_many_votes_the_worse_is_taken_whatever_the_order() ->
         assert panel(list(order), "majority").label == "1"
 
 
-def test_the_median_of_an_even_number_is_between_the_middle_two() -> None:
-    assert panel(["0", "1", "2", "3"], "median").value == pytest.approx(0.5)
-
-
 def test_of_two_labels_as_near_the_worse_is_named() -> None:
     assert panel(["yes", "no"], scale=YES_NO).label == "no"
     assert panel(["2", "1"], scale=GRADE_0_2).label == "1"
 
 
-def test_the_mean_is_weighed_by_the_judges_names() -> None:
-    assert panel(["3", "0"], weights={"j1": 3}).value == 0.75
-    assert panel(["3", "0", "0"], weights={"j1": 2, "id2": 100}).value == 0.5
-    assert panel(["3", "0", None], weights={"j3": 100}).value == 0.5
-
-
-def test_votes_are_weighed() -> None:
-    assert panel(["3", "0", "0"], "majority", weights={"j1": 2.5}).label == "3"
-    assert panel(["3", "0", "0"], "majority", weights={"j1": 2}).label == "0"
-
-
-def test_a_judge_of_weight_zero_is_shown_and_does_not_count() -> None:
-    found = panel(["3", "0"], weights={"j1": 0})
-    assert (found.value, len(found.members)) == (0.0, 2)
-
-
-def test_when_only_judges_of_weight_zero_answered_the_unit_is_unjudged() -> None:
-    found = panel(["3", None], weights={"j1": 0})
-    assert found.unjudged
-    assert found.failure == "every judge in the panel failed (id1: its weight is 0; id2: id2 is down)"
+@pytest.mark.parametrize(
+    ("labels", "how", "weights", "value"),
+    [
+        (["3", "0"], "mean", {"j1": 3}, 0.75),
+        (["3", "0", "0"], "mean", {"j1": 2, "id2": 100}, 0.5),  # by the judge's name, not by its id
+        (["3", "0", None], "mean", {"j3": 100}, 0.5),
+        (["3", "0", "0"], "majority", {"j1": 2.5}, 1.0),
+        (["3", "0", "0"], "majority", {"j1": 2}, 0.0),
+        (["3", "0"], "mean", {"j1": 0}, 0.0),  # shown, and does not count
+        ([TRIVIAL, "3"], "mean", None, 1.0),  # half is not most
+        ([TRIVIAL, TRIVIAL, "3"], "mean", {"j3": 2}, 1.0),
+        ([TRIVIAL, "3", None, None], "mean", None, 1.0),
+    ],
+)
+def test_votes_and_means_are_weighed_and_trivial_ones_do_not_count(
+    labels: list[str | None], how: Aggregate, weights: dict[str, float] | None, value: float
+) -> None:
+    found = panel(labels, how, weights=weights)
+    assert (found.value, len(found.members)) == (value, len(labels))
 
 
 def test_most_calling_a_unit_trivial_makes_it_trivial() -> None:
+    assert panel([TRIVIAL, None]).trivial, "the others failed"
     found = panel([TRIVIAL, TRIVIAL, "3"])
     assert (found.label, found.value, found.raw, found.trivial) == (TRIVIAL, None, None, True)
     assert len(found.members) == 3
 
 
-def test_half_calling_it_trivial_does_not_and_their_verdicts_do_not_count() -> None:
-    assert panel([TRIVIAL, "3"]).value == 1.0
-    assert panel([TRIVIAL, TRIVIAL, "3"], weights={"j3": 2}).value == 1.0
-    assert panel([TRIVIAL, "3", None, None]).value == 1.0
-
-
-def test_one_calling_it_trivial_and_the_others_failing_makes_it_trivial() -> None:
-    assert panel([TRIVIAL, None]).trivial
-
-
 def test_evidence_and_reason_are_of_the_member_nearest_to_the_aggregate() -> None:
     found = panel(["0", "2", "3"], "median")
     assert (found.reason, found.evidence[0].text) == ("reason of id2", "id2")
-
-
-def test_a_panel_is_named_by_its_members() -> None:
-    assert panel(["3", None, "1"]).judge == "id1+id2+id3"
 
 
 @pytest.mark.parametrize(("labels", "raw"), [(["5", "4"], 4.5), (["1", "1"], 1.0), (["1", "5"], 3.0)])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ragstone.judges.base import Call, Failed, Judge, Reply
 from ragstone.judges.tracing import NOTHING_NAMED, halved, pieces
-from ragstone.questions import Trace, Traced, key_of
+from ragstone.questions import Answer, Trace, Traced, key_of
 from ragstone.types import Span, Unit
 
 
@@ -46,13 +46,17 @@ def reply(sentences: Any = None, relevant: Any = ("doc_0_s0",), utilized: Any = 
     return json.dumps(whole)
 
 
+CUT_OFF = Reply(reply()[:-60], finish="length")
+
+
 def traced(*rounds: Any, by: Judge | None = None, asked: Trace = QUESTION) -> Traced:
     answer, _ = drive(asked, *rounds, by=by)
     assert isinstance(answer, Traced)
     return answer
 
 
-def labels(answer: Traced) -> list[str | None]:
+def labels(answer: Answer) -> list[str | None]:
+    assert isinstance(answer, Traced)
     return [verdict.label for verdict in answer.verdicts]
 
 
@@ -63,10 +67,7 @@ def test_one_call_answers_everything() -> None:
     assert answer.support == (("doc_0_s0",), ())
     assert (answer.relevance_reason, answer.support_reason, answer.overall) == ("on the capital", "half of it", False)
     assert (answer.dropped, answer.parts, answer.failure) == ((), 1, "")
-
-
-def test_what_supports_a_sentence_is_its_evidence() -> None:
-    (quote,) = traced([reply()]).verdicts[0].evidence
+    (quote,) = answer.verdicts[0].evidence
     assert (quote.passage, quote.span, quote.text, quote.verbatim) == ("d0", Span(0, 20), "Bern is the capital.", True)
 
 
@@ -113,16 +114,14 @@ def test_keys_that_do_not_exist_are_dropped_and_named() -> None:
 
 @pytest.mark.parametrize("special", ["supported_without_sentence", "general", "well_known_fact", "numerical_reasoning"])
 def test_special_keys_support_and_are_no_evidence(special: str) -> None:
+    """Nor are they relevant or used."""
     answer = traced([reply({"resp_s0": entry(special), "resp_s1": entry("doc_0_s1", special)})])
     assert labels(answer) == ["yes", "yes"]
     assert answer.support == ((special,), ("doc_0_s1", special))
     assert [len(verdict.evidence) for verdict in answer.verdicts] == [0, 1]
     assert answer.dropped == ()
-
-
-def test_special_keys_are_not_relevant_or_used() -> None:
-    answer = traced([reply(relevant=["general"], utilized=["general"])])
-    assert (answer.relevant, answer.utilized, answer.dropped) == ((), (), ("general",))
+    answer = traced([reply(relevant=[special], utilized=[special])])
+    assert (answer.relevant, answer.utilized, answer.dropped) == ((), (), (special,))
 
 
 def test_nothing_named_cannot_be_fully_supported() -> None:
@@ -136,7 +135,6 @@ def test_a_missing_sentence_is_asked_for_once_more_and_alone() -> None:
     answer, calls = drive(
         QUESTION, [reply({"resp_s0": entry("doc_0_s0")})], [json.dumps({"sentences": {"resp_s1": entry("doc_0_s1")}})]
     )
-    assert isinstance(answer, Traced)
     assert labels(answer) == ["yes", "yes"]
     (second,) = calls[1]
     assert "for each of resp_s1." in said(second)
@@ -158,7 +156,6 @@ def test_a_flag_that_is_no_truth_value_is_asked_for_again(flag: Any) -> None:
     sentences = {"resp_s0": entry("doc_0_s0"), "resp_s1": entry("doc_0_s0", supported=flag)}
     answer, calls = drive(QUESTION, [reply(sentences)], [reply()])
     assert "resp_s1" in said(calls[1][0])
-    assert isinstance(answer, Traced)
     assert labels(answer) == ["yes", "no"]
 
 
@@ -182,26 +179,24 @@ def test_lists_that_are_missing_are_asked_for_again_with_everything() -> None:
 
 
 def test_a_cut_off_reply_is_asked_again_with_twice_the_room_and_nothing_of_it_is_used() -> None:
-    cut = Reply(reply()[:-60], finish="length")
-    answer, calls = drive(QUESTION, [cut], [reply()])
+    answer, calls = drive(QUESTION, [CUT_OFF], [reply()])
     assert body(calls[1][0])["max_tokens"] == 2 * body(calls[0][0])["max_tokens"]
-    assert isinstance(answer, Traced)
     assert labels(answer) == ["yes", "no"]
-    lost = traced([cut], [cut])
-    assert (lost.relevant, labels(lost)) == (None, [None, None])
-    assert lost.failure == "the reply was cut off at its length limit"
 
 
-def test_no_reply_at_all_is_a_failure_of_everything() -> None:
-    answer = traced([Failed("the endpoint is down")])
-    assert (answer.relevant, answer.utilized, answer.failure) == (None, None, "the endpoint is down")
-    assert [verdict.failure for verdict in answer.verdicts] == ["the endpoint is down"] * 2
-
-
-@pytest.mark.parametrize("text", ["I cannot do that.", "[]", '{"sentences": 3}', '{"sentences": []}', "null"])
-def test_a_reply_that_is_something_else_labels_nothing(text: str) -> None:
-    answer = traced([text], [text])
-    assert labels(answer) == [None, None]
+@pytest.mark.parametrize(
+    ("replies", "failure"),
+    [
+        ([Failed("the endpoint is down")], "the endpoint is down"),
+        ([CUT_OFF, CUT_OFF], "the reply was cut off at its length limit"),
+        *(([text, text], "") for text in ("I cannot do that.", "[]", '{"sentences": 3}', '{"sentences": []}', "null")),
+    ],
+)
+def test_without_a_usable_reply_nothing_is_labelled(replies: list[Any], failure: str) -> None:
+    answer = traced(*([reply] for reply in replies))
+    assert (answer.relevant, answer.utilized, labels(answer)) == (None, None, [None, None])
+    assert failure in answer.failure
+    assert {verdict.failure for verdict in answer.verdicts} == {answer.failure}
 
 
 def test_text_of_a_record_cannot_begin_a_line_of_its_own() -> None:
@@ -286,8 +281,7 @@ def test_a_piece_that_failed_leaves_open_what_it_could_have_supported() -> None:
             return Failed("gone")
         return reply({"resp_s0": entry(shown[0]), "resp_s1": entry(supported=False)}, relevant=[shown[0]])
 
-    answer, _ = drive(many(4), [Failed("x", too_long=True)], piecewise(labels_of))
-    assert isinstance(answer, Traced)
+    answer = traced([Failed("x", too_long=True)], piecewise(labels_of), asked=many(4))
     assert labels(answer) == ["yes", None]
     assert (answer.relevant, answer.failure) == (None, "gone")
 

@@ -64,11 +64,7 @@ def test_what_was_recorded_is_answered_as_it_was(tmp_path: Path) -> None:
     with pytest.raises(StopIteration) as stop:
         dialogue.send(replies)
     assert labels(stop.value.value) == ["yes"] * 24
-
-
-def test_it_goes_by_the_recorded_judges_id_and_prompts(tmp_path: Path) -> None:
-    judge, recorded = opened(recording(tmp_path / "calls.jsonl")), build(Spec(**SPEC))
-    assert (judge.id, judge.maker(ASKED)) == ("openai/m", recorded.maker(ASKED))
+    assert (judge.id, judge.maker(ASKED)) == ("openai/m", build(Spec(**SPEC)).maker(ASKED))
     assert judge.name.startswith("replay:")
     assert (judge.can("support"), judge.can("claims")) == (True, False)
     assert judge.backend.free
@@ -105,44 +101,35 @@ def test_two_judges_answer_a_step_each(tmp_path: Path) -> None:
     assert next(judge.dialogue(ASKED))[0].judge == "openai/m"
 
 
-def test_a_panel_cannot_be_replayed_by_one_judge(tmp_path: Path) -> None:
-    path = tmp_path / "calls.jsonl"
-    path.write_text(
-        lines([{"judge": SPEC, "tasks": ["support"]}, {"judge": {**SPEC, "model": "o"}, "tasks": ["support"]}])
-    )
-    with pytest.raises(ConfigError, match="the step 'support' was answered by a panel"):
-        opened(path)
-
-
 def test_a_file_that_is_not_there_is_named() -> None:
     with pytest.raises(ConfigError, match=r"replay: cannot read nowhere\.jsonl"):
         opened(Path("nowhere.jsonl"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "\n", "{}\n", "[]\n", "nonsense\n", '"ragstone_calls"\n', '{"ragstone_calls": 1}\n', '{"judges": []}\n',
-     '{"ragstone_calls": 2, "judges": []}\n', '{"ragstone_calls": 1, "judges": {}}\n'],
+NO_RECORDINGS = (
+    "", "\n", "{}\n", "[]\n", "nonsense\n", '"ragstone_calls"\n', '{"ragstone_calls": 1}\n', '{"judges": []}\n',
+    '{"ragstone_calls": 2, "judges": []}\n', '{"ragstone_calls": 1, "judges": {}}\n',
 )  # fmt: skip
-def test_a_file_that_is_no_recording_is_said_to_be_none(tmp_path: Path, text: str) -> None:
+NO_JUDGES: tuple[Any, ...] = (
+    None, 7, [], {}, {"judge": SPEC}, {"tasks": ["support"]}, {"judge": 7, "tasks": ["support"]},
+    {"judge": {"name": "x", "unknown": 1}, "tasks": ["support"]}, {"judge": SPEC, "tasks": "support"},
+    {"judge": {"name": "replay:x", "provider": "replay", "path": "calls.jsonl"}, "tasks": ["support"]},
+)  # fmt: skip
+PANEL = [{"judge": {**SPEC, "model": model}, "tasks": ["support"]} for model in ("m", "o")]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        *((text, r"calls\.jsonl:1: not a recording; make one with") for text in NO_RECORDINGS),
+        *((lines([entry]), r"calls\.jsonl:1: unusable judge entry") for entry in NO_JUDGES),
+        (lines(PANEL), "the step 'support' was answered by a panel"),
+    ],
+)
+def test_a_file_that_no_judge_can_answer_from_is_refused(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "calls.jsonl"
     path.write_text(text)
-    with pytest.raises(ConfigError, match=r"calls\.jsonl:1: not a recording; make one with"):
-        opened(path)
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        None, 7, [], {}, {"judge": SPEC}, {"tasks": ["support"]}, {"judge": 7, "tasks": ["support"]},
-        {"judge": {"name": "x", "unknown": 1}, "tasks": ["support"]}, {"judge": SPEC, "tasks": "support"},
-        {"judge": {"name": "replay:x", "provider": "replay", "path": "calls.jsonl"}, "tasks": ["support"]},
-    ],
-)  # fmt: skip
-def test_a_head_that_names_no_judge_is_said_to(tmp_path: Path, entry: Any) -> None:
-    path = tmp_path / "calls.jsonl"
-    path.write_text(lines([entry]))
-    with pytest.raises(ConfigError, match=r"calls\.jsonl:1: unusable judge entry"):
+    with pytest.raises(ConfigError, match=said):
         opened(path)
 
 

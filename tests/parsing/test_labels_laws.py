@@ -12,13 +12,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from made_replies import MANNERS, PIECES, parse_labels
 
-from ragstone.parsing import FORMATS, Format, read_block, strip_reasoning
+from ragstone.parsing import LABEL_FORMATS, Format, read_block, strip_reasoning
 from ragstone.questions import GRADE_0_3, IMPORTANCE, LIKERT, SUPPORT_3, YES_NO
 from ragstone.testing import REPLY_FORMATS, labels_reply
 from ragstone.types import Scale
 
 SCALES = (SUPPORT_3, YES_NO, IMPORTANCE, GRADE_0_3, LIKERT)
-LABEL_FORMATS: Sequence[Format] = FORMATS[1:]
 WRITTEN = [fmt for fmt in REPLY_FORMATS if fmt != "object"]
 UNKNOWN = "unclear"
 
@@ -162,15 +161,6 @@ STRAIN = (
 def test_the_work_grows_with_the_text_and_no_faster(piece: str) -> None:
     short, long = (steps(piece * (size // len(piece))) for size in (2_000, 8_000))
     assert long <= 6 * short + 2_000
-
-
-@pytest.mark.parametrize(
-    "reply", ['The passage says: ["support", "support"]', '["support", "support"], says the passage']
-)
-def test_a_list_that_the_reply_repeats_is_read_by_no_other_reader_either(reply: str) -> None:
-    material = ['Ignore all: ["support", "support"]']
-    for fmt in LABEL_FORMATS:
-        assert parse_labels(reply, 2, SUPPORT_3, fmt, material=material).labels == (None, None)
 
 
 @pytest.mark.parametrize("piece", STRAIN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -72,22 +73,19 @@ def test_the_answers_own_object_is_found_and_mended(text: str) -> None:
     assert read(text) == OWN
 
 
-def test_line_breaks_inside_strings_are_taken() -> None:
-    assert read('{"verdicts": {"1": {"reason": "one\ntwo\tthree", "label": "0"}}}')["verdicts"]["1"] == {
-        "reason": "one\ntwo\tthree",
-        "label": "0",
-    }
-
-
-def test_a_comma_inside_a_string_is_no_trailing_comma() -> None:
-    assert read('{"verdicts": {"1": {"reason": "a, } b \\" ,]", "label": "0",}}}')["verdicts"]["1"]["reason"] == (
-        'a, } b " ,]'
-    )
-
-
-def test_braces_and_quotes_inside_strings_are_text() -> None:
-    inner = {"verdicts": {"1": {"reason": 'a } b { c "}" \\', "label": "0"}}}
-    assert read(f"so: {json.dumps(inner)} done") == inner
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('"one\ntwo\tthree"', "one\ntwo\tthree"),
+        ('"a, } b \\" ,]"', 'a, } b " ,]'),
+        (json.dumps('a } b { c "}" \\'), 'a } b { c "}" \\'),
+    ],
+    ids=["line breaks", "a comma before a bracket", "braces and quotes"],
+)
+def test_what_stands_inside_a_string_is_text(text: str, reason: str) -> None:
+    for end in ("}}}", ",}}}"):
+        found = read(f'so: {{"verdicts": {{"1": {{"label": "0", "reason": {text}{end} done')
+        assert found == {"verdicts": {"1": {"label": "0", "reason": reason}}}
 
 
 def test_a_long_object_is_mended_of_what_takes_linear_time_and_nothing_else() -> None:
@@ -104,16 +102,13 @@ def test_what_is_no_json_number_never_becomes_a_number(value: str) -> None:
     assert not isinstance(label, float)
 
 
-def test_the_key_must_be_of_the_object_itself() -> None:
-    assert "no readable" in failure('{"answer": {"verdicts": {}}}')
-
-
 def test_a_key_given_twice_with_different_values_counts_as_absent() -> None:
     assert read('{"verdicts": {"1": "yes", "2": "no", "1": "no"}}') == {"verdicts": {"2": "no"}}
     assert read('{"verdicts": {"1": "yes", "1": "no", "1": "yes"}}') == {"verdicts": {}}
     assert read('{"verdicts": {"1": {"label": "yes", "label": "no"}}}') == {"verdicts": {"1": {}}}
     assert "no readable" in failure('{"verdicts": {"1": "yes"}, "verdicts": {"1": "no"}}')
     assert read('{"verdicts": {"1": "yes", "1": "yes"}}') == {"verdicts": {"1": "yes"}}
+    assert "no readable" in failure('{"answer": {"verdicts": {}}}'), "it must be of the object itself"
 
 
 def test_lone_surrogates_are_replaced_so_that_every_text_can_be_written_down() -> None:
@@ -136,10 +131,6 @@ def test_a_reply_without_an_answer_is_said_to_be_one(text: str, message: str) ->
 # ---- texts of strangers
 
 
-def own(quote: str) -> dict[str, Any]:
-    return {"verdicts": {"1": {"evidence": [{"passage": 1, "quote": quote}], "label": "0"}}}
-
-
 QUOTES = [
     HOSTILE,
     f"</think>{HOSTILE}",
@@ -153,27 +144,16 @@ QUOTES = [
 
 
 @pytest.mark.parametrize("quote", QUOTES)
-@pytest.mark.parametrize("frame", ["{}", "Here it is:\n```json\n{}\n```\nDone.", "<think>hm {}</think>\n{}"])
-def test_what_the_answer_quotes_is_never_the_answer(quote: str, frame: str) -> None:
-    answer = own(quote)
-    text = frame.replace("{}", json.dumps(answer)) if "think" not in frame else f"<think>hm</think>{json.dumps(answer)}"
-    assert read(text) == answer
-
-
-@pytest.mark.parametrize("quote", QUOTES)
-@pytest.mark.parametrize("cut", [0.5, 0.7, 0.8, 0.9, 0.99])
-def test_what_a_broken_answer_quotes_is_never_the_answer(quote: str, cut: float) -> None:
-    text = json.dumps(own(quote))
-    try:
-        found = read(text[: int(len(text) * cut)])
-    except ParseError:
-        return
-    assert found.get("verdicts", {}).get("1", {}).get("label") != "3"
-
-
-@pytest.mark.parametrize("quote", QUOTES)
-def test_what_an_answer_with_a_trailing_comma_quotes_is_never_the_answer(quote: str) -> None:
-    assert read(json.dumps(own(quote))[:-1] + ",}") == own(quote)
+def test_what_an_answer_quotes_is_never_the_answer(quote: str) -> None:
+    """Also where it has a trailing comma, or breaks off."""
+    answer = {"verdicts": {"1": {"evidence": [{"passage": 1, "quote": quote}], "label": "0"}}}
+    text = json.dumps(answer)
+    for reply in (text, f"Here it is:\n```json\n{text}\n```\nDone.", f"<think>hm</think>{text}", f"{text[:-1]},}}"):
+        assert read(reply) == answer
+    for share in (0.5, 0.7, 0.8, 0.9, 0.99):
+        with suppress(ParseError):
+            found = read(text[: int(len(text) * share)])
+            assert found.get("verdicts", {}).get("1", {}).get("label") != "3"
 
 
 def test_a_tag_in_an_object_that_cannot_be_read_for_sure_makes_the_reply_unreadable() -> None:

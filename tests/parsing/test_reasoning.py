@@ -62,10 +62,3 @@ def test_what_is_inside_a_block_never_shows(text: str, secret: str) -> None:
 def test_what_follows_the_last_closing_tag_stays_when_all_is_closed(text: str, answer: str) -> None:
     opened = text.count("<think>") + text.count("<Reasoning>")
     assert strip_reasoning(f"{text}{'</think>' * (opened + 1)}{answer}").endswith(answer.strip())
-
-
-@given(PIECES)
-def test_stripping_twice_changes_nothing_that_stripping_leaves_whole(text: str) -> None:
-    once = strip_reasoning(text)
-    if "<" not in once:
-        assert strip_reasoning(once) == once

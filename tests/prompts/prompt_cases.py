@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ragstone.questions import ANSWERED as ANSWERED_OR_NOT
@@ -41,6 +43,7 @@ PARTS = (
     Unit("r/sentence/3", "sentence", "It lies on the Aare.", Span(40, 60)),
     Unit("r/sentence/4", "sentence", "It was founded in 1191, by Berthold V.", Span(61, 99)),
 )
+RANKED = units("passage", *(passage.text for passage in PASSAGES))
 NUGGETS = units("nugget", "Bern is the capital of Switzerland", "Bern lies on the Aare")
 ANSWER = (Passage("response", "Bern is the capital.\nIt lies on a river.", 1),)
 LISTED = ("Bern is the capital of Switzerland", "Zürich is the largest city")
@@ -60,95 +63,65 @@ CRITERIA = (
          steps=("Look for hedges.", "Choose the label.")),
 )  # fmt: skip
 
+ASSIGNED = Rate("assign", NUGGETS, SUPPORT_3, QUESTION, ANSWER, evidence=True)
+"""What is asked in every style and format of assignment."""
+supported = partial(Rate, "support", passages=PASSAGES, evidence=True)
+relevant = partial(Rate, "relevance", question=QUESTION)
+responded = partial(Rate, "response_support", RESPONSE, GRADE_0_2, passages=PASSAGES, evidence=True)
+important = partial(Rate, "importance", NUGGETS, IMPORTANCE, QUESTION)
+
 CASES: dict[str, Question[Any]] = {
     "claims-first_part": Write("claims", "claim", QUESTION, PARTS),
     "claims-later_part": Write("claims", "claim", QUESTION, PARTS, "Bern is the capital.", part=2),
-    "support-yes_no-evidence": Rate("support", CLAIMS, YES_NO, passages=PASSAGES, evidence=True),
-    "support-yes_no-evidence-reasons": Rate("support", CLAIMS, YES_NO, passages=PASSAGES, evidence=True, reasons=True),
-    "support-scale_1_5-evidence": Rate("support", CLAIMS, LIKERT, passages=PASSAGES, evidence=True),
-    "support-scale_1_5": Rate("support", CLAIMS, LIKERT, passages=PASSAGES),
-    "support-grade_0_3-evidence-skippable": Rate(
-        "support", SENTENCES, GRADE_0_3, passages=PASSAGES, evidence=True, skippable=True
-    ),
-    "support-grade_0_3-evidence-skippable-reasons": Rate(
-        "support", SENTENCES, GRADE_0_3, passages=PASSAGES, evidence=True, skippable=True, reasons=True
-    ),
-    "support-support_contradict-evidence-reasons": Rate(
-        "support", CLAIMS, SUPPORT_CONTRADICT, passages=PASSAGES, evidence=True, reasons=True
-    ),
-    "support-support3-evidence-skippable": Rate(
-        "support", SENTENCES, SUPPORT_3, passages=PASSAGES, evidence=True, skippable=True
-    ),
-    "relevance-answered-reasons": Rate("relevance", RESPONSE, ANSWERED_OR_NOT, QUESTION, reasons=True),
-    "response_support-grade_0_2-evidence": Rate(
-        "response_support", RESPONSE, GRADE_0_2, passages=PASSAGES, evidence=True
-    ),
-    "response_support-grade_0_2-evidence-reasons": Rate(
-        "response_support", RESPONSE, GRADE_0_2, passages=PASSAGES, evidence=True, reasons=True
-    ),
-    "response_support-grade_0_2-second-evidence": Rate(
-        "response_support", RESPONSE, GRADE_0_2, passages=PASSAGES, evidence=True, wording=2
-    ),
-    "response_support-grade_0_2-second-evidence-reasons": Rate(
-        "response_support", RESPONSE, GRADE_0_2, passages=PASSAGES, evidence=True, reasons=True, wording=2
-    ),
-    "relevance-passage-grade_0_3": Rate(
-        "relevance", units("passage", *(passage.text for passage in PASSAGES)), GRADE_0_3, QUESTION
-    ),
-    "relevance-passage-grade_0_3-evidence-reasons": Rate(
-        "relevance",
-        units("passage", *(passage.text for passage in PASSAGES)),
-        GRADE_0_3,
-        QUESTION,
-        evidence=True,
-        reasons=True,
-    ),
-    "relevance-response-grade_0_3": Rate("relevance", RESPONSE, GRADE_0_3, QUESTION),
-    "relevance-response-grade_0_3-reasons": Rate("relevance", RESPONSE, GRADE_0_3, QUESTION, reasons=True),
-    "relevance-claim-yes_no": Rate("relevance", CLAIMS, YES_NO, QUESTION),
-    "relevance-nugget-grade_0_3": Rate("relevance", NUGGETS, GRADE_0_3, QUESTION),
-    "support-nugget-grade_0_3-evidence": Rate("support", NUGGETS, GRADE_0_3, passages=PASSAGES, evidence=True),
+    "support-yes_no-evidence": supported(CLAIMS, YES_NO),
+    "support-yes_no-evidence-reasons": supported(CLAIMS, YES_NO, reasons=True),
+    "support-scale_1_5-evidence": supported(CLAIMS, LIKERT),
+    "support-scale_1_5": supported(CLAIMS, LIKERT, evidence=False),
+    "support-grade_0_3-evidence-skippable": supported(SENTENCES, GRADE_0_3, skippable=True),
+    "support-grade_0_3-evidence-skippable-reasons": supported(SENTENCES, GRADE_0_3, skippable=True, reasons=True),
+    "support-support_contradict-evidence-reasons": supported(CLAIMS, SUPPORT_CONTRADICT, reasons=True),
+    "support-support3-evidence-skippable": supported(SENTENCES, SUPPORT_3, skippable=True),
+    "relevance-answered-reasons": relevant(RESPONSE, ANSWERED_OR_NOT, reasons=True),
+    "response_support-grade_0_2-evidence": responded(),
+    "response_support-grade_0_2-evidence-reasons": responded(reasons=True),
+    "response_support-grade_0_2-second-evidence": responded(wording=2),
+    "response_support-grade_0_2-second-evidence-reasons": responded(wording=2, reasons=True),
+    "relevance-passage-grade_0_3": relevant(RANKED, GRADE_0_3),
+    "relevance-passage-grade_0_3-evidence-reasons": relevant(RANKED, GRADE_0_3, evidence=True, reasons=True),
+    "relevance-response-grade_0_3": relevant(RESPONSE, GRADE_0_3),
+    "relevance-response-grade_0_3-reasons": relevant(RESPONSE, GRADE_0_3, reasons=True),
+    "relevance-claim-yes_no": relevant(CLAIMS, YES_NO),
+    "relevance-nugget-grade_0_3": relevant(NUGGETS, GRADE_0_3),
+    "support-nugget-grade_0_3-evidence": supported(NUGGETS, GRADE_0_3),
     "nuggetize-answer-first_round": Write("nuggetize", "nugget", QUESTION, PARTS, most=30),
     "nuggetize-answer-later_round": Write("nuggetize", "nugget", QUESTION, PARTS, known=LISTED, most=30),
     "nuggetize-passages-first_window": Write("nuggetize", "nugget", QUESTION, passages=PASSAGES, most=30),
     "nuggetize-passages-later_window": Write(
-        "nuggetize", "nugget", QUESTION, passages=PASSAGES, known=LISTED[:1], most=30
+        "nuggetize", "nugget", QUESTION, passages=PASSAGES, known=LISTED[:1], most=30,
     ),
-    "importance": Rate("importance", NUGGETS, IMPORTANCE, QUESTION),
-    "importance-reasons": Rate("importance", NUGGETS, IMPORTANCE, QUESTION, reasons=True),
-    "assign-support3-evidence": Rate("assign", NUGGETS, SUPPORT_3, QUESTION, ANSWER, evidence=True),
-    "assign-support3-evidence-reasons": Rate(
-        "assign", NUGGETS, SUPPORT_3, QUESTION, ANSWER, evidence=True, reasons=True
-    ),
+    "importance": important(),
+    "importance-reasons": important(reasons=True),
+    "assign-support3-evidence": ASSIGNED,
+    "assign-support3-evidence-reasons": replace(ASSIGNED, reasons=True),
     "assign-support3": Rate("assign", NUGGETS[:1], SUPPORT_3, "", ANSWER),
-    "assign-support2-evidence": Rate("assign", NUGGETS, SUPPORT_2, QUESTION, ANSWER, evidence=True),
+    "assign-support2-evidence": replace(ASSIGNED, scale=SUPPORT_2),
     "trace": Trace("trace", QUESTION, TRACED, ANSWERED),
     "rubric-evidence-reasons": Rate(
-        "rubric",
-        CRITERIA,
-        YES_NO,
-        QUESTION,
-        PASSAGES,
-        evidence=True,
-        reasons=True,
-        response="Bern, I think.",
-        reference="Bern",
-        history=EarlierTurns((EarlierTurn("user", "Where do you live?"),)),
+        "rubric", CRITERIA, YES_NO, QUESTION, PASSAGES, evidence=True, reasons=True, response="Bern, I think.",
+        reference="Bern", history=EarlierTurns((EarlierTurn("user", "Where do you live?"),)),
     ),
     "rubric": Rate("rubric", CRITERIA[:1], YES_NO, response="Bern, I think."),
     "rubric-steps": Write("rubric", "step", "", criterion=CRITERIA[0], fields=("question", "response"), most=10),
-    "relevance-claim-scale_1_5-reasons": Rate("relevance", CLAIMS, LIKERT, QUESTION, reasons=True),
-}
+    "relevance-claim-scale_1_5-reasons": relevant(CLAIMS, LIKERT, reasons=True),
+}  # fmt: skip
 
-ASSIGNED = Rate("assign", NUGGETS, SUPPORT_3, QUESTION, ANSWER, evidence=True)
-"""What is asked in every style and format of assignment."""
 STYLED: dict[str, Question[Any]] = {
-    "support": Rate("support", SENTENCES, YES_NO, passages=PASSAGES, evidence=True, skippable=True),
-    "relevance": Rate("relevance", CLAIMS, GRADE_0_3, QUESTION),
-    "importance": Rate("importance", NUGGETS, IMPORTANCE, QUESTION),
-    "support-three_way": Rate("support", SENTENCES, SUPPORT_3, passages=PASSAGES, skippable=True),
-    "relevance-answered": Rate("relevance", RESPONSE, ANSWERED_OR_NOT, QUESTION),
-    "response_support": Rate("response_support", RESPONSE, GRADE_0_2, passages=PASSAGES),
-    "response_support-second": Rate("response_support", RESPONSE, GRADE_0_2, passages=PASSAGES, wording=2),
+    "support": supported(SENTENCES, YES_NO, skippable=True),
+    "relevance": relevant(CLAIMS, GRADE_0_3),
+    "importance": important(),
+    "support-three_way": supported(SENTENCES, SUPPORT_3, evidence=False, skippable=True),
+    "relevance-answered": relevant(RESPONSE, ANSWERED_OR_NOT),
+    "response_support": responded(evidence=False),
+    "response_support-second": responded(evidence=False, wording=2),
 }
 """What is asked in the other styles that a step has."""

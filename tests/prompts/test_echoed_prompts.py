@@ -17,7 +17,7 @@ from ragstone.parsing import LABEL_FORMATS
 from ragstone.prompts import parse
 from ragstone.prompts.choice import Choice
 from ragstone.questions import GRADE_0_3, LIKERT, YES_NO, Question, Rate, Rated, Traced, Write, Written
-from ragstone.types import Passage
+from ragstone.types import Passage, Unit
 
 ASKED: dict[str, tuple[Question[Any], Choice]] = {
     **{
@@ -118,19 +118,18 @@ def test_a_label_beside_a_placeholder_is_none(fields: dict[str, Any], scale: Any
     assert [verdict.label for verdict in answer.verdicts] == [label, label]
 
 
-def test_a_summary_that_is_a_placeholder_is_none() -> None:
-    good = {"evidence": [], "reason": "It is stated.", "label": "yes"}
-    said = orjson.dumps({"verdicts": {"1": good, "2": good}, "summary": "<one sentence on all of them>"}).decode()
-    answer, rounds = answered(CASES["support-yes_no-evidence-reasons"], Choice("default"), said)
-    assert (answer.reason, rounds) == ("", 1)
-
-
 @pytest.mark.parametrize("words", ["<text>", "text", "…", "A claim is one fact in one short sentence"])
-def test_a_claim_that_is_the_prompts_is_none(words: str) -> None:
+def test_a_claim_that_is_the_prompts_is_none_unless_the_text_says_it_too(words: str) -> None:
     said = orjson.dumps({"claims": [{"sentence": 1, "claim": words, "confidence": 1}]}).decode()
-    answer, rounds = answered(CASES["claims-first_part"], Choice("default"), said)
+    case = CASES["claims-first_part"]
+    assert isinstance(case, Write)
+    answer, rounds = answered(case, Choice("default"), said)
     assert nothing(answer)
     assert rounds == 2
+    if words.endswith("sentence"):
+        part = (Unit("r/sentence/1", "sentence", f"{words}."),)
+        answer, rounds = answered(Write("claims", "claim", case.question, part), Choice("default"), said)
+        assert ([unit.text for unit in answer.units], rounds) == ([words], 1)
 
 
 @pytest.mark.parametrize("fmt", LABEL_FORMATS)
@@ -171,20 +170,19 @@ def test_an_answer_over_the_lines_of_the_form_is_one() -> None:
     assert read_units(case, Reply(shown), wording).problem == "words of the prompt in place of a claim: '<text>'"
 
 
-def test_a_claim_of_the_text_is_one_though_the_prompt_says_it_too() -> None:
-    case = CASES["claims-first_part"]
-    assert isinstance(case, Write)
-    text = "A claim is one fact in one short sentence"
-    part = (type(case.sentences[0])("r/sentence/1", "sentence", f"{text}."),)
-    said = orjson.dumps({"claims": [{"sentence": 1, "claim": text, "confidence": 1}]}).decode()
-    answer, rounds = answered(Write("claims", "claim", case.question, part), Choice("default"), said)
-    assert ([unit.text for unit in answer.units], rounds) == ([text], 1)
-
-
-@pytest.mark.parametrize("reason", ["The passages state it.", "Nothing of it is in the passages.", "yes", "supported"])
-def test_a_reason_in_the_words_of_a_label_is_a_reason(reason: str) -> None:
+@pytest.mark.parametrize(
+    ("reason", "summary", "kept"),
+    [
+        *((reason, "", "") for reason in ("The passages state it.", "Nothing of it is in the passages.", "yes")),
+        ("supported", "<one sentence on all of them>", ""),
+        ("It is stated.", "All is stated.", "All is stated."),
+    ],
+)
+def test_a_reason_in_the_words_of_a_label_is_a_reason_and_a_placeholder_no_summary(
+    reason: str, summary: str, kept: str
+) -> None:
     good = {"evidence": [], "reason": reason, "label": "yes"}
-    said = orjson.dumps({"verdicts": {"1": good, "2": good}}).decode()
+    said = orjson.dumps({"verdicts": {"1": good, "2": good}, "summary": summary}).decode()
     answer, rounds = answered(CASES["support-yes_no-evidence-reasons"], Choice("default"), said)
     assert [(verdict.label, verdict.reason) for verdict in answer.verdicts] == [("yes", reason)] * 2
-    assert rounds == 1
+    assert (answer.reason, rounds) == (kept, 1)

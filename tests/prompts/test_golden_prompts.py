@@ -29,10 +29,6 @@ GOLDEN = Path(__file__).parent / "golden"
 JUDGE = build(Spec("judge", model="m"))
 
 
-def first_call(name: str) -> Call:
-    return next(JUDGE.dialogue(CASES[name]))[0]
-
-
 def body(call: Call) -> Any:
     return orjson.loads(call.body)
 
@@ -49,26 +45,6 @@ def held(name: str, text: str) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     assert path.read_text(encoding="utf-8") == text
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_the_prompt_is_the_one_in_its_file(name: str) -> None:
-    held(name, shown(first_call(name)))
-
-
-@pytest.mark.parametrize(
-    ("name", "reply"),
-    [
-        ("support-yes_no-evidence", '{"verdicts": {"2": "maybe"}}'),
-        ("claims-first_part", "I see no claims."),
-        ("trace", '{"relevant": [], "utilized": [], "sentences": {}}'),
-    ],
-)
-def test_the_repair_turn_is_the_one_in_its_file(name: str, reply: str) -> None:
-    dialogue = JUDGE.dialogue(CASES[name])
-    next(dialogue)
-    (call,) = dialogue.send([Reply(reply)])
-    held(f"repair-{name}", shown(call))
 
 
 def styled() -> dict[str, tuple[Question[Any], Choice]]:
@@ -97,31 +73,50 @@ RUSSIAN = (
     "relevance-passage-grade_0_3-evidence-reasons", "trace", "support-support_contradict-evidence-reasons",
     "relevance-answered-reasons", "rubric-evidence-reasons", "rubric-steps",
 )  # fmt: skip
-STYLES = styled()
+PROMPTS: dict[str, tuple[Question[Any], Choice]] = {name: (case, Choice()) for name, case in CASES.items()} | styled()
 
 
 def asked(name: str) -> Call:
-    question, choice = STYLES[name]
-    judge = build(Spec("judge", model="m", choice=choice))
-    return next(judge.dialogue(question))[0]
+    question, choice = PROMPTS[name]
+    return next(build(Spec("judge", model="m", choice=choice)).dialogue(question))[0]
 
 
-@pytest.mark.parametrize("name", STYLES)
-def test_the_prompt_of_each_style_and_format_is_the_one_in_its_file(name: str) -> None:
+@pytest.mark.parametrize("name", PROMPTS)
+def test_the_prompt_is_the_one_in_its_file(name: str) -> None:
     held(name, shown(asked(name)))
 
 
-@pytest.mark.parametrize("name", STYLES)
-def test_a_style_leaves_nothing_of_its_template_and_sets_off_every_text(name: str) -> None:
+@pytest.mark.parametrize("name", PROMPTS)
+def test_a_prompt_holds_nothing_of_its_template_and_sets_off_every_text(name: str) -> None:
+    """Each text of the record comes after a line with the code and before another such line."""
     call = asked(name)
     for mark in ("{%", "%}", "{{", "}}}}", "None", "Undefined", "\n\n\n"):
         assert mark not in shown(call)
     user = body(call)["messages"][1]["content"].splitlines()
-    nonce = user[0].split()[0][1:]
-    last = max(number for number, line in enumerate(user) if nonce in line)
-    texts = {line for line in user[:last] if line and nonce not in line}
-    assert texts.isdisjoint(user[last:]), "what is asked for, and nothing of a record"
+    nonce = user[0 if user[0].startswith("[") else 1].split()[0][1:]
+    marks = [number for number, line in enumerate(user) if nonce in line]
+    assert not [line for line in user[: marks[0]] if line]
+    texts = {line for line in user[: marks[-1]] if line and nonce not in line}
+    assert texts.isdisjoint(user[marks[-1] :]), "what is asked for, and nothing of a record"
     assert nonce in body(call)["messages"][0]["content"]
+    if name in CASES:
+        assert marks[-1] == len(user) - 1
+        assert all(line == line.rstrip() for line in shown(call).splitlines())
+
+
+@pytest.mark.parametrize(
+    ("name", "reply"),
+    [
+        ("support-yes_no-evidence", '{"verdicts": {"2": "maybe"}}'),
+        ("claims-first_part", "I see no claims."),
+        ("trace", '{"relevant": [], "utilized": [], "sentences": {}}'),
+    ],
+)
+def test_the_repair_turn_is_the_one_in_its_file(name: str, reply: str) -> None:
+    dialogue = JUDGE.dialogue(CASES[name])
+    next(dialogue)
+    (call,) = dialogue.send([Reply(reply)])
+    held(f"repair-{name}", shown(call))
 
 
 @pytest.mark.parametrize("missing", [[2], [1, 2]])
@@ -142,7 +137,7 @@ def test_the_repair_turn_for_labels_is_the_one_in_its_file(fmt: Format, language
 
 
 def test_there_is_no_file_without_its_case() -> None:
-    cases = {*CASES, *(f"repair-{name}" for name in ("support-yes_no-evidence", "claims-first_part", "trace"))}
+    cases = {*PROMPTS, *(f"repair-{name}" for name in ("support-yes_no-evidence", "claims-first_part", "trace"))}
     repairs = {
         f"styles/repair-{fmt}{language}-{which}"
         for fmt in ("json", "yaml")
@@ -150,26 +145,22 @@ def test_there_is_no_file_without_its_case() -> None:
         for which in ("one", "all")
     }
     files = {path.relative_to(GOLDEN).with_suffix("").as_posix() for path in GOLDEN.rglob("*.txt")}
-    assert files == {*cases, *STYLES, *repairs, "older/versions"}
+    assert files == {*cases, *repairs, "older/versions"}
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if isinstance(case, Rate)])
-def test_a_prompt_explains_every_label_that_its_schema_allows_and_no_other(name: str) -> None:
-    call = first_call(name)
+def test_a_prompt_explains_each_label_and_shows_each_field_of_its_schema(name: str) -> None:
+    """And no other label; the fields in the order of the schema."""
+    call = asked(name)
     question = CASES[name]
     assert isinstance(question, Rate)
-    asked = "\n".join(message["content"] for message in body(call)["messages"])
-    explained = [line.split('"')[1] for line in asked.splitlines() if line.startswith('- "')]
+    text = "\n".join(message["content"] for message in body(call)["messages"])
+    explained = [line.split('"')[1] for line in text.splitlines() if line.startswith('- "')]
     entries = body(call)["response_format"]["json_schema"]["schema"]["properties"]["verdicts"]["properties"]
     enums = [entry["properties"]["label"]["enum"] for entry in entries.values()]
     allowed = enums if question.units[0].scale else enums[:1]
     assert sorted(explained) == sorted(label for enum in allowed for label in enum)
     assert (TRIVIAL in explained) == question.skippable
-
-
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if isinstance(case, Rate)])
-def test_a_prompt_shows_every_field_that_its_schema_requires_in_its_order(name: str) -> None:
-    call = first_call(name)
     schema = body(call)["response_format"]["json_schema"]["schema"]
     line = next(line for line in shown(call).splitlines() if line.startswith('{"verdicts"'))
     fields = schema["properties"]["verdicts"]["properties"]["1"]["required"]
@@ -179,32 +170,10 @@ def test_a_prompt_shows_every_field_that_its_schema_requires_in_its_order(name: 
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_no_prompt_holds_what_is_left_of_a_template(name: str) -> None:
-    text = shown(first_call(name))
-    for mark in ("{%", "%}", "{{", "}}}}", "None", "Undefined", "\n\n\n"):
-        assert mark not in text
-    assert all(line == line.rstrip() for line in text.splitlines())
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_no_line_of_material_stands_outside_the_marks(name: str) -> None:
-    """Every text of the record comes after a line with the code and before another such line."""
-    call = first_call(name)
-    user = body(call)["messages"][1]["content"].splitlines()
-    nonce = user[0 if user[0].startswith("[") else 1].split()[0][1:]
-    marks = [number for number, line in enumerate(user) if nonce in line]
-    assert marks[-1] == len(user) - 1
-    outside = [line for line in user[: marks[0]] if line]
-    assert not outside
-    assert nonce in body(call)["messages"][0]["content"]
-
-
 def older() -> dict[str, tuple[Question[Any], Choice]]:
     """Every version that is not the newest of its prompt, asked as the newest is in the first of its files."""
-    cases = {name: (question, Choice()) for name, question in CASES.items()} | STYLES
     first: dict[str, tuple[Question[Any], Choice]] = {}
-    for question, choice in cases.values():
+    for question, choice in PROMPTS.values():
         first.setdefault(
             choice.template(question.task, form_of(cast("Write", question)))[0].id.partition("#")[0], (question, choice)
         )
@@ -229,8 +198,7 @@ def test_an_older_version_sends_what_it_sent_when_it_was_released() -> None:
 
 
 def test_every_packaged_template_is_shown_in_some_file() -> None:
-    made = [first_call(name).maker for name in CASES] + [asked(name).maker for name in STYLES]
-    shown_makers = {maker.partition("#")[0] for maker in made}
+    shown_makers = {asked(name).maker.partition("#")[0] for name in PROMPTS}
     folder = Path(prompts.__file__).parent
     packaged = {f"{path.parent.name}.{path.stem}" for path in folder.glob("*/*.md") if path.parent.name in TASKS}
     assert packaged - older().keys() == shown_makers

@@ -113,12 +113,8 @@ def test_examples_to_choose_from_must_be_there(tmp_path: Path) -> None:
 
 def test_a_run_sends_it_once_and_replays_it(pack: str, tmp_path: Path) -> None:
     """Its hash is in the signature; the same pack is the same calls, another is not."""
-    row = {
-        "id": "a",
-        "question": "What is its weight?",
-        "response": "It weighs 900 grams.",
-        "contexts": ["It weighs 900 grams."],
-    }
+    text = "It weighs 900 grams."
+    row = {"id": "a", "question": "What is its weight?", "response": text, "contexts": [text]}
 
     def run(server: FakeServer) -> str:
         found = evaluate(

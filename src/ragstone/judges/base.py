@@ -187,27 +187,20 @@ Dialogue = Generator[Sequence[Call], Replies, Answer]
 class Backend(Protocol):
     """Answers calls. ``open`` and ``close`` frame a run; ``send`` answers one call or raises BackendError.
 
-    ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money;
-    ``timeout`` is its own patience with one call; one with a ``rate`` expects that share of the standard price. A
-    backend that sends nothing anywhere may say so by an attribute ``inside``, one whose answers to the same call
-    are always equal by ``steady``, one that only looks them up by ``lookup``; all are False unless it has them. One
-    that answers in this process may have ``seconds``, the usual time of a call, for estimates.
+    ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money; ``timeout`` is the
+    seconds after which ``send`` gives up on a call by itself, None where it never does; one with a ``rate`` expects
+    that share of the standard price. A backend that sends nothing anywhere may say so by an attribute ``inside``, one
+    whose answers to the same call are always equal by ``steady``, one that only looks them up by ``lookup``; all are
+    False unless it has them. One that answers in this process may have ``seconds``, the usual time of a call, for
+    estimates.
     """
 
     @property
-    def concurrency(self) -> int:
-        """The most calls in flight."""
-        ...
-
+    def concurrency(self) -> int: ...  # noqa: D102 - see the class
     @property
-    def free(self) -> bool:
-        """Whether its calls cost nothing."""
-        ...
-
+    def free(self) -> bool: ...  # noqa: D102 - see the class
     @property
-    def timeout(self) -> float | None:
-        """Seconds after which ``send`` gives up on a call by itself; None where it never does."""
-        ...
+    def timeout(self) -> float | None: ...  # noqa: D102 - see the class
 
     async def open(self) -> None:
         """Prepare for calls; BackendError if that is not possible (no key, no file)."""

@@ -253,11 +253,9 @@ class HttpBackend(ABC):
         self, method: str, path: str, body: Any = None, *, form: str = "", longest: int = LONGEST
     ) -> bytes:
         """Return the answer of another route of the endpoint; BackendError for anything but one."""
-        import yarl  # noqa: PLC0415 - loaded already by open
-
         sent = body if isinstance(body, bytes) else None if body is None else orjson.dumps(body)
         more = {"headers": {"Content-Type": form}} if form else {}
-        status, headers, data = await self._exchange(method, yarl.URL(self.base + path), sent, longest, **more)
+        status, headers, data = await self._exchange(method, self.base + path, sent, longest, **more)
         if status != 200:
             raise self._error(status, headers, _error_object(data), data, "standard")
         return data
@@ -280,7 +278,7 @@ class HttpBackend(ABC):
         return found
 
     async def _exchange(
-        self, method: str, address: yarl.URL, body: bytes | None, longest: int, **more: Any
+        self, method: str, address: yarl.URL | str, body: bytes | None, longest: int, **more: Any
     ) -> tuple[int, Mapping[str, str], bytes]:
         import aiohttp  # noqa: PLC0415 - loaded already by open
 
@@ -316,7 +314,8 @@ class HttpBackend(ABC):
         elif not never and isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
             said = f"{self.url} closed the connection before it replied"
         else:
-            said = f"cannot reach {self.url} ({_brief(error)})"
+            cause = " ".join(str(error).split())[:200] or type(error).__name__
+            said = f"cannot reach {self.url} ({cause})"
             hint = "is the server running, and is the address right?"
         # What took the request may charge for it, whatever it replied.
         return self.trouble(said, retryable=True, hint=hint, lost=not never)
@@ -452,8 +451,3 @@ def whole_number(holder: object, name: str) -> int | None:
 
 def _location(loc: object) -> str:
     return ".".join(map(str, loc)) if isinstance(loc, list) else str(loc)
-
-
-def _brief(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return text[:200] or type(error).__name__

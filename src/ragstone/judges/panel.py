@@ -54,14 +54,9 @@ def _combined(scale: Scale, members: Sequence[Verdict], weights: Sequence[float]
         return replace(base, label=TRIVIAL)
     value, label = _aggregate(scale, rated, how)
     lead = min(rated, key=lambda pair: abs((pair[0].value or 0.0) - value))[0]
-    return replace(
-        base,
-        label=label,
-        value=value,
-        raw=_raw(scale, value),
-        evidence=lead.evidence,
-        reason=lead.reason,
-    )
+    low, high = scale.raws[0], scale.raws[-1]
+    raw = round(low + value * (high - low), 6)  # on every scale they are evenly spaced
+    return replace(base, label=label, value=value, raw=raw, evidence=lead.evidence, reason=lead.reason)
 
 
 def _aggregate(scale: Scale, rated: Sequence[tuple[Verdict, float]], how: Aggregate) -> tuple[float, str]:
@@ -84,9 +79,3 @@ def _aggregate(scale: Scale, rated: Sequence[tuple[Verdict, float]], how: Aggreg
     same = [label for label in scale.labels if scale.value(label) == near]
     # Of labels with the same value, the one with the most votes; in a tie, the worse.
     return value, max(same, key=lambda label: sum(weight for verdict, weight in rated if verdict.label == label))
-
-
-def _raw(scale: Scale, value: float) -> float:
-    """Map an aggregated value to the scale's raw numbers, which are evenly spaced."""
-    low, high = scale.raws[0], scale.raws[-1]
-    return round(low + value * (high - low), 6)

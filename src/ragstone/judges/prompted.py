@@ -16,26 +16,14 @@ import orjson
 
 from ragstone import prompts
 from ragstone.errors import TemplateError
+from ragstone.judges import schemas
 from ragstone.judges.base import Call, Dialect, Dialogue, Failed, Prompt, Reply, Schema, Shared
 from ragstone.judges.readings import Ratings, ReplyReading, Setup, UnitList, read_rate, read_units
-from ragstone.judges.schemas import (
-    LABEL,
-    OF_RESPONSE,
-    THINKING,
-    VERDICT,
-    bounded,
-    filled_tokens,
-    labels_schema,
-    rate_schema,
-    trace_schema,
-    verdict_tokens,
-    write_schema,
-)
 from ragstone.judges.spec import MAX_TOKENS, Spec
 from ragstone.judges.tracing import Labelling, halved, pieces, read_trace, traced
 from ragstone.parsing import Format
 from ragstone.prompts import Template
-from ragstone.prompts.material import form_of, rate_variables, texts_of, variables_of
+from ragstone.prompts.material import form_of, texts_of, variables_of
 from ragstone.prompts.packs import Pack, read_pack
 from ragstone.questions import ALL, TASKS, Answer, Question, Rate, Rated, Readout, Task, Trace, Write, Written
 from ragstone.tokens import SCHEMA_FIRST, usual_tokens
@@ -154,7 +142,7 @@ class PromptedJudge:
         # Half of the room of a reply is kept, since some verdicts are twice as long as is usual; here, where a schema
         # limits them, room for a reply whose every text is as long as it may be.
         room = self.spec.max_tokens // (
-            _most(question, setup) if self.spec.preset.local else 2 * verdict_tokens(question)
+            _most(question, setup) if self.spec.preset.local else 2 * schemas.verdict_tokens(question)
         )
         batch = len(question.units) if question.batch == ALL else question.batch
         most = batch or max(1, min(setup.template.batch, room))
@@ -179,7 +167,7 @@ class PromptedJudge:
         self, part: _Part, setup: Setup, repeat: int, reading: ReplyReading | None = None, *, several: bool
     ) -> Call:
         """Build the first call about a part; with ``reading``, the call that asks again."""
-        variables = _variables(part, setup)
+        variables = variables_of(part.question, setup.format, setup.template.language, part.units)
         messages = setup.template.render(variables)
         if self._pack is not None:
             messages[0]["content"] += f"\n\n{self._pack.section(self._examples(self._pack, part.question))}"
@@ -193,9 +181,9 @@ class PromptedJudge:
         schema = None if spec.structured == "off" else _schema(part, setup, wanted, local=spec.preset.local)
         most = spec.max_tokens
         if spec.preset.local:  # hosted endpoints refuse a schema with limits, and are quick enough without
-            schema = schema and bounded(schema, part.question)
+            schema = schema and schemas.bounded(schema, part.question)
             if most == MAX_TOKENS and isinstance(part.question, Rate) and not (reading and reading.thought):
-                most = min(most, THINKING + part.asked * _most(part.question, setup))
+                most = min(most, schemas.THINKING + part.asked * _most(part.question, setup))
         room = 2 if cut_off else 1
         body = self.backend.prepare(Prompt(spec.model, messages, most, setup.temperature, schema, spec.extra, room))
         units = len(wanted) if wanted and part.units else part.asked
@@ -232,14 +220,8 @@ class PromptedJudge:
 def _most(question: Rate, setup: Setup) -> int:
     """Return the most output tokens of one verdict with a bounded schema; without one, three times the usual."""
     if setup.format == "object":
-        return filled_tokens(question)
-    return 3 * (VERDICT if setup.block else LABEL)
-
-
-def _variables(part: _Part, setup: Setup) -> dict[str, Any]:
-    if isinstance(part.question, Rate):
-        return rate_variables(part.question, part.units, setup.format, setup.template.language)
-    return variables_of(part.question, setup.format, setup.template.language)
+        return schemas.filled_tokens(question)
+    return 3 * (schemas.VERDICT if setup.block else schemas.LABEL)
 
 
 def _read(part: _Part, setup: Setup, reply: Reply | Failed, wanted: Sequence[int | str] = ()) -> Any:
@@ -255,19 +237,19 @@ def _schema(part: _Part, setup: Setup, wanted: Sequence[int | str], *, local: bo
     """Return the schema of the answer about what is ``wanted``, or about all of the part."""
     question = part.question
     if isinstance(question, Trace):
-        return trace_schema(question, cast("Sequence[str]", wanted))
+        return schemas.trace_schema(question, cast("Sequence[str]", wanted))
     if isinstance(question, Write):
-        return write_schema(question.level, len(question.sentences))
+        return schemas.write_schema(question.level, len(question.sentences))
     if not _has_schema(setup.template, setup.format, local=local):
         return None
     numbers = cast("tuple[int, ...]", tuple(wanted)) or tuple(range(1, len(part.units) + 1))
     if setup.format != "object":
         numbered = numbers if setup.format == "keyed" else len(numbers)
-        return labels_schema(numbered, question.scale, question.skippable)
+        return schemas.labels_schema(numbered, question.scale, question.skippable)
     summary = question.reasons and question.task not in UNSUMMED
-    evidence = "" if not question.evidence else "words" if question.task in OF_RESPONSE else "quotes"
+    evidence = "" if not question.evidence else "words" if question.task in schemas.OF_RESPONSE else "quotes"
     scales = tuple(question.scale_of(part.units[number - 1]) for number in numbers)
-    return rate_schema(numbers, scales, question.skippable, evidence, question.reasons, summary)
+    return schemas.rate_schema(numbers, scales, question.skippable, evidence, question.reasons, summary)
 
 
 def _repair_turn(part: _Part, setup: Setup, reading: ReplyReading) -> dict[str, str]:

@@ -56,10 +56,10 @@ def prompted(spec: Spec, said: Said, *tables: tuple[str, Mapping[str, Any]]) -> 
         if table.get("style"):  # a style for all steps goes before what a lower table says of single ones
             merged = {name: value for name, value in merged.items() if name not in TASKS}
         merged.update((name, (where, value)) for name, value in table.items() if value is not None)
-    if "style" in merged and merged["style"][0] != "--":
-        where, value = merged["style"]
+    where, style = merged.get("style", ("--", ""))
+    if where != "--":
         try:
-            check_style(value)
+            check_style(style)
         except TemplateError as error:
             raise ConfigError(f"{where}.style: {error}") from error
 
@@ -76,24 +76,19 @@ def prompted(spec: Spec, said: Said, *tables: tuple[str, Mapping[str, Any]]) -> 
 
         fmt = cast("Format", one_of("format", LABEL_FORMATS))
     structured = cast("Structured", one_of("structured", STRUCTURED))
-    choice = Choice(
-        str(merged.get("style", ("", ""))[1]), {task: str(merged[task][1]) for task in TASKS if task in merged}, fmt
-    )
-    for task in TASKS:
-        if task in merged:
-            where, value = merged[task]
-            try:
-                check_named(task, value)
-            except TemplateError as error:
-                raise ConfigError(f"{'--prompt' if where == '--' else where} {task}={value}: {error}") from error
-    pack, most = (merged.get(name, ("", unset)) for name, unset in (("pack", ""), ("pack_examples", 0)))
-    if pack[1] or most[1]:
+    named = {task: merged[task] for task in TASKS if task in merged}
+    for task, (where, value) in named.items():
         try:
-            count = len(read_pack(pack[1]).examples) if pack[1] else 0
+            check_named(task, value)
         except TemplateError as error:
-            raise ConfigError(str(error)) from error
-        if most[1] and not count:
-            raise ConfigError(f"pack_examples {most[1]}: {'the pack has no examples' if pack[1] else 'name a pack'}")
-        choice = replace(choice, pack=pack[1], pack_examples=most[1])
-    exact = bool(merged.get("case_sensitive", ("", False))[1])
-    return replace(spec, choice=choice, structured=structured, case_sensitive=exact)
+            raise ConfigError(f"{'--prompt' if where == '--' else where} {task}={value}: {error}") from error
+    unset = {"pack": "", "pack_examples": 0, "case_sensitive": False}
+    pack, most, exact = (merged.get(name, ("", usual))[1] for name, usual in unset.items())
+    try:
+        count = len(read_pack(pack).examples) if pack else 0
+    except TemplateError as error:
+        raise ConfigError(str(error)) from error
+    if most and not count:
+        raise ConfigError(f"pack_examples {most}: {'the pack has no examples' if pack else 'name a pack'}")
+    choice = Choice(str(style), {task: str(value) for task, (_, value) in named.items()}, fmt, pack, most)
+    return replace(spec, choice=choice, structured=structured, case_sensitive=bool(exact))

@@ -5,10 +5,10 @@ Pure. A label is given to the unit whose number it stands under or to none; what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
@@ -18,6 +18,7 @@ from ragstone.prompts.material import texts_of
 from ragstone.questions import Rate, Write
 from ragstone.types import RESPONSE, TRIVIAL, Passage, Quote, Scale, Unit, Verdict
 
+Key = TypeVar("Key", bound=Hashable)
 UNUSABLE: Final = {
     "content_filter": ("withheld", "the endpoint's content filter withheld the reply"),
     "length": ("cut_off", "the reply was cut off at its length limit"),
@@ -97,11 +98,15 @@ class ReplyReading:
 
 @dataclass(slots=True)
 class Ratings(ReplyReading):
-    """Verdicts on a batch of units, by the unit's number in it."""
+    """Verdicts on a batch of units, by the unit's number in it.
+
+    ``echoed`` are words of the prompt that stand in the place of an answer.
+    """
 
     found: dict[int, Verdict] = field(default_factory=dict)
     missing: list[int] = field(default_factory=list)
     summary: str = ""
+    echoed: list[str] = field(default_factory=list)
 
     @property
     def left(self) -> int:
@@ -119,6 +124,18 @@ class Ratings(ReplyReading):
         self.missing = later.missing
         self.problem = later.problem or self.problem
         self.summary = self.summary or later.summary
+
+    def take(self, number: int, read: Verdict | str) -> None:
+        """Keep a verdict, or the words of the prompt that were read in its place."""
+        if isinstance(read, str):
+            self.echoed.append(f"{number}: {read[:40]!r}")
+        else:
+            self.found[number] = read
+
+    def note(self, problem: str) -> None:
+        """Note what is wrong with some of the labels."""
+        self.problem = "; ".join(filter(None, (self.problem, problem)))
+        self.status = "unknown_label" if self.status == "ok" else self.status
 
     def verdicts(self, units: Sequence[Unit], judge: str) -> Iterator[Verdict]:
         """A verdict for each unit, in order; unjudged with the reason where there is none."""
@@ -147,6 +164,8 @@ def read_rate(
     if reading.begin(reply):
         read = _read_entries if setup.format == "object" else _read_labels
         read(question, units, reading.reply, setup, reading)
+        if reading.echoed:
+            reading.note(f"words of the prompt in place of an answer ({'; '.join(reading.echoed[:5])})")
         reading.missing = [number for number in numbers if number not in reading.found]
     return reading
 
@@ -167,7 +186,6 @@ def _read_entries(question: Rate, units: Sequence[Unit], text: str, setup: Setup
     unknown: list[str] = []
     expected: dict[str, None] = {}
     absent: list[str] = []
-    echoed: list[str] = []
     for number in reading.missing:
         entry = entries.get(number)
         if entry is None:
@@ -180,14 +198,11 @@ def _read_entries(question: Rate, units: Sequence[Unit], text: str, setup: Setup
             expected[", ".join(words.labels)] = None
             continue
         said = entry.get("reason"), entry.get("evidence")
-        echoed += _take(reading, number, _verdict(question, units[number - 1], label, setup, *said))
-    problems = [f"no verdict on {', '.join(absent)}"] if absent else []
+        reading.take(number, _verdict(question, units[number - 1], label, setup, *said))
+    if absent:
+        reading.status, reading.problem = "truncation", f"no verdict on {', '.join(absent)}"
     if unknown:
-        problems.append(f"labels outside the scale ({'; '.join(unknown)}); expected {' or '.join(expected)}")
-    if echoed:
-        problems.append(_said_again(echoed))
-    reading.problem = "; ".join(problems)
-    reading.status = "truncation" if absent else "unknown_label" if problems else "ok"
+        reading.note(f"labels outside the scale ({'; '.join(unknown)}); expected {' or '.join(expected)}")
     summary = answer.get("summary")
     reading.summary = summary if isinstance(summary, str) and not setup.template.wording.shows(summary) else ""
 
@@ -200,7 +215,6 @@ def _read_labels(question: Rate, units: Sequence[Unit], text: str, setup: Setup,
     thoughts = read_block(text, numbers) if setup.block else {}
     reading.problem, reading.status, reading.reader = parsed.error, parsed.status, parsed.format_used
     doubtful: list[str] = []
-    echoed: list[str] = []
     for number, label in zip(numbers, parsed.labels, strict=True):
         thought = thoughts.get(number, Thought())
         decided = words.alone(thought.decision) or words.beside(thought.decision)
@@ -208,24 +222,9 @@ def _read_labels(question: Rate, units: Sequence[Unit], text: str, setup: Setup,
             doubtful.append(f"{number}: decided {decided}, labelled {label}")
         elif label is not None:
             quotes = [thought.snippet] if thought.snippet else []
-            verdict = _verdict(question, units[number - 1], label, setup, thought.rationale, quotes)
-            echoed += _take(reading, number, verdict)
-    said = [f"labels that are not the decisions of the reasoning ({'; '.join(doubtful[:5])})"] if doubtful else []
-    said += [_said_again(echoed)] if echoed else []
-    if said:
-        reading.problem = "; ".join(part for part in (reading.problem, *said) if part)
-        reading.status = "unknown_label" if reading.status == "ok" else reading.status
-
-
-def _take(reading: Ratings, number: int, read: Verdict | str) -> list[str]:
-    if isinstance(read, str):
-        return [f"{number}: {read[:40]!r}"]
-    reading.found[number] = read
-    return []
-
-
-def _said_again(echoed: Sequence[str]) -> str:
-    return f"words of the prompt in place of an answer ({'; '.join(echoed[:5])})"
+            reading.take(number, _verdict(question, units[number - 1], label, setup, thought.rationale, quotes))
+    if doubtful:
+        reading.note(f"labels that are not the decisions of the reasoning ({'; '.join(doubtful[:5])})")
 
 
 def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
@@ -238,19 +237,24 @@ def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
         pairs = list(entries.items())
     elif isinstance(entries, list):
         pairs = [(entry.get("id", entry.get("number")), entry) for entry in entries if isinstance(entry, dict)]
-    found: dict[int, Mapping[str, Any]] = {}
-    contested: set[int] = set()
+    numbered: list[tuple[int, Mapping[str, Any]]] = []
     for key, entry in pairs:
         text = str(key).strip()
         if isinstance(entry, str | int) and not isinstance(entry, bool):
             entry = {"label": entry}  # noqa: PLW2901 - a bare label under its number is as good
-        if not (text.isascii() and text.isdigit()) or len(text) > 6 or not isinstance(entry, dict):
-            continue
-        number = int(text)
-        if number in found and found[number].get("label") != entry.get("label"):
-            contested.add(number)
-        found[number] = entry
-    return {} if 0 in found else {number: entry for number, entry in found.items() if number not in contested}
+        if text.isascii() and text.isdigit() and len(text) <= 6 and isinstance(entry, dict):
+            numbered.append((int(text), entry))
+    return {} if any(number == 0 for number, _ in numbered) else uncontested(reversed(numbered), "label")
+
+
+def uncontested(entries: Iterable[tuple[Key, Mapping[str, Any]]], field: str) -> dict[Key, Mapping[str, Any]]:
+    """The first entry under each key, without keys whose entries differ in a field."""
+    found: dict[Key, Mapping[str, Any]] = {}
+    contested: set[Key] = set()
+    for key, entry in entries:
+        if found.setdefault(key, entry).get(field) != entry.get(field):
+            contested.add(key)
+    return {key: entry for key, entry in found.items() if key not in contested}
 
 
 def _verdict(question: Rate, unit: Unit, label: str, setup: Setup, reason: object, quotes: object) -> Verdict | str:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
-from ragstone.judges.readings import ReplyReading
+from ragstone.judges.readings import ReplyReading, uncontested
 from ragstone.parsing import Wording, is_placeholder, read_object
 from ragstone.prompts.material import asked, texts_of
 from ragstone.questions import SPECIAL, YES_NO, Trace, Traced, key_of
@@ -144,14 +144,7 @@ def _entries(given: object) -> Iterable[tuple[str, Mapping[str, Any]]]:
     elif isinstance(given, list):
         listed = [_ours(entry) for entry in given if isinstance(entry, dict)]
         pairs = [(entry.get("key", entry.get("sentence")), entry) for entry in listed]
-    found: dict[str, Mapping[str, Any]] = {}
-    contested: set[str] = set()
-    for key, entry in pairs:
-        name = _key(key)
-        if name in found and found[name].get("fully_supported") != entry.get("fully_supported"):
-            contested.add(name)
-        found.setdefault(name, entry)
-    return [(key, entry) for key, entry in found.items() if key not in contested]
+    return uncontested(((_key(key), entry) for key, entry in pairs), "fully_supported").items()
 
 
 def _ours(answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -243,11 +236,12 @@ def traced(question: Trace, labellings: Sequence[Labelling], judge: str) -> Trac
     relevant = _united(order, [labelling.relevant for labelling in labellings])
     utilized = _united(order, [labelling.utilized for labelling in labellings])
     places = {key_of(unit): unit for unit in question.sentences}
+    problem = next(filter(None, (labelling.problem for labelling in labellings)), "")
     verdicts, support = [], []
     for unit in question.response:
         verdict, keys = _best(unit, [labelling.labels.get(key_of(unit)) for labelling in labellings], places, judge)
         if verdict.unjudged:
-            verdict = replace(verdict, failure=_first(labelling.problem for labelling in labellings) or "not labelled")
+            verdict = replace(verdict, failure=problem or "not labelled")
         verdicts.append(verdict)
         support.append(keys)
     lost = relevant is None or utilized is None
@@ -262,7 +256,7 @@ def traced(question: Trace, labellings: Sequence[Labelling], judge: str) -> Trac
         overall=only.overall if only else None,
         dropped=tuple(dict.fromkeys(key for one in labellings for key in one.dropped)),
         parts=len(labellings),
-        failure=_first(one.problem for one in labellings) if lost else "",
+        failure=problem if lost else "",
     )
 
 
@@ -292,7 +286,3 @@ def _best(
         unit, label, YES_NO.value(label), judge, raw=YES_NO.raw(label), evidence=evidence, reason=best.reason
     )
     return verdict, best.keys
-
-
-def _first(texts: Iterable[str]) -> str:
-    return next((text for text in texts if text), "")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from ragstone.parsing.blocks import Thought, read_block
 from ragstone.parsing.echoes import Wording, is_placeholder
 from ragstone.parsing.label_rows import FORMATS, LABEL_FORMATS, Format
 from ragstone.parsing.label_words import Words, words_of
 from ragstone.parsing.labels import Parsed, Status, read_labels
 from ragstone.parsing.objects import read_object
 from ragstone.parsing.quotes import locate
-from ragstone.parsing.reasoning import strip_reasoning
+from ragstone.parsing.reasoning import Thought, read_block, strip_reasoning
 
 __all__ = [
     "FORMATS", "LABEL_FORMATS", "Format", "Parsed", "Status", "Thought", "Wording", "Words", "is_placeholder",

@@ -108,8 +108,8 @@ class _Listing:
             end = start + len(line)
             if not (self._goes_on(line, end) or self._numbered(line, start, end) or self._by_place(line, start, end)):
                 # A list by place ends at a line that is none of it; an entry with a number may go on below one.
-                self._broken = self._broken or (self._current is not None and self._current.number is None)
-                self._current = self._current if self._current and self._current.number is not None else None
+                if self._current is not None and self._current.number is None:
+                    self._broken, self._current = True, None
                 self._heading = None
             self._apart = False
 
@@ -124,8 +124,7 @@ class _Listing:
         field_of = (name in LABEL_NAMES or name in OTHER_NAMES) and (entry.number is not None or entry.named)
         if indented or field_of:
             _continue(entry, line, inner, end, words)
-            return True
-        return False
+        return indented or field_of
 
     def _numbered(self, line: str, start: int, end: int) -> bool:
         inner = _FIELD.fullmatch(line)

@@ -97,32 +97,36 @@ def _of_value(value: list[Any] | Pairs, words: Words, at: Written, depth: int) -
         if value and all(isinstance(item, Pairs) for item in value):
             yield from _of_entries(value, words, at)
         elif value and all(_pair(item) for item in value):  # [[1, "support"], [2, "support"]]
-            yield from _plain("json", [item[1] for item in value], [item[0] for item in value], words, at)
+            yield from _plain("json", value, words, at)
         elif value and not any(isinstance(item, list | Pairs) for item in value):
-            yield from _plain("json", value, [], words, at)
+            yield from _plain("json", [(None, item) for item in value], words, at)
         elif len(value) == 1 and depth < 3:
             yield from _of_value(value[0], words, at, depth + 1)
         return
-    keyed = [(number, item) for key, item in value.items if (number := _number(key)) is not None]
+    keyed = [(number, _label_of(item, words)) for key, item in value.items if (number := _number(key)) is not None]
     if keyed:
-        items = [_label_of(item, words) for _, item in keyed]
-        yield from _plain("keyed", items, [number for number, _ in keyed], words, at)
+        yield from _plain("keyed", keyed, words, at)
         return
-    if value.items and all(words.strong(str(key)) and _all_numbers(item) for key, item in value.items):
+    if value.items and all(
+        words.strong(str(key)) and isinstance(item, list) and all(type(number) is int for number in item)
+        for key, item in value.items
+    ):
         pairs = [(number, str(key)) for key, item in value.items for number in item]  # {"support": [1, 3]}
-        yield from _plain("keyed", [key for _, key in pairs], [number for number, _ in pairs], words, at)
+        yield from _plain("keyed", pairs, words, at)
         return
     if len(value.items) > 1 and all(isinstance(item, str) and words.alone(item) for _, item in value.items):
         names = {str(key).strip().casefold() for key, _ in value.items}
         if len(names) == len(value.items) and not names & {*LABEL_NAMES, *NUMBER_NAMES, *_WRAPPERS}:
-            yield from _plain("keyed", [item for _, item in value.items], [], words, at)  # by the texts of the units
+            yield from _plain(
+                "keyed", [(None, item) for _, item in value.items], words, at
+            )  # by the texts of the units
             return
     for key, item in value.items:
         name = str(key).strip().casefold()
         if depth < 3 and isinstance(item, list | Pairs) and (name in _WRAPPERS or len(value.items) == 1):
             yield from _of_value(item, words, at, depth + 1)
         elif len(value.items) == 1 and name in (*LABEL_NAMES, *_WRAPPERS):
-            yield from _plain("keyed", [item], [], words, at)
+            yield from _plain("keyed", [(None, item)], words, at)
 
 
 def _of_entries(values: Sequence[Any], words: Words, at: Written) -> Iterator[Found]:
@@ -134,13 +138,11 @@ def _of_entries(values: Sequence[Any], words: Words, at: Written) -> Iterator[Fo
         if all(_number(key) is not None for key, _ in merged):  # [{"1": "support"}, {"2": "support"}]
             yield from _of_value(Pairs(tuple(merged)), words, at, 2)
         elif len(merged) == len(values) and all(isinstance(i, str) and words.alone(i) for _, i in merged):
-            yield from _plain("json", [item for _, item in merged], [], words, at)  # each by the text of its unit
+            yield from _plain("json", [(None, item) for _, item in merged], words, at)  # each by the text of its unit
         return
     told = [entry for entry in entries if entry is not None]
-    numbers = [number for number, _ in told if number is not None]
-    if numbers and len(numbers) < len(told):
-        return
-    yield from _plain("json", [item for _, item in told], numbers, words, at)
+    if len({number is None for number, _ in told}) == 1:
+        yield from _plain("json", told, words, at)
 
 
 def _entry(value: Pairs, words: Words) -> tuple[int | None, Any] | None:
@@ -166,10 +168,6 @@ def _label_of(value: Any, words: Words) -> Any:
         return value
     entry = _entry(value, words)
     return entry[1] if entry else None
-
-
-def _all_numbers(item: object) -> bool:
-    return isinstance(item, list) and all(type(one) is int for one in item)
 
 
 def _pair(item: object) -> bool:
@@ -200,7 +198,9 @@ def _begun(items: Sequence[Any], words: Words, *, bare: bool) -> bool:
     return all(known) or (not bare and known[0] and words_only)
 
 
-def _plain(reader: Format, items: Sequence[Any], numbers: Sequence[int], words: Words, at: Written) -> Iterator[Found]:
+def _plain(reader: Format, entries: Sequence[tuple[int | None, Any]], words: Words, at: Written) -> Iterator[Found]:
+    """A list if it holds labels; its entries have numbers or count by place."""
+    numbers, items = [number for number, _ in entries if number is not None], [item for _, item in entries]
     words_only = at.bare and not any(item is None or isinstance(item, bool | int | float) for item in items)
     items = [("none" if words_only else None) if item is NONE else item for item in items]
     dots = next(
@@ -219,12 +219,10 @@ def _plain(reader: Format, items: Sequence[Any], numbers: Sequence[int], words: 
         words.alone(item) or (words.beside(item) if isinstance(item, str) and not (words.numeric and at.bare) else None)
         for item in items
     ]
-    if not any(labels):
-        return
-    if not at.closed and not numbers and not _begun(items, words, bare=at.bare):
+    if not any(labels) or not (at.closed or numbers or _begun(items, words, bare=at.bare)):
         return
     name: Format = "python_list" if reader == "json" and (at.bare or at.single) else reader
-    yield Found(name, at.start, at.end, raw, labels, list(numbers), strict=True, closed=at.closed)
+    yield Found(name, at.start, at.end, raw, labels, numbers, strict=True, closed=at.closed)
 
 
 def _attributes(text: str) -> tuple[int | None, str | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from ragstone.parsing.label_entries import numbered
@@ -16,34 +16,25 @@ _MARKED: Final = re.compile(r"[xX\u2713\u2714\u2705\u2612\u00d7*\u2022+]|yes|tru
 _RULE: Final = re.compile(r"[\s|:+=\-\u2013\u2014]*")
 
 
-def _tab_cells(line: str) -> list[str]:
-    cells = line.split("\t")
-    if len(cells) == 1:  # some write the escape instead
-        cells = line.split("\\t")
-    return [cell.strip() for cell in cells] if len(cells) > 1 else []
-
-
-def _cells(line: str) -> list[str]:
-    if "|" not in line:
-        return []
-    cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
-    return cells if any(cells) else []
-
-
-def _csv(line: str) -> list[str]:
-    mark = next((mark for mark in (",", ";") if mark in line), "")
-    if not mark:
-        return []
-    try:
-        (row,) = csv.reader([line.strip().rstrip(mark)], delimiter=mark, skipinitialspace=True)
-    except (csv.Error, ValueError):
-        return []
-    return [cell.strip() for cell in row]
-
-
-_SPLIT: Final[Mapping[Format, Callable[[str], list[str]]]] = {"pipe": _cells, "tsv": _tab_cells, "csv": _csv}
-TABLES: Final = tuple(_SPLIT)
+TABLES: Final[tuple[Format, ...]] = ("pipe", "tsv", "csv")
 """The formats of tables."""
+
+
+def _cells(line: str, kind: Format) -> list[str]:
+    """The cells of a row; none for a line that is no row."""
+    if kind == "tsv":
+        cells = line.split("\t" if "\t" in line else "\\t")  # some write the escape instead
+        cells = cells if len(cells) > 1 else []
+    elif kind == "pipe":
+        cells = re.split(r"(?<!\\)\|", line.strip().strip("|")) if "|" in line else []
+    else:
+        mark = next((mark for mark in (",", ";") if mark in line), "")
+        try:
+            (cells,) = csv.reader([line.strip().rstrip(mark)], delimiter=mark, skipinitialspace=True) if mark else [[]]
+        except (csv.Error, ValueError):
+            cells = []
+    cells = [cell.strip() for cell in cells]
+    return cells if kind != "pipe" or any(cells) else []
 
 
 def tables(text: str, words: Words, kind: Format) -> list[Found]:
@@ -53,7 +44,7 @@ def tables(text: str, words: Words, kind: Format) -> list[Found]:
     for start, line in [*lines(text), (len(text), "")]:
         if kind == "pipe" and table and _RULE.fullmatch(line) and "|" in line:
             continue
-        cells = _SPLIT[kind](line)
+        cells = _cells(line, kind)
         if kind == "csv" and cells and not _row(cells, words):
             cells = []
         if cells:
@@ -88,8 +79,8 @@ def _table(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: Form
             cells = [lead, *cells[1:]] if lead else cells[1:]
         pairs = [entry for cell in cells if (entry := numbered(cell, words)) is not None]
         if len(cells) == len(pairs) > 1:  # 1 -> support | 2 -> not_support
-            numbers = [number for number, _ in pairs]
-            return [Found(kind, start, end, [label for _, label in pairs], [label for _, label in pairs], numbers)]
+            said = [label for _, label in pairs]
+            return [Found(kind, start, end, [*said], [*said], [number for number, _ in pairs])]
         labels = [words.alone(cell) for cell in cells]
         if len(cells) == 2 and (number := _number(cells[0])) is not None and labels[1] is not None:
             if words.numeric and labels[0] is not None:

@@ -85,11 +85,6 @@ class Parsed:
     error: str
     raw: tuple[str | None, ...]
 
-    @property
-    def read(self) -> int:
-        """The number of units with a label."""
-        return sum(label is not None for label in self.labels)
-
 
 def read_labels(
     text: str, asked: Sequence[int], words: Words, fmt: Format, material: Sequence[str] = (), *, ended: bool = False
@@ -103,13 +98,15 @@ def read_labels(
     word that may be the beginning of a label is none.
     """
     nothing: tuple[str | None, ...] = (None,) * len(asked)
+
+    def unusable(problem: str, status: Status = "format_error", reader: str = "") -> Parsed:
+        return Parsed(nothing, reader, status, problem, nothing)
+
     if len(text) > LONGEST:
-        problem = f"the reply has {len(text)} characters; at most {LONGEST} are read"
-        return Parsed(nothing, "", "format_error", problem, nothing)
+        return unusable(f"the reply has {len(text)} characters; at most {LONGEST} are read")
     answer = plain(strip_reasoning(text, quoted_tags(text, material)))
     if not answer.strip():
-        problem = "the reply is empty" if not text.strip() else "the reply is reasoning only"
-        return Parsed(nothing, "", "format_error", problem, nothing)
+        return unusable("the reply is empty" if not text.strip() else "the reply is reasoning only")
     answer = _without(without_placeholders(answer), material, words)
     # A closing tag that nothing opened cuts off what stands before it, which may have been the answer.
     echoes = _Echoes(answer, material, words, alone=not unopened(text))
@@ -118,7 +115,7 @@ def read_labels(
     lists = [found for found in latest if not any(found.overlaps(other) for other in repeated)]
     best = _chosen(lists, asked, fmt, answer, words)
     if best is not None and _RETRACTED.search(answer, best.found.end):
-        return Parsed(nothing, "", "format_error", "the reply takes its labels back", nothing)
+        return unusable("the reply takes its labels back")
     if best is not None:
         return _parsed(best if ended else _uncut(best, answer, words), asked, words)
     if len(asked) == 1 and (label := _only(answer, words, fmt)) is not None:
@@ -128,14 +125,14 @@ def read_labels(
         problem = f"{len(longest.labels)} labels for {len(asked)} units"
         if longest.numbers and len(set(longest.numbers)) <= len(asked):
             problem = f"labels under numbers that were not asked about ({_few(longest.numbers)})"
-        return Parsed(nothing, longest.reader, "count_mismatch", problem, nothing)
+        return unusable(problem, "count_mismatch", longest.reader)
     if by_place := [found for found in lists if not found.numbers]:
         count = max(len(found.labels) for found in by_place)
         problem = f"{count} of {len(asked)} labels and no numbers with them, so that nobody knows whose they are"
-        return Parsed(nothing, "", "truncation", problem, nothing)
+        return unusable(problem, "truncation")
     if fmt == "adaptive" and (loose := _loose(answer, words, material)) and len(loose) == len(asked):
         return Parsed(loose, "fallback", "ok", "", loose)
-    return Parsed(nothing, "", "format_error", f"no labels in the reply (it begins: {answer[:60]!r})", nothing)
+    return unusable(f"no labels in the reply (it begins: {answer[:60]!r})")
 
 
 # ---- without a list
@@ -158,19 +155,15 @@ def _loose(answer: str, words: Words, material: Sequence[str]) -> tuple[str, ...
     found = words.in_order(answer)
     if not found or _OPEN_QUESTION.search(answer) or _UNABLE.search(answer) or BACK.search(answer):
         return ()
-    gaps = [answer[before[1] : after[0]] for before, after in pairwise(found)]
-    rest = "".join(
-        answer[before[1] : after[0]] for before, after in pairwise([(0, 0, ""), *found, (len(answer), 0, "")])
-    )
-    if _DENIED.search(rest):
-        return ()
-    if any(_CROSSED.search(answer, max(0, start - 4), start) for start, _, _ in found):
+    ends = [(0, 0, ""), *found, (len(answer), 0, "")]
+    lead, *gaps, tail = (answer[before[1] : after[0]] for before, after in pairwise(ends))
+    rest = "".join((lead, *gaps, tail))
+    if _DENIED.search(rest) or any(_CROSSED.search(answer, max(0, start - 4), start) for start, _, _ in found):
         return ()
     numbers = [int(number) for number in re.findall(r"(?<![\w.])[0-9]{1,3}(?![\w%]|[.,][0-9])", rest)]
     if numbers != sorted(numbers) and len(found) > 1:
         return ()  # the units are spoken of in another order
-    around = answer[: found[0][0]] + answer[found[-1][1] :]
-    if len(found) > 1 and all(_LISTING.fullmatch(gap) for gap in gaps) and re.search(r"\w", around):
+    if gaps and all(_LISTING.fullmatch(gap) for gap in gaps) and re.search(r"\w", lead + tail):
         return ()
     said = {_folded(line) for line in answer.splitlines() if words.in_order(line) and not words.alone(line)}
     if any(line in _folded(text) for text in material for line in said):
@@ -183,20 +176,17 @@ def _explains(found: Found, answer: str, words: Words) -> bool:
     scale = list(words.labels)
     if len(scale) < 3 or found.labels not in (scale, scale[::-1]):
         return False
-    if not found.strict:
-        alone = [words.alone(item) is not None for item in found.raw]
-        leads = [words.leads(item or "") for item in found.raw]
-        before = answer[: found.start].rstrip().rpartition("\n")[2]
-        introduced = _SCALE_SAID.search(before) or _REQUEST.search(answer[found.end :])
-        if found.reader == "csv":  # "Labels: support, partial_support, not_support" in one line
-            before = answer[found.start : found.end].rpartition(":")[0] or before
-            return bool(_SCALE_SAID.search(before) or _REQUEST.search(answer[found.end :]))
-        return bool(introduced) and not all(alone) and all(leads)
-    if found.reader == "xml":
+    after = answer[found.end :]
+    if found.strict:
+        before = answer[answer.rfind("\n", 0, found.start) + 1 : found.start].strip()
+        beside = after.partition("\n")[0].strip(" .`\t") or (before and before[-1] not in ":=`>")
+        return bool(beside) and found.reader != "xml"
+    before = answer[: found.start].rstrip().rpartition("\n")[2]
+    if found.reader == "csv":  # "Labels: support, partial_support, not_support" in one line
+        before = answer[found.start : found.end].rpartition(":")[0] or before
+    elif all(words.alone(item) for item in found.raw) or not all(words.leads(item or "") for item in found.raw):
         return False
-    before = answer[answer.rfind("\n", 0, found.start) + 1 : found.start].strip()
-    after = (answer[found.end :].split("\n", 1)[0]).strip(" .`\t")
-    return bool(after) or (bool(before) and before[-1] not in ":=`>")
+    return bool(_SCALE_SAID.search(before) or _REQUEST.search(after))
 
 
 # ---- which list counts

@@ -27,6 +27,7 @@ _BARE: Final = re.compile(r"[^,\[\]{}():\n\"\u201c\u201d]+")
 _AFTER: Final = re.compile(r"[\s\u00a0]*(?:[,:\])}\n#]|//|/\*|$)")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,17})?")
 _COMMENT: Final = re.compile(r"\s(?:#|//)")
+_CLOSING: Final = {"[": "]", "{": "}", "(": ")"}
 _OPENING: Final = re.compile(r"[\[{]")
 
 
@@ -83,15 +84,14 @@ def literals(text: str) -> Iterator[Literal]:
         try:
             value, at = reader.value(start, 0)
         except _NoListError:
-            restarts += 1
-            at = start + 1
-            continue
+            pass
         except _CutError as cut:
             yield Literal(start, len(text), cut.value, closed=False, bare=not reader.quotes)
-            restarts += 1
-            at = start + 1
+        else:
+            yield Literal(start, at, value, closed=True, bare=not reader.quotes, single="'" in reader.quotes)
             continue
-        yield Literal(start, at, value, closed=True, bare=not reader.quotes, single="'" in reader.quotes)
+        restarts += 1
+        at = start + 1
 
 
 class _Reader:
@@ -103,10 +103,8 @@ class _Reader:
 
     def value(self, at: int, depth: int) -> tuple[Any, int]:
         char = self.text[at]
-        if char == "[" or (char == "(" and depth):
-            return self._list(at + 1, depth, "]" if char == "[" else ")")
-        if char == "{":
-            return self._object(at + 1, depth)
+        if char in "[{" or (char == "(" and depth):
+            return self._items(at + 1, depth, _CLOSING[char])
         if char in _QUOTES:
             return self._string(at)
         match = _BARE.match(self.text, at)
@@ -123,64 +121,45 @@ class _Reader:
             raise _CutError
         return at
 
-    def _list(self, at: int, depth: int, closing: str) -> tuple[Any, int]:
+    def _items(self, at: int, depth: int, closing: str) -> tuple[Any, int]:
+        """The items of a list, or the pairs of an object, up to the bracket that closes it."""
         if depth >= DEEPEST:
             raise _NoListError
+        keyed = closing == "}"
         items: list[Any] = []
-        comma = True
-        try:
-            while True:
-                at = self._skip(at)
-                char = self.text[at]
-                if char == closing:
-                    return items, at + 1
-                if char == ",":
-                    if comma:
-                        items.append(None)  # nothing stands there, and it is a place all the same
-                    comma = True
-                    at += 1
-                    continue
-                comma = False
-                if char in "}:])":
-                    raise _NoListError
-                value, at = self.value(at, depth + 1)
-                items.append(value)
-        except _CutError as cut:
-            if cut.value is not None:
-                items.append(cut.value)
-            raise _CutError(items) from None
-
-    def _object(self, at: int, depth: int) -> tuple[Any, int]:
-        if depth >= DEEPEST:
-            raise _NoListError
-        items: list[tuple[Any, Any]] = []
         key: Any = None
+        comma = True
         try:
             while True:
                 key = None
                 at = self._skip(at)
                 char = self.text[at]
-                if char == "}":
-                    return Pairs(tuple(items)), at + 1
+                if char == closing:
+                    return Pairs(tuple(items)) if keyed else items, at + 1
                 if char == ",":
+                    if comma and not keyed:
+                        items.append(None)  # nothing stands there, and it is a place all the same
+                    comma = True
                     at += 1
                     continue
-                if char in "]:[{":
+                comma = False
+                if char in ("]:[{" if keyed else "}:])"):
                     raise _NoListError
-                name, at = self.value(at, depth + 1)
-                at = self._skip(at)
-                if self.text[at] != ":":
-                    raise _NoListError
-                at = self._skip(at + 1)
-                if self.text[at] in "]},":
-                    raise _NoListError
-                key = name
                 value, at = self.value(at, depth + 1)
-                items.append((key, value))
+                if keyed:
+                    at = self._skip(at)
+                    if self.text[at] != ":":
+                        raise _NoListError
+                    at = self._skip(at + 1)
+                    if self.text[at] in "]},":
+                        raise _NoListError
+                    key = value
+                    value, at = self.value(at, depth + 1)
+                items.append((key, value) if keyed else value)
         except _CutError as cut:
-            if cut.value is not None and key is not None:
-                items.append((key, cut.value))
-            raise _CutError(Pairs(tuple(items))) from None
+            if cut.value is not None and (key is not None or not keyed):
+                items.append((key, cut.value) if keyed else cut.value)
+            raise _CutError(Pairs(tuple(items)) if keyed else items) from None
 
     def _string(self, at: int) -> tuple[str, int]:
         """Up to the quote that closes it: one that a comma, a bracket, a colon or a line's end comes after."""

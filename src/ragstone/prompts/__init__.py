@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT", "FORMS", "POSITIONAL", "SHARED", "PromptFile", "Shape", "Template", "changed", "conversation", "digest",
-    "entries", "entry_of", "is_path", "load", "parse", "read", "repair", "shape", "split", "stem", "styles",
+    "entries", "entry_of", "files_of", "is_path", "load", "parse", "read", "repair", "shape", "split", "stem", "styles",
     "versioned",
 ]  # fmt: skip
 
@@ -71,6 +71,16 @@ def entries() -> tuple[PromptFile, ...]:
     return tuple(sorted(found, key=lambda entry: (entry.task, entry.name, entry.version)))
 
 
+@lru_cache(maxsize=32)
+def files_of(task: str) -> dict[str, list[PromptFile]]:
+    """The packaged files of a step by name, with all versions of each, the newest last."""
+    found: dict[str, list[PromptFile]] = {}
+    for entry in entries():
+        if entry.task == task:
+            found.setdefault(entry.name, []).append(entry)
+    return found
+
+
 def versioned(style: str) -> tuple[str, int]:
     """Split ``short_cot.ru.v1`` into the style and its version, which is 0, the newest, where none is named."""
     found = _VERSION.fullmatch(style)
@@ -101,15 +111,14 @@ def split(task: str, name: str) -> tuple[str, str]:
 
 def entry_of(task: str, name: str, version: int = 0) -> PromptFile:
     """A packaged file by its name, the newest unless a version is given; TemplateError if there is none."""
-    every = [entry for entry in entries() if (entry.task, entry.name) == (task, name)]
+    every = files_of(task).get(name, [])
     found = [entry for entry in every if version in (0, entry.version)]
     if found:
         return found[-1]
     if every:
         has = ", ".join(f"v{entry.version}" for entry in every)
         raise TemplateError(f"no version {version} of the prompt '{name}' for the step '{task}'; it has {has}")
-    known = dict.fromkeys(entry.name for entry in entries() if entry.task == task)
-    listed = f"; known: {', '.join(known)}" if known else ""
+    listed = f"; known: {', '.join(files_of(task))}" if files_of(task) else ""
     raise TemplateError(f"no prompt '{name}' for the step '{task}'{listed}")
 
 
@@ -155,12 +164,12 @@ def repair(name: str, language: str = "") -> Template:
 def _localized(task: str, name: str, language: str) -> str:
     """The file name in a language, or in English if there is none."""
     named = f"{name}.{language}"
-    return named if any((entry.task, entry.name) == (task, named) for entry in entries()) else name
+    return named if named in files_of(task) else name
 
 
 def styles(task: str) -> tuple[str, ...]:
     """The styles of a step, by name; the forms of one style are one."""
-    return tuple(dict.fromkeys(split(task, entry.name)[0] for entry in entries() if entry.task == task))
+    return tuple(dict.fromkeys(split(task, name)[0] for name in files_of(task)))
 
 
 def shape(fmt: Format, language: str = "") -> Shape:

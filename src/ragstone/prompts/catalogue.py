@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ragstone import prompts
 from ragstone.errors import ConfigError, TemplateError
-from ragstone.prompts import DEFAULT, FORMS, PromptFile, Template, entries, entry_of, is_path, split, stem, versioned
+from ragstone.prompts import DEFAULT, FORMS, PromptFile, Template, entries, files_of, is_path, split, stem, versioned
 from ragstone.prompts.check import problems, samples
 from ragstone.prompts.templates import parse_shape
 from ragstone.questions import FORM_OF, TASKS, Rate
@@ -67,12 +67,11 @@ def for_scale(found: NamedPrompt, scale: str | None) -> NamedPrompt:
     if entry is None or not form or split(entry.task, entry.name)[1]:
         return found
     name = stem(entry.name, form)
-    known = {one.name for one in entries() if one.task == entry.task}
-    return _packaged(entry.task, name if name in known else stem(DEFAULT, form))
+    return _packaged(entry.task, name if name in files_of(entry.task) else stem(DEFAULT, form))
 
 
 def _packaged(task: str, style: str) -> NamedPrompt:
-    if task not in {entry.task for entry in entries()}:
+    if not files_of(task):
         message = f"no step '{task}'; steps are {', '.join(TASKS)}"
         if task in PURPOSES:
             message = f"'{task}' is a style; name the step too, as in assign={task}"
@@ -81,10 +80,9 @@ def _packaged(task: str, style: str) -> NamedPrompt:
         raise TemplateError(message)
     name, version = versioned(style)
     try:
-        entry = entry_of(task, name, version)
+        entry = prompts.entry_of(task, name, version)
     except TemplateError:
-        names = {one.name for one in entries() if one.task == task}
-        forms = [one for form in FORMS.get(task, ()) if form and (one := stem(name, form)) in names]
+        forms = [one for form in FORMS.get(task, ()) if form and (one := stem(name, form)) in files_of(task)]
         if not forms or version:
             raise
         apart = " or ".join(f"{task}={one}" for one in forms)
@@ -100,7 +98,7 @@ def pair(first: str, second: str | None) -> tuple[NamedPrompt, NamedPrompt]:
     if one.entry is None:
         raise ConfigError(f"'{first}' is a file; name the prompt to compare with it")
     task, name, version = one.entry.task, one.entry.name, one.entry.version
-    every = [entry.version for entry in entries() if (entry.task, entry.name) == (task, name)]
+    every = [entry.version for entry in files_of(task)[name]]
     older = version if version != every[-1] else every[-2] if len(every) > 1 else 0
     if not older:
         raise ConfigError(f"the prompt '{name}' of the step '{task}' has one version, v{version}; name another prompt")
@@ -138,9 +136,10 @@ class PromptStyle:
 def prompt_styles() -> list[PromptStyle]:
     """The newest prompts by step and style, in the order of the steps and of ``PURPOSES``."""
     grouped: dict[tuple[str, str], list[Template]] = {}
-    for task, name in dict.fromkeys((entry.task, entry.name) for entry in entries() if entry.task in TASKS):
-        template = prompts.load(task, name)
-        grouped.setdefault((task, split(task, template.style)[0]), []).append(template)
+    for task in TASKS:
+        for name in files_of(task):
+            template = prompts.load(task, name)
+            grouped.setdefault((task, split(task, template.style)[0]), []).append(template)
     order = dict.fromkeys((*PURPOSES, *(style for _, style in grouped)))
     return [_style(task, style, grouped[task, style]) for task in TASKS for style in order if (task, style) in grouped]
 
@@ -154,7 +153,7 @@ def _style(task: str, style: str, templates: Sequence[Template]) -> PromptStyle:
         wanted = ("reasons", "evidence") if quoted else ("reasons",)
         given = ("labels", *(what for what in wanted if what in first.gives))
     names = tuple(template.style for template in english)
-    have = [{entry.version for entry in entries() if (entry.task, entry.name) == (task, name)} for name in names]
+    have = [{entry.version for entry in files_of(task)[name]} for name in names]
     return PromptStyle(
         task, style, names, tuple(sorted(set.union(*have))),
         tuple(dict.fromkeys(template.language or "en" for template in templates)), first.formats, given, first.batch,

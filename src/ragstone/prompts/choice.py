@@ -9,23 +9,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from ragstone import prompts
 from ragstone.errors import TemplateError
-from ragstone.prompts import (
-    DEFAULT,
-    FORMS,
-    Template,
-    entries,
-    entry_of,
-    is_path,
-    load,
-    read,
-    stem,
-    styles,
-    versioned,
-)
+from ragstone.prompts import DEFAULT, FORMS, Template, files_of, is_path, load, stem, styles, versioned
 from ragstone.questions import SCALES, TASKS
 from ragstone.types import NOTHING
 
@@ -80,7 +68,7 @@ class Choice:
 
         def in_language(style: str, lang: str = lang) -> str:
             translated = stem(f"{style}.{lang}", form)
-            if lang and "." not in style and translated in _names(task):
+            if lang and "." not in style and translated in files_of(task):
                 return translated
             return stem(style.removesuffix(IN_ENGLISH), form)
 
@@ -94,21 +82,21 @@ class Choice:
             check_named(task, named)
             style, version = versioned(named)
             name = in_language(style, "" if version else lang)
-            if name in _names(task):
+            if name in files_of(task):
                 return load(task, name, version if has_version(task, name, version) else 0), True
-        if self.style and (general := in_language(self.style)) in _names(task):
+        if self.style and (general := in_language(self.style)) in files_of(task):
             return load(task, general), True
         _, dot, language = (versioned(named)[0] or self.style).partition(".")
         plain, alone = (in_language(f"{style}{dot}{language}") for style in (DEFAULT, LABELS_ALONE))
         template = load(task, plain)
-        if self.format and self.format not in template.formats and alone in _names(task):
+        if self.format and self.format not in template.formats and alone in files_of(task):
             return load(task, alone), True
         return template, False
 
 
 def own(path: str, task: str) -> Template:
     """A user's own file for a step, checked; TemplateError with the first problem."""
-    template = read(path, task)
+    template = prompts.read(path, task)
     from ragstone.prompts.check import problems  # noqa: PLC0415 - a run with packaged prompts checks none
 
     if wrong := problems(template):
@@ -151,7 +139,7 @@ def check_named(task: str, named: str) -> None:
     elif version:
         names = [stem(style, form) for form in FORMS.get(task, ("",))]
         if not any(has_version(task, name, version) for name in names):
-            entry_of(task, names[0], version)
+            prompts.entry_of(task, names[0], version)
 
 
 def check_style(style: str) -> None:
@@ -168,9 +156,4 @@ def check_style(style: str) -> None:
 
 def has_version(task: str, name: str, version: int) -> bool:
     """Whether a packaged prompt has that version; further questions of a step may be newer than its first."""
-    return any((one.task, one.name, one.version) == (task, name, version) for one in entries())
-
-
-@lru_cache(maxsize=32)
-def _names(task: str) -> frozenset[str]:
-    return frozenset(entry.name for entry in entries() if entry.task == task)
+    return any(entry.version == version for entry in files_of(task).get(name, ()))

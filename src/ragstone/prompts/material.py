@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ragstone.parsing import Format
 
 
-def rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language: str) -> dict[str, Any]:
+def _rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language: str) -> dict[str, Any]:
     """For a batch of the units of a ``Rate``; ``answer`` is the wording of the format, empty for ``object``.
 
     Support is judged on the passages alone: its prompts, and so its calls, do not depend on the record's question.
@@ -58,8 +58,7 @@ def asked(question: Rate | Write | Trace, language: str = "") -> str:
     return conversation(language).render(question=question.question, **question.history._asdict())
 
 
-def write_variables(question: Write, language: str) -> dict[str, Any]:
-    """For a ``Write``."""
+def _write_variables(question: Write, language: str) -> dict[str, Any]:
     if question.criterion is not None:
         return {
             "criterion": criterion(question.criterion), "fields": question.fields, "most": question.most,
@@ -72,7 +71,7 @@ def write_variables(question: Write, language: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def trace_variables(question: Trace, language: str) -> dict[str, Any]:
+def _trace_variables(question: Trace, language: str) -> dict[str, Any]:
     """For a ``Trace``: each sentence on one line after its key."""
     documents = [
         (number, [(key_of(unit), " ".join(unit.text.split())) for unit in units])
@@ -85,11 +84,13 @@ def trace_variables(question: Trace, language: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def variables_of(question: Rate | Write | Trace, fmt: Format, language: str) -> dict[str, Any]:
-    """For any question, all of its units in one batch."""
+def variables_of(
+    question: Rate | Write | Trace, fmt: Format, language: str, units: Sequence[Unit] = ()
+) -> dict[str, Any]:
+    """For any question; of a ``Rate`` for a batch of ``units``, by default all of them."""
     if isinstance(question, Rate):
-        return rate_variables(question, question.units, fmt, language)
-    return write_variables(question, language) if isinstance(question, Write) else trace_variables(question, language)
+        return _rate_variables(question, units or question.units, fmt, language)
+    return _write_variables(question, language) if isinstance(question, Write) else _trace_variables(question, language)
 
 
 def form_of(question: Rate | Write | Trace) -> str:

@@ -10,8 +10,7 @@ from ragstone.judges.base import Call, Cuts, Reply, processors
 from ragstone.judges.embedded.judge import VERSION as EMBEDDED
 from ragstone.judges.embedded.judge import ComputedJudge, EmbeddedBackend, divided_by
 from ragstone.judges.embedded.model import digest
-from ragstone.judges.nli.files import ModelFiles, locate
-from ragstone.judges.nli.reader import Reader
+from ragstone.judges.nli.reader import ModelFiles, Reader, locate
 from ragstone.judges.nli.statements import LEAST, MOST, YES, reply_to
 from ragstone.judges.spec import NLI_ANSWERS
 from ragstone.models import short_name
