@@ -277,7 +277,6 @@ def open_records(
     qrels: ByTopic | None = None,
     cut: Cut | None = None,
     layout: Layout | None = None,
-    own_layout: Layout | None = None,
 ) -> Source:
     """Make a source of records of whatever holds them.
 
@@ -287,7 +286,8 @@ def open_records(
             ``datasets.Dataset``; or a Source, which is returned. What can be read only once is copied to a private
             temporary file, as JSON lines. Of several files, ``meta["run_id"]`` of a record that names no run is its
             file's name without endings, or with its folders where two files have one name.
-        fields: canonical field to dotted path, see `Fields`.
+        fields: canonical field to dotted path, see `Fields`. Ragstone's own results are read without what a
+            configuration file says of fields and layout.
         blocks: each name under which a row may bring a metric's parameters, and the metric's own name.
         on_error: what a record that cannot be read does: ``stop`` raises, ``skip`` yields a SetAside.
         inspect: shown every record in every reading; the InputError it raises is that record's error.
@@ -296,7 +296,6 @@ def open_records(
         qrels: relevant ids by topic, which take the place of the records' own.
         cut: the part of the input that is read.
         layout: the export that the rows are of, else it is recognised, and where the list of rows stands.
-        own_layout: the layout of Ragstone's own results, which the mapping of a configuration file is not for either.
 
     Raises:
         RecordError: the file is missing, unreadable, empty or of no known format.
@@ -312,14 +311,15 @@ def open_records(
     if on_error not in ("stop", "skip"):
         raise ConfigError(f"on_error: {on_error!r} is not usable; expected stop or skip")
     fields = fields if isinstance(fields, Fields) else Fields(fields)
+    layout = layout or Layout()
     mapper = Mapper(fields, blocks)
     listed = source if isinstance(source, list | tuple) else ()
     paths = [os.fspath(path) for path in listed if isinstance(path, str | os.PathLike)]
     with ExitStack() as undo:  # deletes the copies where a later part cannot be opened
         several = paths and len(paths) == len(listed)
         parts = _several(paths, mapper, undo) if several else _parts(source, mapper, undo)
-        if (fields.files or own_layout not in (None, layout)) and all(map(_has_results, parts)):
-            mapper, layout = Mapper(fields.given, blocks), own_layout
+        if (fields.files or layout.files) and all(map(_has_results, parts)):
+            mapper, layout = Mapper(fields.given, blocks), layout.given
         undo.pop_all()
     return Source(parts, mapper, on_error=on_error, inspect=inspect, joined=joined, cut=cut, layout=layout)
 
