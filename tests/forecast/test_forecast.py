@@ -20,7 +20,7 @@ from ragstone.engine.run import Job
 from ragstone.forecast.assumed import WRITTEN
 from ragstone.forecast.dry_run import Forecaster
 from ragstone.forecast.figures import Range
-from ragstone.forecast.history import LEAST, History, Spread, _line, _share
+from ragstone.forecast.history import LEAST, History, _line, _share
 from ragstone.forecast.summary import Estimate
 from ragstone.judges.base import Call, Reply, Usage, reply_to_json
 from ragstone.judges.catalogue import build
@@ -410,15 +410,14 @@ def test_a_line_needs_points_that_differ() -> None:
 
 def test_a_share_holds_its_value() -> None:
     found = _share([(2.0, 3.0), (4.0, 5.0), (1.0, 2.0)])
-    assert found.value == pytest.approx(10 / 7)
-    assert found.low < found.value < found.high
+    assert found.expected == pytest.approx(10 / 7)
+    assert found.low < found.expected < found.high
 
 
 def test_more_written_is_more_expected(tmp_path: Path) -> None:
     """Low, expected and high worlds are in order, for whatever is assumed."""
     for rate, _ in WRITTEN.values():
-        assert isinstance(rate, Spread)
-        assert 0 < rate.low < rate.value < rate.high
+        assert 0 < rate.low < rate.expected < rate.high
     few = {"grounding": {"batch": 4}}
     told = ragstone.estimate(traces(30), ["grounding"], "openai:gpt-4o-mini", store=tmp_path / "s.db", parameters=few)
     row = next(row for row in told.rows if row.step == "support")
@@ -439,7 +438,7 @@ def test_claims_that_a_limit_left_out_count_as_written(tmp_path: Path) -> None:
         run = ragstone.evaluate(rows, "grounding", judge, store=tmp_path / f"{most}.db")
         written = History(run.store).written(judge, "claims", "claim")
         assert written is not None
-        rates.append(written[0].value)
+        rates.append(written[0].expected)
     assert rates[0] == rates[1] > 0
 
 

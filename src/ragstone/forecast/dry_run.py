@@ -18,7 +18,7 @@ from ragstone.engine.calls import Settings
 from ragstone.engine.cascading import first_calls
 from ragstone.engine.route import Route, Routes
 from ragstone.engine.run import Job
-from ragstone.forecast.assumed import Assumptions, Length, World, drawn, source, thought
+from ragstone.forecast.assumed import Assumptions, World, drawn, source, thought
 from ragstone.forecast.figures import Figure, Range, Row
 from ragstone.forecast.history import History
 from ragstone.forecast.summary import Alone, Estimate, JudgePrice
@@ -68,7 +68,7 @@ class _New:
 
     judge: Judge
     given: tuple[float, float, float]
-    written: Length
+    written: Range
     for_input: float | None
     for_output: float | None
 
@@ -167,7 +167,7 @@ class Forecaster:
         judges = {judge.id: judge for judge in self._routes.judges()}
         for row in rows:
             share = self._assumed.repairs(judges[row.judge], row.step)
-            row.repair(share.low, share.value, share.high)
+            row.repair(*share[:3])
         counted: dict[str, list[str]] = {}
         for (judge, _), counter in self._counters.items():
             counted.setdefault(judge, []).append(counter.how)
@@ -255,7 +255,7 @@ class Forecaster:
         last = route.judges[-1]
         found: dict[tuple[Unit, ...], list[_New]] = {(): []}
         worlds = []
-        for share in self._assumed.left(route, question.task):
+        for share in self._assumed.left(route, question.task)[:3]:
             units = tuple(unit for unit in question.units if drawn(unit.text) < share)
             if units not in found:
                 found[units] = self._consult(last, replace(question, units=units)).new
@@ -307,7 +307,7 @@ class Forecaster:
     def _new(self, judge: Judge, question: Question[Any], call: Call, begun: Keys) -> _New:
         """Price a call; ``begun`` are the beginnings of prompts that the provider has cached by then."""
         if judge.backend.free:
-            return _New(judge, (0.0, 0.0, 0.0), Length(0.0, 0.0, 0.0), 0.0, 0.0)
+            return _New(judge, (0.0, 0.0, 0.0), Range(0.0, 0.0, 0.0), 0.0, 0.0)
         size, shared = size_of(judge.backend, call.body), self._routes.shared(call)
         if getattr(judge.backend, "batch", False):  # in a batch no call waits for another
             shared = None
@@ -391,7 +391,7 @@ class Forecaster:
                 figure.worlds[world] += value
             if world == 1:
                 row.input.vary("tokens", *given)
-                row.output.vary("lengths", written.low, written.expected, written.high)
+                row.output.vary("lengths", *written[:3])
                 row.output.variance += written.scatter**2
                 turn = given[1] + written.expected + REPAIR
                 self._vary_price(row, call, turn)
@@ -408,7 +408,7 @@ class Forecaster:
             return
         each, word = call.for_input / given[1], call.for_output / written.expected
         row.dollars.vary("tokens", *(each * tokens for tokens in given))
-        row.dollars.vary("lengths", *(word * tokens for tokens in (written.low, written.expected, written.high)))
+        row.dollars.vary("lengths", *(word * tokens for tokens in written[:3]))
         row.dollars.variance += (word * written.scatter) ** 2
         row.again[3] += each * turn + call.for_output
 
@@ -428,14 +428,13 @@ class Forecaster:
                 continue
             speed = self._history.speed(judge)
             if speed is not None:
-                each = (1 / speed.high, 1 / speed.value, 1 / speed.low)
-            elif judge.backend.free:
-                usual = getattr(judge.backend, "seconds", INSIDE)
-                each = (usual * SECONDS[0], usual, usual * SECONDS[2])
+                each = (1 / speed.high, 1 / speed.expected, 1 / speed.low)
             else:
-                usual = FIRST + sum(row.output.worlds[1] for row in own) / max(1, calls[1]) / PER_SECOND
-                places = min(judge.backend.concurrency, max(1, calls[1]))
-                each = (usual * SECONDS[0] / places, usual / places, usual * SECONDS[2] / places)
+                usual = getattr(judge.backend, "seconds", INSIDE)
+                if not judge.backend.free:
+                    usual = FIRST + sum(row.output.worlds[1] for row in own) / max(1, calls[1]) / PER_SECOND
+                    usual /= min(judge.backend.concurrency, max(1, calls[1]))
+                each = (usual * SECONDS[0], usual, usual * SECONDS[2])
             ends = [max(end, count * second) for end, count, second in zip(ends, calls, each, strict=True)]
         return Range(min(ends[:2]), ends[1], max(ends[1:]))
 
