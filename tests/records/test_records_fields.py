@@ -110,6 +110,13 @@ def test_blank_is_not_absent() -> None:
     assert record_of({"id": "a"}).contexts is None
 
 
+@pytest.mark.parametrize("field", ["answerable", "relevant", "citations"])
+def test_a_blank_text_in_place_of_a_flag_or_a_list_is_nothing(field: Any) -> None:
+    """As tables have it where only some of their rows say anything."""
+    for value in ("", " "):
+        assert not getattr(record_of({"id": "a", field: value}), field)
+
+
 def test_an_alias_of_another_type_is_something_else() -> None:
     """A class label, a topic object or a chat is kept as meta, with a note, and is no error."""
     row = {"id": "a", "label": 1, "topic": {"n": 3}, "prompt": [{"role": "user"}], "output": 7, "documents": [3]}

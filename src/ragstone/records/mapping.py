@@ -324,7 +324,16 @@ class _Reading:
             return found
         if doubt:
             self.notes.append(doubt)
-        return self._read_blank(field, blank, read) if blank else None
+        if blank is None:
+            return None
+        try:  # blank is not absent: a system that answered nothing did answer
+            found = self._read(field, blank, self.row[blank], read)
+        except RecordError:
+            if blank == field and not lenient:
+                raise
+            return None
+        self.consume(blank)
+        return found
 
     def set_gold_aside(self) -> None:
         """Passages that should have been retrieved, out of the way of those that were."""
@@ -374,17 +383,6 @@ class _Reading:
             option = ("--field", f"contexts={inner}") if error.text_key else ()
             expected = error.expected or f"to read the {nouns([field])[0]} from another field: --field {field}=PATH"
             raise RecordError(self.where, error.found, expected, field=place, option=option) from None
-
-    def _read_blank(self, field: str, name: str, read: Callable[[Any, list[str]], T]) -> T | None:
-        """Blank is not absent: a system that answered nothing did answer."""
-        try:
-            found = self._read(field, name, self.row[name], read)
-        except RecordError:
-            if name == field:
-                raise
-            return None
-        self.consume(name)
-        return found
 
 
 def _nuggets(value: Any, notes: list[str]) -> tuple[Nugget, ...]:
