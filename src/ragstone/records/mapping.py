@@ -142,8 +142,8 @@ class Mapper:
     def _reading(self, where: str, row: Row) -> _Reading:
         mapped = self._mapped(row)
         row, spelled = self._spelled(row)
-        lifted = trec.lifted(row, self._mapped_fields, self._roots)
-        reading = _Reading(where, lifted.row, self._names_in(lifted.row), mapped, lifted.names, spelled)
+        whole, lifted = trec.lifted(row, self._mapped_fields, self._roots)
+        reading = _Reading(where, whole, self._names_in(whole), mapped, lifted, spelled)
         said = "contexts" in self._mapped_fields or GOLD in self._roots
         if row.get(GOLD) and not said and not row.keys().isdisjoint(GOLD_BESIDE):
             reading.set_gold_aside()
