@@ -143,6 +143,11 @@ def excerpt(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
+def counted(count: int, noun: str) -> str:
+    """``1 record``, ``1,243 records``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def not_text(raw: bytes, of: str = "") -> tuple[str, str] | None:
     """Why bytes are not text, and what to do; None where they are. ``of`` names the line that the bytes are."""
     if b"\0" in raw:

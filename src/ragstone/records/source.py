@@ -19,11 +19,11 @@ import orjson
 
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import frames, hub, object_stores
-from ragstone.records.bytestream import COMPRESSIONS, Origin, files_in, is_pipe, origin_of, pipe, spool, standard_input
+from ragstone.records.bytestream import Origin, files_in, is_pipe, origin_of, pipe, spool, standard_input
 from ragstone.records.cut import SEED, Cut, Sample
 from ragstone.records.exports import Layout
 from ragstone.records.fields import Fields
-from ragstone.records.file_formats import READERS, reader_of
+from ragstone.records.file_formats import reader_of, stem_of
 from ragstone.records.from_evaluators import is_result
 from ragstone.records.ids import REPEATED, Names, first_repeated
 from ragstone.records.mapping import Mapper, Row, Rows
@@ -371,14 +371,6 @@ def _runs(names: Sequence[str]) -> list[str]:
         return short
     long = [_printable(str(stem_of(path))) for path in paths]
     return long if first_repeated(long) is None else [_printable(str(path)) for path in paths]
-
-
-def stem_of(path: PurePath) -> PurePath:
-    """A path without the endings that say how it is compressed and what format it has."""
-    for known in (COMPRESSIONS, READERS):
-        if path.suffix.lower() in known:
-            path = path.with_suffix("")
-    return path
 
 
 def _printable(name: str) -> str:

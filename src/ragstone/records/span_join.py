@@ -20,7 +20,7 @@ import orjson
 from ragstone.errors import RecordError
 from ragstone.records.bytestream import reason
 from ragstone.records.fields import NOTES
-from ragstone.records.jsontext import opened
+from ragstone.records.jsontext import counted, opened
 from ragstone.records.limits import MAX_RECORD_BYTES, MAX_SPOOL_BYTES
 from ragstone.records.logged_texts import EVIDENCE, answered, asked, documents, is_error
 from ragstone.records.mapping import Item, Row, Rows
@@ -81,16 +81,12 @@ class Recognised:
         self.left_out: Counter[str] = Counter()
 
     def __str__(self) -> str:
-        found = f"{_count(self.found, self.unit)}, " if self.unit else ""
+        found = f"{counted(self.found, self.unit)}, " if self.unit else ""
         reasons = "; ".join(
             f"{count:,} {reason}"
             for reason, count in sorted(self.left_out.items(), key=lambda entry: (-entry[1], entry[0]))
         )
-        return f"{self.title}: {found}{_count(self.records, 'record')}{f'; skipped: {reasons}' if reasons else ''}"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+        return f"{self.title}: {found}{counted(self.records, 'record')}{f'; skipped: {reasons}' if reasons else ''}"
 
 
 def moment(value: Any) -> float:
