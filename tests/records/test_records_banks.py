@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError, InputError, RecordError
-from ragstone.records import SetAside, Source, open_records, survey
+from ragstone.records import SetAside, open_records, survey
 from ragstone.records.banks import Bank, autojudge_line, bank_line, read_bank
 from ragstone.records.topics import read_topics
 from ragstone.segment import folded
 from ragstone.types import Nugget, Record
+from reading import outcomes, records
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -47,12 +48,6 @@ def written(path: Path, rows: Iterable[Any]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     return path
-
-
-def records_of(source: Source) -> list[Record]:
-    with source:
-        found = list(source)
-    return [record for record in found if isinstance(record, Record)]
 
 
 @pytest.mark.parametrize("name", ["bank.jsonl", "bank.json", "bank.jsonl.gz", "bank.json.zst", "bank"])
@@ -258,7 +253,7 @@ def test_records_are_given_the_nuggets_of_their_topic() -> None:
         Record(id="2"),
         Record(id="r", topic="2", notes=("kept",)),
     ]
-    found = records_of(open_records(rows, bank=bank))
+    found = records(rows, bank=bank)
     assert [record.nuggets for record in found] == [
         NUGGETS["1"], NUGGETS["1"], None, None, (), NUGGETS["2"], NUGGETS["2"],
     ]  # fmt: skip
@@ -328,7 +323,7 @@ def test_several_runs_are_one_source(tmp_path: Path) -> None:
     with open_records(paths) as source:
         assert source.name == "one.v2.jsonl, two.jsonl.gz, three.json and 1 more"
         assert list(source) == list(source)
-    found = records_of(open_records([str(path) for path in paths], bank=read_bank(ROWS)))
+    found = records([str(path) for path in paths], bank=read_bank(ROWS))
     assert [record.id for record in found] == ["1", "2", "1#2", "2#2", "1#3", "1#4"]
     assert [record.topic for record in found] == ["1", "2", "1", "2", "1", "1"]
     assert [record.meta["run_id"] for record in found] == ["one.v2", "own", "two", "block", 3, "four"]
@@ -343,11 +338,8 @@ def test_one_run_is_read_as_any_file(tmp_path: Path) -> None:
     """It is given no name that it did not bring."""
     path = written(tmp_path / "one.jsonl", [{"qid": "1"}])
     for paths in ([path], (str(path),), str(path)):
-        with open_records(paths) as source:
-            (record,) = source
-            assert source.name == "one.jsonl"
-        assert isinstance(record, Record)
-        assert record.meta == {}
+        (record,) = records(paths)
+        assert (record.meta, open_records(paths).name) == ({}, "one.jsonl")
 
 
 def test_runs_of_one_name_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,10 +347,10 @@ def test_runs_of_one_name_are_told_apart(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     for name in ("a/run.jsonl", "b/run.jsonl", "b/run.json"):
         written(tmp_path / name, [{"qid": "1"}])
-    found = records_of(open_records(["a/run.jsonl", "b/run.jsonl"]))
+    found = records(["a/run.jsonl", "b/run.jsonl"])
     assert [record.meta["run_id"] for record in found] == ["a/run", "b/run"]
     assert [record.where for record in found] == ["a/run.jsonl:1", "b/run.jsonl:1"]
-    found = records_of(open_records(["b/run.json", "b/run.jsonl"]))
+    found = records(["b/run.json", "b/run.jsonl"])
     assert [record.meta["run_id"] for record in found] == ["b/run.json", "b/run.jsonl"]
     assert [record.where for record in found] == ["run.json:1", "run.jsonl:1"]
 
@@ -385,8 +377,7 @@ def test_a_run_that_breaks_off_costs_what_is_left_of_it(tmp_path: Path) -> None:
     broken = written(tmp_path / "broken.jsonl.gz", rows)
     broken.write_bytes(broken.read_bytes()[:-20])
     paths = [broken, written(tmp_path / "whole.jsonl", [{"qid": "w"}, {"qid": 5, "question": 5}])]
-    with open_records(paths, on_error="skip") as source:
-        found = list(source)
+    found = outcomes(paths, on_error="skip")
     asides = [outcome for outcome in found if isinstance(outcome, SetAside)]
     assert [aside.error.partition(" ")[0] for aside in asides] == ["broken.jsonl.gz", "whole.jsonl:2:"]
     assert [outcome.id for outcome in found][-2:] == ["w", "5#2"]
@@ -446,17 +437,16 @@ def test_a_run_that_names_topics_gets_its_questions_of_their_file() -> None:
     ]
     answers.append({"topic_id": "28", "question": "Why?", "response": "So."})
     titles = [{"query_id": "28", "title_query": "tea", "claim_bank": [{"claim": "It takes hot water"}]}]
-    with open_records(answers, topics=read_topics(requests), bank=read_bank(titles)) as source:
-        records = [record for record in source if isinstance(record, Record)]
+    found = records(answers, topics=read_topics(requests), bank=read_bank(titles))
     asked = ["Tea\nHow is it brewed?", "Which teas are there?", None, "Why?"]
-    assert [record.question for record in records] == asked
-    assert [[note for note in record.notes if "topic" in note and "no nuggets" not in note] for record in records] == [
+    assert [record.question for record in found] == asked
+    assert [[note for note in record.notes if "topic" in note and "no nuggets" not in note] for record in found] == [
         [],
         [],
         ["question: topic is not in the topics file"],
         ["nuggets: the bank has a different question for this topic"],
     ]
-    assert records[0].nuggets == (Nugget("It takes hot water"),)
+    assert found[0].nuggets == (Nugget("It takes hot water"),)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from ragstone import evaluate
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records import Layout, open_records, survey
 from ragstone.types import DETAILS, Record
+from reading import outcomes, records, refusal
 
 EXPORTS = Path(__file__).parent / "exports"
 QUESTION, ANSWER = "At what temperature is green tea brewed?", "At 70 to 80 degrees."
@@ -193,8 +194,7 @@ def test_contexts_are_what_the_model_saw(spans: list[tuple[str, str, str, int, s
 
 def only(*spans: dict[str, Any]) -> Record:
     """The record of one trace."""
-    with open_records(spans) as source:
-        (record,) = source
+    (record,) = outcomes(spans)
     assert isinstance(record, Record)
     return record
 
@@ -491,8 +491,7 @@ def test_contexts_that_are_a_list_in_a_text_are_a_list(written: Any) -> None:
 def test_printed_absences_and_arrays_of_a_table_are_no_passages(tmp_path: Path) -> None:
     """None and nan in a column of lists are nothing; a printed array cannot be told apart and is refused."""
     (tmp_path / "t.csv").write_text("question,response,contexts\nq,r,None\nq,r,nan\nq,r,\"[None, 'A']\"\n")
-    with open_records(tmp_path / "t.csv") as source:
-        assert told(*source) == [("q", "r", ""), ("q", "r", ""), ("q", "r", "A")]
+    assert told(*records(tmp_path / "t.csv")) == [("q", "r", ""), ("q", "r", ""), ("q", "r", "A")]
     for cell in (
         "[Document(metadata={}, page_content='A')]",
         "array(['A', 'B'], dtype=object)",
@@ -500,16 +499,14 @@ def test_printed_absences_and_arrays_of_a_table_are_no_passages(tmp_path: Path) 
         "['A' 'B']",
     ):
         (tmp_path / "t.csv").write_text(f'question,response,contexts\nq,r,"{cell}"\n')
-        with pytest.raises(RecordError, match="field 'contexts': not JSON, and "):
-            list(open_records(tmp_path / "t.csv"))
+        assert "field 'contexts': not JSON, and " in refusal(tmp_path / "t.csv")
 
 
 RECORD = {"id": "a", "question": "q", "response": "r", "contexts": ["c"]}
 
 
 def ids_of(rows: list[Any], **options: Any) -> list[str]:
-    with open_records(rows, **options) as source:
-        return [record.id for record in source]
+    return [record.id for record in outcomes(rows, **options)]
 
 
 @pytest.mark.parametrize(
@@ -525,10 +522,9 @@ def ids_of(rows: list[Any], **options: Any) -> list[str]:
 )
 def test_rows_are_taken_out_of_what_wraps_them(wrapped: dict[str, Any]) -> None:
     """One object of many rows, by rows or by columns."""
-    with open_records([wrapped]) as source:
-        records = [record for record in source if isinstance(record, Record)]
-    assert [record.id for record in records] == ["a", "b"]
-    assert {(record.question, record.response, len(record.contexts or ())) for record in records} == {("q", "r", 1)}
+    found = records([wrapped])
+    assert [record.id for record in found] == ["a", "b"]
+    assert {(record.question, record.response, len(record.contexts or ())) for record in found} == {("q", "r", 1)}
 
 
 def test_the_user_says_where_the_rows_are_and_what_they_are() -> None:
@@ -573,7 +569,7 @@ def test_results_are_the_records_that_they_came_from() -> None:
     with open_records([orjson.loads(orjson.dumps(result)) for result in run.results()]) as source:
         again = [record for record in source if isinstance(record, Record)]
         assert survey(source).recognised == ("Ragstone results: 2 records; skipped: 1 unreadable in that run",)
-    first = [record for record in open_records(rows, on_error="skip") if isinstance(record, Record)]
+    first = records(rows, on_error="skip")
     same = ("question", "response", "contexts", "reference", "nuggets", "citations", "relevant", "answerable")
     for old, new in zip(first, again, strict=True):
         assert [getattr(new, name) for name in same] == [getattr(old, name) for name in same]

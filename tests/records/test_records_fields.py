@@ -13,13 +13,8 @@ from ragstone.errors import ConfigError, RecordError
 from ragstone.options import field_paths
 from ragstone.records import ALIASES, Fields, open_records, survey
 from ragstone.records.paths import MISSING, find, without
-from ragstone.types import Citation, Nugget, Passage, Record, Span
-
-
-def record_of(row: dict[str, Any], **options: Any) -> Record:
-    (record,) = open_records([row], **options)
-    assert isinstance(record, Record)
-    return record
+from ragstone.types import Citation, Nugget, Passage, Span
+from reading import record_of, records
 
 
 @pytest.mark.parametrize("field", ["question", "response", "reference"])
@@ -431,9 +426,7 @@ def test_a_path_that_no_record_has_is_an_error_with_a_suggestion() -> None:
 
 def test_a_language_is_mapped_like_a_field() -> None:
     """It stays in meta, where the language of a record is read."""
-    with open_records([{"id": "a", "tongue": "de"}], fields={"lang": "tongue"}) as source:
-        (record,) = [one for one in source if isinstance(one, Record)]
-    assert record.meta == {"lang": "de"}
+    assert record_of({"id": "a", "tongue": "de"}, fields={"lang": "tongue"}).meta == {"lang": "de"}
 
 
 @pytest.mark.parametrize(
@@ -472,9 +465,7 @@ def test_contexts_are_collected_from_several_columns() -> None:
     ]:
         record = record_of(rows[0], fields=paths)
         assert ([passage.text for passage in record.contexts or ()], record.meta) == (texts, meta)
-    first, second = open_records(rows, fields={"contexts": ["Doc 2", "more.d"]})
-    assert isinstance(first, Record)
-    assert isinstance(second, Record)
+    first, second = records(rows, fields={"contexts": ["Doc 2", "more.d"]})
     assert (first.contexts, [passage.text for passage in second.contexts or ()]) == ((), ["v", "w"])
     assert record_of({"id": "c"}, fields={"contexts": ["Doc 1", "Doc 2"]}).contexts is None
     assert record_of({"id": "c", "contexts": ["x"]}, fields={"contexts": []}).contexts == (Passage("1", "x", 1),)

@@ -26,6 +26,7 @@ from ragstone.records import SetAside, Source, open_records, survey
 from ragstone.records.ids import Names
 from ragstone.records.limits import CHUNK
 from ragstone.types import Citation, Nugget, Passage, Record, Span
+from reading import outcomes, record_of, records
 
 
 def ids(source: Source) -> list[str]:
@@ -133,11 +134,8 @@ def test_the_real_library_reads_data_sets(tmp_path: Path, monkeypatch: pytest.Mo
     both["train"].to_json("org/two/train.jsonl")
     saved = datasets.load_from_disk("saved")
     for source in (table, saved, table.to_iterable_dataset(), both, "hf://org/name", "hf://org/two@test"):
-        with open_records(source) as records:
-            first, second = records
-            assert [first, second] == list(records)
-        assert isinstance(first, Record)
-        assert isinstance(second, Record)
+        first, second = records(source)
+        assert records(source) == [first, second]
         assert (first.id, first.question, first.response) == ("a", "Tea?", "Yes.")
         assert [passage.text for passage in first.contexts or ()] == ["p", "q"]
         assert (second.id, second.question, second.contexts) == ("b", None, ())
@@ -155,8 +153,7 @@ def test_hostile_numbers_of_equal_names_take_linear_time() -> None:
     contexts = [{"id": "d", "text": "x"}] * many
     answer = [{"text": "x", "citations": [str(n) for n in range(many)]}]
     row = {"id": "a", "contexts": contexts, "answer": answer, "references": [f"d{n}" for n in range(many)]}
-    (record,) = open_records([row])
-    assert isinstance(record, Record)
+    record = record_of(row)
     assert record.contexts is not None
     assert record.contexts[-1].id == f"d#{many}"
     assert len(record.citations[0].passages) == many
@@ -166,9 +163,7 @@ def test_a_frame_is_a_source() -> None:
     """pandas and polars give the same records; what is missing is absent, an index with a name is a column."""
     rows = {"id": ["a", "b"], "question": ["q", None], "contexts": [["x", "y"], []], "n": [1.5, float("nan")]}
     for frame in (pd.DataFrame(rows), pl.DataFrame(rows), pd.DataFrame(rows).set_index("id")):
-        first, second = open_records(frame)
-        assert isinstance(first, Record)
-        assert isinstance(second, Record)
+        first, second = records(frame)
         assert (first.id, first.question, first.meta) == ("a", "q", {"n": 1.5})
         assert first.contexts == (Passage("1", "x", 1), Passage("2", "y", 2))
         assert (second.question, second.contexts, second.meta) == (None, (), {"n": None})
@@ -190,7 +185,7 @@ def test_values_of_pandas_have_a_form() -> None:
             "big": [10**30, 1],
         }
     )
-    first, second = (record for record in open_records(frame) if isinstance(record, Record))
+    first, second = records(frame)
     assert first.id == "1"
     assert first.meta == {"t": "2024-01-02T00:00:00", "c": "x", "b": True, "big": str(10**30)}
     assert second.meta == {"t": None, "c": None, "b": None, "big": 1}
@@ -521,11 +516,7 @@ def test_what_an_iterator_brings_is_bounded_and_has_a_form(monkeypatch: pytest.M
     """A Record with a value that JSON has not, and a row beyond the limit, are errors of one record each."""
     monkeypatch.setattr("ragstone.records.python_values.MAX_RECORD_BYTES", 100)
     rows = [Record(id="a", meta={"x": object()}), {"id": "b", "x": "y" * 200}, {"id": "c", "x": {3, 1}}]
-    with open_records(iter(rows), on_error="skip") as source:
-        first, second, third = source
-    assert isinstance(first, SetAside)
-    assert isinstance(second, SetAside)
-    assert isinstance(third, Record)
+    first, second, third = outcomes(iter(rows), on_error="skip")
     assert "a Record that JSON cannot represent" in first.error
     assert "a record of 217 bytes; expected at most 100" in second.error
     assert third.meta == {"x": [1, 3]}
