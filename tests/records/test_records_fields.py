@@ -17,24 +17,25 @@ from ragstone.types import Citation, Nugget, Passage, Span
 from reading import record_of, records
 
 
-@pytest.mark.parametrize("field", ["question", "response", "reference"])
-def test_every_alias_of_a_text_is_read(field: Any) -> None:
+@pytest.mark.parametrize(
+    ("field", "value", "read"),
+    [
+        *((field, "text", "text") for field in ("id", "question", "response", "reference")),
+        ("contexts", ["x"], (Passage("1", "x", 1),)),
+        ("nuggets", ["x"], (Nugget("x"),)),
+        ("relevant", ["x"], {"x": 1}),
+        ("answerable", "no", False),
+    ],
+)
+def test_every_alias_of_a_field_is_read(field: str, value: Any, read: Any) -> None:
     """Each name alone is the field, and is not repeated in meta."""
     for name in (field, *ALIASES[field]):
-        record = record_of({"id": "a", name: "text"})
-        assert getattr(record, field) == "text"
-        assert record.meta == {}
+        record = record_of({"id": "a", name: value} if field != "id" else {name: value})
+        assert (getattr(record, field), record.meta) == (read, {})
 
 
-def test_every_alias_of_the_other_fields_is_read() -> None:
-    """Ids, contexts and nuggets have their other names too."""
-    for name in ("id", *ALIASES["id"]):
-        assert record_of({name: "x"}).id == "x"
-    for name in ("contexts", *ALIASES["contexts"]):
-        assert record_of({"id": "a", name: ["x"]}).contexts == (Passage("1", "x", 1),)
-    chunked = [record_of({"id": "a", name: found}) for name in ("chunks", "retrieved_chunks") for found in (["x"], 3)]
-    assert [record.contexts for record in chunked] == [(Passage("1", "x", 1),), None] * 2
-    assert record_of({"id": "a", "nugget_bank": ["x"]}).nuggets == (Nugget("x"),)
+def test_a_number_of_chunks_is_no_passage() -> None:
+    assert [record_of({"id": "a", name: 3}).contexts for name in ("chunks", "retrieved_chunks")] == [None, None]
 
 
 def test_the_first_that_holds_anything_wins() -> None:
