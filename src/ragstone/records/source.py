@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +19,7 @@ import orjson
 
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import frames, hub, object_stores
-from ragstone.records.bytestream import Origin, files_in, is_pipe, origin_of, pipe, spool, standard_input
+from ragstone.records.bytestream import files_in, is_pipe, origin_of, pipe, spool, standard_input
 from ragstone.records.cut import SEED, Cut, Sample
 from ragstone.records.exports import Layout
 from ragstone.records.fields import Fields
@@ -383,33 +383,29 @@ def _part(source: Any, mapper: Mapper, undo: ExitStack, called: str = "") -> Inp
     if isinstance(source, str) and source.startswith(hub.SCHEME):
         hub.check(source)
         return InputPart(source, partial(hub.read, source))
+    copy: Path | None = None
     if object_stores.is_address(source):
-        path = _undone(object_stores.fetched(source), undo)
-        return _from(origin_of(path, name=called or PurePath(source).name), mapper, path)
-    if isinstance(source, str) and source == "-":
-        return _spooled("stdin", standard_input(), "", mapper, undo)
-    if isinstance(source, str | os.PathLike):
-        path = Path(source)
+        path, name = (copy := object_stores.fetched(source)), called or PurePath(source).name
+    elif isinstance(source, str) and source == "-":
+        path, name = (copy := spool("stdin", standard_input())), "stdin"
+    elif isinstance(source, str | os.PathLike):
+        path, name = Path(source), called
         if is_pipe(path):
-            return _spooled(called or path.name, pipe(path), "".join(path.suffixes[-2:]), mapper, undo)
-        return _from(origin_of(path, name=called), mapper)
+            name = called or path.name
+            path = copy = spool(name, pipe(path), suffix="".join(path.suffixes[-2:]))
+    else:
+        return _of_python(source, undo)
+    if copy is not None:
+        undo.callback(copy.unlink)
+    origin = origin_of(path, name=name)
+    return InputPart(origin.name, partial(reader_of(origin, mapper.claimed), origin, mapper), copy)
+
+
+def _of_python(source: Any, undo: ExitStack) -> InputPart:
     name, items = frames.reader(source)
     loose = not (hasattr(source, "columns") or hasattr(source, "column_names"))
     if not isinstance(source, Iterator):
         return InputPart(name, items, loose=loose)
-    path = _undone(frames.keep(items()), undo)
-    return InputPart(name, partial(frames.kept, path), path, loose=loose)
-
-
-def _spooled(name: str, chunks: Iterable[bytes], suffix: str, mapper: Mapper, undo: ExitStack) -> InputPart:
-    path = _undone(spool(name, chunks, suffix=suffix), undo)
-    return _from(origin_of(path, name=name), mapper, path)
-
-
-def _undone(copy: Path, undo: ExitStack) -> Path:
+    copy = frames.keep(items())
     undo.callback(copy.unlink)
-    return copy
-
-
-def _from(origin: Origin, mapper: Mapper, temporary: Path | None = None) -> InputPart:
-    return InputPart(origin.name, partial(reader_of(origin, mapper.claimed), origin, mapper), temporary)
+    return InputPart(name, partial(frames.kept, copy), copy, loose=loose)
