@@ -249,12 +249,8 @@ def _columns(row: Mapping[str, Any]) -> list[Row] | None:
     if not all(isinstance(column, list) for column in columns) or len(columns) < max(2, len(row)):
         return None
     named = dict(zip(row, columns, strict=True))
-    texts = [cell for column in _texts(named) for cell in column]
+    said = ("question", "response")
+    texts = [cell for name, column in named.items() if FIELD_OF.get(folded(name)) in said for cell in column]
     if not texts or not all(isinstance(cell, str) for cell in texts) or len(set(map(len, columns))) != 1:
         return None
     return [dict(zip(named, cells, strict=True)) for cells in zip(*columns, strict=True)]
-
-
-def _texts(row: Mapping[str, Any]) -> list[Any]:
-    """The columns of questions and responses."""
-    return [value for name, value in row.items() if FIELD_OF.get(folded(name)) in ("question", "response")]

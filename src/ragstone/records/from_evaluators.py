@@ -108,7 +108,7 @@ def result_row(row: Row) -> Row | str:
     if row.get("topic") not in (None, row.get("id")):
         meta.setdefault("topic", row["topic"])
     units = [unit for unit in _listed(row.get("units")) if isinstance(unit, dict)]
-    bank = [{"text": unit.get("text"), "importance": unit.get("importance")} for unit in units if _in_bank(unit)]
+    bank = [{key: unit.get(key) for key in ("text", "importance")} for unit in units if "/bank/" in str(unit.get("id"))]
     cited = [
         {"span": {"start": one[0], "end": one[1]}, "passages": one[2]}
         for one in _listed(row.get("citations"))
@@ -125,10 +125,6 @@ def result_row(row: Row) -> Row | str:
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _in_bank(unit: Row) -> bool:
-    return "/bank/" in str(unit.get("id"))
 
 
 def _passage(one: Any) -> Any:

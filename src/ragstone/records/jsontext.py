@@ -23,7 +23,6 @@ from ragstone.errors import RecordError
 from ragstone.records.ids import first_repeated
 from ragstone.records.limits import MAX_DEPTH
 
-WHITESPACE: Final = b" \t\r\n"
 KEY: Final = re.compile(rb'"\s*:')
 WALKED: Final = frozenset((dict, list, float))
 INTEGERS: Final = 2.0**63

@@ -20,7 +20,7 @@ from ragstone.errors import ConfigError, RecordError
 from ragstone.records import values
 from ragstone.records.bytestream import Origin, files_in, origin_of
 from ragstone.records.file_formats import stem_of
-from ragstone.records.jsontext import WHITESPACE, counted, decode, excerpt, kind, not_text
+from ragstone.records.jsontext import counted, decode, excerpt, kind, not_text
 from ragstone.records.limits import MAX_RECORD_BYTES
 
 Form = Literal["trec_eval", "tot", "ir_measures", "jsonl"]
@@ -155,13 +155,10 @@ def filled_lines(origin: Origin) -> list[tuple[str, bytes]]:
     """The lines of a file that are not blank, each with its place; RecordError if there is none."""
     found: list[tuple[str, bytes]] = []
     with origin.open() as stream:
-        while line := stream.readline(MAX_RECORD_BYTES + 1):
-            where = f"{origin.name}:{stream.lines}"
-            if len(line) > MAX_RECORD_BYTES:
-                said = f"a line of more than {MAX_RECORD_BYTES:,} bytes"
-                raise RecordError(where, said, "expected one value per line")
-            if text := line.strip(WHITESPACE):
-                found.append((where, text))
+        for where, line in stream.filled_lines(MAX_RECORD_BYTES, "expected one value per line"):
+            if isinstance(line, RecordError):
+                raise line
+            found.append((where, line))
     if not found:
         raise RecordError(origin.name, "contains no rows", "expected at least one")
     return found

@@ -216,7 +216,9 @@ class Mapper:
         found = {(field, path): find(row, path) for field, path in self._paths}
         if self._unseen or not self._keys:
             self._missed |= {pair for pair, value in found.items() if value is MISSING}
-            self._unseen -= {pair for pair, value in found.items() if _is_seen(pair[1], value)}
+            self._unseen -= {
+                pair for pair, value in found.items() if value is not MISSING and not ("[]" in pair[1] and value == [])
+            }
             if len(self._keys) < MAX_KEYS:
                 self._keys.update(dict.fromkeys(row))
             if len(self.places) < MAX_KEYS:
@@ -401,10 +403,6 @@ def _unfolded(meta: dict[str, Any]) -> dict[str, Any]:
     rest = {name: value for name, value in meta.items() if name != "meta"}
     freed = {name: value for name, value in inner.items() if name not in twice}
     return {**freed, **rest, **({"meta": twice} if twice else {})}
-
-
-def _is_seen(path: str, value: Any) -> bool:
-    return value is not MISSING and not ("[]" in path and value == [])
 
 
 def _collected(found: Iterable[Any]) -> list[Any]:
