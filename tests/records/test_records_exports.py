@@ -23,7 +23,8 @@ EXPORTS = Path(__file__).parent / "exports"
 QUESTION, ANSWER = "At what temperature is green tea brewed?", "At 70 to 80 degrees."
 GREEN = ("tea-1", "Green tea is brewed at 70 to 80 degrees.")
 BLACK = ("tea-2", "Black tea takes boiling water.")
-FIRST, SECOND = ("1", GREEN[1]), ("2", BLACK[1])
+TEAS, SCORES = (GREEN, BLACK), (0.91, 0.44)
+PLAIN = ("1", GREEN[1]), ("2", BLACK[1])
 MODEL = "small-model-1"
 HELLO = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello, what is it?"}]
 SPANS = "OpenInference spans: 3 traces, 1 record; skipped: 1 failed before answering; 1 without a retriever span"
@@ -55,50 +56,38 @@ def holders_of(value: Any) -> list[Any]:
 @pytest.mark.parametrize(
     ("name", "said", "passages", "scores", "model"),
     [
-        ("openinference-otlp.jsonl", SPANS, (GREEN, BLACK), (0.91, 0.44), MODEL),
-        ("openinference-console.json", SPANS, (GREEN, BLACK), (0.91, 0.44), MODEL),
-        ("phoenix-spans.jsonl", SPANS, (GREEN, BLACK), (0.91, 0.44), MODEL),
-        ("phoenix-spans.csv", SPANS, (GREEN, BLACK), (0.91, 0.44), MODEL),
-        ("phoenix-api.json", SPANS, (GREEN, BLACK), (0.91, 0.44), MODEL),
-        ("phoenix-spans.parquet", SPANS, (GREEN, BLACK), (0.91, 0.44), MODEL),
+        ("openinference-otlp.jsonl", SPANS, TEAS, SCORES, MODEL),
+        ("openinference-console.json", SPANS, TEAS, SCORES, MODEL),
+        ("phoenix-spans.jsonl", SPANS, TEAS, SCORES, MODEL),
+        ("phoenix-spans.csv", SPANS, TEAS, SCORES, MODEL),
+        ("phoenix-api.json", SPANS, TEAS, SCORES, MODEL),
+        ("phoenix-spans.parquet", SPANS, TEAS, SCORES, MODEL),
         ("genai-otlp.jsonl", "OpenTelemetry spans: 1 trace, 1 record", (GREEN,), (0.91,), MODEL),
-        ("langchain-dump.jsonl", "LangChain results: 1 record", (GREEN, BLACK), (), None),
-        ("langchain-dumpd.jsonl", "LangChain results: 1 record", (GREEN, BLACK), (), None),
-        ("langchain-retrievalqa.jsonl", "LangChain results: 1 record", (GREEN, BLACK), (), None),
-        ("llamaindex.jsonl", "LlamaIndex responses: 2 records", (GREEN, BLACK), (0.91, 0.44), None),
-        ("haystack-answer.jsonl", "Haystack answers: 1 record", (GREEN, BLACK), (2.65, 0.247), MODEL),
-        ("haystack-run.jsonl", "Haystack answers: 1 record", (GREEN, BLACK), (2.65, 0.247), MODEL),
-        ("deepeval.json", "deepeval test cases: 1 record", (FIRST, SECOND), (), None),
-        ("deepeval.csv", "deepeval test cases: 1 record", (FIRST, SECOND), (), None),
-        ("deepeval-run.json", "deepeval test cases: 1 record", (FIRST, SECOND), (), None),
-        ("mlflow.json", "MLflow traces: 1 trace, 1 record", (GREEN, BLACK), (0.91, 0.44), MODEL),
-        ("mlflow-search.jsonl", "MLflow traces: 1 trace, 1 record", (GREEN, BLACK), (0.91, 0.44), MODEL),
-        ("ragas.jsonl", "ragas samples: 1 record", (FIRST, SECOND), (), None),
-        ("ragas.csv", "ragas samples: 1 record", (FIRST, SECOND), (), None),
-        ("ragas-columns.json", "ragas samples: 1 record", (FIRST, SECOND), (), None),
-        ("langsmith-runs.jsonl", "LangSmith runs: 1 trace, 1 record", (GREEN, BLACK), (0.91, 0.44), MODEL),
-        (
-            "langfuse-observations.jsonl",
-            "Langfuse observations: 1 trace, 1 record",
-            (GREEN, BLACK),
-            (0.91, 0.44),
-            MODEL,
-        ),
-        ("langfuse-traces.json", "Langfuse observations: 1 trace, 1 record", (GREEN, BLACK), (0.91, 0.44), MODEL),
-        ("promptfoo.json", "promptfoo results: 1 record; skipped: 1 without an output", (FIRST, SECOND), (), MODEL),
-        ("chat-messages.jsonl", "Conversations: 1 record", (GREEN, BLACK), (0.91, 0.44), MODEL),
-        ("chat-requests.jsonl", "Conversations: 1 record", (GREEN, BLACK), (0.91, 0.44), MODEL),
-        (
-            "openai-evals.jsonl",
-            "Conversations: 1 record; skipped: 1 with an unexpected structure",
-            (GREEN, BLACK),
-            (),
-            None,
-        ),
-        ("nexa-gauge.jsonl", "", (FIRST, SECOND), (), None),
-        ("ragbench.jsonl", "RAGBench rows: 1 record", (FIRST, SECOND), (), MODEL),
-        ("trulens-records.jsonl", "TruLens records: 1 trace, 1 record", (FIRST, SECOND), (), None),
-        ("trulens-events.jsonl", "TruLens records: 1 trace, 1 record", (FIRST, SECOND), (), None),
+        ("langchain-dump.jsonl", "LangChain results: 1 record", TEAS, (), None),
+        ("langchain-dumpd.jsonl", "LangChain results: 1 record", TEAS, (), None),
+        ("langchain-retrievalqa.jsonl", "LangChain results: 1 record", TEAS, (), None),
+        ("llamaindex.jsonl", "LlamaIndex responses: 2 records", TEAS, SCORES, None),
+        ("haystack-answer.jsonl", "Haystack answers: 1 record", TEAS, (2.65, 0.247), MODEL),
+        ("haystack-run.jsonl", "Haystack answers: 1 record", TEAS, (2.65, 0.247), MODEL),
+        ("deepeval.json", "deepeval test cases: 1 record", PLAIN, (), None),
+        ("deepeval.csv", "deepeval test cases: 1 record", PLAIN, (), None),
+        ("deepeval-run.json", "deepeval test cases: 1 record", PLAIN, (), None),
+        ("mlflow.json", "MLflow traces: 1 trace, 1 record", TEAS, SCORES, MODEL),
+        ("mlflow-search.jsonl", "MLflow traces: 1 trace, 1 record", TEAS, SCORES, MODEL),
+        ("ragas.jsonl", "ragas samples: 1 record", PLAIN, (), None),
+        ("ragas.csv", "ragas samples: 1 record", PLAIN, (), None),
+        ("ragas-columns.json", "ragas samples: 1 record", PLAIN, (), None),
+        ("langsmith-runs.jsonl", "LangSmith runs: 1 trace, 1 record", TEAS, SCORES, MODEL),
+        ("langfuse-observations.jsonl", "Langfuse observations: 1 trace, 1 record", TEAS, SCORES, MODEL),
+        ("langfuse-traces.json", "Langfuse observations: 1 trace, 1 record", TEAS, SCORES, MODEL),
+        ("promptfoo.json", "promptfoo results: 1 record; skipped: 1 without an output", PLAIN, (), MODEL),
+        ("chat-messages.jsonl", "Conversations: 1 record", TEAS, SCORES, MODEL),
+        ("chat-requests.jsonl", "Conversations: 1 record", TEAS, SCORES, MODEL),
+        ("openai-evals.jsonl", "Conversations: 1 record; skipped: 1 with an unexpected structure", TEAS, (), None),
+        ("nexa-gauge.jsonl", "", PLAIN, (), None),
+        ("ragbench.jsonl", "RAGBench rows: 1 record", PLAIN, (), MODEL),
+        ("trulens-records.jsonl", "TruLens records: 1 trace, 1 record", PLAIN, (), None),
+        ("trulens-events.jsonl", "TruLens records: 1 trace, 1 record", PLAIN, (), None),
     ],
 )
 def test_an_export_is_read_without_a_flag(
@@ -293,20 +282,14 @@ def test_of_two_retrievers_the_reranked_is_replaced() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spans", "reason"),
+    ("reason", "spans"),
     [
-        ([ROOT], "1 without a retriever span"),
-        ([span("a", "RETRIEVER", retrieval_documents=found("A"))], "1 without an answer"),
-        ([span("a", "RETRIEVER", input_value="q", output_value="A")], "1 without an answer"),
-        (
-            [{**ROOT, "attributes": {}, "status": {"status_code": "ERROR"}}, span("a", "RETRIEVER", "root")],
-            "1 failed be",
-        ),
-        (
-            [ROOT, span("a", "RETRIEVER", "root", retrieval_documents=[{"document.id": "7"}])],
-            "1 with documents that have",
-        ),
-        ([{"name": "no ids", "attributes": {}}], "1 with an unexpected structure"),
+        ("1 without a retriever span", [ROOT]),
+        ("1 without an answer", [span("a", "RETRIEVER", retrieval_documents=found("A"))]),
+        ("1 without an answer", [span("a", "RETRIEVER", input_value="q", output_value="A")]),
+        ("1 failed before", [{**ROOT, "attributes": {}, "status": {"status_code": "ERROR"}}, span("a", "RETRIEVER")]),
+        ("1 with documents that", [ROOT, span("a", "RETRIEVER", "root", retrieval_documents=[{"document.id": "7"}])]),
+        ("1 with an unexpected structure", [{"name": "no ids", "attributes": {}}]),
     ],
 )
 def test_a_trace_that_makes_no_record_is_counted(spans: list[dict[str, Any]], reason: str) -> None:
@@ -595,34 +578,26 @@ def test_a_near_miss_is_suggested() -> None:
     """The one column that could be a field that no record has; for a question the topics, where an id is a topic's."""
     topics = "no question; did you mean --topics QUESTIONS_FILE?"
     answer = {"answer": [{"text": "r", "citations": []}], "references": []}
-    docs = "no contexts; did you mean --field contexts="
+    docs = "no contexts; did you mean --field "
     asked, said_by = "no question; did you mean --field question=", "no response; did you mean --field response="
+    qr, cr = {"question": "q", "response": "r"}, {"contexts": ["c"], "response": "r"}
     for row, said in (
-        ({"question": "q", "response": "r", "retrievedDocs": ["c"]}, f"{docs}retrievedDocs?"),
-        (
-            {"contexts": ["c"], "response": "r", "customer_query": "q"},
-            "no question; did you mean --field question=customer_query?",
-        ),
-        ({"question": "q", "response": "r", "retrieval": {"query": "q", "docs": ["c"]}}, f"{docs}retrieval.docs?"),
-        (
-            {"question": "q", "response": "r", "Doc 1": "c", "Doc 2": "", "gold_doc 1": "g"},
-            "no contexts; did you mean --field 'contexts=Doc 1' --field 'contexts=Doc 2'?",
-        ),
-        ({"question": "q", "response": "r", "passage1": "c", "page": "2"}, f"{docs}passage1?"),
-        ({"question": "q", "response": "r", "docs_a": ["c"], "docs_b": ["c"]}, ""),
-        ({"question": "q", "response": "r", "hits": [{"score": 0.3}]}, ""),  # nothing in them can be read as a passage
-        ({"question": "q", "response": "r", "hits": [{"score": 0.3}], "docs": ["c"]}, f"{docs}docs?"),
-        (
-            {"question": "q", "response": "r", "kb_hits": [{"url": "u", "body": "long"}]},
-            "no contexts; did you mean --field 'contexts=kb_hits[].body'?",
-        ),
+        ({**qr, "retrievedDocs": ["c"]}, f"{docs}contexts=retrievedDocs?"),
+        ({**cr, "customer_query": "q"}, f"{asked}customer_query?"),
+        ({**qr, "retrieval": {"query": "q", "docs": ["c"]}}, f"{docs}contexts=retrieval.docs?"),
+        ({**qr, "Doc 1": "c", "Doc 2": "", "gold_doc 1": "g"}, f"{docs}'contexts=Doc 1' --field 'contexts=Doc 2'?"),
+        ({**qr, "passage1": "c", "page": "2"}, f"{docs}contexts=passage1?"),
+        ({**qr, "docs_a": ["c"], "docs_b": ["c"]}, ""),
+        ({**qr, "hits": [{"score": 0.3}]}, ""),  # nothing in them can be read as a passage
+        ({**qr, "hits": [{"score": 0.3}], "docs": ["c"]}, f"{docs}contexts=docs?"),
+        ({**qr, "kb_hits": [{"url": "u", "body": "long"}]}, f"{docs}'contexts=kb_hits[].body'?"),
         ({"contexts": ["c"], "metadata": {"run_id": "x", "narrative_id": 7}, **answer}, topics),
-        ({"contexts": ["c"], "response": "r", "query_id": "7"}, topics),
-        ({"contexts": ["c"], "response": "r"}, ""),
-        ({"question": "q", "response": "r", "reference_contexts": ["c"]}, ""),
-        ({"contexts": ["c"], "response": "r", "user": {"name": "n", "id": "u"}, "agent_text": "t"}, ""),
-        ({"contexts": ["c"], "response": "r", "userText": "t", "search_query": "q"}, f"{asked}search_query?"),
-        ({"contexts": ["c"], "response": "r", "customer": {"said": "q", "name": "n"}}, f"{asked}customer.said?"),
+        ({**cr, "query_id": "7"}, topics),
+        (cr, ""),
+        ({**qr, "reference_contexts": ["c"]}, ""),
+        ({**cr, "user": {"name": "n", "id": "u"}, "agent_text": "t"}, ""),
+        ({**cr, "userText": "t", "search_query": "q"}, f"{asked}search_query?"),
+        ({**cr, "customer": {"said": "q", "name": "n"}}, f"{asked}customer.said?"),
         ({"contexts": ["c"], "question": "q", "bot": {"message": "r", "name": "n"}}, f"{said_by}bot.message?"),
     ):
         with open_records([{"id": "a", **row}]) as source:
@@ -634,20 +609,17 @@ def test_a_near_miss_is_suggested() -> None:
 @pytest.mark.parametrize(
     ("contexts", "said"),
     [
-        (["<p>Tea is a shrub.</p>"], "contexts: a passage with markup (HTML or XML)"),
-        (
-            ['{"text": "Tea is a shrub."}'],
-            "contexts: a passage that is JSON; name its text with --field contexts=PATH[]",
-        ),
-        ("Tea.\n\nMint.", "contexts: one text that looks like several joined passages; give a list"),
-        (["Tea.\n---\nMint."], "contexts: one text that looks like several joined passages; give a list"),
+        (["<p>Tea is a shrub.</p>"], "a passage with markup (HTML or XML)"),
+        (['{"text": "Tea is a shrub."}'], "a passage that is JSON; name its text with --field contexts=PATH[]"),
+        ("Tea.\n\nMint.", "one text that looks like several joined passages; give a list"),
+        (["Tea.\n---\nMint."], "one text that looks like several joined passages; give a list"),
         (["Tea < mint.\n\nIt is [1].", "[1] Mint."], None),
     ],
 )
 def test_passages_that_are_no_plain_text_are_noted(contexts: Any, said: str | None) -> None:
     """Markup, JSON, and several passages in one text are read as they are, and said."""
     record = only({**RECORD, "contexts": contexts})
-    assert record.notes == ((said,) if said else ())
+    assert record.notes == ((f"contexts: {said}",) if said else ())
 
 
 RESULT = {
