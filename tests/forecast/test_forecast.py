@@ -56,7 +56,7 @@ class House:
 
     def __init__(self, server: FakeServer, folder: Path) -> None:
         self.server, self.store = server, folder / "store.db"
-        self._options = {"judge": "house", "config": folder / "ragstone.toml", "store": self.store}
+        self._options: dict[str, Any] = {"judge": "house", "config": folder / "ragstone.toml", "store": self.store}
         price = "price = { input = 0.15, output = 0.6 }"
         table = f'[judges.house]\nmodel = "m"\nbase_url = "{server.url}"\napi_key_env = ""\n{price}\n'
         (folder / "ragstone.toml").write_text(table, encoding="utf-8")

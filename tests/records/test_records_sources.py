@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import gzip
 import io
 import os
@@ -31,7 +30,9 @@ from reading import outcomes, record_of, records
 
 LOOP: list[Any] = []
 LOOP.append(LOOP)
-DEEP: Any = functools.reduce(lambda inner, _: [inner], range(150), [])
+DEEP: Any = []
+for _ in range(150):
+    DEEP = [DEEP]
 
 
 def ids(source: Source) -> list[str]:

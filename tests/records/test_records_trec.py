@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ragstone.errors import RecordError
 from ragstone.records import Layout, SetAside, open_records, survey
 from ragstone.records.autojudge import VERSIONS
+from ragstone.records.mapping import NO_ID
 from ragstone.records.trec import lifted
 from ragstone.segment import ENDS, folded
 from ragstone.types import Nugget, Passage, Record
@@ -186,9 +187,7 @@ def test_a_block_is_no_topic_without_sentences() -> None:
     """The id of other records' metadata is theirs; the name of the run is copied, so that one can group by it."""
     row = {"question": "q", "response": "r", "metadata": {"topic_id": "t", "run_id": "x"}}
     record = record_of(row)
-    assert record.notes == (
-        "no id: a hash of the whole record serves as the id, so runs with different responses cannot be paired",
-    )
+    assert record.notes == (NO_ID,)
     assert record.meta == {"run_id": "x", "metadata": row["metadata"]}
 
 

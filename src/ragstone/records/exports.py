@@ -19,7 +19,6 @@ from ragstone.records import (
     from_frameworks,
     from_langfuse,
     from_langsmith,
-    from_mlflow,
     from_spans,
     from_trulens,
 )
@@ -65,7 +64,7 @@ EXPORTS: Final = (
         from_evaluators.is_result, from_evaluators.result_row,
     ),
     Export("openinference", "OpenInference spans", _ROOT, from_spans.is_openinference, spans=from_spans.spans),
-    Export("mlflow", "MLflow traces", _ROOT, from_mlflow.is_trace, spans=from_mlflow.spans),
+    Export("mlflow", "MLflow traces", _ROOT, from_spans.is_mlflow, spans=from_spans.mlflow_spans),
     Export("opentelemetry", "OpenTelemetry spans", _ROOT, from_spans.is_span, spans=from_spans.spans),
     Export("langfuse", "Langfuse observations", _ROOT, from_langfuse.is_langfuse, spans=from_langfuse.spans),
     Export("langsmith", "LangSmith runs", _ROOT, from_langsmith.is_run, spans=from_langsmith.spans),
