@@ -9,7 +9,7 @@ the number of calls is exact, but for replies that cannot be read. An unknown pr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from ragstone.engine.run import Job
 from ragstone.forecast.assumed import Assumptions, World, drawn, source, thought
 from ragstone.forecast.figures import Figure, Range, Row
 from ragstone.forecast.history import History
-from ragstone.forecast.summary import Alone, Estimate, JudgePrice
+from ragstone.forecast.summary import Alone, Estimate
 from ragstone.judges.base import (
     Call,
     Failed,
@@ -40,7 +40,7 @@ from ragstone.prices import PriceBook
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Write
 from ragstone.store.database import Store
 from ragstone.tokens import TokenCounter
-from ragstone.types import NOTHING, Record, Unit
+from ragstone.types import Record, Unit
 
 WORLDS: Final[tuple[World, World, World]] = (0, 1, 2)
 ROUNDS: Final = 4
@@ -155,14 +155,8 @@ class Forecaster:
                         if world == 1:
                             self._reckon_alone(question)
 
-    def estimate(
-        self,
-        name: str = "",
-        prices: tuple[JudgePrice, ...] = (),
-        left_out: Mapping[str, str] = NOTHING,
-        extent: Mapping[str, int] = NOTHING,
-    ) -> Estimate:
-        """Return the estimate of all records so far; the arguments are its own fields."""
+    def estimate(self) -> Estimate:
+        """Return the estimate of all records so far."""
         rows = [row for row in self._rows.values() if any(row.calls.worlds) or row.stored]
         judges = {judge.id: judge for judge in self._routes.judges()}
         for row in rows:
@@ -172,11 +166,10 @@ class Forecaster:
         for (judge, _), counter in self._counters.items():
             counted.setdefault(judge, []).append(counter.how)
         return Estimate(
-            name, rows, self._records, self._set_aside, self._seconds(rows), self._exact,
+            rows, self._records, self._set_aside, self._seconds(rows), self._exact,
             assumed={**self._assumed.told, **self._lengths(rows)},
             counted={judge: _leading(hows) for judge, hows in counted.items()},
-            worst=self._worst(), limits=self._limits, prices=prices, left_out=left_out, extent=extent,
-            alone=self._alone, waves=self._depth and self._depth + 1,
+            worst=self._worst(), limits=self._limits, alone=self._alone, waves=self._depth and self._depth + 1,
         )  # fmt: skip
 
     # ---- one record
