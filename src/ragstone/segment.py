@@ -277,13 +277,10 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
         yield _trim(text, 0, len(text))
         return
     position = 0
-    while position <= len(text):
-        found = _NEWLINE.search(text, position)
-        stop = found.start() if found else len(text)
-        yield _trim(text, position, stop)
-        if not found:
-            return
+    for found in _NEWLINE.finditer(text):
+        yield _trim(text, position, found.start())
         position = found.end()
+    yield _trim(text, position, len(text))
 
 
 def _is_one_line(text: str) -> bool:
