@@ -73,10 +73,8 @@ def lines(rows: Iterable[LeaderboardRow], form: Form) -> Iterator[bytes]:
     column for the run: its file is to be named after it.
 
     Raises:
-        ConfigError: no such form; several runs for ``trec_eval``; a value that is no finite number; two names
-            that would become one, or two values for one place.
+        ConfigError: a value that is no finite number; two names that would become one, or two values for one place.
     """
-    _checked_form(form)
     wanted = list(rows)
     written: dict[tuple[str, str, str], LeaderboardRow] = {}
     for row in wanted:
@@ -89,12 +87,6 @@ def lines(rows: Iterable[LeaderboardRow], form: Form) -> Iterator[bytes]:
             )
         if first != row:
             raise ConfigError(f"{_place(row)} has two values, {first.value} and {row.value}; keep one")
-    runs = {row.run for row in wanted}
-    if form == "trec_eval" and len(runs) > 1:
-        shown = ", ".join(sorted(map(excerpt, runs))[:3])
-        raise ConfigError(
-            f"trec_eval has no column for the run, and there are {len(runs):,} runs ({shown}); write one file per run"
-        )
     return (_line(row, form) for row in wanted)
 
 
@@ -131,8 +123,8 @@ def read_leaderboard(path: str | os.PathLike[str], form: Form | Literal["auto"] 
         RecordError: a file cannot be read or holds no row, a row has other columns, a value is no finite number,
             one place has two values, or the form cannot be told; the message says which line.
     """
-    if form != "auto":
-        _checked_form(form)
+    if form not in ("auto", *FORMS):
+        raise ConfigError(f"no leaderboard format {form!r}; expected {', '.join(FORMS)}")
     folder = Path(path)
     files = files_in(folder) if folder.is_dir() else [folder]
     if not files:
@@ -144,11 +136,6 @@ def read_leaderboard(path: str | os.PathLike[str], form: Form | Literal["auto"] 
             said = f"{_place(row)} is {row.value} here and {known.value} before"
             raise RecordError(where, said, "keep one of them")
     return list(found.values())
-
-
-def _checked_form(form: str) -> None:
-    if form not in FORMS:
-        raise ConfigError(f"no leaderboard format {form!r}; expected {', '.join(FORMS)}")
 
 
 def filled_lines(origin: Origin) -> list[tuple[str, bytes]]:

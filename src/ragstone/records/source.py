@@ -299,7 +299,7 @@ def open_records(
 
     Raises:
         RecordError: the file is missing, unreadable, empty or of no known format.
-        ConfigError: the mapping, ``on_error`` or the ``hf://`` address is not usable, or an input is given twice.
+        ConfigError: the mapping or the ``hf://`` address is not usable, or an input is given twice.
         InputError: the object is no source of records.
     """
     joined = [one for one in (topics, bank, qrels) if one is not None]
@@ -308,8 +308,6 @@ def open_records(
             given = "no bank" if bank is not None else "no topics or qrels" if joined else "neither limit nor sample"
             raise InputError(f"an open source accepts {given}; pass them to open_records")
         return source
-    if on_error not in ("stop", "skip"):
-        raise ConfigError(f"on_error: {on_error!r} is not usable; expected stop or skip")
     fields = fields if isinstance(fields, Fields) else Fields(fields)
     layout = layout or Layout()
     mapper = Mapper(fields, blocks)
