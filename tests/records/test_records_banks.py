@@ -57,7 +57,6 @@ def test_a_file_of_nugget_records_is_a_bank(tmp_path: Path, name: str) -> None:
     assert (bank.name, bank.nuggets, bank.questions) == (name, NUGGETS, {"1": "why?", "2": "how?"})
     assert re.fullmatch("[0-9a-f]{6}", bank.digest)
     assert bank.notes == ()
-    assert read_bank(bank) is bank
 
 
 def test_a_table_and_standard_input_are_banks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,9 +135,7 @@ def test_what_is_no_bank_is_told(rows: Any, message: Any) -> None:
 
 
 def test_other_things_are_no_banks(tmp_path: Path) -> None:
-    """An open source is not read behind its owner's back; a file that is not there is named."""
-    with pytest.raises(InputError, match="a source of records is not a bank"):
-        read_bank(open_records(ROWS))
+    """A file that is not there is named."""
     with pytest.raises(RecordError, match="no such file"):
         read_bank(tmp_path / "nowhere.jsonl")
     with pytest.raises(InputError, match="is not a source of records"):
@@ -279,13 +276,6 @@ def test_what_looks_at_records_sees_the_bank() -> None:
     seen: list[Any] = []
     survey(open_records([{"id": "1"}], bank=read_bank(ROWS), inspect=lambda record: seen.append(record.nuggets)))
     assert seen == [NUGGETS["1"]]
-
-
-def test_an_open_source_takes_no_bank() -> None:
-    """It would have to be read as it was opened."""
-    source = open_records(ROWS)
-    with pytest.raises(InputError, match="an open source accepts no bank"):
-        open_records(source, bank=read_bank(ROWS))
 
 
 def test_a_bank_is_a_value() -> None:

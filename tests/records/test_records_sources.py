@@ -210,12 +210,6 @@ def test_no_records_is_an_error() -> None:
             survey(open_records(source))
 
 
-def test_a_source_is_its_own_source() -> None:
-    """Opening it again gives it back."""
-    source = open_records([{"id": "a"}])
-    assert open_records(source) is source
-
-
 def give_input(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
 

@@ -73,13 +73,11 @@ def lines(rows: Iterable[LeaderboardRow], form: Form) -> Iterator[bytes]:
     column for the run: its file is to be named after it.
 
     Raises:
-        ConfigError: a value that is no finite number; two names that would become one, or two values for one place.
+        ConfigError: two names that would become one, or two values for one place.
     """
     wanted = list(rows)
     written: dict[tuple[str, str, str], LeaderboardRow] = {}
     for row in wanted:
-        if not math.isfinite(row.value):
-            raise ConfigError(f"{_place(row)} is {row.value}, which a leaderboard cannot contain; leave the row out")
         first = written.setdefault(_named(row, form), row)
         if first[:3] != row[:3]:
             raise ConfigError(

@@ -283,9 +283,9 @@ def open_records(
     Args:
         source: a path; ``-`` for standard input; ``hf://org/name[/config][@split]``; a list of these, the runs of
             several systems on the same topics; an iterable of dicts or Records; a pandas or polars frame; a
-            ``datasets.Dataset``; or a Source, which is returned. What can be read only once is copied to a private
-            temporary file, as JSON lines. Of several files, ``meta["run_id"]`` of a record that names no run is its
-            file's name without endings, or with its folders where two files have one name.
+            ``datasets.Dataset``. What can be read only once is copied to a private temporary file, as JSON lines. Of
+            several files, ``meta["run_id"]`` of a record that names no run is its file's name without endings, or with
+            its folders where two files have one name.
         fields: canonical field to dotted path, see `Fields`. Ragstone's own results are read without what a
             configuration file says of fields and layout.
         blocks: each name under which a row may bring a metric's parameters, and the metric's own name.
@@ -303,11 +303,6 @@ def open_records(
         InputError: the object is no source of records.
     """
     joined = [one for one in (topics, bank, qrels) if one is not None]
-    if isinstance(source, Source):
-        if joined or cut:
-            given = "no bank" if bank is not None else "no topics or qrels" if joined else "neither limit nor sample"
-            raise InputError(f"an open source accepts {given}; pass them to open_records")
-        return source
     fields = fields if isinstance(fields, Fields) else Fields(fields)
     layout = layout or Layout()
     mapper = Mapper(fields, blocks)
