@@ -23,7 +23,7 @@ from ragstone.records import (
     from_trulens,
 )
 from ragstone.records.fields import FIELD_OF, OWN, Fields, closest, folded, written
-from ragstone.records.jsontext import kind
+from ragstone.records.jsontext import as_row, kind
 from ragstone.records.mapping import Item, Row, Rows
 from ragstone.records.paths import MISSING, find, root
 from ragstone.records.span_join import OTHER, Recognised, TraceSpan, joined
@@ -182,7 +182,7 @@ class Layout:
             else:
                 name, rows = inner
                 for number, row in enumerate(rows, 1):
-                    yield f"{where} {name} {number}", _object(row, f"{where} {name} {number}")
+                    yield f"{where} {name} {number}", as_row(row, f"{where} {name} {number}")
 
     def _listed(self, where: str, found: Any) -> Iterator[Item]:
         if not isinstance(found, list):
@@ -192,7 +192,7 @@ class Layout:
             return
         for number, row in enumerate(found, 1):
             place = f"{where} item {number}"
-            yield place, _object(row, place)
+            yield place, as_row(row, place)
 
 
 def _broken(head: Iterable[Item], error: RecordError) -> Iterator[Item]:
@@ -212,12 +212,6 @@ def _converted(items: Iterable[Item], export: Export, tally: Recognised) -> Rows
             continue
         tally.records += not isinstance(found, RecordError)
         yield where, found
-
-
-def _object(row: Any, where: str) -> Row | RecordError:
-    if isinstance(row, dict):
-        return row
-    return RecordError(where, f"expected an object, found {kind(row)}", "each record must be a JSON object: {...}")
 
 
 def _wrapped(row: Row) -> tuple[str, list[Any]] | None:

@@ -37,9 +37,13 @@ class RefusedError(Exception):
 def row(raw: bytes, where: str) -> dict[str, Any] | RecordError:
     """One JSON object, or the error that says why it is none (returned: one bad row does not end a file)."""
     try:
-        value = decode(raw, where)
+        return as_row(decode(raw, where), where)
     except RecordError as error:
         return error.with_traceback(None)
+
+
+def as_row(value: Any, where: str) -> dict[str, Any] | RecordError:
+    """A value as a row, or the error that says why it is none."""
     if isinstance(value, dict):
         return value
     return RecordError(where, f"expected an object, found {kind(value)}", "each record must be a JSON object: {...}")

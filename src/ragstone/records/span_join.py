@@ -25,7 +25,7 @@ from ragstone.records.jsontext import counted, opened
 from ragstone.records.limits import MAX_RECORD_BYTES, MAX_SPOOL_BYTES
 from ragstone.records.logged_texts import EVIDENCE, answered, asked, documents, is_error
 from ragstone.records.mapping import Item, Row, Rows
-from ragstone.records.values import UnfitError, passages
+from ragstone.records.values import UnfitError, passages, readable
 from ragstone.types import ORIGIN
 
 RETRIEVER, RERANKER, LLM, TOOL, EVALUATOR = "retriever", "reranker", "llm", "tool", "evaluator"
@@ -189,9 +189,7 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
     if response is None:
         failed = root.failed or (llm and llm.failed) or any(map(is_error, outputs))
         return FAILED if failed else NO_ANSWER
-    try:
-        passages(shown or [], [])
-    except UnfitError:
+    if not readable(shown or []):
         return NO_TEXT
     origin: Row = {"trace": root.trace, "span": root.id}
     if documented and all(span.documents != span.output for span in retrieval):  # as documents, not as any output
