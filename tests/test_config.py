@@ -13,7 +13,7 @@ from ragstone import config, evaluate
 from ragstone.api import plan
 from ragstone.api.plan import choose
 from ragstone.config import resolve
-from ragstone.errors import ConfigError
+from ragstone.errors import ConfigError, InputError
 from ragstone.judges.base import Limited
 from ragstone.judges.catalogue import build
 from ragstone.metrics import catalogue
@@ -91,6 +91,32 @@ def test_the_layout_and_mapping_of_the_file_are_not_for_results(tmp_path: Path) 
         with pytest.raises(ConfigError) as caught:
             evaluate(source, "grounding", fields=typed, store=tmp_path / "s.db")
         assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("setting", "given", "option", "said"),
+    [
+        ('[fields]\nresponses = "a"', {"fields": {"responses": "a"}}, "--field responses=...", ": no such field; did"),
+        ('[fields]\nresponse = " "', {"fields": {"response": " "}}, "--field response=...", ": expected a path"),
+        ('[run]\nfrom = "langfuze"', {"input_format": "langfuze"}, "--from langfuze", ": no such format; did you mean"),
+        ('[run]\nrecords = "rows"', {"records_path": "rows[]"}, "--records rows", ": nothing found there; expected"),
+    ],
+    ids=["field", "path", "format", "records"],
+)
+def test_a_bad_mapping_or_format_is_named_where_it_is_set(
+    setting: str, given: dict[str, Any], option: str, said: str
+) -> None:
+    """In the configuration file, or as the option of the command line."""
+    Path("a.json").write_text('{"data": []}')
+    with pytest.raises(InputError) as caught:
+        evaluate("a.json", "grounding", store=None, **given)
+    assert option + said in str(caught.value)
+    Path("ragstone.toml").write_text(setting)
+    table, _, name = setting.partition("\n")
+    of_file = f"ragstone.toml: {table} {name.partition(' ')[0]} = "
+    with pytest.raises(InputError, match=re.escape(of_file)) as caught:
+        evaluate("a.json", "grounding", store=None)
+    assert said in str(caught.value)
 
 
 def test_the_store_of_the_environment_is_between_flag_and_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -386,28 +386,24 @@ def test_a_model_is_paid_once(project: Project, endpoint: FakeServer, pytester: 
     assert (pytester.path / ".ragstone/ragstone.db").exists()
 
 
-def test_an_endpoint_that_is_down_is_an_error(project: Project, endpoint: FakeServer) -> None:
-    """No answer came: the test could not be carried out, and the message has no page of HTTP code."""
-    endpoint.configure(rate_500=1.0, faulty_attempts=99)
-    result = project("def test_it(assert_scores): assert_scores(GOOD, groundedness=0.5, **KETTLE)\n")
+@pytest.mark.parametrize(
+    ("knobs", "arguments", "told"),
+    [
+        ({"rate_500": 1.0, "faulty_attempts": 99}, (), ["*500*"]),
+        ({"api_key": "secret"}, (), ["E*BackendError: *401*", "E*hint: *"]),
+        ({}, ("--ragstone-offline",), ["*1 error*"]),
+    ],
+    ids=["down", "wrong key", "offline without a reply"],
+)
+def test_an_endpoint_that_does_not_answer_is_an_error(
+    project: Project, endpoint: FakeServer, knobs: Any, arguments: tuple[str, ...], told: list[str]
+) -> None:
+    """The test could not be carried out: no page of HTTP code, a hint; ``--ragstone-offline`` sends nothing."""
+    endpoint.configure(**knobs)
+    result = project("def test_it(assert_scores): assert_scores(GOOD, groundedness=0.5, **KETTLE)\n", *arguments)
     result.assert_outcomes(errors=1)
-    assert "500" in text(result)
+    result.stdout.fnmatch_lines(told)
     assert len(result.outlines) < 40
-
-
-def test_a_wrong_key_is_an_error_with_its_hint(project: Project, endpoint: FakeServer) -> None:
-    endpoint.configure(api_key="secret")
-    result = project("def test_it(assert_scores): assert_scores(GOOD, groundedness=0.5, **KETTLE)\n")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["E*BackendError: *401*", "E*hint: *"])
-
-
-def test_offline_lacks_a_reply(project: Project, endpoint: FakeServer) -> None:
-    """``--ragstone-offline`` sends nothing."""
-    result = project(
-        "def test_it(assert_scores): assert_scores(GOOD, groundedness=0.5, **KETTLE)\n", "--ragstone-offline"
-    )
-    result.assert_outcomes(errors=1)
     assert endpoint.count == 0
 
 

@@ -139,7 +139,7 @@ class RunSpec:
 
     ``metrics`` are names, suites or ``auto``, as given; ``parameters`` change a metric for the whole run.
     ``cascade_error`` is the accepted error rate of each judge of a cascade but the last. ``field_files`` has the
-    configuration file of each field that is mapped in one, ``own_layout`` the layout without that file's.
+    configuration file of each field that is mapped in one.
     """
 
     metrics: tuple[str, ...] = ("auto",)
@@ -157,13 +157,13 @@ class RunSpec:
     qrels: Path | str | None = None
     cut: Cut = field(default_factory=Cut)
     layout: Layout = field(default_factory=Layout)
-    own_layout: Layout = field(default_factory=Layout)
     engine: Settings = ENGINE
     workers: int | None = None
     shard: Shard | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON for run.json: it has names of variables, never a key."""
+        layout = self.layout
         return {
             "metrics": list(self.metrics),
             "parameters": {name: dict(values) for name, values in self.parameters.items()},
@@ -172,7 +172,7 @@ class RunSpec:
             "steps": {task: _step_as_json(step) for task, step in self.steps.items()},
             "fields": dict(self.fields),
             "on_error": self.on_error,
-            **({"layout": asdict(self.layout)} if self.layout != Layout() else {}),
+            **({"layout": {"name": layout.name, "path": layout.path}} if layout.name or layout.path else {}),
             "store": str(self.store),
             "nuggets": None if self.nuggets is None else str(self.nuggets),
             **{name: str(path) for name in ("topics", "qrels") if (path := getattr(self, name)) is not None},
@@ -230,6 +230,8 @@ def resolve(given: RunOptions) -> RunSpec:
 
     if is_address(options.store):
         raise ConfigError(f"--store {options.store}: a store is a file on a local disk; -o may be in an object store")
+    parts = {"name": "input_format", "path": "records_path"}
+    layout_files = {part: origin for part, it in parts.items() if getattr(options, it) and not getattr(given, it)}
     engine = file.get("engine", {})
     patience = max((spec.timeout for spec in specs.values()), default=0.0)
     return RunSpec(
@@ -256,8 +258,7 @@ def resolve(given: RunOptions) -> RunSpec:
         topics=options.topics,
         qrels=options.qrels,
         cut=Cut(options.limit, options.sample, options.seed),
-        layout=Layout(options.input_format or "", options.records_path or ""),
-        own_layout=Layout(given.input_format or "", given.records_path or ""),
+        layout=Layout(options.input_format or "", options.records_path or "", layout_files),
         store=Path(cast("str", options.store)),
         workers=options.workers,
         shard=None if options.shard is None else Shard.parse(options.shard),

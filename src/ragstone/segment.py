@@ -136,6 +136,7 @@ _QUOTES: Final = str.maketrans(dict.fromkeys('"\u201c\u201d', "_"))
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
+@lru_cache(maxsize=64)
 def language_of(text: str) -> str:
     """The language of a text as an ISO 639-1 code, from its script and function words; ``en`` in doubt.
 
@@ -170,12 +171,7 @@ def record_language(meta: Mapping[str, Any], question: str | None, response: str
     """The language of a record: the code in its ``lang`` (or ``language``), else recognised in its texts."""
     given = meta.get("lang", meta.get("language"))
     code = _CODE.match(given.strip().lower()) if isinstance(given, str) else None
-    return code[0] if code else _recognised(f"{question or ''}\n{response or ''}")
-
-
-@lru_cache(maxsize=64)
-def _recognised(text: str) -> str:
-    return language_of(text)
+    return code[0] if code else language_of(f"{question or ''}\n{response or ''}")
 
 
 def _latin_language(head: str) -> str:
@@ -281,13 +277,10 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
         yield _trim(text, 0, len(text))
         return
     position = 0
-    while position <= len(text):
-        found = _NEWLINE.search(text, position)
-        stop = found.start() if found else len(text)
-        yield _trim(text, position, stop)
-        if not found:
-            return
+    for found in _NEWLINE.finditer(text):
+        yield _trim(text, position, found.start())
         position = found.end()
+    yield _trim(text, position, len(text))
 
 
 def _is_one_line(text: str) -> bool:

@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError, InputError, RecordError
-from ragstone.records import SetAside, Source, open_records, survey
+from ragstone.records import SetAside, open_records, survey
 from ragstone.records.banks import Bank, autojudge_line, bank_line, read_bank
 from ragstone.records.topics import read_topics
 from ragstone.segment import folded
 from ragstone.types import Nugget, Record
+from reading import outcomes, records
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -49,12 +50,6 @@ def written(path: Path, rows: Iterable[Any]) -> Path:
     return path
 
 
-def records_of(source: Source) -> list[Record]:
-    with source:
-        found = list(source)
-    return [record for record in found if isinstance(record, Record)]
-
-
 @pytest.mark.parametrize("name", ["bank.jsonl", "bank.json", "bank.jsonl.gz", "bank.json.zst", "bank"])
 def test_a_file_of_nugget_records_is_a_bank(tmp_path: Path, name: str) -> None:
     """By topic, each with its question, however it is packed."""
@@ -62,7 +57,6 @@ def test_a_file_of_nugget_records_is_a_bank(tmp_path: Path, name: str) -> None:
     assert (bank.name, bank.nuggets, bank.questions) == (name, NUGGETS, {"1": "why?", "2": "how?"})
     assert re.fullmatch("[0-9a-f]{6}", bank.digest)
     assert bank.notes == ()
-    assert read_bank(bank) is bank
 
 
 def test_a_table_and_standard_input_are_banks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,9 +135,7 @@ def test_what_is_no_bank_is_told(rows: Any, message: Any) -> None:
 
 
 def test_other_things_are_no_banks(tmp_path: Path) -> None:
-    """An open source is not read behind its owner's back; a file that is not there is named."""
-    with pytest.raises(InputError, match="a source of records is not a bank"):
-        read_bank(open_records(ROWS))
+    """A file that is not there is named."""
     with pytest.raises(RecordError, match="no such file"):
         read_bank(tmp_path / "nowhere.jsonl")
     with pytest.raises(InputError, match="is not a source of records"):
@@ -258,7 +250,7 @@ def test_records_are_given_the_nuggets_of_their_topic() -> None:
         Record(id="2"),
         Record(id="r", topic="2", notes=("kept",)),
     ]
-    found = records_of(open_records(rows, bank=bank))
+    found = records(rows, bank=bank)
     assert [record.nuggets for record in found] == [
         NUGGETS["1"], NUGGETS["1"], None, None, (), NUGGETS["2"], NUGGETS["2"],
     ]  # fmt: skip
@@ -284,13 +276,6 @@ def test_what_looks_at_records_sees_the_bank() -> None:
     seen: list[Any] = []
     survey(open_records([{"id": "1"}], bank=read_bank(ROWS), inspect=lambda record: seen.append(record.nuggets)))
     assert seen == [NUGGETS["1"]]
-
-
-def test_an_open_source_takes_no_bank() -> None:
-    """It would have to be read as it was opened."""
-    source = open_records(ROWS)
-    with pytest.raises(InputError, match="an open source accepts no bank"):
-        open_records(source, bank=read_bank(ROWS))
 
 
 def test_a_bank_is_a_value() -> None:
@@ -328,7 +313,7 @@ def test_several_runs_are_one_source(tmp_path: Path) -> None:
     with open_records(paths) as source:
         assert source.name == "one.v2.jsonl, two.jsonl.gz, three.json and 1 more"
         assert list(source) == list(source)
-    found = records_of(open_records([str(path) for path in paths], bank=read_bank(ROWS)))
+    found = records([str(path) for path in paths], bank=read_bank(ROWS))
     assert [record.id for record in found] == ["1", "2", "1#2", "2#2", "1#3", "1#4"]
     assert [record.topic for record in found] == ["1", "2", "1", "2", "1", "1"]
     assert [record.meta["run_id"] for record in found] == ["one.v2", "own", "two", "block", 3, "four"]
@@ -343,11 +328,8 @@ def test_one_run_is_read_as_any_file(tmp_path: Path) -> None:
     """It is given no name that it did not bring."""
     path = written(tmp_path / "one.jsonl", [{"qid": "1"}])
     for paths in ([path], (str(path),), str(path)):
-        with open_records(paths) as source:
-            (record,) = source
-            assert source.name == "one.jsonl"
-        assert isinstance(record, Record)
-        assert record.meta == {}
+        (record,) = records(paths)
+        assert (record.meta, open_records(paths).name) == ({}, "one.jsonl")
 
 
 def test_runs_of_one_name_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,10 +337,10 @@ def test_runs_of_one_name_are_told_apart(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     for name in ("a/run.jsonl", "b/run.jsonl", "b/run.json"):
         written(tmp_path / name, [{"qid": "1"}])
-    found = records_of(open_records(["a/run.jsonl", "b/run.jsonl"]))
+    found = records(["a/run.jsonl", "b/run.jsonl"])
     assert [record.meta["run_id"] for record in found] == ["a/run", "b/run"]
     assert [record.where for record in found] == ["a/run.jsonl:1", "b/run.jsonl:1"]
-    found = records_of(open_records(["b/run.json", "b/run.jsonl"]))
+    found = records(["b/run.json", "b/run.jsonl"])
     assert [record.meta["run_id"] for record in found] == ["b/run.json", "b/run.jsonl"]
     assert [record.where for record in found] == ["run.json:1", "run.jsonl:1"]
 
@@ -385,8 +367,7 @@ def test_a_run_that_breaks_off_costs_what_is_left_of_it(tmp_path: Path) -> None:
     broken = written(tmp_path / "broken.jsonl.gz", rows)
     broken.write_bytes(broken.read_bytes()[:-20])
     paths = [broken, written(tmp_path / "whole.jsonl", [{"qid": "w"}, {"qid": 5, "question": 5}])]
-    with open_records(paths, on_error="skip") as source:
-        found = list(source)
+    found = outcomes(paths, on_error="skip")
     asides = [outcome for outcome in found if isinstance(outcome, SetAside)]
     assert [aside.error.partition(" ")[0] for aside in asides] == ["broken.jsonl.gz", "whole.jsonl:2:"]
     assert [outcome.id for outcome in found][-2:] == ["w", "5#2"]
@@ -446,17 +427,16 @@ def test_a_run_that_names_topics_gets_its_questions_of_their_file() -> None:
     ]
     answers.append({"topic_id": "28", "question": "Why?", "response": "So."})
     titles = [{"query_id": "28", "title_query": "tea", "claim_bank": [{"claim": "It takes hot water"}]}]
-    with open_records(answers, topics=read_topics(requests), bank=read_bank(titles)) as source:
-        records = [record for record in source if isinstance(record, Record)]
+    found = records(answers, topics=read_topics(requests), bank=read_bank(titles))
     asked = ["Tea\nHow is it brewed?", "Which teas are there?", None, "Why?"]
-    assert [record.question for record in records] == asked
-    assert [[note for note in record.notes if "topic" in note and "no nuggets" not in note] for record in records] == [
+    assert [record.question for record in found] == asked
+    assert [[note for note in record.notes if "topic" in note and "no nuggets" not in note] for record in found] == [
         [],
         [],
         ["question: topic is not in the topics file"],
         ["nuggets: the bank has a different question for this topic"],
     ]
-    assert records[0].nuggets == (Nugget("It takes hot water"),)
+    assert found[0].nuggets == (Nugget("It takes hot water"),)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ import orjson
 import pytest
 
 from ragstone.analysis.run import part_said
+from ragstone.config import resolve
 from ragstone.errors import ConfigError
+from ragstone.options import RunOptions
 from ragstone.records import Cut, open_records
 
 ROWS = [{"id": f"r{number}"} for number in range(40)]
@@ -105,4 +107,4 @@ def test_drawing_holds_the_sample_and_not_the_input() -> None:
 def test_what_cannot_be_meant_is_refused(cut: Any) -> None:
     """A number of records is whole and from 1; a seed without a sample changes nothing."""
     with pytest.raises(ConfigError, match=r"expected a whole number|only applies to a sample"):
-        Cut(**cut)
+        resolve(RunOptions(**cut))

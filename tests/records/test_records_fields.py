@@ -12,34 +12,31 @@ from hypothesis import strategies as st
 from ragstone.errors import ConfigError, RecordError
 from ragstone.options import field_paths
 from ragstone.records import ALIASES, Fields, open_records, survey
+from ragstone.records.mapping import NO_ID
 from ragstone.records.paths import MISSING, find, without
-from ragstone.types import Citation, Nugget, Passage, Record, Span
+from ragstone.types import Citation, Nugget, Passage, Span
+from reading import record_of, records
 
 
-def record_of(row: dict[str, Any], **options: Any) -> Record:
-    (record,) = open_records([row], **options)
-    assert isinstance(record, Record)
-    return record
-
-
-@pytest.mark.parametrize("field", ["question", "response", "reference"])
-def test_every_alias_of_a_text_is_read(field: Any) -> None:
+@pytest.mark.parametrize(
+    ("field", "value", "read"),
+    [
+        *((field, "text", "text") for field in ("id", "question", "response", "reference")),
+        ("contexts", ["x"], (Passage("1", "x", 1),)),
+        ("nuggets", ["x"], (Nugget("x"),)),
+        ("relevant", ["x"], {"x": 1}),
+        ("answerable", "no", False),
+    ],
+)
+def test_every_alias_of_a_field_is_read(field: str, value: Any, read: Any) -> None:
     """Each name alone is the field, and is not repeated in meta."""
     for name in (field, *ALIASES[field]):
-        record = record_of({"id": "a", name: "text"})
-        assert getattr(record, field) == "text"
-        assert record.meta == {}
+        record = record_of({"id": "a", name: value} if field != "id" else {name: value})
+        assert (getattr(record, field), record.meta) == (read, {})
 
 
-def test_every_alias_of_the_other_fields_is_read() -> None:
-    """Ids, contexts and nuggets have their other names too."""
-    for name in ("id", *ALIASES["id"]):
-        assert record_of({name: "x"}).id == "x"
-    for name in ("contexts", *ALIASES["contexts"]):
-        assert record_of({"id": "a", name: ["x"]}).contexts == (Passage("1", "x", 1),)
-    chunked = [record_of({"id": "a", name: found}) for name in ("chunks", "retrieved_chunks") for found in (["x"], 3)]
-    assert [record.contexts for record in chunked] == [(Passage("1", "x", 1),), None] * 2
-    assert record_of({"id": "a", "nugget_bank": ["x"]}).nuggets == (Nugget("x"),)
+def test_a_number_of_chunks_is_no_passage() -> None:
+    assert [record_of({"id": "a", name: 3}).contexts for name in ("chunks", "retrieved_chunks")] == [None, None]
 
 
 def test_the_first_that_holds_anything_wins() -> None:
@@ -110,6 +107,13 @@ def test_blank_is_not_absent() -> None:
     assert record_of({"id": "a"}).contexts is None
 
 
+@pytest.mark.parametrize("field", ["answerable", "relevant", "citations"])
+def test_a_blank_text_in_place_of_a_flag_or_a_list_is_nothing(field: Any) -> None:
+    """As tables have it where only some of their rows say anything."""
+    for value in ("", " "):
+        assert not getattr(record_of({"id": "a", field: value}), field)
+
+
 def test_an_alias_of_another_type_is_something_else() -> None:
     """A class label, a topic object or a chat is kept as meta, with a note, and is no error."""
     row = {"id": "a", "label": 1, "topic": {"n": 3}, "prompt": [{"role": "user"}], "output": 7, "documents": [3]}
@@ -139,9 +143,7 @@ def test_a_record_without_id_is_named_by_its_content() -> None:
     other = record_of({"question": "q", "response": "R", "id": " "})
     assert re.fullmatch("[0-9a-f]{12}", first.id)
     assert first.id == second.id != other.id
-    assert first.notes == (
-        "no id: a hash of the whole record serves as the id, so runs with different responses cannot be paired",
-    )
+    assert first.notes == (NO_ID,)
 
 
 def test_passages_come_in_many_shapes() -> None:
@@ -424,9 +426,7 @@ def test_a_path_that_no_record_has_is_an_error_with_a_suggestion() -> None:
 
 def test_a_language_is_mapped_like_a_field() -> None:
     """It stays in meta, where the language of a record is read."""
-    with open_records([{"id": "a", "tongue": "de"}], fields={"lang": "tongue"}) as source:
-        (record,) = [one for one in source if isinstance(one, Record)]
-    assert record.meta == {"lang": "de"}
+    assert record_of({"id": "a", "tongue": "de"}, fields={"lang": "tongue"}).meta == {"lang": "de"}
 
 
 @pytest.mark.parametrize(
@@ -465,9 +465,7 @@ def test_contexts_are_collected_from_several_columns() -> None:
     ]:
         record = record_of(rows[0], fields=paths)
         assert ([passage.text for passage in record.contexts or ()], record.meta) == (texts, meta)
-    first, second = open_records(rows, fields={"contexts": ["Doc 2", "more.d"]})
-    assert isinstance(first, Record)
-    assert isinstance(second, Record)
+    first, second = records(rows, fields={"contexts": ["Doc 2", "more.d"]})
     assert (first.contexts, [passage.text for passage in second.contexts or ()]) == ((), ["v", "w"])
     assert record_of({"id": "c"}, fields={"contexts": ["Doc 1", "Doc 2"]}).contexts is None
     assert record_of({"id": "c", "contexts": ["x"]}, fields={"contexts": []}).contexts == (Passage("1", "x", 1),)

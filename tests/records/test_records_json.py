@@ -16,39 +16,22 @@ from ragstone.errors import RecordError
 from ragstone.records import SetAside, json_files, jsontext, limits, open_records, survey
 from ragstone.records.bytestream import Stream
 from ragstone.types import Record
-
-
-def records(path: Path, **options: Any) -> list[Any]:
-    with open_records(path, **options) as source:
-        return list(source)
-
-
-def written(tmp_path: Path, data: bytes | str, name: str = "traces.jsonl") -> Path:
-    path = tmp_path / name
-    path.write_bytes(data if isinstance(data, bytes) else data.encode())
-    return path
-
-
-def refusal(path: Path) -> str:
-    with pytest.raises(RecordError) as caught:
-        records(path)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
+from reading import outcomes, refusal, written
 
 
 def test_lines_become_records_in_order(tmp_path: Path) -> None:
     """Each line is a record, with its place; blank lines count as lines and are no records."""
     path = written(tmp_path, '{"id": "a", "question": "q"}\n\n   \n{"id": "b", "response": "é"}')
-    first, second = records(path)
-    assert (first.id, first.question, first.response, first.where) == ("a", "q", None, "traces.jsonl:1")
-    assert (second.id, second.response, second.where) == ("b", "é", "traces.jsonl:4")
+    first, second = outcomes(path)
+    assert (first.id, first.question, first.response, first.where) == ("a", "q", None, "x.jsonl:1")
+    assert (second.id, second.response, second.where) == ("b", "é", "x.jsonl:4")
 
 
 @pytest.mark.parametrize("data", [b'{"id":"a"}\r\n{"id":"b"}\r\n', b'\xef\xbb\xbf{"id":"a"}\n{"id":"b"}'])
 @pytest.mark.parametrize("name", ["x.jsonl", "x.ndjson", "x.json", "x.JSONL", "x", "x.data"])
 def test_line_ends_and_a_byte_order_mark_are_accepted(tmp_path: Path, data: Any, name: Any) -> None:
     """CRLF, a missing last line end and a UTF-8 mark change nothing, under any name."""
-    assert [record.id for record in records(written(tmp_path, data, name))] == ["a", "b"]
+    assert [record.id for record in outcomes(written(tmp_path, data, name))] == ["a", "b"]
 
 
 BAD_LINES = {
@@ -104,21 +87,21 @@ def test_a_bad_line_is_named_and_costs_one_record(tmp_path: Path, line: Any, mes
     """The error says file, line and what was found; with skip the rest is read, and the counts add up to the lines."""
     path = written(tmp_path, b'{"id":"a"}\n' + line + b'\n{"id":"b"}\n')
     text = refusal(path)
-    assert text.startswith("traces.jsonl:2: ")
+    assert text.startswith("x.jsonl:2: ")
     assert message in text
     assert len(text) < 250
-    first, aside, last = records(path, on_error="skip")
-    assert (first.id, last.id, last.where) == ("a", "b", "traces.jsonl:3")
+    first, aside, last = outcomes(path, on_error="skip")
+    assert (first.id, last.id, last.where) == ("a", "b", "x.jsonl:3")
     assert isinstance(aside, SetAside)
-    assert (aside.where, aside.error) == ("traces.jsonl:2", text)
+    assert (aside.where, aside.error) == ("x.jsonl:2", text)
     found = survey(open_records(path, on_error="skip"))
     assert (found.records, found.set_aside, found.total, found.messages) == (2, 1, 3, (text,))
     # Between the commas of an array it is refused as on a line; balanced ones let the rest be read.
     path = written(tmp_path, b'[{"id":"a"},\n' + line + b',\n{"id":"b"}]', "x.json")
     assert refusal(path).startswith("x.json:2 item 2: ")
-    outcomes = records(path, on_error="skip")
-    assert outcomes[0].id == "a"
-    assert isinstance(outcomes[1], SetAside)
+    first, aside, *_ = outcomes(path, on_error="skip")
+    assert first.id == "a"
+    assert isinstance(aside, SetAside)
 
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.json", "x.csv", "x.parquet", "x.jsonl.gz", "x", "x.weird"])
@@ -126,7 +109,7 @@ def test_an_empty_file_is_an_error(tmp_path: Path, name: Any) -> None:
     """Also with skip: nothing can be set aside."""
     for on_error in ("stop", "skip"):
         with pytest.raises(RecordError, match="the file is empty"):
-            records(written(tmp_path, b"", name), on_error=on_error)
+            outcomes(written(tmp_path, b"", name), on_error=on_error)
 
 
 @pytest.mark.parametrize(
@@ -181,17 +164,17 @@ def test_a_long_line_is_accepted_up_to_the_limit(tmp_path: Path, monkeypatch: py
     fits = b'{"id":"' + b"a" * 991 + b'"}'
     assert len(fits) == 1000
     path = written(tmp_path, fits + b"\n" + fits + b" \n" + b'{"id":"' + b"a" * 500_000 + b'"}\n{"id":"z"}')
-    first, second, third, last = records(path, on_error="skip")
+    first, second, third, last = outcomes(path, on_error="skip")
     assert first.id == "a" * 991
     assert "a line of more than 1,000 bytes" in second.error
     assert "a line of more than 1,000 bytes" in third.error
-    assert (last.id, last.where) == ("z", "traces.jsonl:4")
+    assert (last.id, last.where) == ("z", "x.jsonl:4")
 
 
 def test_a_line_of_fifty_megabytes_is_read(tmp_path: Path) -> None:
     """The limit is 64 MiB, so that a very long document is no error."""
     text = "x" * 50_000_000
-    (record,) = records(written(tmp_path, orjson.dumps({"id": "a", "contexts": [text]})))
+    (record,) = outcomes(written(tmp_path, orjson.dumps({"id": "a", "contexts": [text]})))
     assert record.contexts[0].text == text
     assert limits.MAX_RECORD_BYTES == 64 * 2**20
 
@@ -201,7 +184,7 @@ def test_large_integers_keep_their_digits(tmp_path: Path) -> None:
     path = written(
         tmp_path, '{"id": 123456789012345678901, "n": {"x": -9223372036854775808, "y": 18446744073709551616}}'
     )
-    (record,) = records(path)
+    (record,) = outcomes(path)
     assert record.id == "123456789012345678901"
     assert record.meta == {"n": {"x": -9223372036854775808, "y": "18446744073709551616"}}
 
@@ -209,16 +192,16 @@ def test_large_integers_keep_their_digits(tmp_path: Path) -> None:
 def test_texts_are_kept_exactly(tmp_path: Path) -> None:
     """Escapes, U+2028, surrogate pairs, NUL as an escape and space at the ends come through unchanged."""
     text = ' \u2028a\x85b\n\t\0\\u0041 🪨 "x": '
-    (record,) = records(written(tmp_path, json.dumps({"id": "a", "question": text, "response": text})))
+    (record,) = outcomes(written(tmp_path, json.dumps({"id": "a", "question": text, "response": text})))
     assert (record.question, record.response) == (text, text)
 
 
 def test_one_object_over_lines_is_one_record(tmp_path: Path) -> None:
     """A .json file may be one object, pretty-printed, or several after one another."""
     one = json.dumps({"id": "a", "contexts": ["x", "y"]}, indent=2)
-    (record,) = records(written(tmp_path, one, "x.json"))
+    (record,) = outcomes(written(tmp_path, one, "x.json"))
     assert [passage.text for passage in record.contexts] == ["x", "y"]
-    assert [record.id for record in records(written(tmp_path, one + "\n" + one, "x.json"))] == ["a", "a#2"]
+    assert [record.id for record in outcomes(written(tmp_path, one + "\n" + one, "x.json"))] == ["a", "a#2"]
 
 
 @pytest.mark.parametrize(
@@ -245,7 +228,7 @@ def test_a_broken_array_is_named(tmp_path: Path, data: Any, message: Any) -> Non
 
 def test_what_was_read_before_a_break_is_kept(tmp_path: Path) -> None:
     """With skip, a file that breaks off gives its records and one set aside that says where."""
-    first, aside = records(written(tmp_path, '[{"id":"a"},', "x.json"), on_error="skip")
+    first, aside = outcomes(written(tmp_path, '[{"id":"a"},', "x.json"), on_error="skip")
     assert first.id == "a"
     assert (aside.where, aside.error[-32:]) == ("x.json:1", "expected a ] after the last item")
 
@@ -254,7 +237,7 @@ def test_an_item_beyond_the_limit_is_dropped_while_it_is_read(tmp_path: Path, mo
     """The next items are read; nothing of the large one is held."""
     monkeypatch.setattr("ragstone.records.json_files.MAX_RECORD_BYTES", 100)
     data = b'[{"id":"a"}, {"id":"' + b"x" * 2_000_000 + b'"} , {"id":"b"}]'
-    first, aside, last = records(written(tmp_path, data, "x.json"), on_error="skip")
+    first, aside, last = outcomes(written(tmp_path, data, "x.json"), on_error="skip")
     assert (first.id, last.id) == ("a", "b")
     assert "x.json:1 item 2: an item of more than 100 bytes" in aside.error
 
@@ -337,7 +320,7 @@ def test_canonical_rows_come_back_as_they_are(tmp_path_factory: pytest.TempPathF
             for number, (q, r, c) in enumerate(rows)
         )
     )
-    for record, (question, response, contexts) in zip(records(path), rows, strict=True):
+    for record, (question, response, contexts) in zip(outcomes(path), rows, strict=True):
         assert isinstance(record, Record)
         assert (record.question, record.response) == (question, response)
         assert (record.contexts and [p.text for p in record.contexts]) == (

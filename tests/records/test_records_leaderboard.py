@@ -29,6 +29,10 @@ ROWS = [
 ]
 
 
+def row(value: float = 1, run: str = "a") -> Row:
+    return Row(run, "t", "m", value)
+
+
 def written(path: Path, data: str | bytes) -> Path:
     path.write_bytes(data.encode() if isinstance(data, str) else data)
     return path
@@ -115,28 +119,8 @@ def test_names_lose_what_columns_cannot_hold(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "form", "message"),
     [
-        (
-            [Row("a", "t", "m", math.nan)],
-            "tot",
-            "'m' of run 'a' on topic 't' is nan, which a leaderboard cannot contain",
-        ),
-        ([Row("a", "t", "m", math.inf)], "jsonl", "is inf"),
-        (
-            [Row("a b", "t", "m", 1), Row("a_b", "t", "m", 1)],
-            "tot",
-            "would become the same row of the leaderboard; rename one",
-        ),
-        (
-            [Row("a", "t", "m", 1), Row("a", "t", "m", 2)],
-            "jsonl",
-            "has two values, 1 and 2; keep one",
-        ),
-        (
-            [Row("a", "t", "m", 1), Row("b", "t", "n", 1)],
-            "trec_eval",
-            "there are 2 runs ('a', 'b'); write one file per run",
-        ),
-        ([Row("a", "t", "m", 1)], "csv", "no leaderboard format 'csv'; expected trec_eval, tot"),
+        ([row(run="a b"), row(run="a_b")], "tot", "would become the same row of the leaderboard; rename one"),
+        ([row(1), row(2)], "jsonl", "has two values, 1 and 2; keep one"),
     ],
 )
 def test_what_cannot_be_written_is_refused_before_the_first_line(rows: Any, form: Any, message: str) -> None:
@@ -191,54 +175,47 @@ def test_where_nothing_tells_the_topic_nobody_guesses(tmp_path: Path, data: str)
         assert (first.topic, first.measure) == (other.measure, other.topic)
 
 
+def json_row(value: str, topic: str = '"t"') -> str:
+    return f'{{"run_id":"a","topic_id":{topic},"measure":"m","value":{value}}}'
+
+
+NO_BOARDS: list[tuple[Any, str]] = [
+    ("m t 1\nm t2 nan\n", "r:2: 'nan' as the value; expected a finite number"),
+    ("m t inf\n", "'inf' as the value"),
+    ("m t 1e999\n", "'1e999' as the value"),
+    ("m t 1_000\n", "'1_000' as the value"),
+    ("m t \u0661\n", "as the value"),
+    ("m t x\n", "r:1: 'x' as the value"),
+    ("m t " + "9" * 1_000_000, "as the value"),
+    ("m t 1\nm t 2\n", "r:2: 'm' of run 'r' on topic 't' is 2.0 here and 1.0 before; keep one of them"),
+    ("m t\n", "r:1: expected 3 or 4 columns, found 2; trec_eval: measure topic value"),
+    ("x\n", "expected 3 or 4 columns, found 1"),
+    ("m t 1\n\na m t 1\n", "r:3: 4 columns but the first row has 3"),
+    ("measure topic value\n", "r:1: a header but no rows"),
+    ("runid all STANDARD\n", "r: contains no row with a value"),
+    (" \n\n", "r: contains no rows"),
+    ("", "the file is empty"),
+    (b"m t 1\nm \xff 1\n", "r:2: byte 3 (0xff) is not valid UTF-8"),
+    (b"m t\0 1\n", "a NUL byte"),
+    ("a".encode("utf-16"), "UTF-16"),
+    ('{"run_id": "a"}', "r:1: field 'topic_id': nothing; {run_id, topic_id, measure, value}"),
+    (json_row("NaN"), "r:1: NaN, which is not JSON"),
+    (json_row('"x"'), "r:1: 'x' as the value"),
+    (json_row("[]"), "field 'value': expected a number, found a list"),
+    (json_row("1", "{}"), "field 'topic_id': expected a string or a number, found an object"),
+    (json_row("1") + "\n[]", "r:2: expected an object, found a list"),
+    ('{"a":' + "[" * 300, "r:1: not JSON"),
+]
+
+
 @pytest.mark.parametrize(
     ("data", "form", "message"),
     [
-        ("m t 1\nm t2 nan\n", "auto", "r:2: 'nan' as the value; expected a finite number"),
-        ("m t inf\n", "auto", "'inf' as the value"),
-        ("m t 1e999\n", "auto", "'1e999' as the value"),
-        ("m t 1_000\n", "auto", "'1_000' as the value"),
-        ("m t \u0661\n", "auto", "as the value"),
-        ("m t x\n", "auto", "r:1: 'x' as the value"),
-        ("m t " + "9" * 1_000_000, "auto", "as the value"),
-        (
-            "m t 1\nm t 2\n",
-            "auto",
-            "r:2: 'm' of run 'r' on topic 't' is 2.0 here and 1.0 before; keep one of them",
-        ),
-        ("m t\n", "auto", "r:1: expected 3 or 4 columns, found 2; trec_eval: measure topic value"),
-        ("x\n", "auto", "expected 3 or 4 columns, found 1"),
-        ("m t 1\n\na m t 1\n", "auto", "r:3: 4 columns but the first row has 3"),
+        *((data, "auto", message) for data, message in NO_BOARDS),
         ("m t 1\n", "tot", "3 columns, but tot has run measure topic value; name another format"),
         ("a m t 1\n", "trec_eval", "4 columns, but trec_eval has measure topic value"),
-        (
-            "run measure topic value\na m t 1\n",
-            "ir_measures",
-            "run measure topic value, but ir_measures has run topic",
-        ),
-        ("measure topic value\n", "auto", "r:1: a header but no rows"),
-        ("runid all STANDARD\n", "auto", "r: contains no row with a value"),
-        (" \n\n", "auto", "r: contains no rows"),
-        ("", "auto", "the file is empty"),
-        (b"m t 1\nm \xff 1\n", "auto", "r:2: byte 3 (0xff) is not valid UTF-8"),
-        (b"m t\0 1\n", "auto", "a NUL byte"),
-        ("a".encode("utf-16"), "auto", "UTF-16"),
-        ('{"run_id": "a"}', "auto", "r:1: field 'topic_id': nothing; {run_id, topic_id, measure, value}"),
-        ('{"run_id":"a","topic_id":"t","measure":"m","value":NaN}', "auto", "r:1: NaN, which is not JSON"),
-        ('{"run_id":"a","topic_id":"t","measure":"m","value":"x"}', "auto", "r:1: 'x' as the value"),
-        (
-            '{"run_id":"a","topic_id":"t","measure":"m","value":[]}',
-            "auto",
-            "field 'value': expected a number, found a list",
-        ),
-        (
-            '{"run_id":"a","topic_id":{},"measure":"m","value":1}',
-            "auto",
-            "field 'topic_id': expected a string or a number, found an object",
-        ),
-        ('{"run_id":"a","topic_id":"t","measure":"m","value":1}\n[]', "auto", "r:2: expected an object, found a list"),
+        ("run measure topic value\na m t 1\n", "ir_measures", "measure topic value, but ir_measures has run topic"),
         ("m t 1\n", "jsonl", "r:1: not JSON"),
-        ('{"a":' + "[" * 300, "auto", "r:1: not JSON"),
     ],
 )
 def test_what_is_no_leaderboard_is_one_line(tmp_path: Path, data: Any, form: Any, message: str) -> None:
@@ -263,11 +240,7 @@ def test_a_folder_holds_a_run_a_file(tmp_path: Path) -> None:
         data = f"runid                 \tall\tSTANDARD\nmap                   \tall\t{value}.0000\n".encode()
         written(folder / name, gzip.compress(data) if name.endswith(".gz") else data)
     (folder / "deeper").mkdir()
-    wanted = [
-        Row("a", "all", "map", 2.0),
-        Row("b.v2", "all", "map", 1.0),
-        Row("c", "all", "map", 3.0),
-    ]
+    wanted = [Row(run, "all", "map", value) for run, value in (("a", 2.0), ("b.v2", 1.0), ("c", 3.0))]
     assert read_leaderboard(folder) == read_leaderboard(str(folder), "trec_eval") == wanted
     written(folder / "a", "map all 7\n")
     assert "a.txt:2: 'map' of run 'a' on topic 'all' is 2.0 here and 7.0 before" in refusal(folder)

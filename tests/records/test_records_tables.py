@@ -19,22 +19,12 @@ from hypothesis import strategies as st
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records import SetAside, open_records, survey
 from ragstone.types import Passage
+from reading import outcomes, refusal, written
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
-
-
-def records(path: Path, **options: Any) -> list[Any]:
-    with open_records(path, **options) as source:
-        return list(source)
-
-
-def written(tmp_path: Path, data: bytes | str, name: str = "x.csv") -> Path:
-    path = tmp_path / name
-    path.write_bytes(data if isinstance(data, bytes) else data.encode())
-    return path
 
 
 def test_columns_are_fields(tmp_path: Path) -> None:
@@ -47,7 +37,7 @@ def test_columns_are_fields(tmp_path: Path) -> None:
         "3,q,[1] cited,r,y,0.5\r\n"
         "4,q,,r,y,\r\n"
     )  # fmt: skip
-    first, second, third, fourth = records(written(tmp_path, data), blocks={"grounding": "grounding"})
+    first, second, third, fourth = outcomes(written(tmp_path, data, "x.csv"), blocks={"grounding": "grounding"})
     assert (first.id, first.question, first.response) == ("1", 'What, "now"?', "[1] two\nlines")
     assert first.contexts == (Passage("1", "a", 1), Passage("d", "b", 2))
     assert (first.overrides, first.meta) == ({"grounding": {"enabled": False}}, {"lang": "x"})
@@ -60,7 +50,7 @@ def test_columns_are_fields(tmp_path: Path) -> None:
 
 def test_tabs_and_marks(tmp_path: Path) -> None:
     """A TSV file with a byte order mark, blank lines and a nameless first column, as pandas writes its index."""
-    (record,) = records(written(tmp_path, b"\xef\xbb\xbf\tid \tquery\n\n0\ta\tWhy, then?\n\n", "x.tsv"))
+    (record,) = outcomes(written(tmp_path, b"\xef\xbb\xbf\tid \tquery\n\n0\ta\tWhy, then?\n\n", "x.tsv"))
     assert (record.id, record.question, record.meta) == ("a", "Why, then?", {"column_1": "0"})
 
 
@@ -73,7 +63,7 @@ def test_the_delimiter_is_that_of_the_header(tmp_path: Path, name: str, delimite
     writer = csv.writer(text, delimiter=delimiter)
     writer.writerows([("id", "question", "contexts"), (1, question, '["a; b, c", "d"]'), (2, "", "a")])
     data = text.getvalue().encode()
-    first, second = records(written(tmp_path, gzip.compress(data) if name.endswith(".gz") else data, name))
+    first, second = outcomes(written(tmp_path, gzip.compress(data) if name.endswith(".gz") else data, name))
     assert (first.id, first.question, [passage.text for passage in first.contexts]) == ("1", question, ["a; b, c", "d"])
     assert (second.id, second.question, second.meta) == ("2", "", {})
 
@@ -90,12 +80,12 @@ def test_the_delimiter_is_that_of_the_header(tmp_path: Path, name: str, delimite
 )
 def test_a_header_that_has_its_delimiter_keeps_it(tmp_path: Path, data: str, name: str, keys: dict[str, str]) -> None:
     """Nor is a cell in quotes taken apart, or one with nothing behind a semicolon."""
-    (record,) = records(written(tmp_path, data, name))
+    (record,) = outcomes(written(tmp_path, data, name))
     assert record.meta == keys
 
 
 def test_a_survey_names_the_columns(tmp_path: Path) -> None:
-    with open_records(written(tmp_path, "frage;antwort\nq;a\n")) as source:
+    with open_records(written(tmp_path, "frage;antwort\nq;a\n", "x.csv")) as source:
         assert survey(source).columns == ("frage", "antwort")
 
 
@@ -119,18 +109,16 @@ def test_a_survey_names_the_columns(tmp_path: Path) -> None:
 )
 def test_a_bad_table_is_named(tmp_path: Path, data: Any, message: Any) -> None:
     """File, line, and what was found."""
-    with pytest.raises(RecordError) as caught:
-        records(written(tmp_path, data))
-    assert str(caught.value).startswith(message)
+    assert refusal(written(tmp_path, data, "x.csv")).startswith(message)
 
 
 def test_a_bad_row_costs_one_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows around it are read; a row that would swallow the file is cut off at the limit."""
     monkeypatch.setattr("ragstone.records.delimited.MAX_RECORD_BYTES", 50)
     rows = ["id,question", "1,a", "2,b,c", "3,a\0", f"4,{'x' * 300_000}", "5,e", '6,"' + "y\n" * 30, "7,g"]
-    outcomes = records(written(tmp_path, "\n".join(rows)), on_error="skip")
-    assert [outcome.id for outcome in outcomes if not isinstance(outcome, SetAside)][:2] == ["1", "5"]
-    errors = [outcome.error for outcome in outcomes if isinstance(outcome, SetAside)]
+    found = outcomes(written(tmp_path, "\n".join(rows), "x.csv"), on_error="skip")
+    assert [outcome.id for outcome in found if not isinstance(outcome, SetAside)][:2] == ["1", "5"]
+    errors = [outcome.error for outcome in found if isinstance(outcome, SetAside)]
     assert "3 cells" in errors[0]
     assert "NUL" in errors[1]
     assert "a row of more than 50 bytes; is a quote left open?" in errors[2]
@@ -139,20 +127,20 @@ def test_a_bad_row_costs_one_record(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_short_row_lacks_its_last_cells(tmp_path: Path) -> None:
     """Spreadsheets leave trailing blanks away."""
-    (record,) = records(written(tmp_path, "id,question,response\n1,q\n"))
+    (record,) = outcomes(written(tmp_path, "id,question,response\n1,q\n", "x.csv"))
     assert (record.question, record.response) == ("q", None)
 
 
 def test_a_cell_may_be_longer_than_pythons_default(tmp_path: Path) -> None:
     """131,072 characters are little for a list of passages."""
-    (record,) = records(written(tmp_path, f"id,contexts\n1,{'x' * 1_000_000}\n"))
+    (record,) = outcomes(written(tmp_path, f"id,contexts\n1,{'x' * 1_000_000}\n", "x.csv"))
     assert len(record.contexts[0].text) == 1_000_000
 
 
 def test_a_mapping_reaches_into_json_cells(tmp_path: Path) -> None:
     """A column is parsed where a path goes into it, and is a text where it does not."""
     data = 'id,payload,note\n1,"{""docs"": [{""t"": ""x""}], ""k"": 1}","[""text""]"\n'
-    (record,) = records(written(tmp_path, data), fields={"contexts": "payload.docs[].t", "question": "note"})
+    (record,) = outcomes(written(tmp_path, data, "x.csv"), fields={"contexts": "payload.docs[].t", "question": "note"})
     assert record.contexts == (Passage("1", "x", 1),)
     assert (record.question, record.meta) == ('["text"]', {"payload": {"k": 1}})
 
@@ -169,7 +157,7 @@ def test_what_csv_writes_is_read(tmp_path_factory: pytest.TempPathFactory, rows:
     writer.writerows([("id", "question", "response"), *((n, *row) for n, row in enumerate(rows))])
     path = tmp_path_factory.mktemp("csv") / ("x.csv" if delimiter == "," else "x.tsv")
     path.write_bytes(text.getvalue().encode())
-    assert [(record.question, record.response) for record in records(path)] == rows
+    assert [(record.question, record.response) for record in outcomes(path)] == rows
 
 
 ROWS = [
@@ -197,7 +185,7 @@ def test_compressed_is_as_plain(tmp_path: Path, name: Any) -> None:
     """Every format reads the same plain, as .gz, as .zst, in several members or frames, and without extension."""
     data = FORMS[name]
     half = len(data) // 2
-    plain = records(written(tmp_path, data, name))
+    plain = outcomes(written(tmp_path, data, name))
     assert [record.id for record in plain] == ["a", "b"]
     for form, suffix in [
         (gzip.compress(data), ".gz"),
@@ -205,8 +193,8 @@ def test_compressed_is_as_plain(tmp_path: Path, name: Any) -> None:
         (gzip.compress(data[:half]) + gzip.compress(data[half:]), ".gz"),
         (zstd.compress(data[:half]) + zstd.compress(data[half:]), ".zst"),
     ]:
-        assert [strip(r) for r in records(written(tmp_path, form, name + suffix))] == [strip(r) for r in plain]
-        assert [strip(r) for r in records(written(tmp_path, form, "bare"))] == [strip(r) for r in plain]
+        assert [strip(r) for r in outcomes(written(tmp_path, form, name + suffix))] == [strip(r) for r in plain]
+        assert [strip(r) for r in outcomes(written(tmp_path, form, "bare"))] == [strip(r) for r in plain]
 
 
 def strip(record: Any) -> Any:
@@ -222,8 +210,8 @@ def test_a_file_that_ends_early_is_named(tmp_path: Path, suffix: Any, compress: 
     data = compress(LINES)
     path = written(tmp_path, data[: len(data) * 3 // 4], "x.jsonl" + suffix)
     with pytest.raises(RecordError, match=r"x.jsonl.* after line \d+: the compressed data ends early"):
-        records(path)
-    *before, last = records(path, on_error="skip")
+        outcomes(path)
+    *before, last = outcomes(path, on_error="skip")
     assert len(before) > 1000
     assert [record.id for record in before] == [str(number) for number in range(len(before))]
     assert "ends early" in last.error
@@ -238,7 +226,7 @@ def test_damaged_data_is_one_kind_of_error(tmp_path: Path, name: Any, suffix: An
     for at in range(4, len(data), max(1, len(data) // 40)):
         for bad in (data[:at], data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :]):
             try:
-                records(written(tmp_path, bad, name + suffix))
+                outcomes(written(tmp_path, bad, name + suffix))
             except RecordError as error:
                 messages.append(str(error))
     assert messages
@@ -248,7 +236,7 @@ def test_damaged_data_is_one_kind_of_error(tmp_path: Path, name: Any, suffix: An
 def test_a_name_that_promises_compression_must_hold_it(tmp_path: Path) -> None:
     """A browser may have unpacked the file; the message says so in its way."""
     with pytest.raises(RecordError, match=r"named \.gz, but not gzip data"):
-        records(written(tmp_path, b'{"id":"a"}', "x.jsonl.gz"))
+        outcomes(written(tmp_path, b'{"id":"a"}', "x.jsonl.gz"))
 
 
 def test_parquet_rows_are_records(tmp_path: Path) -> None:
@@ -262,7 +250,7 @@ def test_parquet_rows_are_records(tmp_path: Path) -> None:
             "raw": [b"abc", None],
         }
     )
-    first, second = records(written(tmp_path, as_parquet(table), "x.parquet"))
+    first, second = outcomes(written(tmp_path, as_parquet(table), "x.parquet"))
     assert (first.id, first.contexts) == ("1", (Passage("d", "x", 1),))
     assert first.meta == {"when": "1970-01-01T00:00:00", "score": None, "raw": {"bytes": 3}}
     assert (second.contexts, second.where) == ((), "x.parquet row 2")
@@ -280,20 +268,20 @@ def test_a_broken_parquet_file_is_named(tmp_path: Path) -> None:
         (as_parquet(pa.table({"id": pa.array([], pa.string())})), "contains no records"),
     ]:
         with pytest.raises(RecordError, match=message):
-            records(written(tmp_path, data, "x.parquet"))
+            outcomes(written(tmp_path, data, "x.parquet"))
 
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The extra is named."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ConfigError, match=r"pip install 'ragstone\[parquet\]'"):
-        records(written(tmp_path, FORMS["x.parquet"], "x.parquet"))
+        outcomes(written(tmp_path, FORMS["x.parquet"], "x.parquet"))
 
 
 def test_a_wrong_type_in_parquet_names_the_row(tmp_path: Path) -> None:
     """Skip goes on behind it."""
     path = written(tmp_path, as_parquet([{"id": "a", "question": 1}, {"id": "b", "question": None}]), "x.parquet")
     with pytest.raises(RecordError, match=r"x\.parquet row 1: field 'question': expected a string, found a number"):
-        records(path)
+        outcomes(path)
     found = survey(open_records(path, on_error="skip"))
     assert (found.records, found.set_aside) == (1, 1)

@@ -11,33 +11,23 @@ from hypothesis import strategies as st
 from ragstone.errors import RecordError
 from ragstone.records import Layout, SetAside, open_records, survey
 from ragstone.records.autojudge import VERSIONS
+from ragstone.records.mapping import NO_ID
 from ragstone.records.trec import lifted
 from ragstone.segment import ENDS, folded
 from ragstone.types import Nugget, Passage, Record
+from reading import record_of, records, refusal
 
 
-def record_of(row: dict[str, Any], **options: Any) -> Record:
-    (record,) = open_records([row], **options)
-    assert isinstance(record, Record)
-    return record
-
-
-def refusal(row: dict[str, Any]) -> str:
-    with pytest.raises(RecordError) as caught:
-        record_of(row)
-    text = str(caught.value)
-    assert "\n" not in text
-    assert len(text) < 300
+def refused(row: dict[str, Any]) -> str:
     (aside,) = open_records([row], on_error="skip")
     assert isinstance(aside, SetAside)
-    return text
+    return refusal([row])
 
 
 def test_the_topic_is_the_id_as_it_came() -> None:
     """Records of several systems share it, their ids are unique; without an id it is the content's hash."""
-    records = list(open_records([{"qid": 7, "run_id": "a"}, {"qid": 7, "run_id": "b"}, {"question": "q"}]))
-    assert [record.id for record in records][:2] == ["7", "7#2"]
-    first, second, third = (record for record in records if isinstance(record, Record))
+    first, second, third = records([{"qid": 7, "run_id": "a"}, {"qid": 7, "run_id": "b"}, {"question": "q"}])
+    assert (first.id, second.id) == ("7", "7#2")
     assert (first.topic, second.topic, third.topic) == ("7", "7", third.id)
     assert record_of({"a": {"b": "x"}}, fields={"id": "a.b"}).topic == "x"
 
@@ -76,9 +66,9 @@ def test_nuggetizers_input_is_read() -> None:
 def test_a_document_that_is_no_text_is_named() -> None:
     """An object under ``doc`` does not hide a text beside it, and without any text it is an error."""
     assert record_of({"id": "a", "contexts": [{"text": "x", "doc": {"text": "y"}}]}).contexts == (Passage("1", "x", 1),)
-    assert "passage 1 is an object without a text" in refusal({"id": "a", "contexts": [{"doc": {"title": "x"}}]})
-    assert "'segment' of passage 1 is a number" in refusal({"id": "a", "contexts": [{"doc": {"segment": 5}}]})
-    assert "passage 1 is an object without a text" in refusal({"id": "a", "contexts": [{"doc": [1]}]})
+    assert "passage 1 is an object without a text" in refused({"id": "a", "contexts": [{"doc": {"title": "x"}}]})
+    assert "'segment' of passage 1 is a number" in refused({"id": "a", "contexts": [{"doc": {"segment": 5}}]})
+    assert "passage 1 is an object without a text" in refused({"id": "a", "contexts": [{"doc": [1]}]})
 
 
 def test_assignments_are_read() -> None:
@@ -197,9 +187,7 @@ def test_a_block_is_no_topic_without_sentences() -> None:
     """The id of other records' metadata is theirs; the name of the run is copied, so that one can group by it."""
     row = {"question": "q", "response": "r", "metadata": {"topic_id": "t", "run_id": "x"}}
     record = record_of(row)
-    assert record.notes == (
-        "no id: a hash of the whole record serves as the id, so runs with different responses cannot be paired",
-    )
+    assert record.notes == (NO_ID,)
     assert record.meta == {"run_id": "x", "metadata": row["metadata"]}
 
 
@@ -223,9 +211,9 @@ def test_a_query_object_leaves_what_is_not_taken() -> None:
 def test_wrong_types_in_a_block_are_named_by_their_place() -> None:
     """The message says where the value stands in the file, not where it would have gone."""
     row = {"metadata": {"topic_id": ["x"]}, "answer": SENTENCES}
-    assert "field 'metadata.topic_id': expected a string or a number, found a list" in refusal(row)
+    assert "field 'metadata.topic_id': expected a string or a number, found a list" in refused(row)
     row = {"metadata": {"topic_id": "x"}, "responses": [{"text": "x"}, {"text": 3}]}
-    assert "field 'responses': sentence 2 of the answer has no text" in refusal(row)
+    assert "field 'responses': sentence 2 of the answer has no text" in refused(row)
 
 
 BANK: dict[str, Any] = {
@@ -316,7 +304,7 @@ def test_banks_of_all_years_are_read() -> None:
 )
 def test_a_wrong_type_at_any_level_of_a_bank_is_one_line(bank: Any, message: Any) -> None:
     """Which half, which nugget, what stands there."""
-    assert message in refusal({"query_id": "1", "format_version": "v3", **bank})
+    assert message in refused({"query_id": "1", "format_version": "v3", **bank})
 
 
 def test_a_bank_that_cannot_be_read_keeps_its_name() -> None:
@@ -431,7 +419,7 @@ def test_a_nugget_stands_once() -> None:
         "nuggets: duplicate nugget is vital and okay; read as vital",
     )
     nuggets = [{"text": "x", "assignment": "support"}, "y", {"text": "X.", "assignment": "not_support"}]
-    assert refusal({"id": "a", "nuggets": nuggets}).endswith(
+    assert refused({"id": "a", "nuggets": nuggets}).endswith(
         "field 'nuggets': nuggets 1 and 3 are the same, but assigned support and not_support; "
         "expected one assignment for each nugget"
     )

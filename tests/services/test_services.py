@@ -6,9 +6,9 @@ names a Python that has them.
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,10 @@ from fake_tools import ANSWER, PASSAGE, PROJECT, FakeLangfuse, FakeMLflow, FakeP
 from ragstone.api import validate
 from ragstone.cli.app import app
 from ragstone.errors import ConfigError, InputError, ServiceError
-from ragstone.records import open_records
 from ragstone.services import connection, service_named
 from ragstone.testing import ScriptedJudge
 from ragstone.types import ORIGIN, Record
+from reading import records
 
 FAKES = {"phoenix": FakePhoenix, "mlflow": FakeMLflow, "langfuse": FakeLangfuse}
 REAL = {"real Phoenix": RealPhoenix, "real MLflow": RealMLflow}
@@ -51,31 +51,26 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ragstone.services.phoenix.SPANS", 5)
 
 
-def set_keys(tool: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    for name, value in tool.environment.items():
-        monkeypatch.setenv(name, value)
-    return tool
-
-
 @pytest.fixture(params=list(FAKES))
-def fake(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    with FAKES[request.param]() as tool:
-        yield set_keys(tool, monkeypatch)
-
-
-@pytest.fixture(params=[*FAKES, *REAL])
 def tool(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A server of each tool, and its keys in the environment."""
     with REAL[request.param](tmp_path) if request.param in REAL else FAKES[request.param]() as found:
-        yield set_keys(found, monkeypatch)
+        for name, value in found.environment.items():
+            monkeypatch.setenv(name, value)
+        yield found
+
+
+def of(*names: str) -> pytest.MarkDecorator:
+    """Marks a test that is about some of the servers, or about real ones too."""
+    return pytest.mark.parametrize("tool", names, indirect=True)
 
 
 def pulled(tool: Any, name: str = "traces.jsonl", **more: Any) -> list[Record]:
     """The records of a pull."""
     told = ragstone.pull(tool.service, project=PROJECT, url=tool.url, out=name, **more)
-    with open_records(Path(name)) as source:
-        records = [record for record in source if isinstance(record, Record)]
-    assert len(records) == told.traces
-    return records
+    found = records(Path(name))
+    assert len(found) == told.traces
+    return found
 
 
 def evaluated(tool: Any, metrics: str = "grounding", **more: Any) -> ragstone.Run:
@@ -83,6 +78,7 @@ def evaluated(tool: Any, metrics: str = "grounding", **more: Any) -> ragstone.Ru
     return ragstone.evaluate("traces.jsonl", metrics, store="s.db")
 
 
+@of(*FAKES, *REAL)
 def test_traces_come_whole_and_scores_go_back_once(tool: Any, small_pages: None) -> None:
     """All pages, the newest first, byte for byte the same again; scores at their traces, replaced and never doubled."""
     tool.seed(COUNT)
@@ -115,7 +111,7 @@ def test_traces_come_whole_and_scores_go_back_once(tool: Any, small_pages: None)
     assert tool.stored() == expected
 
 
-@pytest.mark.parametrize("tool", ["phoenix", "real Phoenix"], indirect=True)
+@of("phoenix", "real Phoenix")
 def test_passages_are_annotated_where_phoenix_shows_them(tool: Any) -> None:
     """One annotation per passage of each metric that rates passages; the next push replaces it."""
     tool.seed(3)
@@ -127,79 +123,78 @@ def test_passages_are_annotated_where_phoenix_shows_them(tool: Any) -> None:
         assert tool.stored_documents() == found
 
 
-def test_a_passage_that_phoenix_does_not_know_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    with FakePhoenix() as fake:
-        set_keys(fake, monkeypatch).seed(3)
-        run = evaluated(fake, "context_relevance")
-        fake.seed(2)
-        assert ragstone.push(run, "phoenix", url=fake.url).missing == (fake.trace(2),)
-        assert len(fake.stored_documents()) == 2
+@of("phoenix")
+def test_a_passage_that_phoenix_does_not_know_costs_no_other(tool: Any) -> None:
+    tool.seed(3)
+    run = evaluated(tool, "context_relevance")
+    tool.seed(2)
+    assert ragstone.push(run, "phoenix", url=tool.url).missing == (tool.trace(2),)
+    assert len(tool.stored_documents()) == 2
 
 
-def test_a_dry_run_prints_what_would_be_sent(fake: Any) -> None:
+def test_a_dry_run_prints_what_would_be_sent(tool: Any) -> None:
     """Nothing is asked; scores without a value are counted, never sent."""
-    fake.seed(2)
-    run = evaluated(fake, "grounding,nugget_recall")
-    asked = len(fake.asked)
+    tool.seed(2)
+    run = evaluated(tool, "grounding,nugget_recall")
+    asked = len(tool.asked)
     told = CliRunner().invoke(
-        app, ["push", str(run.id), fake.service, "--store", "s.db", "--dry-run", "--url", fake.url]
+        app, ["push", str(run.id), tool.service, "--store", "s.db", "--dry-run", "--url", tool.url]
     )
-    assert told.stdout.splitlines()[0] == f"{fake.trace(1)} ragstone.grounding 0.500 partly found | {EXPLAINED}"
-    document = CliRunner().invoke(app, ["push", "last", fake.service, "--store", "s.db", "--dry-run", "--json"])
+    assert told.stdout.splitlines()[0] == f"{tool.trace(1)} ragstone.grounding 0.500 partly found | {EXPLAINED}"
+    document = CliRunner().invoke(app, ["push", "last", tool.service, "--store", "s.db", "--dry-run", "--json"])
     sent = json.loads(document.stdout)["would_send"]
     assert {score["name"] for score in sent} >= {"ragstone.grounding"}
     assert sent[0]["judged_by"] == "CODE"
-    assert len(fake.asked) == asked
-    assert ragstone.push(run, fake.service, metrics="grounding", url=fake.url).sent == 2
+    assert len(tool.asked) == asked
+    assert ragstone.push(run, tool.service, metrics="grounding", url=tool.url).sent == 2
     with pytest.raises(InputError, match=r"no metric 'ground'; did you mean 'grounding'?"):
-        ragstone.push(run, fake.service, metrics=["ground"], url=fake.url)
+        ragstone.push(run, tool.service, metrics=["ground"], url=tool.url)
 
 
-def test_only_records_of_the_tool_are_sent(fake: Any) -> None:
+def test_only_records_of_the_tool_are_sent(tool: Any) -> None:
     """A run of another tool's traces, or of plain records, is refused."""
     row = {"question": "q", "response": "Tea is hot.", "contexts": ["Tea is hot."], "origin": "elsewhere"}
     run = ragstone.evaluate([row], "grounding", store="s.db")
     with pytest.raises(InputError, match="no record was read from a trace of"):
-        ragstone.push(run, fake.service, url=fake.url)
-    assert fake.asked == []
+        ragstone.push(run, tool.service, url=tool.url)
+    assert tool.asked == []
 
 
-def test_traces_that_are_gone_are_counted(fake: Any) -> None:
+def test_traces_that_are_gone_are_counted(tool: Any) -> None:
     """Scores of other traces are sent all the same; Langfuse takes scores before their traces."""
-    fake.seed(5)
-    run = evaluated(fake)
-    fake.seed(2)
-    told = ragstone.push(run, fake.service, url=fake.url)
-    gone = () if fake.service == "langfuse" else tuple(fake.trace(number) for number in (4, 3, 2))
+    tool.seed(5)
+    run = evaluated(tool)
+    tool.seed(2)
+    told = ragstone.push(run, tool.service, url=tool.url)
+    gone = () if tool.service == "langfuse" else tuple(tool.trace(number) for number in (4, 3, 2))
     assert (set(told.missing), told.sent) == (set(gone), 5 - len(gone))
 
 
-def test_a_score_says_who_judged_and_what_lowers_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@of("phoenix")
+def test_a_score_says_who_judged_and_what_lowers_it(tool: Any) -> None:
     """A language model, people, ours; a folder of results; what is unjudged is said, a bare share explained."""
-    with FakePhoenix() as tool:
-        set_keys(tool, monkeypatch)
-        tool.seed(1)
-        pulled(tool)
-        labels = {"id": tool.trace(0), "relevant": ["doc_0_s0"], "utilized": [], "supported": False}
-        support: dict[str, list[str]] = {"resp_s0": ["doc_0_s0"], "resp_s1": []}
-        Path("labels.jsonl").write_text(json.dumps({**labels, "support": support}) + "\n", "utf-8")
-        scripted = ScriptedJudge({"claims": ["Tea is hot.", "Mars.", "Sun."], "support": ["yes", "no", None]})
+    tool.seed(1)
+    pulled(tool)
+    labels = {"id": tool.trace(0), "relevant": ["doc_0_s0"], "utilized": [], "supported": False}
+    support: dict[str, list[str]] = {"resp_s0": ["doc_0_s0"], "resp_s1": []}
+    Path("labels.jsonl").write_text(json.dumps({**labels, "support": support}) + "\n", "utf-8")
+    scripted = ScriptedJudge({"claims": ["Tea is hot.", "Mars.", "Sun."], "support": ["yes", "no", None]})
 
-        def said(metric: str, judge: Any, **more: Any) -> dict[str, tuple[str, float, str, str]]:
-            found: list[Any] = []
-            run = ragstone.evaluate("traces.jsonl", metric, judge, store="s.db", out="out", **more)
-            ragstone.push("out/" if more else run, "phoenix", url=tool.url, dry_run=True, show=found.append)
-            return {one.name: (one.judged_by, one.value, one.label, one.explanation) for one in found}
+    def said(metric: str, judge: Any, **more: Any) -> dict[str, tuple[str, float, str, str]]:
+        found: list[Any] = []
+        run = ragstone.evaluate("traces.jsonl", metric, judge, store="s.db", out="out", **more)
+        ragstone.push("out/" if more else run, "phoenix", url=tool.url, dry_run=True, show=found.append)
+        return {one.name: (one.judged_by, one.value, one.label, one.explanation) for one in found}
 
-        model = said("grounding", scripted)
-        assert model["ragstone.grounding"] == (
-            "LLM", 0.5, "partly supported", '1 of 3 claims not supported: "Mars."; 1 of 3 unjudged',
-        )  # fmt: skip
-        people = said("trace", "human:labels.jsonl", name="by people")
-        assert people["ragstone.trace.adherence"][:3] == ("HUMAN", 0.0, "not fully supported")
-        share = people["ragstone.trace.utilization"]
-        assert (share[0], *share[2:]) == ("HUMAN", "", "used sentences, relative to the relevant ones")
-        assert {judged_by for judged_by, *_ in said("context_relevance,trace", "embedded").values()} == {"CODE"}
+    model = said("grounding", scripted)
+    assert model["ragstone.grounding"] == (
+        "LLM", 0.5, "partly supported", '1 of 3 claims not supported: "Mars."; 1 of 3 unjudged',
+    )  # fmt: skip
+    people = said("trace", "human:labels.jsonl", name="by people")
+    assert people["ragstone.trace.adherence"][:3] == ("HUMAN", 0.0, "not fully supported")
+    share = people["ragstone.trace.utilization"]
+    assert (share[0], *share[2:]) == ("HUMAN", "", "used sentences, relative to the relevant ones")
+    assert {judged_by for judged_by, *_ in said("context_relevance,trace", "embedded").values()} == {"CODE"}
 
 
 # ---- what goes wrong
@@ -219,43 +214,43 @@ def test_a_score_says_who_judged_and_what_lowers_it(monkeypatch: pytest.MonkeyPa
         ([(403, {}, {"detail": "no access"})], "HTTP 403: no access"),
     ],
 )
-def test_a_fault_is_one_clear_line(fake: Any, faults: list[Any], said: str) -> None:
+def test_a_fault_is_one_clear_line(tool: Any, faults: list[Any], said: str) -> None:
     """What may pass is tried again; what does not names the server, and no file is left."""
-    fake.seed(1)
-    fake.faults = list(faults)
-    words = ["pull", fake.service, "--project", PROJECT, "--url", fake.url, "-o", "t.jsonl"]
+    tool.seed(1)
+    tool.faults = list(faults)
+    words = ["pull", tool.service, "--project", PROJECT, "--url", tool.url, "-o", "t.jsonl"]
     told = CliRunner().invoke(app, words)
     assert told.exit_code == (3 if said else 0), told.output
     assert (said in told.output, Path("t.jsonl").exists()) == (True, not said)
     assert len(re.findall("(?m)^error: ", told.output)) == bool(said)
 
 
-def test_a_key_stands_in_no_message(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_stands_in_no_message(tool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that repeats the header is quoted without it."""
-    for name in fake.environment:
+    for name in tool.environment:
         monkeypatch.setenv(name, "another-secret")
     with pytest.raises(ServiceError, match=r"HTTP 401: Invalid credentials") as refused:
-        ragstone.pull(fake.service, project=PROJECT, url=fake.url, out="t.jsonl")
+        ragstone.pull(tool.service, project=PROJECT, url=tool.url, out="t.jsonl")
     shown = str(refused.value) + refused.value.hint
     assert "another-secret" not in shown
     assert re.search(r"(Basic|Bearer) \[key\]", shown)
-    assert next(iter(fake.environment)) in refused.value.hint
+    assert next(iter(tool.environment)) in refused.value.hint
 
 
-def test_wrong_names_and_addresses(fake: Any) -> None:
+def test_wrong_names_and_addresses(tool: Any) -> None:
     """An unknown project, a server that is not there, times and addresses that are none."""
-    name = fake.service
+    name = tool.service
     with pytest.raises((ServiceError, ConfigError), match="nowhere"):
-        ragstone.pull(name, project="nowhere", url=fake.url, out="t.jsonl")
+        ragstone.pull(name, project="nowhere", url=tool.url, out="t.jsonl")
     with pytest.raises(ServiceError, match=r"cannot reach http://127.0.0.1:9 \(") as refused:
         ragstone.pull(name, project=PROJECT, url="http://127.0.0.1:9", out="t.jsonl")
     assert service_named(name).addresses[0] in refused.value.hint
     for wrong in ({"since": "yesterday"}, {"since": "99999999w"}, {"limit": 0}, {"url": "ftp://x"}):
         with pytest.raises(ConfigError):
-            ragstone.pull(name, **{"project": PROJECT, "url": fake.url, "out": "t.jsonl", **wrong})
+            ragstone.pull(name, **{"project": PROJECT, "url": tool.url, "out": "t.jsonl", **wrong})
     if name != "langfuse":
         with pytest.raises(ConfigError, match="needs a project; add --project"):
-            ragstone.pull(name, url=fake.url, out="t.jsonl")
+            ragstone.pull(name, url=tool.url, out="t.jsonl")
 
 
 def test_langfuse_needs_both_keys(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,49 +262,46 @@ def test_langfuse_needs_both_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         ragstone.pull("datadog", out="t.jsonl")
 
 
-def test_a_lost_answer_makes_no_second_assessment(monkeypatch: pytest.MonkeyPatch) -> None:
+@of("mlflow")
+def test_a_lost_answer_makes_no_second_assessment(tool: Any) -> None:
     """MLflow gives each assessment a new id, so a creation that may have arrived is not repeated; the next push is."""
-    with FakeMLflow() as tool:
-        set_keys(tool, monkeypatch)
-        tool.seed(1)
-        run = evaluated(tool)
-        tool.faults = [lambda answer: (200, {}, answer), lambda _: (0, {}, b"")]
-        with pytest.raises(ServiceError, match="closed the connection"):
-            ragstone.push(run, "mlflow", url=tool.url)
-        assert len(tool.stored()) == 1
-        assert ragstone.push(run, "mlflow", url=tool.url).unchanged == 1
-        assert len(tool.stored()) == 1
+    tool.seed(1)
+    run = evaluated(tool)
+    tool.faults = [lambda answer: (200, {}, answer), lambda _: (0, {}, b"")]
+    with pytest.raises(ServiceError, match="closed the connection"):
+        ragstone.push(run, "mlflow", url=tool.url)
+    assert len(tool.stored()) == 1
+    assert ragstone.push(run, "mlflow", url=tool.url).unchanged == 1
+    assert len(tool.stored()) == 1
 
 
-def test_spans_of_mlflow_in_files_and_of_running_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+@of("mlflow")
+def test_spans_of_mlflow_in_files_and_of_running_traces(tool: Any) -> None:
     """Spans that older clients left in files are read too; a trace without spans is counted, and said by the reader."""
-    with FakeMLflow() as tool:
-        set_keys(tool, monkeypatch)
-        tool.seed(4)
-        tool.filed, tool.running = {1}, {3}
-        told = ragstone.pull("mlflow", project=PROJECT, url=tool.url, out="t.jsonl")
-        assert (told.traces, told.rows, told.without_spans) == (4, 4, 1)
-        tool.running = {0, 2, 3}
-        assert ragstone.pull("mlflow", project=PROJECT, url=tool.url, out="none.jsonl").without_spans == 3
+    tool.seed(4)
+    tool.filed, tool.running = {1}, {3}
+    told = ragstone.pull("mlflow", project=PROJECT, url=tool.url, out="t.jsonl")
+    assert (told.traces, told.rows, told.without_spans) == (4, 4, 1)
+    tool.running = {0, 2, 3}
+    assert ragstone.pull("mlflow", project=PROJECT, url=tool.url, out="none.jsonl").without_spans == 3
     found, _ = validate("t.jsonl", on_error="skip")
     assert found.recognised == ("MLflow traces: 4 traces, 3 records; skipped: 1 without a retriever span",)
 
 
-def test_silence_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+@of("phoenix")
+def test_silence_ends(tool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that says nothing is given up."""
     monkeypatch.setattr(connection, "PATIENCE", 0.05)
-    with FakePhoenix() as tool:
-        set_keys(tool, monkeypatch)
-        stalled = importlib.import_module("threading").Event()
-        tool.faults = [lambda _: (stalled.wait(5), (0, {}, b""))[1]] * 3
-        with pytest.raises(ServiceError, match=r"no reply from http.* within 0\.05 s"):
-            ragstone.pull("phoenix", project=PROJECT, url=tool.url, out="t.jsonl")
-        stalled.set()
+    stalled = threading.Event()
+    tool.faults = [lambda _: (stalled.wait(5), (0, {}, b""))[1]] * 3
+    with pytest.raises(ServiceError, match=r"no reply from http.* within 0\.05 s"):
+        ragstone.pull("phoenix", project=PROJECT, url=tool.url, out="t.jsonl")
+    stalled.set()
 
 
-def test_pages_stream_to_standard_output(fake: Any) -> None:
+def test_pages_stream_to_standard_output(tool: Any) -> None:
     """Without -o the lines go to the next command."""
-    fake.seed(1)
-    told = CliRunner().invoke(app, ["pull", fake.service, "--project", PROJECT, "--url", fake.url])
+    tool.seed(1)
+    told = CliRunner().invoke(app, ["pull", tool.service, "--project", PROJECT, "--url", tool.url])
     assert all(isinstance(json.loads(line), dict) for line in told.stdout.splitlines())
     assert "pulled: 1 trace" in told.stderr

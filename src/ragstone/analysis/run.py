@@ -20,7 +20,7 @@ from ragstone.analysis.summary import summarize
 from ragstone.errors import InputError
 from ragstone.metrics import column_of, of_score
 from ragstone.metrics.methods import PAIRS, points_between
-from ragstone.records.source import stem_of
+from ragstone.records.file_formats import stem_of
 from ragstone.result_types import AgreementDict, QuoteDict, QuotesDict, ResultDict, SummaryDict, UnitDict
 from ragstone.store.database import DEFAULT_PATH, ResultRow, RunRow, ScoreRow, Store
 

@@ -46,8 +46,10 @@ def estimate_of(plan: Plan, jobs: Iterable[Job], store: Store) -> Estimate:
     for job in jobs:
         forecaster.add(job)
     priced = tuple(judge_price(judge, prices) for judge in plan.routes.judges() if not judge.backend.free)
-    found = forecaster.estimate(plan.source.name, priced, plan.left_out, plan.source.extent)
-    return replace(found, notes=plan.survey.near_misses)
+    return replace(
+        forecaster.estimate(), name=plan.source.name, prices=priced, left_out=plan.left_out, extent=plan.source.extent,
+        notes=plan.survey.near_misses,
+    )  # fmt: skip
 
 
 def store_for_reading(path: Path) -> Store:

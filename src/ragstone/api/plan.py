@@ -444,7 +444,7 @@ def open_source(
     """Open the source; ``inspect`` checks each record in every reading. A tuple of paths is read as one."""
     more: dict[str, Any] = {
         "fields": Fields(spec.fields, spec.field_files), "blocks": metrics.blocks(), "on_error": spec.on_error,
-        "inspect": inspect, "bank": bank, "cut": spec.cut, "layout": spec.layout, "own_layout": spec.own_layout,
+        "inspect": inspect, "bank": bank, "cut": spec.cut, "layout": spec.layout,
         "topics": named_file(spec, source, "topics"), "qrels": qrels,
     }  # fmt: skip
     return open_records(source, **more)

@@ -10,11 +10,11 @@ import math
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
 from ragstone.engine.route import Route
-from ragstone.forecast.history import DRIFT, WRITES, History, Kind, Spread
+from ragstone.forecast.figures import Range
+from ragstone.forecast.history import DRIFT, WRITES, History, Kind
 from ragstone.judges.base import Call, Judge, size_of
 from ragstone.judges.schemas import REASON, THINKING, verdict_tokens
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Trace, Traced, Write, Written
@@ -24,17 +24,17 @@ from ragstone.types import Unit, Verdict
 World = Literal[0, 1, 2]
 """Low, expected, high: how much a judge writes."""
 
-WRITTEN: Final[dict[Kind, tuple[Spread, float]]] = {
-    "claim": (Spread(1.25, 0.8, 1.9), 85),
-    "nugget": (Spread(1.15, 0.7, 1.7), 60),
-    "bank": (Spread(0.3, 0.12, 0.6), 50),
+WRITTEN: Final[dict[Kind, tuple[Range, float]]] = {
+    "claim": (Range(0.8, 1.25, 1.9), 85),
+    "nugget": (Range(0.7, 1.15, 1.7), 60),
+    "bank": (Range(0.12, 0.3, 0.6), 50),
 }
 """Usual values: units for each 100 characters of text, and the characters of one."""
-AGAIN: Final = (0.0, 0.25, 0.6)
+AGAIN: Final = Range(0.0, 0.25, 0.6)
 """The probability that a further list of a response's nuggets holds a new one."""
-REPAIRS: Final = (0.0, 0.0, 0.05)
+REPAIRS: Final = Range(0.0, 0.0, 0.05)
 """The share of calls whose reply cannot be read and that are made again."""
-LEFT: Final = (0.1, 0.7, 1.0)
+LEFT: Final = Range(0.1, 0.7, 1.0)
 """The share of a cascade's units that is left to the last judge."""
 OVERALL: Final = 200
 """Tokens of the explanations of a whole response."""
@@ -45,22 +45,12 @@ CLAIM: Final = 14
 NUGGET: Final = 10
 SENTENCE: Final = 60
 """Tokens beside the text of a claim or a nugget, and those written about a traced sentence."""
-USUAL: Final = (0.6, 1.0, 1.7)
+USUAL: Final = Range(0.6, 1.0, 1.7)
 """Factors by which all replies may be shorter or longer than usual."""
 REASONING: Final = re.compile(
     r"(^|/)(o\d|gpt-5(?!-chat)|gpt-[6-9]|gpt-oss|deepseek-r\d|magistral|qwq|qwen3|gemini-(2\.5|[3-9])|grok-[4-9])|reason|think"
 )
 """In a judge's id: a model that reasons before it replies unless it is told not to; that is billed as output."""
-
-
-@dataclass(frozen=True, slots=True)
-class Length:
-    """Output tokens of one reply. ``low`` and ``high`` hold for the sum over many, ``scatter`` is one reply's own."""
-
-    low: float
-    expected: float
-    high: float
-    scatter: float = 0.0
 
 
 class Assumptions:
@@ -71,7 +61,7 @@ class Assumptions:
 
     def __init__(self, history: History) -> None:
         self._history = history
-        self._written: dict[tuple[str, Task, Kind], tuple[Spread, float]] = {}
+        self._written: dict[tuple[str, Task, Kind], tuple[Range, float]] = {}
         self.told: dict[str, str] = {}
         self.lengths: dict[tuple[str, Task], int] = {}
 
@@ -98,7 +88,7 @@ class Assumptions:
         read = _read(question)
         rate, length = self._rate(judge, question.task, kind)
         luck = zlib.crc32(f"{len(question.known)} {read}".encode("utf-8", "replace"))
-        expected = (rate.low, rate.value, rate.high)[world] * text_length(read) / 100
+        expected = rate[world] * text_length(read) / 100
         if kind == "nugget" and question.known:
             expected = self._again(judge)[world]
         count = int(expected * (0.6 + 0.8 * (luck % 997) / 996) + (luck >> 10) % 1009 / 1009)
@@ -114,20 +104,20 @@ class Assumptions:
                 sentence.span if sentence else None, sentence.id if sentence else None, part=question.part,
             )  # fmt: skip
 
-    def _rate(self, judge: Judge, task: Task, kind: Kind) -> tuple[Spread, float]:
+    def _rate(self, judge: Judge, task: Task, kind: Kind) -> tuple[Range, float]:
         at = (judge.id, task, kind)
         if at not in self._written:
             rate, length = self._history.written(judge, task, kind) or WRITTEN[kind]
             self._written[at] = rate, length
             text = "passage" if kind == "bank" else "response"
-            said = f"{rate.value:.2g} per 100 {text} characters ({rate.low:.2g} to {rate.high:.2g})"
+            said = f"{rate.expected:.2g} per 100 {text} characters ({rate.low:.2g} to {rate.high:.2g})"
             units = {"claim": "claims", "nugget": "nuggets", "bank": "nuggets of a bank"}[kind]
             self.told[f"{units} by {judge.id.partition('@')[0]}"] = f"{said}, {source(rate.samples, 'result')}"
         return self._written[at]
 
     # ---- lengths
 
-    def length(self, judge: Judge, question: Question[Any], call: Call) -> Length:
+    def length(self, judge: Judge, question: Question[Any], call: Call) -> Range:
         """Estimate the length of the reply to a call."""
         if isinstance(question, Write) and question.level == "nugget" and not question.passages:
             return self._listed(judge, question)
@@ -136,27 +126,27 @@ class Assumptions:
         if line is not None:
             written = question.task in WRITES
             expected = line.at(size_of(judge.backend, call.body).usual if written else float(call.units))
-            return Length(expected * max(0.0, 1 - line.margin), expected, expected * (1 + line.margin), line.scatter)
+            low, high = expected * max(0.0, 1 - line.margin), expected * (1 + line.margin)
+            return Range(low, expected, high, scatter=line.scatter)
         expected = self._usual(judge, question, call.units)
-        return Length(USUAL[0] * expected, expected, USUAL[2] * expected + thought(judge.id))
+        return Range(USUAL.low * expected, expected, USUAL.high * expected + thought(judge.id))
 
-    def _again(self, judge: Judge) -> tuple[float, float, float]:
+    def _again(self, judge: Judge) -> Range:
         found = self._history.lists(judge)
-        if found is None:
-            return AGAIN
-        return found.again / 2, found.again, min(0.9, found.again * 1.3 + 0.1)
+        return Range(found.again / 2, found.again, min(0.9, found.again * 1.3 + 0.1)) if found else AGAIN
 
-    def _listed(self, judge: Judge, question: Write) -> Length:
+    def _listed(self, judge: Judge, question: Write) -> Range:
         """Estimate the length of a list of nuggets: the first grows with the response, further ones are short."""
         found = self._history.lists(judge)
         self.lengths[judge.id, question.task] = found.samples if found else 0
         rate, length = self._rate(judge, question.task, "nugget")
-        count = min(rate.value * text_length(_read(question)) / 100, question.most or math.inf)
+        count = min(rate.expected * text_length(_read(question)) / 100, question.most or math.inf)
         if question.known:
-            count = self._again(judge)[1]
+            count = self._again(judge).expected
         expected = 5 + count * (found.each if found else NUGGET + length / 4)
-        low, high = (1 - DRIFT, 1 + DRIFT) if found else (USUAL[0], USUAL[2])
-        return Length(low * expected, expected, high * expected + (0 if found else thought(judge.id)))
+        if found:
+            return Range((1 - DRIFT) * expected, expected, (1 + DRIFT) * expected)
+        return Range(USUAL.low * expected, expected, USUAL.high * expected + thought(judge.id))
 
     def _usual(self, judge: Judge, question: Question[Any], units: int) -> float:
         if isinstance(question, Write) and question.criterion:
@@ -164,7 +154,7 @@ class Assumptions:
         if isinstance(question, Write):
             kind = _kind(question)
             rate, length = self._rate(judge, question.task, kind)
-            expected = rate.value * text_length(_read(question)) / 100
+            expected = rate.expected * text_length(_read(question)) / 100
             if kind == "bank":
                 expected += len(question.known)
             if question.most:
@@ -175,24 +165,23 @@ class Assumptions:
         assert isinstance(question, Rate)
         return 5 + verdict_tokens(question) * units + (REASON if question.reasons else 0)
 
-    def left(self, route: Route, task: Task) -> tuple[float, float, float]:
+    def left(self, route: Route, task: Task) -> Range:
         """Estimate the share of a cascade's units that is left to its last judge."""
         assert route.error is not None
-        found = self._history.left(task, [judge.id for judge in route.judges], route.error)
-        share = found or Spread(LEFT[1], LEFT[0], LEFT[2])
+        share = self._history.left(task, [judge.id for judge in route.judges], route.error) or LEFT
         last = route.judges[-1].id.partition("@")[0]
-        low, mean, high = (f"{100 * end:.0f}%" for end in (share.low, share.value, share.high))
+        low, mean, high = (f"{100 * end:.0f}%" for end in share[:3])
         self.told[f"units of {task} passed to {last}"] = f"{mean} ({low} to {high}), {source(share.samples, 'result')}"
-        return share.low, share.value, share.high
+        return share
 
-    def repairs(self, judge: Judge, task: Task) -> Spread:
+    def repairs(self, judge: Judge, task: Task) -> Range:
         """Estimate the share of calls that are repeated because the reply cannot be read."""
         habits = self._history.habits(judge, task)
         if habits.reply is None:
-            return Spread(REPAIRS[1], REPAIRS[0], REPAIRS[2])
+            return REPAIRS
         share = habits.repaired / habits.asked
         margin = 2 * (max(share, 1 / habits.asked) / habits.asked) ** 0.5
-        return Spread(share, max(0.0, share - margin), min(1.0, share + margin), habits.asked)
+        return Range(max(0.0, share - margin), share, min(1.0, share + margin), habits.asked)
 
 
 def thought(judge: str) -> int:

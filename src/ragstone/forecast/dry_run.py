@@ -9,8 +9,8 @@ the number of calls is exact, but for replies that cannot be read. An unknown pr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ragstone.engine.budget import Amount
@@ -18,17 +18,16 @@ from ragstone.engine.calls import Settings
 from ragstone.engine.cascading import first_calls
 from ragstone.engine.route import Route, Routes
 from ragstone.engine.run import Job
-from ragstone.forecast.assumed import Assumptions, Length, World, drawn, source, thought
+from ragstone.forecast.assumed import Assumptions, World, drawn, source, thought
 from ragstone.forecast.figures import Figure, Range, Row
 from ragstone.forecast.history import History
-from ragstone.forecast.summary import Alone, Estimate, JudgePrice
+from ragstone.forecast.summary import Alone, Estimate
 from ragstone.judges.base import (
     Call,
     Failed,
     Immediate,
     Judge,
     Reply,
-    Shared,
     is_lookup,
     is_steady,
     reply_from_json,
@@ -41,7 +40,7 @@ from ragstone.prices import PriceBook
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Write
 from ragstone.store.database import Store
 from ragstone.tokens import TokenCounter
-from ragstone.types import NOTHING, Record, Unit
+from ragstone.types import Record, Unit
 
 WORLDS: Final[tuple[World, World, World]] = (0, 1, 2)
 ROUNDS: Final = 4
@@ -69,7 +68,7 @@ class _New:
 
     judge: Judge
     given: tuple[float, float, float]
-    written: Length
+    written: Range
     for_input: float | None
     for_output: float | None
 
@@ -79,19 +78,25 @@ class _New:
         return None if self.for_input is None or self.for_output is None else self.for_input + self.for_output
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Asked:
     """A question, as far as the store answers it; without an ``answer`` it has to be assumed.
 
     ``worlds`` are calls that depend on an answer which has to be assumed, by world.
     """
 
-    new: tuple[_New, ...]
-    stored: tuple[Judge, ...]
-    answer: Answer | None
-    worlds: tuple[tuple[_New, ...], ...] = ((), (), ())
+    new: list[_New] = field(default_factory=list)
+    stored: list[Judge] = field(default_factory=list)
+    answer: Answer | None = None
+    worlds: Sequence[list[_New]] = ([], [], [])
 
-    def calls(self, world: World) -> tuple[_New, ...]:
+    def add(self, other: _Asked) -> Answer | None:
+        """Add the calls of another judge, and return its answer."""
+        self.new += other.new
+        self.stored += other.stored
+        return other.answer
+
+    def calls(self, world: World) -> list[_New]:
         """Return the calls that a run would make in a world."""
         return self.new + self.worlds[world]
 
@@ -155,28 +160,21 @@ class Forecaster:
                         if world == 1:
                             self._reckon_alone(question)
 
-    def estimate(
-        self,
-        name: str = "",
-        prices: tuple[JudgePrice, ...] = (),
-        left_out: Mapping[str, str] = NOTHING,
-        extent: Mapping[str, int] = NOTHING,
-    ) -> Estimate:
-        """Return the estimate of all records so far; the arguments are its own fields."""
+    def estimate(self) -> Estimate:
+        """Return the estimate of all records so far."""
         rows = [row for row in self._rows.values() if any(row.calls.worlds) or row.stored]
         judges = {judge.id: judge for judge in self._routes.judges()}
         for row in rows:
             share = self._assumed.repairs(judges[row.judge], row.step)
-            row.repair(share.low, share.value, share.high)
+            row.repair(*share[:3])
         counted: dict[str, list[str]] = {}
         for (judge, _), counter in self._counters.items():
             counted.setdefault(judge, []).append(counter.how)
         return Estimate(
-            name, rows, self._records, self._set_aside, self._seconds(rows), self._exact,
+            rows, self._records, self._set_aside, self._seconds(rows), self._exact,
             assumed={**self._assumed.told, **self._lengths(rows)},
             counted={judge: _leading(hows) for judge, hows in counted.items()},
-            worst=self._worst(), limits=self._limits, prices=prices, left_out=left_out, extent=extent,
-            alone=self._alone, waves=self._depth and self._depth + 1,
+            worst=self._worst(), limits=self._limits, alone=self._alone, waves=self._depth and self._depth + 1,
         )  # fmt: skip
 
     # ---- one record
@@ -219,55 +217,48 @@ class Forecaster:
         if route.error is not None:
             assert isinstance(question, Rate), "a cascade rates; the routes are checked before"
             return self._cascade(route, question, guessed=guessed)
-        parts = [self._consult(judge, question) for judge in route.judges]
-        new = tuple(call for part in parts for call in part.new)
-        stored = tuple(judge for part in parts for judge in part.stored)
-        answers = [part.answer for part in parts]
-        answer: Answer | None = None
-        if len(parts) == 1:
-            answer = answers[0]
-        elif isinstance(question, Rate) and all(isinstance(each, Rated) for each in answers):
-            named = [(judge.name, each) for judge, each in zip(route.judges, answers, strict=True)
-                     if isinstance(each, Rated)]  # fmt: skip
-            answer = combine(question, named, route.aggregate, route.weights)
-        return _Asked(new, stored, answer)
+        found = _Asked()
+        answers = [found.add(self._consult(judge, question)) for judge in route.judges]
+        named = [
+            (judge.name, each) for judge, each in zip(route.judges, answers, strict=True) if isinstance(each, Rated)
+        ]
+        if len(answers) == 1:
+            found.answer = answers[0]
+        elif isinstance(question, Rate) and len(named) == len(answers):
+            found.answer = combine(question, named, route.aggregate, route.weights)
+        return found
 
     def _cascade(self, route: Route, question: Rate, *, guessed: bool) -> _Asked:
         """Follow a cascade as far as answers are known; assume how much is left to its last judge."""
-        new: list[_New] = []
-        stored: list[Judge] = []
+        found = _Asked()
         going = cascade(question, route.bands(question.task))
         try:
             part = next(going)
             for judge in route.judges[:-1]:
-                asked = self._consult(judge, part, really=not guessed)
-                new += asked.new
-                stored += asked.stored
-                if guessed or not isinstance(asked.answer, Rated):
-                    worlds = self._left_over(route, part)
-                    return _Asked(tuple(new), tuple(stored), None, worlds)
-                part = going.send(asked.answer)
-            asked = self._consult(route.judges[-1], part)
-            new += asked.new
-            stored += asked.stored
-            if isinstance(asked.answer, Rated):
-                going.send(asked.answer)
+                answer = found.add(self._consult(judge, part, really=not guessed))
+                if guessed or not isinstance(answer, Rated):
+                    found.worlds = self._left_over(route, part)
+                    return found
+                part = going.send(answer)
+            answer = found.add(self._consult(route.judges[-1], part))
+            if isinstance(answer, Rated):
+                going.send(answer)
         except StopIteration as stop:
-            return _Asked(tuple(new), tuple(stored), stop.value)
-        return _Asked(tuple(new), tuple(stored), None)
+            found.answer = stop.value
+        return found
 
-    def _left_over(self, route: Route, question: Rate) -> tuple[tuple[_New, ...], ...]:
+    def _left_over(self, route: Route, question: Rate) -> list[list[_New]]:
         """Return the calls to the last judge by world; equal shares leave the same units."""
         self._exact = False
         last = route.judges[-1]
-        found: dict[tuple[Unit, ...], tuple[_New, ...]] = {(): ()}
+        found: dict[tuple[Unit, ...], list[_New]] = {(): []}
         worlds = []
-        for share in self._assumed.left(route, question.task):
+        for share in self._assumed.left(route, question.task)[:3]:
             units = tuple(unit for unit in question.units if drawn(unit.text) < share)
             if units not in found:
                 found[units] = self._consult(last, replace(question, units=units)).new
             worlds.append(found[units])
-        return tuple(worlds)
+        return worlds
 
     def _reckon_alone(self, question: Question[Any]) -> None:
         """Count the calls that the last judge of a cascade would take for all of the question."""
@@ -276,18 +267,15 @@ class Forecaster:
             return
         judge = route.judges[-1]
         alone = self._alone.setdefault(question.task, Alone(judge.id))
-        self._begun, self._begun_alone = self._begun_alone, self._begun
         for call in first_calls(judge, question, self._repeat):
             if call.key not in self._seen_alone:
                 self._seen_alone.add(call.key)
-                alone.add(self._new(judge, question, call).dollars)
-        self._begun, self._begun_alone = self._begun_alone, self._begun
+                alone.add(self._new(judge, question, call, self._begun_alone).dollars)
 
     def _consult(self, judge: Judge, question: Question[Any], *, really: bool = False) -> _Asked:
         """Follow a dialogue as far as replies are known; ``really``: also ask a judge that computes in this process."""
         dialogue = judge.dialogue(question, repeat=0 if is_steady(judge.backend) else self._repeat)
-        new: list[_New] = []
-        stored: list[Judge] = []
+        found = _Asked()
         missing = False
         try:
             calls = next(dialogue)
@@ -297,7 +285,7 @@ class Forecaster:
                     reply = self._store.reply(call.key, since=self._since_of(call.key)) if self._reads else None
                     if reply is not None:
                         replies.append(reply_from_json(reply))
-                        stored.append(judge)
+                        found.stored.append(judge)
                         continue
                     if isinstance(judge.backend, Immediate) and (really or is_lookup(judge.backend)):
                         replies.append(judge.backend.reply(call))
@@ -305,18 +293,19 @@ class Forecaster:
                         missing = True
                         replies.append(NOT_ASKED)
                     if self._is_first(call.key, self._seen):
-                        new.append(self._new(judge, question, call))
+                        found.new.append(self._new(judge, question, call, self._begun))
                         if not judge.backend.free and len(call.body) > len(self._longest.get(judge, b"")):
                             self._longest[judge] = call.body
                 calls = dialogue.send(replies)
         except StopIteration as stop:
-            return _Asked(tuple(new), tuple(stored), None if missing else stop.value)
+            found.answer = None if missing else stop.value
         dialogue.close()
-        return _Asked(tuple(new), tuple(stored), None)
+        return found
 
-    def _new(self, judge: Judge, question: Question[Any], call: Call) -> _New:
+    def _new(self, judge: Judge, question: Question[Any], call: Call, begun: Keys) -> _New:
+        """Price a call; ``begun`` are the beginnings of prompts that the provider has cached by then."""
         if judge.backend.free:
-            return _New(judge, (0.0, 0.0, 0.0), Length(0.0, 0.0, 0.0), 0.0, 0.0)
+            return _New(judge, (0.0, 0.0, 0.0), Range(0.0, 0.0, 0.0), 0.0, 0.0)
         size, shared = size_of(judge.backend, call.body), self._routes.shared(call)
         if getattr(judge.backend, "batch", False):  # in a batch no call waits for another
             shared = None
@@ -324,7 +313,12 @@ class Forecaster:
         written = self._assumed.length(judge, question, call)
         if self._prices.costs_nothing(judge.id):
             return _New(judge, given, written, 0.0, 0.0)
-        cached, saved = self._cached(judge, question.task, shared, given[1], given[1] / size.usual)
+        habits = self._history.habits(judge, question.task)
+        if habits.cached or habits.saved or shared is None:
+            cached, saved = round(habits.cached * given[1]), round(habits.saved * given[1])
+        else:
+            tokens = int(given[1] / size.usual * shared.tokens) // CACHE_STEP * CACHE_STEP
+            cached, saved = (0, tokens) if self._is_first(shared.key, begun) else (tokens, 0)
         for_input, dollars = (
             self._prices.cost(
                 judge.id, judge.provider, judge.model,
@@ -337,14 +331,6 @@ class Forecaster:
             return _New(judge, given, written, None, None)
         rate = getattr(judge.backend, "rate", 1.0)
         return _New(judge, given, written, rate * for_input, rate * (dollars - for_input))
-
-    def _cached(self, judge: Judge, task: Task, shared: Shared | None, given: float, ratio: float) -> tuple[int, int]:
-        """Estimate the tokens of a call that are read from the provider's cache, and those that are written to it."""
-        habits = self._history.habits(judge, task)
-        if habits.cached or habits.saved or shared is None:
-            return round(habits.cached * given), round(habits.saved * given)
-        tokens = int(ratio * shared.tokens) // CACHE_STEP * CACHE_STEP
-        return (0, tokens) if self._is_first(shared.key, self._begun) else (tokens, 0)
 
     def _is_first(self, key: bytes | int, keys: Keys) -> bool:
         """Remember a key; return whether it is new in the world that is followed."""
@@ -403,7 +389,7 @@ class Forecaster:
                 figure.worlds[world] += value
             if world == 1:
                 row.input.vary("tokens", *given)
-                row.output.vary("lengths", written.low, written.expected, written.high)
+                row.output.vary("lengths", *written[:3])
                 row.output.variance += written.scatter**2
                 turn = given[1] + written.expected + REPAIR
                 self._vary_price(row, call, turn)
@@ -420,7 +406,7 @@ class Forecaster:
             return
         each, word = call.for_input / given[1], call.for_output / written.expected
         row.dollars.vary("tokens", *(each * tokens for tokens in given))
-        row.dollars.vary("lengths", *(word * tokens for tokens in (written.low, written.expected, written.high)))
+        row.dollars.vary("lengths", *(word * tokens for tokens in written[:3]))
         row.dollars.variance += (word * written.scatter) ** 2
         row.again[3] += each * turn + call.for_output
 
@@ -432,7 +418,7 @@ class Forecaster:
 
     def _seconds(self, rows: Sequence[Row]) -> Range:
         """Estimate the time of the slowest judge: judges work in parallel, each at its full concurrency."""
-        low = expected = high = 0.0
+        ends = [0.0, 0.0, 0.0]
         for judge in self._routes.judges():
             own = [row for row in rows if row.judge == judge.id]
             calls = [sum(row.calls.worlds[world] for row in own) for world in WORLDS]
@@ -440,18 +426,15 @@ class Forecaster:
                 continue
             speed = self._history.speed(judge)
             if speed is not None:
-                each = (1 / speed.high, 1 / speed.value, 1 / speed.low)
-            elif judge.backend.free:
-                usual = getattr(judge.backend, "seconds", INSIDE)
-                each = (usual * SECONDS[0], usual, usual * SECONDS[2])
+                each = (1 / speed.high, 1 / speed.expected, 1 / speed.low)
             else:
-                usual = FIRST + sum(row.output.worlds[1] for row in own) / max(1, calls[1]) / PER_SECOND
-                places = min(judge.backend.concurrency, max(1, calls[1]))
-                each = (usual * SECONDS[0] / places, usual / places, usual * SECONDS[2] / places)
-            low = max(low, calls[0] * each[0])
-            expected = max(expected, calls[1] * each[1])
-            high = max(high, calls[2] * each[2])
-        return Range(min(low, expected), expected, max(high, expected))
+                usual = getattr(judge.backend, "seconds", INSIDE)
+                if not judge.backend.free:
+                    usual = FIRST + sum(row.output.worlds[1] for row in own) / max(1, calls[1]) / PER_SECOND
+                    usual /= min(judge.backend.concurrency, max(1, calls[1]))
+                each = (usual * SECONDS[0], usual, usual * SECONDS[2])
+            ends = [max(end, count * second) for end, count, second in zip(ends, calls, each, strict=True)]
+        return Range(min(ends[:2]), ends[1], max(ends[1:]))
 
 
 def _leading(hows: Sequence[str]) -> str:

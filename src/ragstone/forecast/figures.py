@@ -5,19 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ragstone.questions import Task
 from ragstone.tokens import SURE
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """A figure with the ends between which it will be in 19 of 20 runs, if the assumptions hold."""
+class Range(NamedTuple):
+    """A figure with the ends between which it will be in 19 of 20 runs, if the assumptions hold.
+
+    ``samples`` is how much it stands on, 0 where it is assumed. Of the length of a reply the ends hold for the sum over
+    many, and ``scatter`` is the standard deviation of one.
+    """
 
     low: float
     expected: float
     high: float
+    samples: int = 0
+    scatter: float = 0.0
 
     def as_json(self, digits: int = 0) -> dict[str, float]:
         """Plain numbers."""

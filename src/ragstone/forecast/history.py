@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
+from ragstone.forecast.figures import Range
 from ragstone.judges.base import Judge, Usage, size_of
 from ragstone.questions import TASKS, Task
 from ragstone.store.database import Store
@@ -28,16 +29,6 @@ WRITES: Final[frozenset[Task]] = frozenset({"claims", "nuggetize", "trace"})
 
 Kind = Literal["claim", "nugget", "bank"]
 """What is written: claims or nuggets of a response, or a bank of nuggets of passages."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """A figure with what it may be; ``samples`` is how much it stands on, 0 where it is assumed."""
-
-    value: float
-    low: float
-    high: float
-    samples: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +95,7 @@ class History:
             self._habits[at] = found
         return self._habits[at]
 
-    def written(self, judge: Judge, task: Task, kind: Kind) -> tuple[Spread, float] | None:
+    def written(self, judge: Judge, task: Task, kind: Kind) -> tuple[Range, float] | None:
         """Learn how many units the judge writes for each 100 characters of text, and the mean characters of one."""
         pairs: list[tuple[float, float]] = []
         lengths: list[int] = []
@@ -141,7 +132,7 @@ class History:
         later = calls / count - 1
         return Lists(1 - 1 / later if later > 1 else 0.0, tokens / nuggets, count)
 
-    def left(self, task: Task, judges: Sequence[str], error: float) -> Spread | None:
+    def left(self, task: Task, judges: Sequence[str], error: float) -> Range | None:
         """Learn the share of units that the same cascade left to its last judge."""
         pairs = []
         for document in self._documents():
@@ -152,9 +143,9 @@ class History:
         if len(pairs) < LEAST or not any(units for units, _ in pairs):
             return None
         found = _share(pairs)
-        return Spread(min(1.0, found.value), found.low, min(1.0, found.high), found.samples)
+        return found._replace(expected=min(1.0, found.expected), high=min(1.0, found.high))
 
-    def speed(self, judge: Judge) -> Spread | None:
+    def speed(self, judge: Judge) -> Range | None:
         """Learn the calls per second that a judge answered: the median of the latest runs."""
         rates = []
         for run in reversed(self._store.runs()):
@@ -169,7 +160,7 @@ class History:
         if not rates:
             return None
         middle = sorted(rates)[len(rates) // 2]
-        return Spread(middle, min(rates) / 1.5, max(rates) * 1.3, len(rates))
+        return Range(min(rates) / 1.5, middle, max(rates) * 1.3, len(rates))
 
     def _calls(self, judge: Judge, name: str, task: Task) -> list[_Earlier]:
         """The latest calls of the judge of that name, which is this one or its kin."""
@@ -263,11 +254,11 @@ def _line(points: Sequence[tuple[float, float]], *, flat: bool) -> FittedLine:
     return FittedLine(base, slope, margin, scatter, count)
 
 
-def _share(pairs: Sequence[tuple[float, float]]) -> Spread:
+def _share(pairs: Sequence[tuple[float, float]]) -> Range:
     """Divide the sum of the second values by that of the first, with a margin."""
     count = len(pairs)
     whole = sum(x for x, _ in pairs)
     value = sum(y for _, y in pairs) / whole if whole else 0.0
     off = math.sqrt(sum((y - value * x) ** 2 for x, y in pairs) / max(1, count - 1) / count) / (whole / count or 1.0)
     margin = SURE * off + DRIFT * value
-    return Spread(value, max(0.0, value - margin), value + margin, count)
+    return Range(max(0.0, value - margin), value, value + margin, count)

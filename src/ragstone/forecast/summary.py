@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ragstone.engine import Limits
 from ragstone.engine.budget import Amount
 from ragstone.forecast.figures import Range, Row, Sum, added
+from ragstone.types import NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,6 @@ class Estimate:
     ``notes`` are the options that probably bring fields that no record has.
     """
 
-    name: str
     rows: Sequence[Row]
     records: int
     set_aside: int
@@ -69,11 +69,12 @@ class Estimate:
     counted: Mapping[str, str]
     worst: Amount
     limits: Limits
-    prices: tuple[JudgePrice, ...]
-    left_out: Mapping[str, str]
-    extent: Mapping[str, int]
     alone: Mapping[str, Alone]
-    waves: int = 0
+    waves: int
+    name: str = ""
+    prices: tuple[JudgePrice, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    extent: Mapping[str, int] = field(default_factory=lambda: NOTHING)
     notes: tuple[str, ...] = ()
 
     @property

@@ -204,16 +204,14 @@ def locked(descriptor: int) -> bool:
     return True
 
 
-def unwritable(path: Path | str, error: OSError, instead: str = OTHER_FILE) -> OutputError:
-    """The error of a file that cannot be written; ``instead`` is what to do unless the disk is full."""
-    return _error(path, "cannot be written", error, instead)
-
-
 def closed_folder(path: Path | str, error: OSError) -> OutputError:
     """The error of a folder of ``-o`` that cannot be written to."""
-    return _error(path, "cannot write there", error, OTHER_FOLDER)
+    return unwritable(path, error, OTHER_FOLDER, "cannot write there")
 
 
-def _error(path: Path | str, what: str, error: OSError, instead: str) -> OutputError:
+def unwritable(
+    path: Path | str, error: OSError, instead: str = OTHER_FILE, what: str = "cannot be written"
+) -> OutputError:
+    """The error of a file that cannot be written; ``instead`` is what to do unless the disk is full."""
     way = f"free space or {instead}" if error.errno in _FULL else instead
     return OutputError(f"{path}: {what} ({error.strerror}); {way}", path=str(path))

@@ -63,7 +63,7 @@ def ragstone(request: pytest.FixtureRequest) -> Iterator[Scorer]:
     """Score responses in a test: ``ragstone.score(question=..., response=..., contexts=[...], metrics=[...])``."""
     from ragstone.pytest_plugin.scoring import Scorer  # noqa: PLC0415 - only for a test that asks for it
 
-    scorer = Scorer.of(request.node, _marked(request.node, MARK), _marked(request.node, RECORD))
+    scorer = Scorer(request.node, _marked(request.node, MARK), _marked(request.node, RECORD))
     request.node.stash[_SCORER] = scorer
     yield scorer
     scorer.close()

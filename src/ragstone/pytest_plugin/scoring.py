@@ -11,10 +11,10 @@ import difflib
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import methodcaller
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal
 
 import pytest
 
@@ -40,9 +40,8 @@ OPTIONS: Final = frozenset(RunOptions.__dataclass_fields__) - {"metrics"}
 """Options of ``evaluate`` that calls and marks may give."""
 
 
-@dataclass(slots=True, repr=False)
 class Scorer:
-    """Scores responses for one test.
+    """Scores responses for one test, given the arguments of its two marks; InputError for a name that is unknown.
 
     ``name`` and ``title`` are the test's short and full name, ``root`` the folder to look for the configuration and the
     store in. From the test's marks come ``record``, its fields, ``least``, thresholds by score, and ``options``, which
@@ -50,26 +49,16 @@ class Scorer:
     was checked against thresholds, ``failed`` whether the test failed.
     """
 
-    name: str
-    title: str
-    root: Path
-    record: Mapping[str, Any]
-    least: Mapping[str, float]
-    options: Mapping[str, Any]
-    notes: list[dict[str, Any]] = field(default_factory=list)
-    checked: bool = False
-    failed: bool = False
-    _scored: list[tuple[Result, Run, object]] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, item: pytest.Item, marked: Mapping[str, Any], record: Mapping[str, Any]) -> Self:
-        """The scorer of a test, with the arguments of its two marks; InputError for a name that is unknown."""
+    def __init__(self, item: pytest.Item, marked: Mapping[str, Any], record: Mapping[str, Any]) -> None:
         for name in record:
             if name not in FIELDS:
                 raise InputError(f"mark ragstone_record: no field '{name}'; fields are {', '.join(FIELDS)}")
-        least, options = thresholds_and_options(marked, "mark ragstone")
-        config = item.config
-        return cls(item.name, item.nodeid, config.rootpath, record, least, {**_of_session(config), **options})
+        self.name, self.title, self.root, self.record = item.name, item.nodeid, item.config.rootpath, record
+        self.least, options = thresholds_and_options(marked, "mark ragstone")
+        self.options = {**_of_session(item.config), **options}
+        self.notes: list[dict[str, Any]] = []
+        self.checked = self.failed = False
+        self._scored: list[tuple[Result, Run, object]] = []
 
     def score(
         self,

@@ -13,17 +13,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import orjson
 
-from ragstone.errors import InputError, RecordError
+from ragstone.errors import RecordError
 from ragstone.records import autojudge, values
 from ragstone.records.bytestream import files_in
-from ragstone.records.file_formats import READERS
+from ragstone.records.file_formats import READERS, stem_of
 from ragstone.records.jsontext import excerpt
 from ragstone.records.mapping import NO_ID
-from ragstone.records.source import SetAside, Source, open_records, stem_of
+from ragstone.records.source import SetAside, open_records
 from ragstone.records.survey import Note, Notes
 from ragstone.segment import folded
 from ragstone.types import Nugget, Record
@@ -78,23 +78,17 @@ def read_bank(source: Any) -> Bank:
     """Read a bank: a path, ``-``, a folder of ``<topic>.json`` or ``.jsonl`` files, an iterable of dicts...
 
     Files may be compressed. In a folder, nuggets without an id are those of the topic that their file is
-    named after. A Bank is returned as it is; else all is taken that `open_records` takes, but no open Source.
+    named after. All is taken that `open_records` takes.
 
     Raises:
         RecordError: a file cannot be read, no record has nuggets, nuggets have no topic, or a topic comes
             again with other nuggets.
         InputError: the object is no source of records.
     """
-    if isinstance(source, Bank):
-        return source
-    if isinstance(source, Source):
-        raise InputError("a source of records is not a bank: name the file with the nuggets")
     folder = Path(source) if isinstance(source, str | os.PathLike) else None
     if folder is None or str(source) == "-" or not folder.is_dir():
         with open_records(source) as records:
-            gathered = _Gathered(records.name)
-            gathered.read(records)
-        return gathered.bank()
+            return _Gathered(records.name).read(records).bank()
     gathered = _Gathered(folder.name or str(folder))
     files = files_in(folder)
     banks = [path for path in files if path.name.removeprefix(stem_of(path).name).lower().startswith(tuple(READERS))]
@@ -116,7 +110,7 @@ class _Gathered:
         self._questions: dict[str, str] = {}
         self._notes = Notes()
 
-    def read(self, records: Iterable[Record | SetAside], topic: str = "") -> None:
+    def read(self, records: Iterable[Record | SetAside], topic: str = "") -> Self:
         """All records of one file; ``topic`` is that of nuggets which name none."""
         for record in records:
             assert isinstance(record, Record), "a source that stops sets nothing aside"
@@ -124,6 +118,7 @@ class _Gathered:
                 self._notes.add(NONE_HERE, record.where)
             else:
                 self._add(record, topic)
+        return self
 
     def _add(self, record: Record, topic: str) -> None:
         name = record.topic or record.id

@@ -28,6 +28,8 @@ SOME_NAMES: Final = 3
 """Names in a folder that a message lists."""
 MAGIC: Final = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 COMPRESSIONS: Final = {".gz": "gzip", ".zst": "zstd"}
+WHITESPACE: Final = b" \t\r\n"
+"""What JSON may have between its parts."""
 UTF8_BOM: Final = b"\xef\xbb\xbf"
 UTF16_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 
@@ -50,6 +52,16 @@ class Stream:
         if line:
             self.lines += 1
         return line
+
+    def filled_lines(self, largest: int, instead: str) -> Iterator[tuple[str, bytes | RecordError]]:
+        """Each line that is not blank, stripped, with its place; for one of more bytes an error, ``instead`` in it."""
+        while line := self.readline(largest + 1):
+            where = f"{self.name}:{self.lines}"
+            if len(line) > largest and not line.endswith(b"\n"):
+                self.skip_line()
+                yield where, RecordError(where, f"a line of more than {largest:,} bytes", instead)
+            elif text := line.strip(WHITESPACE):
+                yield where, text
 
     def skip_line(self) -> None:
         """Pass over the rest of a line that was too long to be read."""
@@ -76,18 +88,15 @@ class Stream:
             raise RecordError(self._place, f"the file is damaged: {error}", "fetch or copy it again") from None
         if not self._started:
             self._started = True
-            data = self._without_mark(data)
+            if data.startswith(UTF16_BOMS):
+                raise RecordError(self.name, "text in UTF-16 or UTF-32", "save the file as UTF-8")
+            data = data.removeprefix(UTF8_BOM)
         self._blank = _blank(self._blank, data, self._place)
         return data
 
     @property
     def _place(self) -> str:
         return f"{self.name} after line {self.lines}" if self.lines else self.name
-
-    def _without_mark(self, data: bytes) -> bytes:
-        if data.startswith(UTF16_BOMS):
-            raise RecordError(self.name, "text in UTF-16 or UTF-32", "save the file as UTF-8")
-        return data.removeprefix(UTF8_BOM)
 
     def __enter__(self) -> Self:
         return self
@@ -124,7 +133,7 @@ class Origin:
     def head(self) -> bytes:
         """Some bytes from the first on that is no white space; empty for a blank file."""
         with self.open() as stream:
-            return next((text for chunk in stream.chunks() if (text := chunk.lstrip(b" \t\r\n"))), b"")
+            return next((text for chunk in stream.chunks() if (text := chunk.lstrip(WHITESPACE))), b"")
 
 
 def _zstd() -> Any:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from ragstone.errors import RecordError
 from ragstone.records.bytestream import Origin, Stream
 from ragstone.records.fields import check_columns
-from ragstone.records.jsontext import decode, not_text
+from ragstone.records.jsontext import RefusedError, decode, not_text
 from ragstone.records.limits import MAX_CELL_CHARACTERS, MAX_RECORD_BYTES
 from ragstone.records.mapping import Mapper, Rows
 from ragstone.records.python_values import literal
@@ -90,14 +90,10 @@ class _Lines:
         if self._size > MAX_RECORD_BYTES:
             if not line.endswith(b"\n"):
                 self._stream.skip_line()
-            raise _RowError(f"a row of more than {MAX_RECORD_BYTES:,} bytes", "is a quote left open?")
+            raise RefusedError(f"a row of more than {MAX_RECORD_BYTES:,} bytes", "is a quote left open?")
         if wrong := not_text(line, f" of line {self._stream.lines}"):
-            raise _RowError(*wrong)
+            raise RefusedError(*wrong)
         return line.decode()
-
-
-class _RowError(Exception):
-    """A row that cannot be read."""
 
 
 def _next(rows: Iterator[list[str]], lines: _Lines) -> list[str] | RecordError | None:
@@ -105,7 +101,7 @@ def _next(rows: Iterator[list[str]], lines: _Lines) -> list[str] | RecordError |
     lines.begin()
     try:
         return next(rows, None)
-    except _RowError as error:
+    except RefusedError as error:
         return RecordError(lines.where, *error.args)
     except csv.Error as error:
         return RecordError(lines.where, f"not CSV: {_REASONS.get(str(error), error)}", 'quotes as in "a ""b"" c"')

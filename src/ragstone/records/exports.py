@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final
 
@@ -19,15 +19,15 @@ from ragstone.records import (
     from_frameworks,
     from_langfuse,
     from_langsmith,
-    from_mlflow,
     from_spans,
     from_trulens,
 )
-from ragstone.records.fields import FIELD_OF, OWN, Fields, closest, folded
-from ragstone.records.jsontext import kind
+from ragstone.records.fields import FIELD_OF, OWN, Fields, closest, folded, written
+from ragstone.records.jsontext import as_row, kind
 from ragstone.records.mapping import Item, Row, Rows
 from ragstone.records.paths import MISSING, find, root
 from ragstone.records.span_join import OTHER, Recognised, TraceSpan, joined
+from ragstone.types import NOTHING
 
 LOOKED_AT: Final = 10
 """Rows by which an export is recognised."""
@@ -64,7 +64,7 @@ EXPORTS: Final = (
         from_evaluators.is_result, from_evaluators.result_row,
     ),
     Export("openinference", "OpenInference spans", _ROOT, from_spans.is_openinference, spans=from_spans.spans),
-    Export("mlflow", "MLflow traces", _ROOT, from_mlflow.is_trace, spans=from_mlflow.spans),
+    Export("mlflow", "MLflow traces", _ROOT, from_spans.is_mlflow, spans=from_spans.mlflow_spans),
     Export("opentelemetry", "OpenTelemetry spans", _ROOT, from_spans.is_span, spans=from_spans.spans),
     Export("langfuse", "Langfuse observations", _ROOT, from_langfuse.is_langfuse, spans=from_langfuse.spans),
     Export("langsmith", "LangSmith runs", _ROOT, from_langsmith.is_run, spans=from_langsmith.spans),
@@ -114,17 +114,27 @@ EXPORTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the rows of an input are read: the name of an export (empty: it is recognised), and the path of the list."""
+    """How the rows of an input are read: the name of an export (empty: it is recognised), and the path of the list.
+
+    ``files`` has the configuration file of each of the two that is set in one.
+    """
 
     name: str = ""
     path: str = ""
+    files: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
 
     def __post_init__(self) -> None:
         names = [export.name for export in EXPORTS] + [PLAIN]
         if self.name and self.name not in names:
-            raise ConfigError(f"--from {self.name}: no such format{closest(self.name, names)}")
+            said = written(self.files.get("name"), "[run] from", "--from", f" {self.name}")
+            raise ConfigError(f"{said}: no such format{closest(self.name, names)}")
         if self.path.endswith("[]"):
             object.__setattr__(self, "path", self.path.removesuffix("[]"))
+
+    @property
+    def given(self) -> Layout:
+        """The layout without the configuration file's."""
+        return Layout("" if "name" in self.files else self.name, "" if "path" in self.files else self.path)
 
     def rows(self, items: Callable[[], Rows], fields: Fields, tally: Recognised) -> Rows:
         """The input's rows under canonical names; ``tally`` counts what becomes of them."""
@@ -166,13 +176,23 @@ class Layout:
             if not isinstance(value, dict):
                 yield where, value
             elif self.path:
-                yield from _listed(where, find(value, self.path), self.path)
+                yield from self._listed(where, find(value, self.path))
             elif self.name == PLAIN or not mapped.isdisjoint(value) or (inner := _wrapped(value)) is None:
                 yield where, value
             else:
                 name, rows = inner
                 for number, row in enumerate(rows, 1):
-                    yield f"{where} {name} {number}", _object(row, f"{where} {name} {number}")
+                    yield f"{where} {name} {number}", as_row(row, f"{where} {name} {number}")
+
+    def _listed(self, where: str, found: Any) -> Iterator[Item]:
+        if not isinstance(found, list):
+            said = written(self.files.get("path"), "[run] records", "--records", f" {self.path}")
+            what = "nothing found there" if found is MISSING else f"found {kind(found)}"
+            yield where, RecordError(where, f"{said}: {what}", "expected the path of a list, e.g. data.items[]")
+            return
+        for number, row in enumerate(found, 1):
+            place = f"{where} item {number}"
+            yield place, as_row(row, place)
 
 
 def _broken(head: Iterable[Item], error: RecordError) -> Iterator[Item]:
@@ -192,22 +212,6 @@ def _converted(items: Iterable[Item], export: Export, tally: Recognised) -> Rows
             continue
         tally.records += not isinstance(found, RecordError)
         yield where, found
-
-
-def _listed(where: str, found: Any, path: str) -> Iterator[Item]:
-    if not isinstance(found, list):
-        what = "nothing found there" if found is MISSING else f"found {kind(found)}"
-        yield where, RecordError(where, f"--records {path}: {what}", "expected the path of a list, e.g. data.items[]")
-        return
-    for number, row in enumerate(found, 1):
-        place = f"{where} item {number}"
-        yield place, _object(row, place)
-
-
-def _object(row: Any, where: str) -> Row | RecordError:
-    if isinstance(row, dict):
-        return row
-    return RecordError(where, f"expected an object, found {kind(row)}", "each record must be a JSON object: {...}")
 
 
 def _wrapped(row: Row) -> tuple[str, list[Any]] | None:
@@ -238,12 +242,8 @@ def _columns(row: Mapping[str, Any]) -> list[Row] | None:
     if not all(isinstance(column, list) for column in columns) or len(columns) < max(2, len(row)):
         return None
     named = dict(zip(row, columns, strict=True))
-    texts = [cell for column in _texts(named) for cell in column]
+    said = ("question", "response")
+    texts = [cell for name, column in named.items() if FIELD_OF.get(folded(name)) in said for cell in column]
     if not texts or not all(isinstance(cell, str) for cell in texts) or len(set(map(len, columns))) != 1:
         return None
     return [dict(zip(named, cells, strict=True)) for cells in zip(*columns, strict=True)]
-
-
-def _texts(row: Mapping[str, Any]) -> list[Any]:
-    """The columns of questions and responses."""
-    return [value for name, value in row.items() if FIELD_OF.get(folded(name)) in ("question", "response")]

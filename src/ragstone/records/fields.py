@@ -114,9 +114,17 @@ class Fields:
 
     def written(self, name: str, path: str = "") -> str:
         """A field's path as the user wrote it, for messages."""
-        if name in self.files:
-            return f"{self.files[name]}: [fields] {name}" + (f' = "{path}"' if path else "")
-        return f"--field {name}" + (f"={path}" if path else "")
+        return written(self.files.get(name), f"[fields] {name}", f"--field {name}", path and f"={path}")
+
+
+def written(file: str | None, setting: str, option: str, value: str) -> str:
+    """A value as the user wrote it, for messages: in the configuration file that sets it, else behind an option.
+
+    The first sign of ``value`` is what parts it from the option; an empty one is left out.
+    """
+    if file is None:
+        return option + value
+    return f"{file}: {setting}" + (f' = "{value[1:]}"' if value else "")
 
 
 def closest(name: str, names: Iterable[str]) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from functools import partial
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Final
 
 from ragstone.errors import RecordError
 from ragstone.records import delimited, json_files, parquet
-from ragstone.records.bytestream import Origin
+from ragstone.records.bytestream import COMPRESSIONS, Origin
 from ragstone.records.fields import ALIASES
 from ragstone.records.mapping import Mapper, Rows
 
@@ -32,6 +33,14 @@ JSON: Final = re.compile(rb'\{\s*["}]|\[\s*(["{\[\]\d-]|null|true|false)')
 """How JSON begins."""
 
 SUPPORTED: Final = ", ".join(READERS) + ", each also with .gz or .zst"
+
+
+def stem_of(path: PurePath, endings: Container[str] = READERS) -> PurePath:
+    """A path without the endings that say how it is compressed and what format it has."""
+    for known in (COMPRESSIONS, endings):
+        if path.suffix.lower() in known:
+            path = path.with_suffix("")
+    return path
 
 
 def reader_of(origin: Origin, columns: frozenset[str]) -> Reader:

@@ -57,13 +57,11 @@ def _frame_rows(name: str, frame: Any) -> Rows:
 
 def _items(label: str, rows: Iterable[object]) -> Rows:
     for number, row in enumerate(rows, 1):
-        yield _item(f"{label} item {number}", row)
-
-
-def _item(where: str, row: object) -> Item:
-    if isinstance(row, Record):
-        return row.where or where, row if row.where else replace(row, where=where)
-    return where, plain_row(row, where)
+        where = f"{label} item {number}"
+        if isinstance(row, Record):
+            yield row.where or where, row if row.where else replace(row, where=where)
+        else:
+            yield where, plain_row(row, where)
 
 
 def _pandas(frame: Any) -> Iterator[dict[str, Any]]:

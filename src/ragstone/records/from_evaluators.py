@@ -7,7 +7,7 @@ from typing import Any, Final
 from ragstone.records.fields import NOTES
 from ragstone.records.logged_texts import answered
 from ragstone.records.mapping import Row
-from ragstone.records.paths import MISSING, find
+from ragstone.records.paths import find_first
 
 VARIABLES: Final = ("vars", "testCase.vars")
 OUTPUTS: Final = ("response.output", "output")
@@ -73,13 +73,13 @@ def phoenix_row(row: Row) -> Row:
 
 def is_promptfoo(row: Row) -> bool:
     """Return whether a row is the result of one test."""
-    return isinstance(_first(row, VARIABLES), dict) and ("response" in row or "error" in row) and "provider" in row
+    return isinstance(find_first(row, VARIABLES), dict) and ("response" in row or "error" in row) and "provider" in row
 
 
 def promptfoo_row(row: Row) -> Row | str:
     """The variables as fields, with the output and the provider; place and scores under ``promptfoo``."""
-    variables: Row = _first(row, VARIABLES)
-    response = answered(_first(row, OUTPUTS))
+    variables: Row = find_first(row, VARIABLES)
+    response = answered(find_first(row, OUTPUTS))
     if response is None:
         return "without an output"
     provider = row["provider"]
@@ -92,11 +92,6 @@ def promptfoo_row(row: Row) -> Row | str:
         **({"id": row["id"]} if isinstance(row.get("id"), str) else {}),
         **({"promptfoo": meta} if meta else {}),
     }
-
-
-def _first(row: Row, paths: tuple[str, ...]) -> Any:
-    values = (find(row, path) for path in paths)
-    return next((value for value in values if value is not MISSING and value is not None), None)
 
 
 def is_result(row: Row) -> bool:
@@ -113,7 +108,7 @@ def result_row(row: Row) -> Row | str:
     if row.get("topic") not in (None, row.get("id")):
         meta.setdefault("topic", row["topic"])
     units = [unit for unit in _listed(row.get("units")) if isinstance(unit, dict)]
-    bank = [{"text": unit.get("text"), "importance": unit.get("importance")} for unit in units if _in_bank(unit)]
+    bank = [{key: unit.get(key) for key in ("text", "importance")} for unit in units if "/bank/" in str(unit.get("id"))]
     cited = [
         {"span": {"start": one[0], "end": one[1]}, "passages": one[2]}
         for one in _listed(row.get("citations"))
@@ -130,10 +125,6 @@ def result_row(row: Row) -> Row | str:
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _in_bank(unit: Row) -> bool:
-    return "/bank/" in str(unit.get("id"))
 
 
 def _passage(one: Any) -> Any:

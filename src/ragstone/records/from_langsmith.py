@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ragstone.records.jsontext import opened
 from ragstone.records.mapping import Row
-from ragstone.records.paths import MISSING, find
+from ragstone.records.paths import find, find_first
 from ragstone.records.span_join import KINDS, RETRIEVER, TraceSpan, moment
 
 MODELS = ("extra.metadata.ls_model_name", "extra.invocation_params.model", "extra.invocation_params.model_name")
@@ -27,7 +26,6 @@ def spans(row: Row, trace: str = "", parent: str = "") -> Iterator[TraceSpan]:
         kind = "reranker"
     made = opened(row.get("outputs"))
     extra = {**row, "extra": opened(row.get("extra"))}
-    model: Any = next((found for path in MODELS if (found := find(extra, path)) not in (MISSING, None)), "")
     session = find(extra, "extra.metadata.session_id")
     yield TraceSpan(
         trace,
@@ -41,7 +39,7 @@ def spans(row: Row, trace: str = "", parent: str = "") -> Iterator[TraceSpan]:
         row.get("inputs"),
         made or None,
         made if kind in (RETRIEVER, "reranker") else None,
-        str(model),
+        str(find_first(extra, MODELS) or ""),
         {"session": session} if isinstance(session, str) else {},
     )
     children = row.get("child_runs")

@@ -1,4 +1,4 @@
-"""Spans of OpenTelemetry: OTLP JSON, the console exporter, and Phoenix exports and frames.
+"""Spans of OpenTelemetry: OTLP JSON, the console exporter, Phoenix exports and frames, and MLflow traces.
 
 What a span says is read under the names of OpenInference, of the GenAI semantic conventions (attributes and the older
 events), of OpenLLMetry, of MLflow and of TruLens.
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ragstone.records.jsontext import opened
 from ragstone.records.mapping import Row
-from ragstone.records.paths import MISSING, find
+from ragstone.records.paths import MISSING, find, find_first
 from ragstone.records.span_join import KINDS, RERANKER, RETRIEVER, TraceSpan, moment
 
 KIND: Final = ("openinference.span.kind", "mlflow.spanType", "ai.observability.span_type", "gen_ai.operation.name",
@@ -36,6 +36,8 @@ PARENT_ID: Final = ("parentSpanId", "parent_span_id", "parent_id", "parentId")
 STARTED: Final = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "start_timestamp")
 ENDED: Final = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime", "timestamp")
 STATUS: Final = ("status.status_code", "status.code", "status_code", "statusCode", "status")
+MLFLOW_SPANS: Final = ("data.spans", "spans")
+MLFLOW_IDS: Final = ("info.trace_id", "info.request_id", "trace_id", "request_id")
 ATTRIBUTES: Final = "attributes"
 INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 DEEPEST: Final = 12
@@ -68,6 +70,29 @@ def spans(row: Row) -> Iterator[TraceSpan]:
         trace, name = _first(span, TRACE_ID), _first(span, SPAN_ID)
         if trace is not None and name is not None:
             yield span_of(span, str(trace), attributes_of(span), resource)
+
+
+def is_mlflow(row: Row) -> bool:
+    """Return whether a row is a whole trace of MLflow: of ``Trace.to_json``, or of ``search_traces``."""
+    row = _mlflow_trace(row)
+    return isinstance(opened(find_first(row, MLFLOW_SPANS)), list) and isinstance(find_first(row, MLFLOW_IDS), str)
+
+
+def mlflow_spans(row: Row) -> Iterator[TraceSpan]:
+    """The spans of a trace, which are JSON in a text; the trace's own request and response where it has no span."""
+    row = _mlflow_trace(row)
+    name = str(find_first(row, MLFLOW_IDS))
+    found = [span for span in opened(find_first(row, MLFLOW_SPANS)) or [] if isinstance(span, dict)]
+    yield from (span_of(span, name, attributes_of(span)) for span in found)
+    if not found:
+        request, response = (opened(find_first(row, (f"data.{part}", part))) for part in ("request", "response"))
+        yield TraceSpan(name, name, input=request, output=response)
+
+
+def _mlflow_trace(row: Row) -> Row:
+    """The trace that a row of ``search_traces`` holds as JSON beside its own columns, else the row."""
+    trace = opened(row.get("trace"))
+    return trace if isinstance(trace, dict) and "data" in trace else row
 
 
 def span_of(span: Row, trace: str, attributes: Row, resource: Row | None = None) -> TraceSpan:

@@ -54,9 +54,9 @@ def spans(row: Row) -> Iterator[TraceSpan]:
             perf = call.get("perf") or {}
             times = moment(perf.get("start_time")), moment(perf.get("end_time"))
             yield TraceSpan(name, f"call {number}", root, RETRIEVER, steps[-1], *times, documents=found)
-    model = (opened(row.get("cost_json")) or {}).get(MODEL) if isinstance(opened(row.get("cost_json")), dict) else None
-    if isinstance(model, str):
-        yield TraceSpan(name, "model", root, LLM, model=model)
+    cost = opened(row.get("cost_json"))
+    if isinstance(cost, dict) and isinstance(cost.get(MODEL), str):
+        yield TraceSpan(name, "model", root, LLM, model=cost[MODEL])
 
 
 def _record(row: Row) -> Row:

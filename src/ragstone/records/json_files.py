@@ -12,8 +12,8 @@ import re
 from typing import Final
 
 from ragstone.errors import RecordError
-from ragstone.records.bytestream import Origin, Stream
-from ragstone.records.jsontext import WHITESPACE, row
+from ragstone.records.bytestream import WHITESPACE, Origin, Stream
+from ragstone.records.jsontext import row
 from ragstone.records.limits import MAX_RECORD_BYTES
 from ragstone.records.mapping import Item, Mapper, Rows
 
@@ -34,32 +34,25 @@ OPENING: Final = frozenset(b"[{")
 def read_lines(origin: Origin, _: Mapper) -> Rows:
     """Each line's place (``traces.jsonl:12``) with its row or its error; a bad line does not end the file."""
     with origin.open() as stream:
-        while line := stream.readline(MAX_RECORD_BYTES + 1):
-            where = f"{origin.name}:{stream.lines}"
-            if len(line) > MAX_RECORD_BYTES and not line.endswith(b"\n"):
-                stream.skip_line()
-                yield where, RecordError(where, f"a line of more than {MAX_RECORD_BYTES:,} bytes", "split the record")
-            elif text := line.strip(WHITESPACE):
-                yield where, row(text, where)
+        for where, line in stream.filled_lines(MAX_RECORD_BYTES, "split the record"):
+            yield where, line if isinstance(line, RecordError) else row(line, where)
 
 
 def read(origin: Origin, mapper: Mapper) -> Rows:
     """Each item's place (``traces.json:40 item 3``: its first line and number) with its row or its error."""
     array = origin.head().startswith(b"[")
-    if not array and _lines(origin):
+    if not array and _is_lines(origin):
         yield from read_lines(origin, mapper)
         return
     with origin.open() as stream:
         yield from _Cutter(origin.name, array=array).items(stream)
 
 
-def _lines(origin: Origin) -> bool:
+def _is_lines(origin: Origin) -> bool:
     """Return whether the first line that is not blank is a whole object, as in JSON Lines under another name."""
     with origin.open() as stream:
-        while line := stream.readline(MAX_RECORD_BYTES + 1):
-            if text := line.strip(WHITESPACE):
-                return len(line) <= MAX_RECORD_BYTES and isinstance(row(text, ""), dict)
-    return True
+        _, line = next(stream.filled_lines(MAX_RECORD_BYTES, ""), ("", b"{}"))
+        return isinstance(line, bytes) and isinstance(row(line, ""), dict)
 
 
 def _end(pattern: re.Pattern[bytes], chunk: bytes, at: int) -> int:

@@ -23,7 +23,6 @@ from ragstone.errors import RecordError
 from ragstone.records.ids import first_repeated
 from ragstone.records.limits import MAX_DEPTH
 
-WHITESPACE: Final = b" \t\r\n"
 KEY: Final = re.compile(rb'"\s*:')
 WALKED: Final = frozenset((dict, list, float))
 INTEGERS: Final = 2.0**63
@@ -38,9 +37,13 @@ class RefusedError(Exception):
 def row(raw: bytes, where: str) -> dict[str, Any] | RecordError:
     """One JSON object, or the error that says why it is none (returned: one bad row does not end a file)."""
     try:
-        value = decode(raw, where)
+        return as_row(decode(raw, where), where)
     except RecordError as error:
         return error.with_traceback(None)
+
+
+def as_row(value: Any, where: str) -> dict[str, Any] | RecordError:
+    """A value as a row, or the error that says why it is none."""
     if isinstance(value, dict):
         return value
     return RecordError(where, f"expected an object, found {kind(value)}", "each record must be a JSON object: {...}")
@@ -141,6 +144,11 @@ def _constant(name: str) -> NoReturn:
 def excerpt(text: str) -> str:
     """A foreign text short enough for a message, quoted, on one line."""
     return repr(text if len(text) <= 40 else text[:39] + "…")
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 record``, ``1,243 records``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def not_text(raw: bytes, of: str = "") -> tuple[str, str] | None:

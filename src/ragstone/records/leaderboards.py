@@ -18,8 +18,9 @@ import orjson
 
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records import values
-from ragstone.records.bytestream import COMPRESSIONS, Origin, files_in, origin_of
-from ragstone.records.jsontext import WHITESPACE, decode, excerpt, kind, not_text
+from ragstone.records.bytestream import Origin, files_in, origin_of
+from ragstone.records.file_formats import stem_of
+from ragstone.records.jsontext import counted, decode, excerpt, kind, not_text
 from ragstone.records.limits import MAX_RECORD_BYTES
 
 Form = Literal["trec_eval", "tot", "ir_measures", "jsonl"]
@@ -72,15 +73,11 @@ def lines(rows: Iterable[LeaderboardRow], form: Form) -> Iterator[bytes]:
     column for the run: its file is to be named after it.
 
     Raises:
-        ConfigError: no such form; several runs for ``trec_eval``; a value that is no finite number; two names
-            that would become one, or two values for one place.
+        ConfigError: two names that would become one, or two values for one place.
     """
-    _checked_form(form)
     wanted = list(rows)
     written: dict[tuple[str, str, str], LeaderboardRow] = {}
     for row in wanted:
-        if not math.isfinite(row.value):
-            raise ConfigError(f"{_place(row)} is {row.value}, which a leaderboard cannot contain; leave the row out")
         first = written.setdefault(_named(row, form), row)
         if first[:3] != row[:3]:
             raise ConfigError(
@@ -88,12 +85,6 @@ def lines(rows: Iterable[LeaderboardRow], form: Form) -> Iterator[bytes]:
             )
         if first != row:
             raise ConfigError(f"{_place(row)} has two values, {first.value} and {row.value}; keep one")
-    runs = {row.run for row in wanted}
-    if form == "trec_eval" and len(runs) > 1:
-        shown = ", ".join(sorted(map(excerpt, runs))[:3])
-        raise ConfigError(
-            f"trec_eval has no column for the run, and there are {len(runs):,} runs ({shown}); write one file per run"
-        )
     return (_line(row, form) for row in wanted)
 
 
@@ -130,8 +121,8 @@ def read_leaderboard(path: str | os.PathLike[str], form: Form | Literal["auto"] 
         RecordError: a file cannot be read or holds no row, a row has other columns, a value is no finite number,
             one place has two values, or the form cannot be told; the message says which line.
     """
-    if form != "auto":
-        _checked_form(form)
+    if form not in ("auto", *FORMS):
+        raise ConfigError(f"no leaderboard format {form!r}; expected {', '.join(FORMS)}")
     folder = Path(path)
     files = files_in(folder) if folder.is_dir() else [folder]
     if not files:
@@ -145,31 +136,14 @@ def read_leaderboard(path: str | os.PathLike[str], form: Form | Literal["auto"] 
     return list(found.values())
 
 
-def _checked_form(form: str) -> None:
-    if form not in FORMS:
-        raise ConfigError(f"no leaderboard format {form!r}; expected {', '.join(FORMS)}")
-
-
-def _run_of(path: Path) -> str:
-    """The name of a file's run: the file's, without its endings."""
-    run = path.name.encode("utf-8", "replace").decode()
-    for endings in (frozenset(COMPRESSIONS), ENDINGS):
-        stem, dot, ending = run.rpartition(".")
-        run = stem if stem and dot + ending.lower() in endings else run
-    return run
-
-
 def filled_lines(origin: Origin) -> list[tuple[str, bytes]]:
     """The lines of a file that are not blank, each with its place; RecordError if there is none."""
     found: list[tuple[str, bytes]] = []
     with origin.open() as stream:
-        while line := stream.readline(MAX_RECORD_BYTES + 1):
-            where = f"{origin.name}:{stream.lines}"
-            if len(line) > MAX_RECORD_BYTES:
-                said = f"a line of more than {MAX_RECORD_BYTES:,} bytes"
-                raise RecordError(where, said, "expected one value per line")
-            if text := line.strip(WHITESPACE):
-                found.append((where, text))
+        for where, line in stream.filled_lines(MAX_RECORD_BYTES, "expected one value per line"):
+            if isinstance(line, RecordError):
+                raise line
+            found.append((where, line))
     if not found:
         raise RecordError(origin.name, "contains no rows", "expected at least one")
     return found
@@ -187,13 +161,9 @@ def _cells(lines: Iterable[tuple[str, bytes]]) -> list[tuple[str, list[str]]]:
         raise RecordError(found[0][0], f"expected 3 or 4 columns, found {wide}", _shown())
     for where, cells in found:
         if len(cells) != wide:
-            said = f"{_columns(len(cells))} but the first row has {wide}"
+            said = f"{counted(len(cells), 'column')} but the first row has {wide}"
             raise RecordError(where, said, "expected one value per line")
     return found
-
-
-def _columns(number: int) -> str:
-    return "1 column" if number == 1 else f"{number} columns"
 
 
 def _shown() -> str:
@@ -215,13 +185,13 @@ def _read(path: Path, form: Form | Literal["auto"]) -> Iterator[tuple[str, Leade
             raise RecordError(where, "a header but no rows", "expected at least one")
     columns = COLUMNS[_told(found, header, origin.name) if form == "auto" else form]
     if len(columns) != len(found[0][1]) or (header and header != columns):
-        there = " ".join(header) if header else _columns(len(found[0][1]))
+        there = " ".join(header) if header else counted(len(found[0][1]), "column")
         raise RecordError(found[0][0], f"{there}, but {form} has {' '.join(columns)}", "name another format")
     named = [(where, dict(zip(columns, cells, strict=True))) for where, cells in found]
     scores = [(where, row) for where, row in named if "run" in row or row["measure"] != OWN_NAME]
     if not scores:
         raise RecordError(origin.name, "contains no row with a value", "expected at least one")
-    run = _run_of(path)
+    run = stem_of(path, ENDINGS).name.encode("utf-8", "replace").decode()
     for where, row in scores:
         value = _number(row["value"], where)
         yield where, LeaderboardRow(row.get("run", run), row["topic"], row["measure"], value)
@@ -283,16 +253,11 @@ def _of_json(text: bytes, where: str) -> LeaderboardRow:
     value = row["value"]
     if not isinstance(value, str | int | float):
         raise RecordError(where, f"expected a number, found {kind(value)}", field="value")
-    return LeaderboardRow(
-        _name(row, "run_id", where),
-        _name(row, "topic_id", where),
-        _name(row, "measure", where),
-        _number(value, where) if isinstance(value, str) else float(value),
-    )
-
-
-def _name(row: Mapping[str, Any], key: str, where: str) -> str:
-    try:
-        return values.identifier(row[key], [])
-    except values.UnfitError as error:
-        raise RecordError(where, error.found, field=key) from None
+    names = []
+    for key in ("run_id", "topic_id", "measure"):
+        try:
+            names.append(values.identifier(row[key], []))
+        except values.UnfitError as error:
+            raise RecordError(where, error.found, field=key) from None
+    run, topic, measure = names
+    return LeaderboardRow(run, topic, measure, _number(value, where) if isinstance(value, str) else float(value))

@@ -142,8 +142,8 @@ class Mapper:
     def _reading(self, where: str, row: Row) -> _Reading:
         mapped = self._mapped(row)
         row, spelled = self._spelled(row)
-        lifted = trec.lifted(row, self._mapped_fields, self._roots)
-        reading = _Reading(where, lifted.row, self._names_in(lifted.row), mapped, lifted.names, spelled)
+        whole, lifted = trec.lifted(row, self._mapped_fields, self._roots)
+        reading = _Reading(where, whole, self._names_in(whole), mapped, lifted, spelled)
         said = "contexts" in self._mapped_fields or GOLD in self._roots
         if row.get(GOLD) and not said and not row.keys().isdisjoint(GOLD_BESIDE):
             reading.set_gold_aside()
@@ -216,7 +216,9 @@ class Mapper:
         found = {(field, path): find(row, path) for field, path in self._paths}
         if self._unseen or not self._keys:
             self._missed |= {pair for pair, value in found.items() if value is MISSING}
-            self._unseen -= {pair for pair, value in found.items() if _is_seen(pair[1], value)}
+            self._unseen -= {
+                pair for pair, value in found.items() if value is not MISSING and not ("[]" in pair[1] and value == [])
+            }
             if len(self._keys) < MAX_KEYS:
                 self._keys.update(dict.fromkeys(row))
             if len(self.places) < MAX_KEYS:
@@ -324,7 +326,16 @@ class _Reading:
             return found
         if doubt:
             self.notes.append(doubt)
-        return self._read_blank(field, blank, read) if blank else None
+        if blank is None:
+            return None
+        try:  # blank is not absent: a system that answered nothing did answer
+            found = self._read(field, blank, self.row[blank], read)
+        except RecordError:
+            if blank == field and not lenient:
+                raise
+            return None
+        self.consume(blank)
+        return found
 
     def set_gold_aside(self) -> None:
         """Passages that should have been retrieved, out of the way of those that were."""
@@ -375,17 +386,6 @@ class _Reading:
             expected = error.expected or f"to read the {nouns([field])[0]} from another field: --field {field}=PATH"
             raise RecordError(self.where, error.found, expected, field=place, option=option) from None
 
-    def _read_blank(self, field: str, name: str, read: Callable[[Any, list[str]], T]) -> T | None:
-        """Blank is not absent: a system that answered nothing did answer."""
-        try:
-            found = self._read(field, name, self.row[name], read)
-        except RecordError:
-            if name == field:
-                raise
-            return None
-        self.consume(name)
-        return found
-
 
 def _nuggets(value: Any, notes: list[str]) -> tuple[Nugget, ...]:
     return values.nuggets(autojudge.flat(value, notes) if isinstance(value, autojudge.Parts) else value, notes)
@@ -403,10 +403,6 @@ def _unfolded(meta: dict[str, Any]) -> dict[str, Any]:
     rest = {name: value for name, value in meta.items() if name != "meta"}
     freed = {name: value for name, value in inner.items() if name not in twice}
     return {**freed, **rest, **({"meta": twice} if twice else {})}
-
-
-def _is_seen(path: str, value: Any) -> bool:
-    return value is not MISSING and not ("[]" in path and value == [])
 
 
 def _collected(found: Iterable[Any]) -> list[Any]:

@@ -7,7 +7,7 @@ and a column of that name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 MISSING: Final = object()
@@ -31,6 +31,11 @@ def find(value: Any, path: str) -> Any:
             if key in value and (found := find(value[key], rest)) is not MISSING:
                 return found
     return MISSING
+
+
+def find_first(value: Any, paths: Iterable[str]) -> Any:
+    """Return what stands at the first path that has anything, or None."""
+    return next((found for path in paths if (found := find(value, path)) is not MISSING and found is not None), None)
 
 
 def without(value: Any, path: str) -> Any:

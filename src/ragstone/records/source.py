@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,11 +19,11 @@ import orjson
 
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import frames, hub, object_stores
-from ragstone.records.bytestream import COMPRESSIONS, Origin, files_in, is_pipe, origin_of, pipe, spool, standard_input
+from ragstone.records.bytestream import files_in, is_pipe, origin_of, pipe, spool, standard_input
 from ragstone.records.cut import SEED, Cut, Sample
 from ragstone.records.exports import Layout
 from ragstone.records.fields import Fields
-from ragstone.records.file_formats import READERS, reader_of
+from ragstone.records.file_formats import reader_of, stem_of
 from ragstone.records.from_evaluators import is_result
 from ragstone.records.ids import REPEATED, Names, first_repeated
 from ragstone.records.mapping import Mapper, Row, Rows
@@ -277,17 +277,17 @@ def open_records(
     qrels: ByTopic | None = None,
     cut: Cut | None = None,
     layout: Layout | None = None,
-    own_layout: Layout | None = None,
 ) -> Source:
     """Make a source of records of whatever holds them.
 
     Args:
         source: a path; ``-`` for standard input; ``hf://org/name[/config][@split]``; a list of these, the runs of
             several systems on the same topics; an iterable of dicts or Records; a pandas or polars frame; a
-            ``datasets.Dataset``; or a Source, which is returned. What can be read only once is copied to a private
-            temporary file, as JSON lines. Of several files, ``meta["run_id"]`` of a record that names no run is its
-            file's name without endings, or with its folders where two files have one name.
-        fields: canonical field to dotted path, see `Fields`.
+            ``datasets.Dataset``. What can be read only once is copied to a private temporary file, as JSON lines. Of
+            several files, ``meta["run_id"]`` of a record that names no run is its file's name without endings, or with
+            its folders where two files have one name.
+        fields: canonical field to dotted path, see `Fields`. Ragstone's own results are read without what a
+            configuration file says of fields and layout.
         blocks: each name under which a row may bring a metric's parameters, and the metric's own name.
         on_error: what a record that cannot be read does: ``stop`` raises, ``skip`` yields a SetAside.
         inspect: shown every record in every reading; the InputError it raises is that record's error.
@@ -296,30 +296,23 @@ def open_records(
         qrels: relevant ids by topic, which take the place of the records' own.
         cut: the part of the input that is read.
         layout: the export that the rows are of, else it is recognised, and where the list of rows stands.
-        own_layout: the layout of Ragstone's own results, which the mapping of a configuration file is not for either.
 
     Raises:
         RecordError: the file is missing, unreadable, empty or of no known format.
-        ConfigError: the mapping, ``on_error`` or the ``hf://`` address is not usable, or an input is given twice.
+        ConfigError: the mapping or the ``hf://`` address is not usable, or an input is given twice.
         InputError: the object is no source of records.
     """
     joined = [one for one in (topics, bank, qrels) if one is not None]
-    if isinstance(source, Source):
-        if joined or cut:
-            given = "no bank" if bank is not None else "no topics or qrels" if joined else "neither limit nor sample"
-            raise InputError(f"an open source accepts {given}; pass them to open_records")
-        return source
-    if on_error not in ("stop", "skip"):
-        raise ConfigError(f"on_error: {on_error!r} is not usable; expected stop or skip")
     fields = fields if isinstance(fields, Fields) else Fields(fields)
+    layout = layout or Layout()
     mapper = Mapper(fields, blocks)
     listed = source if isinstance(source, list | tuple) else ()
     paths = [os.fspath(path) for path in listed if isinstance(path, str | os.PathLike)]
     with ExitStack() as undo:  # deletes the copies where a later part cannot be opened
         several = paths and len(paths) == len(listed)
         parts = _several(paths, mapper, undo) if several else _parts(source, mapper, undo)
-        if (fields.files or own_layout not in (None, layout)) and all(map(_has_results, parts)):
-            mapper, layout = Mapper(fields.given, blocks), own_layout
+        if (fields.files or layout.files) and all(map(_has_results, parts)):
+            mapper, layout = Mapper(fields.given, blocks), layout.given
         undo.pop_all()
     return Source(parts, mapper, on_error=on_error, inspect=inspect, joined=joined, cut=cut, layout=layout)
 
@@ -373,14 +366,6 @@ def _runs(names: Sequence[str]) -> list[str]:
     return long if first_repeated(long) is None else [_printable(str(path)) for path in paths]
 
 
-def stem_of(path: PurePath) -> PurePath:
-    """A path without the endings that say how it is compressed and what format it has."""
-    for known in (COMPRESSIONS, READERS):
-        if path.suffix.lower() in known:
-            path = path.with_suffix("")
-    return path
-
-
 def _printable(name: str) -> str:
     """A file's name as text: bytes in it that are no UTF-8 could not be written down."""
     return name.encode("utf-8", "replace").decode()
@@ -391,33 +376,29 @@ def _part(source: Any, mapper: Mapper, undo: ExitStack, called: str = "") -> Inp
     if isinstance(source, str) and source.startswith(hub.SCHEME):
         hub.check(source)
         return InputPart(source, partial(hub.read, source))
+    copy: Path | None = None
     if object_stores.is_address(source):
-        path = _undone(object_stores.fetched(source), undo)
-        return _from(origin_of(path, name=called or PurePath(source).name), mapper, path)
-    if isinstance(source, str) and source == "-":
-        return _spooled("stdin", standard_input(), "", mapper, undo)
-    if isinstance(source, str | os.PathLike):
-        path = Path(source)
+        path, name = (copy := object_stores.fetched(source)), called or PurePath(source).name
+    elif isinstance(source, str) and source == "-":
+        path, name = (copy := spool("stdin", standard_input())), "stdin"
+    elif isinstance(source, str | os.PathLike):
+        path, name = Path(source), called
         if is_pipe(path):
-            return _spooled(called or path.name, pipe(path), "".join(path.suffixes[-2:]), mapper, undo)
-        return _from(origin_of(path, name=called), mapper)
+            name = called or path.name
+            path = copy = spool(name, pipe(path), suffix="".join(path.suffixes[-2:]))
+    else:
+        return _of_python(source, undo)
+    if copy is not None:
+        undo.callback(copy.unlink)
+    origin = origin_of(path, name=name)
+    return InputPart(origin.name, partial(reader_of(origin, mapper.claimed), origin, mapper), copy)
+
+
+def _of_python(source: Any, undo: ExitStack) -> InputPart:
     name, items = frames.reader(source)
     loose = not (hasattr(source, "columns") or hasattr(source, "column_names"))
     if not isinstance(source, Iterator):
         return InputPart(name, items, loose=loose)
-    path = _undone(frames.keep(items()), undo)
-    return InputPart(name, partial(frames.kept, path), path, loose=loose)
-
-
-def _spooled(name: str, chunks: Iterable[bytes], suffix: str, mapper: Mapper, undo: ExitStack) -> InputPart:
-    path = _undone(spool(name, chunks, suffix=suffix), undo)
-    return _from(origin_of(path, name=name), mapper, path)
-
-
-def _undone(copy: Path, undo: ExitStack) -> Path:
+    copy = frames.keep(items())
     undo.callback(copy.unlink)
-    return copy
-
-
-def _from(origin: Origin, mapper: Mapper, temporary: Path | None = None) -> InputPart:
-    return InputPart(origin.name, partial(reader_of(origin, mapper.claimed), origin, mapper), temporary)
+    return InputPart(name, partial(frames.kept, copy), copy, loose=loose)

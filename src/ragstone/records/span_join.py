@@ -11,6 +11,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from math import isfinite
 from typing import IO, Any, Final, NamedTuple
@@ -20,11 +21,11 @@ import orjson
 from ragstone.errors import RecordError
 from ragstone.records.bytestream import reason
 from ragstone.records.fields import NOTES
-from ragstone.records.jsontext import opened
+from ragstone.records.jsontext import counted, opened
 from ragstone.records.limits import MAX_RECORD_BYTES, MAX_SPOOL_BYTES
 from ragstone.records.logged_texts import EVIDENCE, answered, asked, documents, is_error
 from ragstone.records.mapping import Item, Row, Rows
-from ragstone.records.values import UnfitError, passages
+from ragstone.records.values import UnfitError, passages, readable
 from ragstone.types import ORIGIN
 
 RETRIEVER, RERANKER, LLM, TOOL, EVALUATOR = "retriever", "reranker", "llm", "tool", "evaluator"
@@ -70,27 +71,24 @@ class TraceSpan(NamedTuple):
     meta: Mapping[str, Any] = {}
 
 
+@dataclass(slots=True)
 class Recognised:
     """What was recognised in an input: how many traces or rows, how many records, and why others are left out."""
 
-    def __init__(self, title: str = "", unit: str = "") -> None:
-        self.title = title
-        self.unit = unit
-        self.format = ""
-        self.found = self.records = 0
-        self.left_out: Counter[str] = Counter()
+    title: str = ""
+    unit: str = ""
+    format: str = ""
+    found: int = 0
+    records: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
-        found = f"{_count(self.found, self.unit)}, " if self.unit else ""
+        found = f"{counted(self.found, self.unit)}, " if self.unit else ""
         reasons = "; ".join(
             f"{count:,} {reason}"
             for reason, count in sorted(self.left_out.items(), key=lambda entry: (-entry[1], entry[0]))
         )
-        return f"{self.title}: {found}{_count(self.records, 'record')}{f'; skipped: {reasons}' if reasons else ''}"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+        return f"{self.title}: {found}{counted(self.records, 'record')}{f'; skipped: {reasons}' if reasons else ''}"
 
 
 def moment(value: Any) -> float:
@@ -128,14 +126,17 @@ def joined(items: Iterator[Item], spans_of: Callable[[Row], Iterable[TraceSpan]]
         tally.found = len(places)
         for its_places in places.values():
             where, spans = _read(kept, its_places)
-            found = RecordError(where, "a trace of more than 64 MiB", "split it") if not spans else None
-            for row in [found] if found else records_of(spans, needs_retriever=retrieved):
+            if not spans:
+                yield where, RecordError(where, "a trace of more than 64 MiB", "split it")
+                continue
+            trees = _Tree(spans).parts
+            for tree in trees:  # one for each root that retrieved and answered
+                row = record_of(tree, [SEVERAL] if len(trees) > 1 else [], needs_retriever=retrieved)
                 if isinstance(row, str):
                     tally.left_out[row] += 1
                 else:
-                    tally.records += found is None
-                    if isinstance(row, dict):
-                        row[ORIGIN]["format"] = tally.format
+                    tally.records += 1
+                    row[ORIGIN]["format"] = tally.format
                     yield where, row
 
 
@@ -159,12 +160,6 @@ def _read(kept: IO[bytes], places: Sequence[int]) -> tuple[str, list[TraceSpan]]
         first = first or where
         spans.append(TraceSpan(*fields))
     return first, spans
-
-
-def records_of(spans: Sequence[TraceSpan], *, needs_retriever: bool = True) -> list[Row | str]:
-    """The records of one trace, or the reason why it makes none: one for each root that retrieved and answered."""
-    trees = _Tree(spans).parts
-    return [record_of(tree, [SEVERAL] if len(trees) > 1 else [], needs_retriever=needs_retriever) for tree in trees]
 
 
 def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | str:
@@ -194,9 +189,7 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
     if response is None:
         failed = root.failed or (llm and llm.failed) or any(map(is_error, outputs))
         return FAILED if failed else NO_ANSWER
-    try:
-        passages(shown or [], [])
-    except UnfitError:
+    if not readable(shown or []):
         return NO_TEXT
     origin: Row = {"trace": root.trace, "span": root.id}
     if documented and all(span.documents != span.output for span in retrieval):  # as documents, not as any output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,6 +12,7 @@ from ragstone.errors import ConfigError
 from ragstone.records.cut import Shard
 from ragstone.records.fields import WORDS, near_miss, numbers_records, offered
 from ragstone.records.ids import REPEATED, Hashes, Names
+from ragstone.records.jsontext import counted
 from ragstone.records.mapping import NO_ID
 from ragstone.records.source import Inspect, SetAside, Source
 from ragstone.types import Record
@@ -41,7 +42,7 @@ class Note:
     def __str__(self) -> str:
         if self.count == 1:
             return f"{self.example}: {self.text}"
-        return f"{self.text} ({_records(self.count)}, the first at {self.example})"
+        return f"{self.text} ({counted(self.count, 'record')}, the first at {self.example})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +110,11 @@ class Survey:
         lines = [*self.recognised, *self.near_misses]
         if self.renamed:
             first, count = next(iter(self.duplicates.items()))
-            said = f"{_records(count)} have the id '{first}'; the second now has the id '{first}#2'"
+            said = f"{counted(count, 'record')} have the id '{first}'; the second now has the id '{first}#2'"
             if self.renamed >= count:
                 shown = ", ".join(f"'{name}' ({n} records)" for name, n in list(self.duplicates.items())[:3])
-                said = (
-                    f"{_records(self.renamed)} repeat an id: {shown}; the second '{first}' now has the id '{first}#2'"
-                )
+                repeated = counted(self.renamed, "record")
+                said = f"{repeated} repeat an id: {shown}; the second '{first}' now has the id '{first}#2'"
             lines.append(said)
         lines += map(str, self.notes)
         return tuple(lines)
@@ -129,7 +129,7 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
     """
     names = Names()
     records = set_aside = overridden = in_shard = identified = 0
-    messages: dict[str, tuple[str, int]] = {}
+    refusals = Notes(MAX_MESSAGES)
     options: set[tuple[str, ...]] = set()
     present, blank = dict.fromkeys(SURVEYED, 0), dict.fromkeys(MAY_BE_BLANK, 0)
     notes, missing = Notes(), Notes()
@@ -138,10 +138,7 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
         in_shard += shard is not None and shard.has(outcome.id)
         if isinstance(outcome, SetAside):
             set_aside += 1
-            reason = outcome.error.removeprefix(outcome.where)
-            if reason in messages or len(messages) < MAX_MESSAGES:
-                first, count = messages.get(reason, (outcome.error, 0))
-                messages[reason] = (first, count + 1)
+            refusals.add(outcome.error.removeprefix(outcome.where), outcome.error)
             options.add(outcome.option)
             continue
         records += 1
@@ -172,7 +169,7 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
         meant["id"] = ("--field", f"id={next(iter(numbering))}")
     told = notes.ranked(missing.ranked(below=records))
     return Survey(
-        source.name, records, set_aside, _counted(messages.values(), set_aside), names.renamed, dict(names.repeats),
+        source.name, records, set_aside, _counted(refusals.listed, set_aside), names.renamed, dict(names.repeats),
         present, blank, overridden, told, source.mapper.columns, source.recognised,
         None if shard is None else in_shard, meant, identified,
         {name: tuple(columns) for name, columns in source.mapper.sources.items()}, remedy,
@@ -193,21 +190,27 @@ def _numbering(record: Record, found: Mapping[str, Hashes] | None) -> dict[str, 
 
 
 class Notes:
-    """Counts notes, each with the place of the first; at most `MAX_NOTES` different ones."""
+    """Counts notes, each with the place of the first; at most so many different ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MAX_NOTES) -> None:
+        self._most = most
         self._found: dict[str, tuple[int, str]] = {}
 
     def add(self, text: str, where: str) -> None:
         """Count a note."""
-        if text in self._found or len(self._found) < MAX_NOTES:
+        if text in self._found or len(self._found) < self._most:
             count, example = self._found.get(text, (0, where))
             self._found[text] = (count + 1, example)
 
+    @property
+    def listed(self) -> list[Note]:
+        """The notes, in the order in which they came."""
+        return [Note(text, count, example) for text, (count, example) in self._found.items()]
+
     def ranked(self, others: Iterable[Note] = (), below: float = math.inf) -> tuple[Note, ...]:
         """These and others, most frequent first, as far as they are about fewer records than ``below``."""
-        found = [*(Note(text, count, example) for text, (count, example) in self._found.items()), *others]
-        return tuple(sorted((note for note in found if note.count < below), key=lambda note: -note.count))
+        found = (note for note in (*self.listed, *others) if note.count < below)
+        return tuple(sorted(found, key=lambda note: -note.count))
 
 
 def has(record: Record, field: str) -> bool:
@@ -220,11 +223,9 @@ def has(record: Record, field: str) -> bool:
     return bool(value.strip() if isinstance(value, str) else value)
 
 
-def _counted(messages: Collection[tuple[str, int]], total: int) -> tuple[str, ...]:
-    lines = [f"{first} ({_records(count)} like this)" if count > 1 else first for first, count in messages]
-    rest = total - sum(count for _, count in messages)
+def _counted(refusals: Sequence[Note], total: int) -> tuple[str, ...]:
+    lines = [
+        note.example + (f" ({counted(note.count, 'record')} like this)" if note.count > 1 else "") for note in refusals
+    ]
+    rest = total - sum(note.count for note in refusals)
     return (*lines, f"and {rest:,} more") if rest else tuple(lines)
-
-
-def _records(count: int) -> str:
-    return "1 record" if count == 1 else f"{count:,} records"

@@ -11,8 +11,8 @@ mapping looks. A field that the row holds under a name of its own, or that is ma
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from ragstone.records import autojudge
 from ragstone.records.fields import ALIASES, REFERENCES
@@ -30,8 +30,6 @@ TOPICS: Final = ("topic_id", "narrative_id", "request_id")
 OF_A_RUN: Final = frozenset(("team_id", RUN, *TOPICS))
 SENTENCES: Final = ("responses", "answer")
 OBJECTS: Final = ("query", "documents", BLOCK)
-SHAPED: Final = autojudge.KEYS.union(OBJECTS, (REFERENCES,))
-"""A row with none of these keys has no shape to be lifted from."""
 
 HELD: Final[Mapping[str, Any]] = {
     "id": str | int | float,
@@ -42,20 +40,16 @@ HELD: Final[Mapping[str, Any]] = {
 """Of what type a field is under another name than its own, or it is something else."""
 
 
-class Lifted(NamedTuple):
-    """A row under the names that the mapping knows; ``names`` says where what was lifted stood."""
-
-    row: dict[str, Any]
-    names: Mapping[str, str] = NOTHING
-
-
-def lifted(row: dict[str, Any], mapped: frozenset[str] = frozenset(), claimed: frozenset[str] = frozenset()) -> Lifted:
+def lifted(
+    row: dict[str, Any], mapped: frozenset[str] = frozenset(), claimed: frozenset[str] = frozenset()
+) -> tuple[dict[str, Any], Mapping[str, str]]:
     """The row itself, or a copy in which the parts of a known shape are where the mapping looks for them.
 
-    ``mapped`` are fields that are read from elsewhere, ``claimed`` keys that such a mapping reads: both stay.
+    Beside it, where what was lifted stood. ``mapped`` are fields that are read from elsewhere, ``claimed`` keys that
+    such a mapping reads: both stay.
     """
-    if SHAPED.isdisjoint(row) or _is_flat(row):  # most rows by far
-        return Lifted(row)
+    if _is_flat(row):  # most rows by far
+        return row, NOTHING
     lift = _Lift(dict(row), mapped, claimed)
     block = lift.object(BLOCK)
     bank = autojudge.is_bank(row) and not claimed & autojudge.KEYS
@@ -69,7 +63,7 @@ def lifted(row: dict[str, Any], mapped: frozenset[str] = frozenset(), claimed: f
         lift.sentences()
     lift.query()
     lift.documents()
-    return Lifted(lift.row, lift.names)
+    return lift.row, lift.names
 
 
 def _is_flat(row: Mapping[str, Any]) -> bool:
@@ -122,31 +116,26 @@ class _Lift:
         self.row[field] = value
         self.names[field] = name
 
-    def part(self, owner: str, key: str, field: str) -> bool:
-        """Lift one entry of an object, if it says anything and the field is free; what is left of it stays."""
+    def part(self, owner: str, key: str, field: str, same: Sequence[str] = ()) -> None:
+        """Lift one entry of an object, if it says anything and the field is free.
+
+        What is left of the object stays, but for entries that say the ``same``.
+        """
         value = self.row[owner].get(key)
-        if not _holds(value) or not self.free(field):
-            return False
-        self.put(field, value, f"{owner}.{key}")
-        left = {name: entry for name, entry in self.row[owner].items() if name != key}
-        if left:
+        if _holds(value) and self.free(field):
+            self.put(field, value, f"{owner}.{key}")
+            left = {name: entry for name, entry in self.row[owner].items() if name != key and name not in same}
             self.row[owner] = left
-        else:
-            del self.row[owner]
-        return True
+            if not left:
+                del self.row[owner]
 
     def block(self, block: Mapping[str, Any]) -> None:
         """The topic's id and the question out of the block; further names of the same id say nothing new."""
         if isinstance(block.get("narrative"), str):
             self.part(BLOCK, "narrative", "question")
         key = next((key for key in TOPICS if _holds(block.get(key))), "")
-        if key and self.part(BLOCK, key, "id"):
-            left = self.row.get(BLOCK, {})
-            for other in TOPICS:
-                if other in left and str(left[other]) == str(block[key]):
-                    left.pop(other)  # a copy: `part` made it
-            if not left:
-                self.row.pop(BLOCK, None)
+        if key:
+            self.part(BLOCK, key, "id", [other for other in TOPICS if str(block.get(other)) == str(block[key])])
 
     def sentences(self) -> None:
         """``responses`` as the response; an empty list is a system that answered nothing."""

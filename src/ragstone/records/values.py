@@ -190,13 +190,13 @@ def _unwrapped(item: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The own id of a candidate that holds its document in ``doc``, and both as one; other items as they are."""
     if _first(item, PASSAGE_TEXTS) is not None:
         return "", item
-    held = (
-        (key, {"text": item[key]} if key == WRAPPED[0] and isinstance(item[key], str) else item[key])
-        for key in WRAPPED
-        if key in item
-    )
-    wrapper, inner = next(((key, one) for key, one in held if isinstance(one, dict) and _holds_text(one)), ("", {}))
-    if not wrapper:
+    for wrapper in WRAPPED:
+        inner = item.get(wrapper)
+        if wrapper == WRAPPED[0] and isinstance(inner, str):
+            inner = {"text": inner}
+        if isinstance(inner, dict) and _first(inner, PASSAGE_TEXTS) is not None:
+            break
+    else:
         return "", item
     outer = {key: entry for key, entry in item.items() if key != wrapper}
     label = _label(outer)
@@ -204,10 +204,6 @@ def _unwrapped(item: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         return "", inner if wrapper == CONSTRUCTED else {**inner, **outer}
     name = str(outer.pop(label))
     return name, {**{key: entry for key, entry in inner.items() if (key, entry) != (label, name)}, **outer}
-
-
-def _holds_text(item: Mapping[str, Any]) -> bool:
-    return _first(item, PASSAGE_TEXTS) is not None
 
 
 def _inner_name(item: Mapping[str, Any]) -> str:

@@ -77,7 +77,7 @@ class Phoenix(Service):
 
     def push(self, scores: Sequence[TraceScore]) -> Flow[Pushed]:
         """Annotate root spans; documents are told apart by their spans, and not counted."""
-        pushed = yield from self._sent("span", [(score.trace, _annotation(score)) for score in scores], (404,))
+        pushed = yield from self._sent("span", [(score.trace, _of_span(score)) for score in scores], (404,))
         documents = [(score.trace, annotation) for score in scores for annotation in _of_documents(score)]
         if documents:  # 422: Phoenix knows no document in that place
             yield from self._sent("document", documents, (404, 422))
@@ -102,26 +102,23 @@ def _page(params: Sequence[tuple[str, str]], limit: int, cursor: str) -> list[tu
     return [*params, ("limit", str(limit)), *([("cursor", cursor)] if cursor else [])]
 
 
-def _annotation(score: TraceScore) -> dict[str, Any]:
+def _annotation(score: TraceScore, value: float, label: str, explanation: str | None, **place: Any) -> dict[str, Any]:
     return {
-        "span_id": score.span,
+        **place,
         "name": score.name,
         "annotator_kind": score.judged_by,
-        "result": {"score": score.value, "label": score.label or None, "explanation": score.explanation},
+        "result": {"score": value, "label": label or None, "explanation": explanation},
         "metadata": dict(score.metadata),
-        "identifier": OWNER,
     }
+
+
+def _of_span(score: TraceScore) -> dict[str, Any]:
+    place = {"span_id": score.span, "identifier": OWNER}
+    return _annotation(score, score.value, score.label, score.explanation, **place)
 
 
 def _of_documents(score: TraceScore) -> list[dict[str, Any]]:
     return [
-        {
-            "span_id": one.span,
-            "document_position": one.place,
-            "name": score.name,
-            "annotator_kind": score.judged_by,
-            "result": {"score": one.value, "label": one.label or None, "explanation": one.explanation or None},
-            "metadata": dict(score.metadata),
-        }
+        _annotation(score, one.value, one.label, one.explanation or None, span_id=one.span, document_position=one.place)
         for one in score.passages
     ]

@@ -1,4 +1,4 @@
-"""Write results, data sets and traces of LangChain, LlamaIndex, Haystack, ragas, deepeval and MLflow.
+"""Write results, data sets and traces of LangChain, LlamaIndex, Haystack, ragas, deepeval, MLflow and TruLens.
 
 Run it with the name of a library, where that is installed: ``python make_results.py langchain``. No model is called.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -152,8 +153,6 @@ def deepeval() -> None:
 
 
 def mlflow() -> None:
-    import tempfile
-
     os.environ |= {"MLFLOW_ALLOW_FILE_STORE": "true", "MLFLOW_ENABLE_ASYNC_TRACE_LOGGING": "false"}
     import mlflow
     from mlflow.entities import Document, SpanType
@@ -194,6 +193,63 @@ def without_machine(trace: str) -> str:
     told = json.loads(trace)
     told["info"] |= {"trace_metadata": {"mlflow.trace_schema.version": "3"}, "tags": {"mlflow.traceName": "ask"}}
     return json.dumps(told)
+
+
+def rag_of(instrument, **spans):
+    """An application whose steps TruLens records; ``spans`` are what version 2 is told of each of them."""
+
+    class Rag:
+        @instrument(**spans.get("retrieve", {}))
+        def retrieve(self, query: str) -> list[str]:
+            return [GREEN, BLACK]
+
+        @instrument(**spans.get("generate", {}))
+        def generate(self, query: str, passages: list[str]) -> str:
+            return ANSWER
+
+        @instrument(**spans.get("ask", {}))
+        def ask(self, query: str) -> str:
+            return self.generate(query, self.retrieve(query))
+
+    return Rag()
+
+
+def trulens() -> None:
+    from trulens.apps.app import TruApp
+    from trulens.core import TruSession
+    from trulens.core.otel.instrument import instrument
+    from trulens.otel.semconv.trace import SpanAttributes
+
+    kinds, found = SpanAttributes.SpanType, SpanAttributes.RETRIEVAL
+    session = TruSession(database_url=f"sqlite:///{tempfile.mkdtemp()}/trulens.db")
+    said = {found.QUERY_TEXT: "query", found.RETRIEVED_CONTEXTS: "return"}
+    rag = rag_of(
+        instrument, retrieve={"span_type": kinds.RETRIEVAL, "attributes": said},
+        generate={"span_type": kinds.GENERATION}, ask={"span_type": kinds.RECORD_ROOT},
+    )  # fmt: skip
+    with TruApp(rag, app_name="tea", app_version="one", main_method=rag.ask):
+        rag.ask(QUESTION)
+    session.force_flush()
+    events = session.get_events(app_name="tea", app_version="one")
+    events["resource_attributes"] = [{"service.name": "trulens"}] * len(events)  # the rest is of this machine
+    events.to_json(HERE / "trulens-events.jsonl", orient="records", lines=True, date_format="iso", date_unit="us")
+
+
+def trulens1() -> None:
+    """The records of version 1, of trulens-core 1.2."""
+    from trulens.apps.custom import TruCustomApp, instrument
+    from trulens.core import TruSession
+
+    session = TruSession(database_url=f"sqlite:///{tempfile.mkdtemp()}/trulens.db")
+    rag = rag_of(lambda: instrument)
+    with TruCustomApp(rag, app_name="tea", app_version="one") as recording:
+        rag.ask(QUESTION)
+    kept = json.loads(recording.get().model_dump_json())
+    kept["calls"] = [{key: call[key] for key in ("stack", "args", "rets", "error", "perf")} for call in kept["calls"]]
+    frame, _ = session.get_records_and_feedback()
+    names = ["app_id", "app_name", "app_version", "record_id", "input", "output", "tags", "cost_json", "perf_json"]
+    row = {name: value for name, value in json.loads(frame.to_json(orient="records"))[0].items() if name in names}
+    write("trulens-records.jsonl", {**row, "record_json": json.dumps(kept)})
 
 
 globals()[sys.argv[1]]()
