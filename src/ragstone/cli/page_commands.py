@@ -7,23 +7,21 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-import typer
-
 from ragstone import api
 from ragstone.cli.exit_codes import say, undisturbed
-from ragstone.cli.options import AsJson, StorePath, Which, examples, opt
+from ragstone.cli.options import AsJson, StorePath, Which, arg, command, flag, opt
 from ragstone.cli.output import answer, html_file
 from ragstone.cli.run_commands import app
 
 Browser: TypeAlias = Annotated[
-    bool | None, opt("--open/--no-open", help="Open a browser [default: if this is a terminal]")
+    bool | None, flag("--open/--no-open", "Open a browser [default: if this is a terminal]", default=...)
 ]
 
 
-@app.command(epilog=examples("ragstone demo"))
+@command(app, "ragstone demo")
 def demo(
     *,
-    out: Annotated[str, opt("--out", "-o", metavar="DIR/", help="Folder for the pages.", shown=True)] = "ragstone-demo",
+    out: str = opt("--out -o", "DIR/", "Folder for the pages.", default="ragstone-demo", shown=True),
     browser: Browser = None,
     store: StorePath = None,
     as_json: AsJson = False,
@@ -54,18 +52,12 @@ def _open(address: str, wanted: bool | None) -> None:
         webbrowser.open(address)
 
 
-@app.command(epilog=examples("ragstone report", "ragstone report 3 -o report.html"))
+@command(app, "ragstone report", "ragstone report 3 -o report.html")
 def report(
     which: Which = "last",
     *,
-    out: Annotated[
-        str | None,
-        opt("--out", "-o", metavar="FILE|DIR/", help="Output file [default: report-RUN.html]"),
-    ] = None,
-    calls: Annotated[
-        bool,
-        opt("--calls/--no-calls", help="Include prompts and replies [default: yes]"),
-    ] = True,
+    out: str | None = opt("--out -o", "FILE|DIR/", "Output file [default: report-RUN.html]"),
+    calls: bool = flag("--calls/--no-calls", "Include prompts and replies [default: yes]", default=True),
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -87,23 +79,11 @@ def report(
     answer(told, lambda look: report_written(told, look), as_json=as_json)
 
 
-@app.command(epilog=examples("ragstone view", "ragstone view 3 --port 8080 --no-open"))
+@command(app, "ragstone view", "ragstone view 3 --port 8080 --no-open")
 def view(
-    which: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="Run number, run name, or 'last' [default: the list of runs]")
-    ] = None,
+    which: str | None = arg("RUN", "Run number, run name, or 'last' [default: the list of runs]", default=None),
     *,
-    port: Annotated[
-        int,
-        typer.Option(
-            "--port",
-            metavar="N",
-            min=0,
-            max=65535,
-            show_default=False,
-            help="Port to listen on [default: any free port]",
-        ),
-    ] = 0,
+    port: int = opt("--port", "N", "Port to listen on [default: any free port]", default=0, min=0, max=65535),
     browser: Browser = None,
     store: StorePath = None,
     as_json: AsJson = False,
