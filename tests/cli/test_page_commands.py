@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from terminal import ragstone
+from terminal import TRACES, ragstone
 
 pytest_plugins = ["terminal_fixtures"]
 pytestmark = pytest.mark.usefixtures("home")
@@ -28,6 +28,29 @@ def test_a_report_is_named_after_its_run(weighed: Path) -> None:
         came = ragstone("report", "1", "-o", given, "--store", str(weighed), "--json")
         assert came.json == {"written": written, "bytes": Path(written).stat().st_size, "run": 1, "records": 22}
         assert Path(written).read_bytes().startswith(b"<!DOCTYPE html>")
+
+
+def test_a_folder_is_shown_as_the_run_that_was_written_there() -> None:
+    """Without the store; what was asked and replied is not in it. A run of the store goes before a folder."""
+    row = {"id": "a", "response": "It is steel. It is red.", "contexts": ["It is steel."]}
+    Path("a.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    for compressed in (("--zstd",), ()):
+        assert ragstone("run", "a.jsonl", "-q", "-o", "out", *compressed).code == 0
+        number = ragstone("show", "last", "--json").json["run"]
+        for command in (("show",), ("show", "a"), ("report", "-o", "x.html")):
+            (name, *more), store = command, ("--store", "none.db")
+            of_store, of_folder = (ragstone(name, run, *more, "--json", *where).json
+                                   for run, where in ((str(number), ()), ("out", store)))  # fmt: skip
+            assert {**of_store, "bytes": 0, "agreement": None} == {**of_folder, "bytes": 0, "agreement": None}
+        told = ragstone("show", "out/", "--store", "none.db").out
+        assert f"run {number} · 1 record" in told
+        assert "Next        ragstone show out/ a" in told
+    assert not Path("none.db").exists()
+    assert ragstone("run", "a.jsonl", "-q", "--name", "out").code == 0
+    assert ragstone("show", "out", "--json").json["run"] == number + 1
+    assert ragstone("show", "./out", "--json").json["run"] == number
+    Path("out/results.jsonl").write_text('{"id": "a", "position": 1, "scores": [{"metric": "grounding"}]}\n')
+    assert "record 'a' has a score without 'cost'" in ragstone("show", "./out").err
 
 
 def test_the_demo_makes_two_runs_that_can_be_compared() -> None:
@@ -93,9 +116,14 @@ def test_run_leaves_the_report_out_where_it_is_not_wanted() -> None:
         assert ("report.html" in came.out) == there
 
 
-def test_serving_ends_calmly(weighed: Path) -> None:
-    """The address is printed, the page is there, and Ctrl-C is no error."""
-    command = [sys.executable, "-m", "ragstone", "view", "1", "--store", str(weighed), "--no-open", "--json"]
+@pytest.mark.parametrize("of_folder", [False, True])
+def test_serving_ends_calmly(weighed: Path, of_folder: bool) -> None:
+    """The address is printed, the page is there, of a folder too, and Ctrl-C is no error."""
+    which = ["1", "--store", str(weighed)]
+    if of_folder:
+        assert ragstone("run", str(TRACES), "-q", "-m", "grounding", "-o", "out", "--store", "other.db").code == 0
+        which = ["out/"]
+    command = [sys.executable, "-m", "ragstone", "view", *which, "--no-open", "--json"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"}
     ) as process:

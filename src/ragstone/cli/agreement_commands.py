@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, cast
 
 from ragstone import api
-from ragstone.cli.compare_commands import RUN
-from ragstone.cli.options import AsJson, GroupBy, StorePath, again, arg, command, flag, names, opt
+from ragstone.cli.options import AsJson, GroupBy, StorePath, WhichOrFolder, again, arg, command, flag, names, opt
 from ragstone.cli.output import answer, html_file
 from ragstone.cli.run_commands import app
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     "ragstone agree out/ labels.jsonl --correction rogan-gladen --json",
 )
 def agree(
-    which: str = arg("RUN", RUN),
+    which: WhichOrFolder,
     gold: list[str] = arg("GOLD", "Gold labels: a file, another run, or a field in the records."),
     *,
     others: list[str] | None = opt(

@@ -10,12 +10,22 @@ import typer
 
 from ragstone import api
 from ragstone.cli.exit_codes import FAILED, UNJUDGED
-from ragstone.cli.options import AsJson, Configuration, GroupBy, StorePath, again, arg, command, flag, names, opt
+from ragstone.cli.options import (
+    AsJson,
+    Configuration,
+    GroupBy,
+    StorePath,
+    WhichOrFolder,
+    again,
+    arg,
+    command,
+    flag,
+    names,
+    opt,
+)
 from ragstone.cli.output import answer, html_file
 from ragstone.cli.run_commands import app
 from ragstone.errors import ConfigError
-
-RUN = "Run number, run name, 'last', or a folder written with -o."
 
 
 @command(
@@ -71,7 +81,7 @@ def compare(
     "ragstone check last --min grounding=0.8 --corrected",
 )
 def check(
-    which: str = arg("RUN", RUN, default="last"),
+    which: WhichOrFolder = "last",
     *,
     least: list[str] | None = opt("--min", "METRIC=X", "Min mean, from 0 to 1. Repeatable."),
     most: list[str] | None = opt("--max", "METRIC=X", "Max mean, for metrics where lower is better. Repeatable."),

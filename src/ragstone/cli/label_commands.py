@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from typer.core import TyperGroup
 
 from ragstone import api
-from ragstone.cli.compare_commands import RUN
-from ragstone.cli.options import AsJson, OutFile, StorePath, arg, command, flag, group, opt
+from ragstone.cli.options import AsJson, OutFile, StorePath, WhichOrFolder, arg, command, flag, group, opt
 from ragstone.cli.output import answer, html_file
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ label = group(
     name=PAGE,
 )
 def label_page(
-    which: str = arg("RUN", RUN, default="last"),
+    which: WhichOrFolder = "last",
     *,
     out: str | None = opt("--out -o", "FILE|DIR/", "Output file [default: label.html]"),
     n: int = opt("-n", "N", "Number of records to draw", default=50, min=1),

@@ -71,6 +71,8 @@ def _declaration(one: Option, told: str = "") -> Any:
 
 File: TypeAlias = Annotated[str, arg("FILE", "Records: .jsonl, .json, .csv or .parquet, also .gz or .zst; - is stdin.")]
 Which: TypeAlias = Annotated[str, arg("RUN", "Run number, run name, or 'last'.")]
+RUN: Final = "Run number, run name, 'last', or a folder written with -o"
+WhichOrFolder: TypeAlias = Annotated[str, arg("RUN", f"{RUN}.")]
 OutFile: TypeAlias = Annotated[
     str | None, opt("--out -o", "FILE", "Output file [default: standard output]", default=...)
 ]

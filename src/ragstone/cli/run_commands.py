@@ -25,6 +25,7 @@ from ragstone.cli.options import (
     Quiet,
     StorePath,
     Which,
+    WhichOrFolder,
     again,
     arg,
     command,
@@ -176,7 +177,7 @@ def estimate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
 
 @command(app, "ragstone show", "ragstone show 3 kettle-descale", "ragstone show last '#12' --full", name="show")
 def show_run(
-    which: Which = "last",
+    which: WhichOrFolder = "last",
     record: str | None = arg("RECORD", "Record id, or position, e.g. '#12'.", default=None),
     *,
     full: bool = flag("--full", "Print all records below 100%; for one record, its texts in full."),
@@ -189,7 +190,7 @@ def show_run(
     from ragstone.render.terminal.case import case
     from ragstone.render.terminal.outcome import Place, outcome
 
-    run = api.open_run(which, store)
+    run = api.run_to_show(which, store)
     with closing(run.store):
         if record is None:
             told = {**run.summary(), "quotes": run.quotes()}

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from ragstone import api
-from ragstone.cli.compare_commands import RUN
 from ragstone.cli.exit_codes import say
-from ragstone.cli.options import AsJson, OutFile, StorePath, arg, command, flag, opt
+from ragstone.cli.options import AsJson, OutFile, StorePath, WhichOrFolder, arg, command, flag, opt
 from ragstone.cli.output import lines, show_json
 from ragstone.cli.run_commands import app
 
@@ -58,7 +57,7 @@ def pull(
 
 @command(app, "ragstone push last phoenix", "ragstone push 3 mlflow -m grounding --dry-run")
 def push(
-    which: str = arg("RUN", RUN),
+    which: WhichOrFolder,
     service: str = SERVICE,
     *,
     metrics: list[str] | None = opt("--metric -m", "NAME", "Send only this metric. Repeatable."),
