@@ -111,12 +111,6 @@ class RunDisplay:
         self.console.print(Text(flat(line), style="quiet"), soft_wrap=True)
 
 
-WINDOW: Final = 20.0
-"""Seconds that speed and time left are estimated from."""
-SURE: Final = 2.0
-"""Seconds before any speed or time left is shown."""
-
-
 @dataclass(slots=True)
 class Bar:
     """The live view of a watch."""
