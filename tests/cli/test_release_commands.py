@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from terminal import answers, harsh, ragstone, row, write
+from terminal import answers, done, harsh, ragstone, row, write
 
 from labelled import write as write_lines
 from ragstone import check, compare, evaluate
@@ -104,8 +104,7 @@ def test_a_comparison_is_also_a_page(runs: Path) -> None:
     told = in_store(runs, "compare", "main", "new", "--json", "-o", "c.html")
     assert told.json == in_store(runs, "compare", "main", "new", "--json").json
     assert Path("c.html").read_bytes() == page
-    by_folder = ragstone("compare", str(runs / "main"), str(runs / "new"), "-o", "f.html")
-    assert by_folder.code == 0
+    by_folder = done("compare", str(runs / "main"), str(runs / "new"), "-o", "f.html")
     assert "Page        f.html" in by_folder.out
     refused = in_store(runs, "compare", "main", "new", "-o", str(runs / "s.db"))
     assert (refused.code, "would be overwritten" in refused.err) == (2, True)
@@ -129,10 +128,9 @@ def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Pa
     assert "Unchanged: grounding, groundedness, context_relevance." in same.flat
     write("a.jsonl", *(row(n) for n in range(8)))
     for number, mode in enumerate(("binary_yes_no", "scale_1_5")):
-        came = ragstone(
+        done(
             "run", "a.jsonl", "-q", "-m", "grounding", "--set", f"grounding.scoring_mode={mode}", "--name", f"n{number}"
         )
-        assert came.code == 0
     found = ragstone("compare", "n0", "n1").flat
     assert "grounding: scoring_mode changed from the default to scale_1_5." in found
     assert "The responses are the same in both" in found

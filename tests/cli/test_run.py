@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from terminal import TRACES, WIDTHS, pasted, ragstone, row, write
+from terminal import TRACES, WIDTHS, done, pasted, ragstone, refused, row, write
 
 from ragstone.metrics.refmatch import MEASURES
 from ragstone.testing import FakeServer
@@ -19,8 +19,7 @@ pytestmark = pytest.mark.usefixtures("home")
 
 def test_a_run_is_told_in_one_sentence_then_in_numbers() -> None:
     """The sentence, the metrics, what is missing, the worst, the judge, the cost, the store, the next command."""
-    came = ragstone("run", str(TRACES), "-o", "out")
-    assert came.code == 0
+    came = done("run", str(TRACES), "-o", "out")
     assert re.search(r" of a response's claims were found in its contexts \(\d+ claims in 21 responses\)\. ", came.flat)
     assert re.search(r" \d+ of 21 responses have at least one claim that was not found\.", came.flat)
     for part in (
@@ -73,8 +72,7 @@ def test_the_next_command_can_be_pasted_at_any_width() -> None:
 
 def test_json_is_the_summary_and_nothing_else() -> None:
     """One document on standard output, also without --quiet."""
-    came = ragstone("run", str(TRACES), "--json")
-    assert came.code == 0
+    came = done("run", str(TRACES), "--json")
     summary = came.json
     assert summary["records"] == 22
     assert set(summary["metrics"]) >= {"grounding", "groundedness"}
@@ -175,21 +173,14 @@ def test_the_end_of_each_failure() -> None:
         (("a.jsonl", "--set", "grounding.threshold=7"), "grounding.threshold: invalid value 7"),
         (("a.jsonl", "--field", "question"), "FIELD=PATH"),
     ):
-        came = ragstone("run", *arguments)
-        assert came.code == 2, arguments
-        assert came.out == ""
-        assert came.err.startswith("error: ")
-        assert said in came.err
-        assert came.err.count("\n") == 1
-        assert "Traceback" not in came.err
+        assert said in refused("run", *arguments)
 
 
 def test_malformed_lines_can_be_skipped() -> None:
     """They are counted and told, and the rest is weighed."""
     Path("a.jsonl").write_text(json.dumps(row(1)) + "\n{oops\n", encoding="utf-8")
     assert ragstone("run", "a.jsonl", "-q").code == 2
-    came = ragstone("run", "a.jsonl", "--on-error", "skip")
-    assert came.code == 0
+    came = done("run", "a.jsonl", "--on-error", "skip")
     assert "1 record  unreadable: no score" in came.out
     assert "a.jsonl:2" in came.err
 
@@ -318,8 +309,7 @@ def test_calls_of_a_cascade_are_held_against_the_budget_as_they_are_counted() ->
         judge = f"embedded>openai:gpt-4o-mini@{server.url}"
         rows = [row(n) for n in range(1, 5)]
         options = ("-m", "grounding", "-j", judge, "--max-calls", "100", "-q", "-o", "out")
-        came = ragstone("run", write("a.jsonl", *rows), *options, env={"OPENAI_API_KEY": "sk-x"})
-        assert came.code == 0
+        came = done("run", write("a.jsonl", *rows), *options, env={"OPENAI_API_KEY": "sk-x"})
         summary = json.loads(Path("out/summary.json").read_text())
         assert summary["bill"]["sent"] == server.count > 0
         assert summary["bill"]["here"]["embedded"] > 0
