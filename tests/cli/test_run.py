@@ -145,13 +145,18 @@ def test_an_unknown_price_is_said_to_be_unknown() -> None:
     assert "price unknown" in came.out
 
 
-def test_a_judge_that_judges_itself_is_named(fake: str) -> None:
-    """Beside the judge, also when the run is shown again."""
+def test_a_judge_that_wrote_the_responses_is_warned_of(fake: str) -> None:
+    """By flag or by the records' own word; beside the judge, also when the run is shown again, and in the summary."""
     model = fake.partition(":")[2].partition("@")[0]
-    for record in (row(1, generator=model), row(1, meta={"generator": model})):
-        came = ragstone("run", write("a.jsonl", record), "-q", "-m", "answer_relevance", "-j", fake)
-        for shown in (came, ragstone("show")):
-            assert "is the model that wrote the responses" in shown.flat
+    asked = ("run", "a.jsonl", "-q", "-m", "answer_relevance", "-j", fake)
+    for record, more in ((row(1, generator=model), ()), (row(1, meta={"generator": model}), ()),
+                         (row(1), ("--generator", model))):  # fmt: skip
+        write("a.jsonl", record)
+        for shown in (ragstone(*asked, *more), ragstone("show")):
+            assert "is the model that wrote the responses; models overrate their own answers" in shown.flat
+    assert "models overrate" in " ".join(ragstone("show", "--json").json["notes"])
+    assert "models overrate" in ragstone(*(word for word in asked if word != "-q"), "--generator", "any/" + model).err
+    assert "models overrate" not in ragstone(*asked).flat
 
 
 # ---- what goes wrong
@@ -274,20 +279,6 @@ def test_blank_responses_alone_are_nothing_to_score() -> None:
     came = ragstone("run", write("a.jsonl", row(1, response=" "), row(2)), "-q", "-m", "grounding")
     assert (came.code, came.err) == (0, ""), "quiet: neither progress nor notes"
     assert "empty (blank response)" in came.out
-
-
-def test_a_judge_that_wrote_the_responses_is_warned_of() -> None:
-    """By flag or by the records' own word; the summary keeps the warning."""
-    write("a.jsonl", row(1))
-    write("b.jsonl", {**row(1), "generator": "any/m"})
-    with FakeServer() as server:
-        judge = f"vllm:m@{server.url}"
-        told = ragstone("run", "a.jsonl", "-m", "grounding", "-j", judge, "--generator", "m")
-        known = ragstone("run", "b.jsonl", "-m", "grounding", "-j", judge, "--json")
-        other = ragstone("run", "a.jsonl", "-m", "grounding", "-j", judge)
-    assert "models overrate their own answers" in told.err
-    assert any("models overrate" in note for note in known.json["notes"])
-    assert "models overrate" not in other.err
 
 
 def test_what_the_embedded_judge_answers_is_not_called_sent(fake: str) -> None:
