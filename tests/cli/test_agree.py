@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from terminal import HOSTILE, WIDTHS, done, pasted, ragstone, refused
+from terminal import HOSTILE, WIDTHS, done, pasted, ragstone
 
 from ragstone import open_run
 from ragstone.labels import LabelDraw, LabelRow
@@ -146,4 +146,6 @@ def test_a_mistake_is_one_line(store: str, labels: Labels, arguments: list[str],
     labels("ana")
     Path("empty.jsonl").write_text("\n")
     Path("other.jsonl").write_bytes(orjson.dumps(LabelRow(HOSTILE, HOSTILE, "support", "yes").as_json()))
-    assert said in refused("agree", *arguments, "--store", store)
+    came = ragstone("agree", *arguments, "--store", store)
+    assert came.code == 2
+    assert said in came.err
