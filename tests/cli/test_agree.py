@@ -15,7 +15,7 @@ from ragstone import open_run
 from ragstone.labels import LabelDraw, LabelRow
 
 pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 DRAW = LabelDraw("random", 0, 12, 12)
 Labels = Callable[..., str]

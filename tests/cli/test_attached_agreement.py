@@ -19,8 +19,7 @@ from ragstone.render.agreement import agreements
 from ragstone.render.text import coefficient
 from ragstone.testing import ScriptedJudge
 
-pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 METRICS = ["grounding", "context_relevance", "groundedness"]
 

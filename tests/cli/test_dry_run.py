@@ -13,7 +13,7 @@ from ragstone.testing import FakeServer
 from realistic import realistic
 
 pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 STEPS = (
     ("nuggets", "create", "a.jsonl", "-o", "out.jsonl", "--window", "1", "--keep", "0", "--format", "autojudge"),

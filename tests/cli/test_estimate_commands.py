@@ -14,8 +14,7 @@ from ragstone.judges.base import Usage
 from ragstone.render.watch import Watch
 from ragstone.testing import FakeServer
 
-pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 PRICE = "price = { input = 0.15, output = 0.6, cached = 0.05 }"
 

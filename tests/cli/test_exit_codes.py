@@ -20,7 +20,7 @@ from ragstone.cli.exit_codes import code_of
 from ragstone.testing import FakeServer
 
 pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 RIDDLES = (
     "weigh", "nobody", "anew", "leaves with", "takes part", "as it came", "came of", "hold against", "held against",

@@ -25,7 +25,7 @@ from ragstone.records.leaderboards import read_leaderboard
 from ragstone.testing import ScriptedJudge
 
 pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def table(text: str) -> list[dict[str, str]]:

@@ -14,8 +14,7 @@ from terminal import HOSTILE, WIDTHS, Came, done, ragstone, refused, row, write
 
 from ragstone.testing import FakeServer, Scripted
 
-pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 STEPS = ["-m", "groundedness", "--prompt", "no_reasoning"]
 

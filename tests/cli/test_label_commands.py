@@ -8,7 +8,7 @@ import pytest
 from terminal import done, ragstone, refused
 
 pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def test_a_run_may_stand_in_the_place_of_the_command(weighed: Path) -> None:

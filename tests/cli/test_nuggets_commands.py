@@ -28,7 +28,7 @@ from ragstone.testing import FakeServer
 from realistic import realistic
 
 pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 WORKED = (
     ("vital", "support"), ("vital", "support"), ("vital", "partial_support"), ("vital", "not_support"),
@@ -389,9 +389,8 @@ def test_where_no_bank_could_be_created_the_code_is_3(topics: str) -> None:
     assert not Path("bank.jsonl.partial").exists()
 
 
-def test_a_dead_judge_leaves_what_came(topics: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dead_judge_leaves_what_came(topics: str) -> None:
     """Exit code 3, in one line; nothing stands under the name."""
-    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
     judge = ("-j", "vllm:m@http://127.0.0.1:9/v1")
     write("many.jsonl", *(row(n) for n in range(12)))
     came = ragstone("nuggets", "create", "many.jsonl", *judge, "-q", "-o", "bank.jsonl")

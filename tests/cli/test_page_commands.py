@@ -15,7 +15,7 @@ import pytest
 from terminal import TRACES, done, ragstone, refused
 
 pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def test_a_report_is_named_after_its_run(weighed: Path) -> None:

@@ -24,8 +24,7 @@ from ragstone.prompts.check import sample
 from ragstone.prompts.choice import Choice, parse_styles
 from ragstone.questions import SCALES, TASKS, Rate
 
-pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 FOLDER = Path(prompts.__file__).parent
 OURS = [(entry.task, entry.name) for entry in prompts.entries() if entry.task in TASKS]

@@ -25,8 +25,7 @@ from ragstone.render.ci import junit, markdown
 from ragstone.stats.points import points as percent_points
 from ragstone.testing import ScriptedJudge
 
-pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 HOSTILE = "</failure>\x1b[31m\x00\u202e<script>alert(1)</script> ]]> & | `x` [a](http://x) @all #1 \ud800\ufffe *b*"
 

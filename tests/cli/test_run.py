@@ -14,7 +14,7 @@ from ragstone.testing import FakeServer
 from realistic import realistic
 
 pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def test_a_run_is_told_in_one_sentence_then_in_numbers() -> None:
@@ -123,10 +123,9 @@ def test_a_panel_is_named_with_how_it_decides(fake: str) -> None:
     assert "embedded compares words and numbers; not a" in came.out
 
 
-def test_retries_and_tokens_are_counted(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retries_and_tokens_are_counted(fake: str) -> None:
     """Calls sent and retried, in one line why and what that cost, and the tokens."""
     del fake
-    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
     with FakeServer(rate_500=1.0) as server:
         rows = [row(n) for n in range(3)]
         came = ragstone("run", write("a.jsonl", *rows), "-q", "-m", "answer_relevance", "-j", f"vllm:f@{server.url}")
@@ -229,9 +228,8 @@ def test_a_wrong_key_ends_the_run_with_a_hint(monkeypatch: pytest.MonkeyPatch) -
     assert ragstone("runs", "--json").json == []
 
 
-def test_a_dead_endpoint_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exit code 3, after its tries; the pauses between them are taken out here."""
-    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
+def test_a_dead_endpoint_ends_the_run() -> None:
+    """Exit code 3, after its tries."""
     rows = [row(n) for n in range(12)]
     came = ragstone("run", write("a.jsonl", *rows), "-q", "-m", "grounding", "-j", "vllm:m@http://127.0.0.1:9/v1")
     assert came.code == 3
@@ -243,9 +241,8 @@ def test_a_dead_endpoint_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "note: finished records are saved as run " in came.err
 
 
-def test_when_nothing_could_be_scored_the_code_is_3(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_nothing_could_be_scored_the_code_is_3() -> None:
     """The result is shown with the reason all the same."""
-    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
     came = ragstone("run", write("a.jsonl", row(1)), "-q", "-m", "grounding", "-j", "vllm:m@http://127.0.0.1:9/v1")
     assert came.code == 3
     assert "Nothing could be scored in 1 record." in came.out
@@ -265,9 +262,8 @@ def test_records_that_are_in_no_mean_are_said_beside_it() -> None:
     assert "The mean excludes 1 of 3 records: no contexts." in came.flat
 
 
-def test_a_judge_that_answers_nothing_is_code_3_though_a_shortcut_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_judge_that_answers_nothing_is_code_3_though_a_shortcut_scored() -> None:
     """A score that needed no judge does not make an unreachable one a success."""
-    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
     copied = {**row(1), "contexts": ["It boils in two minutes."], "response": "It boils in two minutes."}
     came = ragstone("run", write("a.jsonl", copied), "-q", "-m", "claims", "-j", "vllm:m@http://127.0.0.1:9/v1")
     assert "shortcut" in ragstone("show", "last", "#1", "--json").out

@@ -17,8 +17,7 @@ from ragstone.metrics import catalogue
 from ragstone.options import RunOptions, options_of
 from ragstone.testing import FakeServer
 
-pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 SETTING = re.compile(r"^#(?=[a-z_]+ = |\[)", re.MULTILINE)
 

@@ -19,8 +19,7 @@ from ragstone.errors import ConfigError
 from ragstone.judges import http
 from ragstone.testing import FakeServer, Scripted
 
-pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 WHOLE = ("-m", "response_groundedness")
 
@@ -221,9 +220,8 @@ def test_the_calls_of_a_judge_of_ones_own_are_pruned_by_its_name(server: FakeSer
     assert (told["calls"], told["done"]) == (2, True)
 
 
-def test_calls_of_a_run_that_did_not_end_count_as_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_of_a_run_that_did_not_end_count_as_used() -> None:
     """The same command will need them."""
-    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
     write("a.jsonl", *(row(n) for n in range(30)))
     with FakeServer(dead_after=9) as server:
         options = ("run", "a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}", "--concurrency", "2")

@@ -10,8 +10,7 @@ from terminal import ragstone, refused, row, write
 
 from ragstone.cli import suggestions
 
-pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 @pytest.mark.parametrize(

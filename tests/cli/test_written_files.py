@@ -10,7 +10,7 @@ from terminal import ragstone, row, write
 from ragstone.output.files import Folder
 
 pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def test_a_folder_that_another_run_writes_to_is_refused_before_anything_is_done() -> None:
