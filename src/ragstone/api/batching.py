@@ -157,7 +157,6 @@ def _judge_of(spec: Mapping[str, Any]) -> Judge:
 
 
 async def _ended(store: BatchStore, row: BatchRow, backend: Batching) -> bool:
-    """Collect a batch if it has ended."""
     remote = row.remote
     if remote is None:  # it was about to be sent
         remote = await backend.find(row.tag, row.made, row.calls)

@@ -300,7 +300,6 @@ def _engine(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | No
 
 
 def _what_is_kept(run: int, records: int, *, replies: bool) -> str:
-    """Say what an unfinished run keeps."""
     if not records:
         return "no record was finished; the replies received are saved" if replies else "no record was finished"
     kept = f"finished records are saved as run {run} ({records} record{'' if records == 1 else 's'})"

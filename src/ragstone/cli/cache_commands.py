@@ -83,7 +83,6 @@ def clear(
 def _delete(
     wanted: api.Prune, store: Path | None, config: Path | None, *, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
-    """Count what would be deleted, ask, delete."""
     from ragstone.render.terminal.lists import pruning_page, went
 
     planned = api.prune_cache(wanted, store, dry_run=True, config=config)

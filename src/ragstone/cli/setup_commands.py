@@ -77,7 +77,6 @@ def init(
 
 
 def _described(metric: type[Metric]) -> dict[str, Any]:
-    """A metric as plain JSON."""
     from dataclasses import fields
 
     from ragstone.metrics import explained

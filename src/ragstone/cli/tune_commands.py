@@ -94,7 +94,6 @@ def tune(
 
 
 def _typed(styles: Names, formats: Names, metric: str | None, seed: int, *, threshold: bool) -> list[str]:
-    """The command's own options as they were typed."""
     pairs: list[tuple[str, Any]] = [("--styles", ",".join(names(styles))), ("--formats", ",".join(names(formats)))]
     pairs += [("--metric", metric), ("--seed", seed)]
     return [word for flag, value in pairs if value for word in (flag, str(value))] + ["--threshold"] * threshold

@@ -290,7 +290,6 @@ class Store:
             raise self._undone(error) from error
 
     def _write_many(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
-        """Write so many rows; how many were."""
         try:
             return self._writer.executemany(statement, rows).rowcount
         except (sqlite3.Error, OverflowError, UnicodeError) as error:  # the latter: a value that no database holds
