@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from terminal import WIDTHS, done, pasted, ragstone
 
-from labelled import answer, city_records, city_rows, records, rows, write
+from labelled import city_records, city_rows, two_models, write
 from ragstone.cli import tune_commands
 from ragstone.testing import FakeServer
 
@@ -19,14 +19,7 @@ STYLES = ("-j", "good", "-j", "bad", "--styles", "default,no_reasoning,short_cot
 
 @pytest.fixture
 def judged(server: FakeServer) -> FakeServer:
-    server.configure(answer=answer)
-    table = (
-        '[judges.{name}]\nmodel = "{name}"\nbase_url = "{url}"\napi_key_env = ""\nprice = {{ input = 1, output = 4 }}\n'
-    )
-    Path("ragstone.toml").write_text("".join(table.format(name=name, url=server.url) for name in ("good", "bad")))
-    write("labels.jsonl", rows(4))
-    write("records.jsonl", records(4))
-    return server
+    return two_models(server, 4)
 
 
 def test_the_screen_says_who_agrees_best_what_is_noise_and_what_to_type(judged: FakeServer) -> None:
