@@ -10,7 +10,7 @@ from typing import Any
 from ragstone.labels import LabelDraw, LabelRow, text_hash
 from ragstone.parsing import Format
 from ragstone.prompts import shape
-from ragstone.testing import labels_reply
+from ragstone.testing import FakeServer, labels_reply
 
 SCALE = ("support", "not_support", "partial_support")
 STYLES = ("no_reasoning", "short_cot", "long_cot", "legacy", "optimized")
@@ -51,6 +51,25 @@ def write(path: Path | str, lines: Iterable[Any]) -> str:
     plain = (line.as_json() if isinstance(line, LabelRow) else line for line in lines)
     Path(path).write_text("".join(json.dumps(line) + "\n" for line in plain), encoding="utf-8")
     return str(path)
+
+
+TABLE = """[judges.{name}]
+model = "{name}"
+base_url = "{url}"
+api_key_env = ""
+price = {{ input = 1.0, output = 4.0 }}
+concurrency = 2
+"""
+
+
+def two_models(server: FakeServer, count: int, others: int = 0) -> FakeServer:
+    """An endpoint, a settings file with its two models, and labelled records beside ``others``."""
+    server.configure(answer=answer)
+    tables = "\n".join(TABLE.format(name=name, url=server.url) for name in ("good", "bad"))
+    Path("ragstone.toml").write_text(tables, encoding="utf-8")
+    write("labels.jsonl", rows(count))
+    write("records.jsonl", records(count + others))
+    return server
 
 
 def style_of(request: Mapping[str, Any]) -> str:

@@ -154,16 +154,6 @@ def test_an_unknown_option_is_refused_with_all_there_are() -> None:
         weigh(metricks=["x"])
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [("3", "try build-3"), ("007", "try build-007"), (" 3", "try build-3"), ("last", "selects the latest run")],
-)
-def test_no_run_is_named_as_another_run_is_found(name: str, said: str, alone: Path) -> None:
-    with pytest.raises(ConfigError, match=said):
-        weigh(name=name)
-    assert not list(alone.glob("**/*.db"))
-
-
 def test_nothing_is_made_when_nothing_can_run() -> None:
     """Everything that can be refused is refused before a store exists or a call is made."""
     judge = scripted()
@@ -174,6 +164,7 @@ def test_nothing_is_made_when_nothing_can_run() -> None:
         (rows(), {"parameters": {"grounding": {"threshold": 2}}}, "grounding.threshold"),
         ([row(1, grounding={"scoring_mode": "scale_1_10"})], {}, "scoring_mode"),
         ("gone.jsonl", {}, r"gone\.jsonl"),
+        (rows(), {"name": "last"}, "selects the latest run"),
     ]
     for source, options, message in cases:
         with pytest.raises(InputError, match=message):
@@ -627,22 +618,6 @@ def test_an_error_is_one_line_and_stands_alone() -> None:
     error = BackendError("no reply", hint="is it running?")
     error.add_note("run 1 is kept")
     assert error._render_traceback_() == ["BackendError: no reply", "hint: is it running?", "note: run 1 is kept"]
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"metrics": 5}, "metrics 5; expected one or more names"),
-        ({"metrics": [None]}, r"metrics \[None\]; expected one or more names"),
-        ({"judge": 7}, "judge 7; expected a name, or a judge, which has one"),
-        ({"fields": ["question"]}, r"fields .*; expected a dict by name"),
-        ({"parameters": {"grounding": 3}}, r"parameters .*; expected a dict by name"),
-        ({"store": 5}, "store 5; expected text or a path"),
-    ],
-)
-def test_an_option_of_another_type_is_refused_in_one_line(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
-        api.evaluate(rows(1), **options)
 
 
 def test_bytes_are_no_text_to_judge() -> None:

@@ -276,8 +276,18 @@ def test_no_message_repeats_a_key() -> None:
         ({"max_cost": float("nan")}, "max_cost nan; expected a number from 0"),
         ({"max_cost": True}, "max_cost True; expected a number from 0"),
         ({"cascade_error": 0.5}, "cascade_error 0.5; expected a number above 0 and below 0.5"),
+        ({"repeat": 0}, "repeat 0; expected a whole number from 1 to 100"),
+        ({"repeat": 101}, "repeat 101; expected a whole number from 1 to 100"),
+        ({"metrics": 5}, "metrics 5; expected one or more names"),
+        ({"metrics": [None]}, "metrics [None]; expected one or more names"),
+        ({"judge": 7}, "judge 7; expected a name, or a judge, which has one"),
+        ({"fields": ["question"]}, "fields (--field) ['question']; expected a dict by name"),
+        ({"parameters": {"m": 3}}, "parameters (--set) {'m': 3}; expected a dict by name"),
+        ({"store": 5}, "store 5; expected text or a path"),
+        *(({"name": name}, f"a run cannot be named '{name.strip()}': numbers select runs; try build-{name.strip()}")
+          for name in ("3", "007", " 3")),
     ],
-)
+)  # fmt: skip
 def test_a_value_that_an_option_does_not_take_is_refused(options: dict[str, Any], message: str) -> None:
     assert refusal(**options) == message
 

@@ -222,9 +222,6 @@ def test_a_blank_answer_is_a_missing_one_and_a_failed_judge_is_not(tmp_path: Pat
     assert found["c", "q1"]["strict_all_score"] is None
 
 
-# ---- the two triads
-
-
 # ---- what a review found
 
 

@@ -16,11 +16,10 @@ import ragstone
 from labelled import (
     FORMATS,
     STYLES,
-    answer,
     city_records,
     city_rows,
-    records,
     rows,
+    two_models,
     write,
 )
 from ragstone.api.tuning import tuner
@@ -35,25 +34,12 @@ pytestmark = pytest.mark.usefixtures("alone")
 
 COUNT = 4
 ALL = COUNT * len(STYLES) * len(FORMATS) * 2
-TABLE = """[judges.{name}]
-model = "{name}"
-base_url = "{url}"
-api_key_env = ""
-price = {{ input = 1.0, output = 4.0 }}
-concurrency = 2
-"""
 COMMAND = "tune labels.jsonl records.jsonl -j good -j bad --styles {} --formats {} -q"
 
 
 @pytest.fixture
 def judged(server: FakeServer) -> FakeServer:
-    """An endpoint, a settings file with its two models, and labelled records."""
-    server.configure(answer=answer)
-    tables = "\n".join(TABLE.format(name=name, url=server.url) for name in ("good", "bad"))
-    Path("ragstone.toml").write_text(tables, encoding="utf-8")
-    write("labels.jsonl", rows(COUNT))
-    write("records.jsonl", records(COUNT + 2))
-    return server
+    return two_models(server, COUNT, 2)
 
 
 def test_the_best_of_sixty_is_found_and_a_kill_is_paid_once(judged: FakeServer) -> None:

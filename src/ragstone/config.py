@@ -368,7 +368,6 @@ def _completed(default: Step, steps: Mapping[Task, Step], specs: Mapping[str, Sp
 
 
 def _specs(used: Sequence[str], options: RunOptions, given: RunOptions, file: Tables, origin: str) -> dict[str, Spec]:
-    """Return the settings of each judge."""
     brought = objects(given.judge)
     limits = {name: most for name in ("concurrency", "rpm", "tpm") if (most := getattr(options, name)) is not None}
     specs: dict[str, Spec] = {}
@@ -441,7 +440,6 @@ def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:
 
 
 def _priced(spec: Spec) -> Spec:
-    """Set the price of local judges to 0."""
     return replace(spec, price=(0.0, 0.0)) if spec.preset.local and spec.price is None else spec
 
 

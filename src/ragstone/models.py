@@ -14,7 +14,7 @@ import json
 import math
 import platform
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -175,17 +175,12 @@ def _on_hub(user: ModelUser, repo: str, revision: str) -> OnnxFiles:
     if config is None:
         raise ConfigError(f"{user.name}: the model {repo} has no {_CONFIG}")
     commit = config.parent.name
-    tokenizer, onnx = fetch(_TOKENIZER, commit), _first(lambda file: fetch(file, commit))
-    for path, what in ((tokenizer, _TOKENIZER), (onnx, "ONNX file with a usual name, such as onnx/model.onnx")):
-        if path is None:
-            raise ConfigError(f"{user.name}: the model {repo} has no {what}")
-    assert tokenizer is not None
-    assert onnx is not None
+    tokenizer = fetch(_TOKENIZER, commit)
+    onnx = next(filter(None, (fetch(file, commit) for file in (*_of_this_cpu(), *_ANY_CPU))), None)
+    if tokenizer is None or onnx is None:
+        absent = _TOKENIZER if tokenizer is None else "ONNX file with a usual name, such as onnx/model.onnx"
+        raise ConfigError(f"{user.name}: the model {repo} has no {absent}")
     return _checked(user, repo, commit, config, tokenizer, onnx)
-
-
-def _first(fetch: Callable[[str], Path | None]) -> Path | None:
-    return next(filter(None, map(fetch, (*_of_this_cpu(), *_ANY_CPU))), None)
 
 
 # ---- checks

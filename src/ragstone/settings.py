@@ -88,7 +88,6 @@ class JudgeTable(Table):
     @model_validator(mode="before")
     @classmethod
     def _embedded(cls, table: Any) -> Any:
-        """The embedded judge is its own model."""
         embedded = isinstance(table, dict) and table.get("provider") == DEFAULT_JUDGE
         return {"model": DEFAULT_JUDGE, **table} if embedded else table
 
@@ -226,7 +225,6 @@ def _where(loc: tuple[int | str, ...], table: Any) -> str:
 
 
 def _known(parent: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
-    """The settings of a table."""
     for part in parent:
         if (field := model.model_fields.get(str(part))) is not None:  # else it is the name of a judge
             model = table_in(field.annotation) or model

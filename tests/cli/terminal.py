@@ -69,6 +69,21 @@ def ragstone(
     return came
 
 
+def done(*arguments: str, **more: Any) -> Came:
+    """Run a command that is to succeed."""
+    came = ragstone(*arguments, **more)
+    assert came.code == 0, came.err
+    return came
+
+
+def refused(*arguments: str, **more: Any) -> str:
+    """The one line of a command that is refused for what it was given; nothing is printed beside it."""
+    came = ragstone(*arguments, **more)
+    assert (came.code, came.out, came.err.count("\n")) == (2, "", 1), (arguments, came)
+    assert came.err.startswith("error: ")
+    return came.err
+
+
 def _fits(came: Came, columns: int, *, ascii_only: bool) -> None:
     """Whatever is told commands no terminal; no line of a page is too wide or ends in blanks, but for one long word."""
     for text in (came.out, came.err):

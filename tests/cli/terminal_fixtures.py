@@ -6,17 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from terminal import TRACES, answers, inside
+from terminal import TRACES, answers
 
 from ragstone import evaluate
 from ragstone.testing import FakeServer, ScriptedJudge
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def home(alone: Path) -> Path:
     """A folder of the test's own to be in."""
-    with inside(tmp_path, monkeypatch):
-        yield
+    return alone
 
 
 @pytest.fixture(scope="session")

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import orjson
 import pytest
-from terminal import HOSTILE, WIDTHS, pasted, ragstone
+from terminal import HOSTILE, WIDTHS, done, pasted, ragstone
 
 from ragstone import open_run
 from ragstone.labels import LabelDraw, LabelRow
 
 pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 DRAW = LabelDraw("random", 0, 12, 12)
 Labels = Callable[..., str]
@@ -66,8 +66,7 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
     assert ("Hidden at this width: columns units" in came.flat) == (width == 60)
     (command,) = pasted(came.out)
     assert command[:2] == ["show", "1"]
-    shown = ragstone(*command)
-    assert shown.code == 0
+    shown = done(*command)
     assert came.out.partition("Largest disagreements")[2].split()[0] in shown.out
     assert ragstone("agree", "last", labels("ana"), "--store", store, columns=width, charset="ascii").code == 0
 
@@ -88,8 +87,7 @@ def test_what_did_not_join_is_listed(store: str, labels: Labels) -> None:
     first = next(run.results())
     unit = first.score("grounding")["verdicts"][0]["unit"]
     strays += (LabelRow(first["id"], unit, "support", HOSTILE, "zoe", draw=DRAW),)
-    came = ragstone("agree", "last", labels("ana", more=strays), "--store", store)
-    assert came.code == 0
+    came = done("agree", "last", labels("ana", more=strays), "--store", store)
     assert "Unused labels 10 of" in came.flat.partition("accuracy")[0], "it comes before the numbers"
     assert "9 no such record: [31mred" in came.flat
     assert "1  label not on the scale (no, yes): " in came.out

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from terminal import pasted, ragstone, row, write
+from terminal import pasted, ragstone, refused, row, write
 
 from ragstone.testing import FakeServer
 from realistic import realistic
 
-pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 STEPS = (
     ("nuggets", "create", "a.jsonl", "-o", "out.jsonl", "--window", "1", "--keep", "0", "--format", "autojudge"),
@@ -24,7 +23,7 @@ STEP = pytest.mark.parametrize("step", STEPS, ids=lambda step: step[1])
 
 
 @pytest.fixture(autouse=True)
-def inputs(home: None) -> None:
+def inputs(alone: Path) -> None:
     """Twelve records of as many topics, and a bank for them."""
     facts = ("It is made of steel.", "It holds two litres.", "It boils in four minutes.")
     write(
@@ -75,10 +74,7 @@ def test_a_dry_run_is_refused_as_the_run_would_be(step: tuple[str, ...]) -> None
         (("--offline",), "an offline run sends nothing"),
         (("-j", "nobody:knows"), "nobody"),
     ):
-        came = ragstone(*step, *options, "--dry-run")
-        assert came.code == 2
-        assert said in came.err
-        assert came.err.count("error:") == 1
+        assert said in refused(*step, *options, "--dry-run")
 
 
 @STEP

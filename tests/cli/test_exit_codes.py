@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from terminal import ALONE, COMMAND, ragstone, row, write
+from terminal import ALONE, COMMAND, done, ragstone, row, write
 
 from ragstone import __version__, api, errors
 from ragstone.__main__ import main
@@ -20,7 +20,7 @@ from ragstone.cli.exit_codes import code_of
 from ragstone.testing import FakeServer
 
 pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 RIDDLES = (
     "weigh", "nobody", "anew", "leaves with", "takes part", "as it came", "came of", "hold against", "held against",
@@ -105,8 +105,7 @@ def test_every_command_has_help_with_an_example() -> None:
         f"nuggets {n}" for n in ("create", "assign", "score")
     ]
     for name in names:
-        came = ragstone(*name.split(), "--help")
-        assert came.code == 0
+        came = done(*name.split(), "--help")
         assert f"ragstone {name}" in came.out.partition("Example")[2], name
         assert "--json" in came.out or name in ("prompts show", "prompts diff"), name  # these print a text as it is
         assert came.widest <= 80

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from terminal import HOSTILE, WIDTHS, Came, ragstone, row, write
+from terminal import HOSTILE, WIDTHS, Came, done, ragstone, refused, row, write
 
 from ragstone.testing import FakeServer, Scripted
 
-pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 STEPS = ["-m", "groundedness", "--prompt", "no_reasoning"]
 
@@ -61,8 +60,7 @@ def test_a_run_that_was_read_whole_says_so() -> None:
     assert (group["judge"], group["step"], group["style"], group["format"]) == asked
     assert (group["calls"], group["whole_share"], group["read_share"], group["unjudged"]) == (12, 1.0, 1.0, 0)
     assert (group["readers"], group["problems"], group["samples"], group["advice"]) == ({"json": 12}, {}, [], "")
-    came = ragstone("formats")
-    assert came.code == 0
+    came = done("formats")
     assert "100% of 12 calls were parsed in full at the first attempt." in came.flat
     assert came.out.rstrip().endswith("Next     ragstone show 1")
 
@@ -132,8 +130,7 @@ def test_the_screen_fits() -> None:
         options = ["-m", "triad,response_groundedness", "--prompt", "no_reasoning", "--format", "python_list"]
         ragstone("run", write("a.jsonl", row(1)), "-q", "-j", judge, *options, "--structured", "off")
     for columns, charset in product((40, *WIDTHS), ("utf-8", "ascii")):
-        came = ragstone("formats", columns=columns, charset=charset)
-        assert came.code == 0
+        came = done("formats", columns=columns, charset=charset)
         assert "response_support" in "".join(came.out.split())
 
 
@@ -174,6 +171,4 @@ def test_a_run_that_did_not_end_is_not_said_to_have_made_no_call() -> None:
 def test_a_run_that_there_is_not_is_named() -> None:
     """As everywhere."""
     assert embedded().code == 0
-    came = ragstone("formats", "7")
-    assert came.code == 2
-    assert "no run '7'" in came.err
+    assert "no run '7'" in refused("formats", "7")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from terminal import ragstone
+from terminal import done, ragstone, refused
 
 pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def test_a_run_may_stand_in_the_place_of_the_command(weighed: Path) -> None:
@@ -18,8 +18,7 @@ def test_a_run_may_stand_in_the_place_of_the_command(weighed: Path) -> None:
     assert short == whole
     assert Path("x/label.html").stat().st_size == short["bytes"]
     assert short["draw"] == {"mode": "random", "seed": 0, "n": 8, "of": 21}
-    came = ragstone("label", "--store", str(weighed), "--annotator", "ann", "-n", "99")
-    assert came.code == 0
+    came = done("label", "--store", str(weighed), "--annotator", "ann", "-n", "99")
     assert "all 21 scored records (seed 0); 99 were requested" in " ".join(came.out.split())
     assert "at 12 s per unit" in came.out
     assert f"ragstone agree 1 labels-NAME.jsonl --store {weighed}" in came.out.replace("\\\n", "").replace("  ", "")
@@ -36,16 +35,11 @@ def test_a_run_may_stand_in_the_place_of_the_command(weighed: Path) -> None:
 ])  # fmt: skip
 def test_what_cannot_be_drawn_is_one_line(weighed: Path, words: list[str], said: str) -> None:
     """With the code for usage."""
-    came = ragstone("label", *words, "--store", str(weighed))
-    assert came.code == 2
-    assert said in came.err
-    assert len(came.err.splitlines()) == 1
+    assert said in refused("label", *words, "--store", str(weighed))
 
 
 def test_a_run_without_scores_is_one_line() -> None:
     """Nothing was judged, so there is nothing to label; the folder of a run is a run too."""
     Path("a.jsonl").write_text('{"id": "a", "question": "Is it?", "response": "?", "contexts": ["It is."]}\n', "utf-8")
     ragstone("run", "a.jsonl", "-m", "grounding", "-o", "out")
-    came = ragstone("label", "./out")
-    assert came.code == 2
-    assert "no record has a score with verdicts" in came.err
+    assert "no record has a score with verdicts" in refused("label", "./out")

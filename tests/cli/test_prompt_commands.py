@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 import typer
-from terminal import WIDTHS, ragstone
+from terminal import WIDTHS, done, ragstone, refused
 
 from ragstone import prompts
 from ragstone.cli import prompt_commands
@@ -24,8 +24,7 @@ from ragstone.prompts.check import sample
 from ragstone.prompts.choice import Choice, parse_styles
 from ragstone.questions import SCALES, TASKS, Rate
 
-pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 FOLDER = Path(prompts.__file__).parent
 OURS = [(entry.task, entry.name) for entry in prompts.entries() if entry.task in TASKS]
@@ -138,8 +137,7 @@ def test_a_changed_file_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_a_prompt_is_shown_as_it_is(arguments: list[str], path: str) -> None:
     """Standard output is the file; where it stands and its hash are said beside it."""
-    came = ragstone("prompts", "show", *arguments)
-    assert came.code == 0
+    came = done("prompts", "show", *arguments)
     text = (FOLDER / path).read_text(encoding="utf-8")
     assert came.out == text
     name = path.removesuffix(".md").replace("/", ".")
@@ -174,9 +172,7 @@ def test_a_prompt_that_is_not_there_is_named_in_one_line(arguments: list[str], m
     own("support.md")
     Path("plain.txt").write_text("text", encoding="utf-8")
     for command in ("show", "render"):
-        came = ragstone("prompts", command, *arguments)
-        assert (came.code, came.out, came.err.count("\n")) == (2, "", 1)
-        assert message in came.err
+        assert message in refused("prompts", command, *arguments)
 
 
 def test_on_a_terminal_a_prompt_says_nothing_that_a_terminal_obeys(
@@ -241,9 +237,7 @@ def test_a_prompt_of_ones_own_is_rendered_before_it_fits() -> None:
     assert ragstone("prompts", "check", "mine.md").code == 2
     assert "\nAs you like.\n" in ragstone("prompts", "render", "mine.md").out
     own("mine.md", ("{{ answer }}", "{{ anser }}"))
-    came = ragstone("prompts", "render", "mine.md")
-    assert (came.code, came.out) == (2, "")
-    assert "'anser' is undefined" in came.err
+    assert "'anser' is undefined" in refused("prompts", "render", "mine.md")
 
 
 @pytest.mark.parametrize(
@@ -265,9 +259,7 @@ def test_what_cannot_be_rendered_is_refused_in_one_line(arguments: list[str], me
     own("lost.md", ("task: support", "task: lost"))
     text = text_of("response_support", "default").replace("batch: 1", "batch: 5")
     Path("many.md").write_text(text, encoding="utf-8")
-    came = ragstone("prompts", "render", *arguments)
-    assert (came.code, came.out, came.err.count("\n")) == (2, "", 1)
-    assert message in came.err
+    assert message in refused("prompts", "render", *arguments)
 
 
 def test_a_step_that_rates_whole_responses_is_shown_with_one() -> None:
@@ -448,6 +440,5 @@ def test_a_strangers_file_cannot_write_to_the_terminal() -> None:
     assert came.code == 2
     assert "\x1b" not in came.out
     own("c\x1b[2Jd.md")
-    came = ragstone("prompts", "check", "c\x1b[2Jd.md")
-    assert came.code == 0
+    came = done("prompts", "check", "c\x1b[2Jd.md")
     assert "\x1b" not in came.out

@@ -7,20 +7,19 @@ import re
 from pathlib import Path
 
 import pytest
-from terminal import TRACES, WIDTHS, pasted, ragstone, row, write
+from terminal import TRACES, WIDTHS, done, pasted, ragstone, refused, row, write
 
 from ragstone.metrics.refmatch import MEASURES
 from ragstone.testing import FakeServer
 from realistic import realistic
 
 pytest_plugins = ["terminal_fixtures"]
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def test_a_run_is_told_in_one_sentence_then_in_numbers() -> None:
     """The sentence, the metrics, what is missing, the worst, the judge, the cost, the store, the next command."""
-    came = ragstone("run", str(TRACES), "-o", "out")
-    assert came.code == 0
+    came = done("run", str(TRACES), "-o", "out")
     assert re.search(r" of a response's claims were found in its contexts \(\d+ claims in 21 responses\)\. ", came.flat)
     assert re.search(r" \d+ of 21 responses have at least one claim that was not found\.", came.flat)
     for part in (
@@ -73,8 +72,7 @@ def test_the_next_command_can_be_pasted_at_any_width() -> None:
 
 def test_json_is_the_summary_and_nothing_else() -> None:
     """One document on standard output, also without --quiet."""
-    came = ragstone("run", str(TRACES), "--json")
-    assert came.code == 0
+    came = done("run", str(TRACES), "--json")
     summary = came.json
     assert summary["records"] == 22
     assert set(summary["metrics"]) >= {"grounding", "groundedness"}
@@ -125,10 +123,9 @@ def test_a_panel_is_named_with_how_it_decides(fake: str) -> None:
     assert "embedded compares words and numbers; not a" in came.out
 
 
-def test_retries_and_tokens_are_counted(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retries_and_tokens_are_counted(fake: str) -> None:
     """Calls sent and retried, in one line why and what that cost, and the tokens."""
     del fake
-    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
     with FakeServer(rate_500=1.0) as server:
         rows = [row(n) for n in range(3)]
         came = ragstone("run", write("a.jsonl", *rows), "-q", "-m", "answer_relevance", "-j", f"vllm:f@{server.url}")
@@ -147,13 +144,18 @@ def test_an_unknown_price_is_said_to_be_unknown() -> None:
     assert "price unknown" in came.out
 
 
-def test_a_judge_that_judges_itself_is_named(fake: str) -> None:
-    """Beside the judge, also when the run is shown again."""
+def test_a_judge_that_wrote_the_responses_is_warned_of(fake: str) -> None:
+    """By flag or by the records' own word; beside the judge, also when the run is shown again, and in the summary."""
     model = fake.partition(":")[2].partition("@")[0]
-    for record in (row(1, generator=model), row(1, meta={"generator": model})):
-        came = ragstone("run", write("a.jsonl", record), "-q", "-m", "answer_relevance", "-j", fake)
-        for shown in (came, ragstone("show")):
-            assert "is the model that wrote the responses" in shown.flat
+    asked = ("run", "a.jsonl", "-q", "-m", "answer_relevance", "-j", fake)
+    for record, more in ((row(1, generator=model), ()), (row(1, meta={"generator": model}), ()),
+                         (row(1), ("--generator", model))):  # fmt: skip
+        write("a.jsonl", record)
+        for shown in (ragstone(*asked, *more), ragstone("show")):
+            assert "is the model that wrote the responses; models overrate their own answers" in shown.flat
+    assert "models overrate" in " ".join(ragstone("show", "--json").json["notes"])
+    assert "models overrate" in ragstone(*(word for word in asked if word != "-q"), "--generator", "any/" + model).err
+    assert "models overrate" not in ragstone(*asked).flat
 
 
 # ---- what goes wrong
@@ -175,21 +177,14 @@ def test_the_end_of_each_failure() -> None:
         (("a.jsonl", "--set", "grounding.threshold=7"), "grounding.threshold: invalid value 7"),
         (("a.jsonl", "--field", "question"), "FIELD=PATH"),
     ):
-        came = ragstone("run", *arguments)
-        assert came.code == 2, arguments
-        assert came.out == ""
-        assert came.err.startswith("error: ")
-        assert said in came.err
-        assert came.err.count("\n") == 1
-        assert "Traceback" not in came.err
+        assert said in refused("run", *arguments)
 
 
 def test_malformed_lines_can_be_skipped() -> None:
     """They are counted and told, and the rest is weighed."""
     Path("a.jsonl").write_text(json.dumps(row(1)) + "\n{oops\n", encoding="utf-8")
     assert ragstone("run", "a.jsonl", "-q").code == 2
-    came = ragstone("run", "a.jsonl", "--on-error", "skip")
-    assert came.code == 0
+    came = done("run", "a.jsonl", "--on-error", "skip")
     assert "1 record  unreadable: no score" in came.out
     assert "a.jsonl:2" in came.err
 
@@ -233,9 +228,8 @@ def test_a_wrong_key_ends_the_run_with_a_hint(monkeypatch: pytest.MonkeyPatch) -
     assert ragstone("runs", "--json").json == []
 
 
-def test_a_dead_endpoint_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exit code 3, after its tries; the pauses between them are taken out here."""
-    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
+def test_a_dead_endpoint_ends_the_run() -> None:
+    """Exit code 3, after its tries."""
     rows = [row(n) for n in range(12)]
     came = ragstone("run", write("a.jsonl", *rows), "-q", "-m", "grounding", "-j", "vllm:m@http://127.0.0.1:9/v1")
     assert came.code == 3
@@ -247,9 +241,8 @@ def test_a_dead_endpoint_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "note: finished records are saved as run " in came.err
 
 
-def test_when_nothing_could_be_scored_the_code_is_3(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_nothing_could_be_scored_the_code_is_3() -> None:
     """The result is shown with the reason all the same."""
-    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
     came = ragstone("run", write("a.jsonl", row(1)), "-q", "-m", "grounding", "-j", "vllm:m@http://127.0.0.1:9/v1")
     assert came.code == 3
     assert "Nothing could be scored in 1 record." in came.out
@@ -269,9 +262,8 @@ def test_records_that_are_in_no_mean_are_said_beside_it() -> None:
     assert "The mean excludes 1 of 3 records: no contexts." in came.flat
 
 
-def test_a_judge_that_answers_nothing_is_code_3_though_a_shortcut_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_judge_that_answers_nothing_is_code_3_though_a_shortcut_scored() -> None:
     """A score that needed no judge does not make an unreachable one a success."""
-    monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.0)
     copied = {**row(1), "contexts": ["It boils in two minutes."], "response": "It boils in two minutes."}
     came = ragstone("run", write("a.jsonl", copied), "-q", "-m", "claims", "-j", "vllm:m@http://127.0.0.1:9/v1")
     assert "shortcut" in ragstone("show", "last", "#1", "--json").out
@@ -283,20 +275,6 @@ def test_blank_responses_alone_are_nothing_to_score() -> None:
     came = ragstone("run", write("a.jsonl", row(1, response=" "), row(2)), "-q", "-m", "grounding")
     assert (came.code, came.err) == (0, ""), "quiet: neither progress nor notes"
     assert "empty (blank response)" in came.out
-
-
-def test_a_judge_that_wrote_the_responses_is_warned_of() -> None:
-    """By flag or by the records' own word; the summary keeps the warning."""
-    write("a.jsonl", row(1))
-    write("b.jsonl", {**row(1), "generator": "any/m"})
-    with FakeServer() as server:
-        judge = f"vllm:m@{server.url}"
-        told = ragstone("run", "a.jsonl", "-m", "grounding", "-j", judge, "--generator", "m")
-        known = ragstone("run", "b.jsonl", "-m", "grounding", "-j", judge, "--json")
-        other = ragstone("run", "a.jsonl", "-m", "grounding", "-j", judge)
-    assert "models overrate their own answers" in told.err
-    assert any("models overrate" in note for note in known.json["notes"])
-    assert "models overrate" not in other.err
 
 
 def test_what_the_embedded_judge_answers_is_not_called_sent(fake: str) -> None:
@@ -318,8 +296,7 @@ def test_calls_of_a_cascade_are_held_against_the_budget_as_they_are_counted() ->
         judge = f"embedded>openai:gpt-4o-mini@{server.url}"
         rows = [row(n) for n in range(1, 5)]
         options = ("-m", "grounding", "-j", judge, "--max-calls", "100", "-q", "-o", "out")
-        came = ragstone("run", write("a.jsonl", *rows), *options, env={"OPENAI_API_KEY": "sk-x"})
-        assert came.code == 0
+        came = done("run", write("a.jsonl", *rows), *options, env={"OPENAI_API_KEY": "sk-x"})
         summary = json.loads(Path("out/summary.json").read_text())
         assert summary["bill"]["sent"] == server.count > 0
         assert summary["bill"]["here"]["embedded"] > 0

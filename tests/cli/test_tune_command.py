@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from terminal import WIDTHS, pasted, ragstone
+from terminal import WIDTHS, done, pasted, ragstone
 
-from labelled import answer, city_records, city_rows, records, rows, write
+from labelled import city_records, city_rows, two_models, write
 from ragstone.cli import tune_commands
 from ragstone.testing import FakeServer
 
@@ -19,21 +19,13 @@ STYLES = ("-j", "good", "-j", "bad", "--styles", "default,no_reasoning,short_cot
 
 @pytest.fixture
 def judged(server: FakeServer) -> FakeServer:
-    server.configure(answer=answer)
-    table = (
-        '[judges.{name}]\nmodel = "{name}"\nbase_url = "{url}"\napi_key_env = ""\nprice = {{ input = 1, output = 4 }}\n'
-    )
-    Path("ragstone.toml").write_text("".join(table.format(name=name, url=server.url) for name in ("good", "bad")))
-    write("labels.jsonl", rows(4))
-    write("records.jsonl", records(4))
-    return server
+    return two_models(server, 4)
 
 
 def test_the_screen_says_who_agrees_best_what_is_noise_and_what_to_type(judged: FakeServer) -> None:
     """The same sentences at every width, and the command under Next writes the winner."""
     for width in WIDTHS:
-        came = ragstone(*TUNE, *STYLES, columns=width)
-        assert came.code == 0
+        came = done(*TUNE, *STYLES, columns=width)
         assert came.flat.startswith("No significant winner; chosen: good with short_cot and ")
         assert ", kappa 1.00 (95% CI -.26 to 1.00) on 2 held-out records." in came.flat
         assert "Not significantly different from 1 of the 7 others" in came.flat
@@ -88,8 +80,7 @@ def test_a_budget_is_left_with_4_and_a_bad_style_with_one_line(judged: FakeServe
 def test_a_fitted_threshold_is_said_with_what_it_gains() -> None:
     write("labels.jsonl", city_rows())
     write("records.jsonl", city_records())
-    came = ragstone(*TUNE, "-j", "embedded", "--threshold", "--write", "-q")
-    assert came.code == 0
+    came = done(*TUNE, "-j", "embedded", "--threshold", "--write", "-q")
     assert "Lowering the threshold from 0.5 to 0.45 changes kappa from .50 to 1.00 (95% CI .18–1.00)" in came.flat
     assert "a significant gain" in came.flat
     assert 'Added to ragstone.toml [judges.tuned_support] provider = "embedded" threshold = 0.45' in came.flat

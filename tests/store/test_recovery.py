@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, Calls, list[
 
 
 def settled(path: Path) -> bytes:
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
     return path.read_bytes()
 
 
@@ -135,14 +135,13 @@ def test_a_run_is_copied_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     for name in ("whole", "no score", "no result", "other score", "not ended", "unreadable", "also whole"):
         judge = ScriptedJudge({"response_support": "2"})
         api.evaluate(rows, WHOLE, judge, store=path, name=name).store.close()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DELETE FROM scores WHERE run = 2 AND position = 3")
         connection.execute("DELETE FROM results WHERE run = 3 AND position = 3")
         connection.execute("UPDATE scores SET value = 0.25 WHERE run = 4 AND position = 2")
         connection.execute("UPDATE runs SET summary = NULL WHERE id = 5")
         connection.execute("UPDATE runs SET spec = x'0011' WHERE id = 6")
         connection.execute("UPDATE calls SET reply = x'0011' WHERE rowid = 2")
-    connection.close()
     with Store(path) as store:
         said = store.put_aside()
     (aside,) = tmp_path.glob("s.db.damaged-????????-??????")
@@ -157,10 +156,9 @@ def test_an_older_store_is_recovered_too(sound: Any, tmp_path: Path) -> None:
     """Its tables lack columns that this version has."""
     path = tmp_path / "s.db"
     path.write_bytes(sound[0])
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("ALTER TABLE scores DROP COLUMN repeats")
         connection.execute("PRAGMA user_version = 1")
-    connection.close()
     place = tmp_path / "place"
     place.mkdir()
     assert recovered(settled(path), place)[1:] == sound[1:]

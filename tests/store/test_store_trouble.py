@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -52,13 +53,25 @@ def aside() -> list[Path]:
     return [path for path in sorted(Path().glob("s.db.damaged-*")) if not path.name.endswith(("-wal", "-shm"))]
 
 
+def without_log() -> None:
+    """Delete what lies beside the store: all of it is in the file."""
+    for suffix in ("-wal", "-shm"):
+        Path(f"{PATH}{suffix}").unlink(missing_ok=True)
+
+
+@contextmanager
+def opened(path: Path = PATH) -> Iterator[sqlite3.Connection]:
+    """SQLite's own view of a file; what is changed is committed."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        yield connection
+
+
 def spoil(table: str, part: slice = slice(None)) -> bytes:
     """Overwrite the pages that a table's rows are in, or a part of them; the bytes of the file as it then is."""
-    with sqlite3.connect(PATH) as connection:
+    with opened() as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (size,) = connection.execute("PRAGMA page_size").fetchone()
         pages = [row[0] for row in connection.execute("SELECT pageno FROM dbstat WHERE name = ?", (table,))]
-    connection.close()
     data = bytearray(PATH.read_bytes())
     for page in sorted(pages)[part]:
         data[(page - 1) * size : page * size] = b"\xee" * size
@@ -68,9 +81,8 @@ def spoil(table: str, part: slice = slice(None)) -> bytes:
 
 def readable(path: Path, table: str) -> int:
     """How many rows of a table can be read of a file that was set aside."""
-    with sqlite3.connect(path) as connection:
+    with opened(path) as connection:
         (count,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
-    connection.close()
     return int(count)
 
 
@@ -94,8 +106,7 @@ needs_dbstat = pytest.mark.skipif(not spoilable(), reason="an SQLite that does n
 def test_damage_in_the_middle_is_said_and_set_aside(table: str) -> None:
     """Whichever table it is in: a run that meets it says so, nothing is overwritten, and what can be read goes on."""
     weigh(count=200)
-    for suffix in ("-wal", "-shm"):
-        Path(f"{PATH}{suffix}").unlink(missing_ok=True)
+    without_log()
     damaged = spoil(table)
     with pytest.raises(StoreError, match=r"s\.db: the store is damaged") as caught:
         weigh(count=200)
@@ -122,8 +133,7 @@ def test_what_lies_before_and_behind_the_damage_is_saved() -> None:
     weigh(count=400)
     with Store(PATH) as store:
         calls = {key: store.call(key) for key in store.call_keys()}
-    for suffix in ("-wal", "-shm"):
-        Path(f"{PATH}{suffix}").unlink(missing_ok=True)
+    without_log()
     spoil("calls", slice(6, 9))
     with pytest.raises(StoreError, match="the store is damaged"):
         weigh(count=401)
@@ -145,8 +155,7 @@ def test_what_lies_before_and_behind_the_damage_is_saved() -> None:
 def test_looking_leaves_a_damaged_store_alone() -> None:
     """Commands that only read say that it is damaged; the file stays, byte for byte."""
     weigh()
-    for suffix in ("-wal", "-shm"):
-        Path(f"{PATH}{suffix}").unlink(missing_ok=True)
+    without_log()
     damaged = spoil("runs")
     with pytest.raises(StoreError, match=r"s\.db: the store is damaged"):
         api.open_run(store=PATH)
@@ -162,9 +171,8 @@ def test_looking_leaves_a_damaged_store_alone() -> None:
 def test_a_reply_that_does_not_unpack_is_damage() -> None:
     """A run that needs it sets the store aside and says so; it is never read as no reply."""
     weigh()
-    with sqlite3.connect(PATH) as connection:
+    with opened() as connection:
         connection.execute("UPDATE calls SET reply = x'0011223344'")
-    connection.close()
     with pytest.raises(StoreError, match="the store is damaged") as caught:
         weigh()
     assert "1 of 1 run, 5 results" in "".join(caught.value.__notes__)
@@ -174,12 +182,11 @@ def test_a_reply_that_does_not_unpack_is_damage() -> None:
 def test_damage_that_only_a_sum_shows_is_damage() -> None:
     """One changed letter of a stored reply, which still unpacks to a reply: it is not taken for what was answered."""
     weigh()
-    with sqlite3.connect(PATH) as connection:
+    with opened() as connection:
         (reply,) = connection.execute("SELECT reply FROM calls").fetchone()
         assert reply[4] & 4  # the frame has a sum of its content at its end
         another = Store(":memory:")._frame(zstd.decompress(reply).replace(b"2", b"0", 1))
         connection.execute("UPDATE calls SET reply = ?", (another[:-4] + reply[-4:],))
-    connection.close()
     with pytest.raises(StoreError, match="the store is damaged"):
         weigh()
 
@@ -187,12 +194,10 @@ def test_damage_that_only_a_sum_shows_is_damage() -> None:
 def test_a_truncated_store_is_set_aside() -> None:
     """Half of a file is kept as it is under another name; the run goes on with a new one and says so."""
     weigh(count=200)
-    with sqlite3.connect(PATH) as connection:
+    with opened() as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
     half = PATH.read_bytes()[: PATH.stat().st_size // 2]
-    for suffix in ("-wal", "-shm"):
-        Path(f"{PATH}{suffix}").unlink(missing_ok=True)
+    without_log()
     PATH.write_bytes(half)
     notes: list[str] = []
     weigh(on_start=lambda progress: notes.extend(progress.notes))
@@ -230,7 +235,6 @@ def test_a_store_that_is_held_is_said() -> None:
 
 def test_a_store_that_is_let_go_of_in_time_is_waited_for(held: sqlite3.Connection, monkeypatch: Any) -> None:
     monkeypatch.setattr(store_module, "PATIENCE", 20.0)
-    timer = threading.Timer(0.3, held.execute, ("COMMIT",))
     held.close()
     other = sqlite3.connect(PATH, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN EXCLUSIVE")
@@ -328,14 +332,13 @@ def test_a_store_of_the_first_version_opens_with_all_it_had() -> None:
     text = resources.files("ragstone.store").joinpath("schema.sql").read_text(encoding="utf-8")
     first = text.split("-- version 1")[1].split("-- version 2")[0]
     packed = Store(":memory:")._frame(b"{}")
-    with sqlite3.connect(PATH) as connection:
+    with opened() as connection:
         connection.executescript(first)
         connection.execute("INSERT INTO calls VALUES (?, 'j', 'support', 'p', ?, ?, 5.0)", (b"k" * 16, packed, packed))
         connection.execute("INSERT INTO runs VALUES (1, 'old', 1.0, 2.0, 'done', ?, NULL)", (packed,))
         connection.execute("INSERT INTO results VALUES (1, 1, 'r1', ?)", (packed,))
         connection.execute("INSERT INTO scores VALUES (1, 'm', 1, 0.5, 'scored', 1, 0, 0.5, 0.5, NULL, 1, 10, 5, NULL)")
         connection.execute("PRAGMA user_version = 1")
-    connection.close()
     shutil.copy(PATH, "old.db")
     for _ in range(2):
         with Store(PATH) as store:

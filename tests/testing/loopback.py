@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import http.client
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 from urllib.parse import urlsplit
 
-from ragstone.testing import FakeServer
+from ragstone.testing import FakeServer, Knobs
 
 PATIENCE = 10.0
 
@@ -40,6 +42,7 @@ class Client:
     """One keep-alive connection to a fake server."""
 
     def __init__(self, server: FakeServer) -> None:
+        self.server = server
         address = urlsplit(server.url)
         assert address.hostname is not None
         self.connection = http.client.HTTPConnection(address.hostname, address.port, timeout=PATIENCE)
@@ -55,3 +58,12 @@ class Client:
             form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
             request["response_format"] = form
         return self.send("POST", "/v1/chat/completions", json.dumps(request), **(headers or {}))
+
+
+@contextmanager
+def asking(keep: int = 10_000, **knobs: Unpack[Knobs]) -> Iterator[Client]:
+    """A client of a fake server of its own."""
+    with FakeServer(keep=keep, **knobs) as server:
+        client = Client(server)
+        yield client
+        client.connection.close()

@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
 import pytest
-from loopback import Client
+from loopback import Client, asking
 
 from ragstone.testing import Behaviour, FakeServer, Knobs, Scripted
 from ragstone.testing.endpoint import PROSE
@@ -95,28 +95,26 @@ def test_a_schema_is_answered_with_a_fitting_value(connect: Connect) -> None:
     assert {verdict["label"] for verdict in verdicts} <= {"yes", "no"}
 
 
-def test_the_same_request_has_the_same_answer_in_every_server(connect: Connect) -> None:
+def test_the_same_request_has_the_same_answer_in_every_server() -> None:
     """Answers follow from the request and the seed alone."""
     answers = []
     for seed in (0, 0, 1):
-        with FakeServer(seed=seed) as server:
-            client = connect(server)
+        with asking(seed=seed) as client:
             answers.append([client.chat(f"{number}", schema=VERDICTS).content for number in range(20)])
     assert answers[0] == answers[1]
     assert answers[0] != answers[2]
     assert len(set(answers[0])) > 5
 
 
-def test_vary_gives_equal_requests_different_answers(connect: Connect) -> None:
+def test_vary_gives_equal_requests_different_answers() -> None:
     """With vary the same request is answered differently the next time."""
-    with FakeServer(vary=True) as server:
-        client = connect(server)
+    with asking(vary=True) as client:
         assert len({client.chat(schema=VERDICTS).content for _ in range(20)}) > 5
-        server.configure(vary=False)
+        client.server.configure(vary=False)
         assert len({client.chat(schema=VERDICTS).content for _ in range(20)}) == 1
 
 
-def test_answer_makes_text_json_or_a_scripted_reply(connect: Connect) -> None:
+def test_answer_makes_text_json_or_a_scripted_reply() -> None:
     """A callable is given the request and may answer in any of the forms."""
 
     def answer(request: dict[str, Any]) -> Any:
@@ -130,8 +128,7 @@ def test_answer_makes_text_json_or_a_scripted_reply(connect: Connect) -> None:
             case _:
                 return None
 
-    with FakeServer(answer=answer) as server:
-        client = connect(server)
+    with asking(answer=answer) as client:
         assert client.chat("text").content == "plain"
         assert json.loads(client.chat("json").content) == {"a": [1]}
         assert client.chat("status").status == 418
@@ -152,7 +149,7 @@ def test_an_error_in_an_answer_is_raised_when_the_server_ends(connect: Connect) 
         use()
 
 
-def test_a_script_is_answered_in_order_and_then_the_default(connect: Connect) -> None:
+def test_a_script_is_answered_in_order_and_then_the_default() -> None:
     """Scripted answers come one by one, spared of faults; what follows is the default."""
     script = [
         "one",
@@ -164,8 +161,7 @@ def test_a_script_is_answered_in_order_and_then_the_default(connect: Connect) ->
         Scripted(raw="<html>bad gateway</html>", status=502, headers={"Content-Type": "text/html"}),
         Scripted(raw="not json at all"),
     ]
-    with FakeServer(script=script, rate_500=1.0) as server:
-        client = connect(server)
+    with asking(script=script, rate_500=1.0) as client:
         assert client.chat().content == "one"
         assert client.chat().content == '{"two":2}'
         third = client.chat()
@@ -188,12 +184,11 @@ def test_a_script_is_answered_in_order_and_then_the_default(connect: Connect) ->
         assert client.chat("after the script").status == 500
 
 
-def test_usage_can_be_left_out_or_detailed(connect: Connect) -> None:
+def test_usage_can_be_left_out_or_detailed() -> None:
     """Counts can be absent, and say what was cached and what was thought."""
-    with FakeServer(usage=False) as server:
-        client = connect(server)
+    with asking(usage=False) as client:
         assert "usage" not in client.chat().json
-        server.configure(usage=True, cached_share=0.5, rate_reasoning_field=1.0)
+        client.server.configure(usage=True, cached_share=0.5, rate_reasoning_field=1.0)
         usage = client.chat("y" * 800).json["usage"]
         assert usage["prompt_tokens_details"]["cached_tokens"] == usage["prompt_tokens"] // 2
         assert 0 < usage["completion_tokens_details"]["reasoning_tokens"] < usage["completion_tokens"]
@@ -222,10 +217,9 @@ def test_latency_is_waited_and_requests_wait_together(connect: Connect) -> None:
         assert server.max_in_flight == 10
 
 
-def test_latency_between_two_bounds_differs_by_request(connect: Connect) -> None:
+def test_latency_between_two_bounds_differs_by_request() -> None:
     """A pair of bounds spreads the requests between them, the same request always alike."""
-    with FakeServer(latency=(0.0, 0.1)) as server:
-        client = connect(server)
+    with asking(latency=(0.0, 0.1)) as client:
 
         def spent(text: str) -> float:
             start = time.perf_counter()
@@ -242,48 +236,44 @@ def test_latency_between_two_bounds_differs_by_request(connect: Connect) -> None
 
 
 @pytest.mark.parametrize(("knob", "status"), [("rate_429", 429), ("rate_500", 500)])
-def test_a_share_of_requests_fails_once(connect: Connect, knob: str, status: int) -> None:
+def test_a_share_of_requests_fails_once(knob: str, status: int) -> None:
     """About the share fails, always the same requests, and each succeeds when asked again."""
     runs = []
     for _ in range(2):
-        with FakeServer(**cast("Knobs", {knob: 0.3})) as server:
-            client = connect(server)
+        with asking(**cast("Knobs", {knob: 0.3})) as client:
             first = statuses(client)
             assert set(statuses(client)) == {200}
             runs.append(first)
-            assert server.seen[status] == first.count(status)
+            assert client.server.seen[status] == first.count(status)
     assert runs[0] == runs[1]
     assert set(runs[0]) == {200, status}
     assert 0.2 < runs[0].count(status) / MANY < 0.4
 
 
-def test_faults_can_outlast_any_number_of_attempts(connect: Connect) -> None:
+def test_faults_can_outlast_any_number_of_attempts() -> None:
     """With faulty_attempts a request fails so many times, or for ever."""
-    with FakeServer(rate_500=1.0, faulty_attempts=2) as server:
-        client = connect(server)
+    with asking(rate_500=1.0, faulty_attempts=2) as client:
         assert [client.chat().status for _ in range(4)] == [500, 500, 200, 200]
-        server.configure(faulty_attempts=math.inf)
+        client.server.configure(faulty_attempts=math.inf)
         assert [client.chat().status for _ in range(4)] == [500] * 4
 
 
-def test_retry_after_is_said_in_seconds_or_as_a_date(connect: Connect) -> None:
+def test_retry_after_is_said_in_seconds_or_as_a_date() -> None:
     """A 429 says when to come back, in either form, or not at all."""
-    with FakeServer(rate_429=1.0, faulty_attempts=math.inf) as server:
-        client = connect(server)
+    with asking(rate_429=1.0, faulty_attempts=math.inf) as client:
         assert "retry-after" not in client.chat().headers
-        server.configure(retry_after=2.5)
+        client.server.configure(retry_after=2.5)
         got = client.chat()
         assert got.headers["retry-after"] == "2.5"
         assert got.error["code"] == "rate_limit_exceeded"
-        server.configure(retry_after=30, retry_after_date=True)
+        client.server.configure(retry_after=30, retry_after_date=True)
         date = parsedate_to_datetime(client.chat().headers["retry-after"])
         assert 28 < date.timestamp() - time.time() < 32
 
 
-def test_a_truncated_answer_is_cut_and_says_so(connect: Connect) -> None:
+def test_a_truncated_answer_is_cut_and_says_so() -> None:
     """A truncated answer is the first half of the answer, finish reason length; asked again it is whole."""
-    with FakeServer(rate_truncated=1.0) as server:
-        client = connect(server)
+    with asking(rate_truncated=1.0) as client:
         cut, whole = client.chat(schema=VERDICTS), client.chat(schema=VERDICTS, max_tokens=500)
     assert cut.choice["finish_reason"] == "length"
     assert whole.choice["finish_reason"] == "stop"
@@ -291,21 +281,19 @@ def test_a_truncated_answer_is_cut_and_says_so(connect: Connect) -> None:
     assert len(cut.content) == len(whole.content) // 2
 
 
-def test_max_tokens_cuts_an_answer_where_it_is_obeyed(connect: Connect) -> None:
+def test_max_tokens_cuts_an_answer_where_it_is_obeyed() -> None:
     """With obey_max_tokens an answer ends at the limit that the request sets."""
-    with FakeServer(answer=lambda _: "x" * 100, obey_max_tokens=True) as server:
-        client = connect(server)
+    with asking(answer=lambda _: "x" * 100, obey_max_tokens=True) as client:
         for got in (client.chat(max_tokens=5), client.chat(max_completion_tokens=5)):
             assert (len(got.content), got.choice["finish_reason"]) == (20, "length")
         assert client.chat(max_tokens=25).choice["finish_reason"] == "stop"
-        server.configure(obey_max_tokens=False)
+        client.server.configure(obey_max_tokens=False)
         assert len(client.chat(max_tokens=5).content) == 100
 
 
-def test_garbage_is_prose_empty_or_null(connect: Connect) -> None:
+def test_garbage_is_prose_empty_or_null() -> None:
     """Garbage comes in three kinds, and is gone when asked again."""
-    with FakeServer(rate_garbage=1.0) as server:
-        client = connect(server)
+    with asking(rate_garbage=1.0) as client:
         first = {client.chat(f"{number}", schema=VERDICTS).content for number in range(40)}
         again = [client.chat(f"{number}", schema=VERDICTS).content for number in range(40)]
     assert first == {PROSE, "", None}
@@ -323,20 +311,18 @@ def test_a_reset_closes_the_connection_without_a_reply(connect: Connect) -> None
 
 def test_a_hanging_request_is_never_answered(connect: Connect) -> None:
     """A request that hangs outlasts the client's patience, and the next attempt succeeds."""
-    with FakeServer(rate_hang=1.0) as server:
-        client = connect(server)
+    with asking(rate_hang=1.0) as client:
         client.connection.timeout = 0.3
         with pytest.raises(TimeoutError):
             client.chat()
         client.connection.close()
-        assert connect(server).chat().status == 200
-        assert server.seen == {"hang": 1, "gone": 1, 200: 1}
+        assert connect(client.server).chat().status == 200
+        assert client.server.seen == {"hang": 1, "gone": 1, 200: 1}
 
 
-def test_shares_of_different_faults_exclude_each_other(connect: Connect) -> None:
+def test_shares_of_different_faults_exclude_each_other() -> None:
     """Mixed faults come in their shares, and nothing is struck by two."""
-    with FakeServer(rate_429=0.2, rate_500=0.2, rate_empty_choices=0.2) as server:
-        client = connect(server)
+    with asking(rate_429=0.2, rate_500=0.2, rate_empty_choices=0.2) as client:
         got = [client.chat(f"{number}") for number in range(MANY)]
     empty = sum(reply.status == 200 and not reply.json["choices"] for reply in got)
     counts = [sum(reply.status == 429 for reply in got), sum(reply.status == 500 for reply in got), empty]
@@ -346,12 +332,11 @@ def test_shares_of_different_faults_exclude_each_other(connect: Connect) -> None
 # Manners
 
 
-def test_a_fenced_answer_stands_in_a_code_block(connect: Connect) -> None:
+def test_a_fenced_answer_stands_in_a_code_block() -> None:
     """The answer can stand in a fence with prose around it, in every attempt."""
-    with FakeServer() as server:
-        client = connect(server)
+    with asking() as client:
         plain = client.chat(schema=VERDICTS).content
-        server.configure(rate_fenced=1.0)
+        client.server.configure(rate_fenced=1.0)
         for _ in range(2):
             fenced = client.chat(schema=VERDICTS).content
             before, _, rest = fenced.partition("```json\n")
@@ -362,12 +347,11 @@ def test_a_fenced_answer_stands_in_a_code_block(connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("knob", ["rate_think", "rate_reasoning_field"])
-def test_a_thought_holds_another_answer(connect: Connect, knob: str) -> None:
+def test_a_thought_holds_another_answer(knob: str) -> None:
     """It misleads, before the answer or in a field of its own: it holds a fitting answer that is not the answer."""
-    with FakeServer() as server:
-        client = connect(server)
+    with asking() as client:
         plain = client.chat(schema=VERDICTS).content
-        server.configure(**cast("Knobs", {knob: 1.0}))
+        client.server.configure(**cast("Knobs", {knob: 1.0}))
         message = client.chat(schema=VERDICTS).choice["message"]
     thought, _, answer = message["content"].rpartition("</think>")
     assert answer.strip() == plain
@@ -379,19 +363,18 @@ def test_a_thought_holds_another_answer(connect: Connect, knob: str) -> None:
 # Refusals
 
 
-def test_a_refused_schema_is_remembered_for_the_same_messages(connect: Connect) -> None:
+def test_a_refused_schema_is_remembered_for_the_same_messages() -> None:
     """After the refusal the same messages without a schema get the answer that fits it; others do not."""
-    with FakeServer(refuse_schema=True) as server:
-        client = connect(server)
+    with asking(refuse_schema=True) as client:
         refused = client.chat("a", schema=VERDICTS)
         assert (refused.status, refused.error["param"]) == (400, "response_format")
         assert refused.error["type"] == "invalid_request_error"
         assert len(json.loads(client.chat("a").content)["verdicts"]) == 4
         assert client.chat("b").content == "OK"
-        server.configure(remember_schemas=False)
+        client.server.configure(remember_schemas=False)
         assert client.chat("c", schema=VERDICTS).status == 400
         assert client.chat("c").content == "OK"
-        server.configure(refuse_schema=False)
+        client.server.configure(refuse_schema=False)
         assert client.chat("c", schema=VERDICTS).status == 200
 
 
@@ -411,21 +394,19 @@ PARAMETERS = {"refuse_parameters": ("temperature", "max_tokens")}
     ],
 )  # fmt: skip
 def test_what_is_refused_is_named(
-    connect: Connect, knobs: Any, refused: Any, taken: Any, status: int, said: tuple[Any, Any, str]
+    knobs: Any, refused: Any, taken: Any, status: int, said: tuple[Any, Any, str]
 ) -> None:
     """With the parameter, the code and the words of the real thing; what is not refused is answered."""
-    with FakeServer(**knobs) as server:
-        client = connect(server)
+    with asking(**knobs) as client:
         got = client.chat(**refused)
         assert (got.status, got.error["param"], got.error["code"]) == (status, *said[:2])
         assert said[2] in got.error["message"]
         assert client.chat(**taken).status == 200
 
 
-def test_a_wrong_key_is_refused(connect: Connect) -> None:
+def test_a_wrong_key_is_refused() -> None:
     """Without the key, or with another one, there is no answer and no list of models."""
-    with FakeServer(api_key="right") as server:
-        client = connect(server)
+    with asking(api_key="right") as client:
         assert client.chat().status == 401
         wrong = client.chat(headers={"Authorization": "Bearer wrong"})
         assert (wrong.status, wrong.error["code"]) == (401, "invalid_api_key")
@@ -469,22 +450,22 @@ def test_a_server_can_die_by_refusing_connections(connect: Connect) -> None:
 # Introspection
 
 
-def test_what_was_asked_and_answered_is_counted(connect: Connect) -> None:
+def test_what_was_asked_and_answered_is_counted() -> None:
     """Requests, statuses, answers and distinct bodies are kept, until reset."""
-    with FakeServer(rate_500=1.0) as server:
-        client = connect(server)
+    with asking(rate_500=1.0) as client:
         for text in ("a", "a", "b", "b", "b"):
             client.chat(text)
-        assert server.count == 3
-        assert server.seen == {500: 2, 200: 3}
-        assert len(server.unique) == 2
-        assert [request["messages"][0]["content"] for request in server.requests] == ["a", "a", "b", "b", "b"]
-        assert server.connections == 1
-        assert server.max_in_flight == 1
-        server.reset()
-        assert (server.count, server.seen, server.unique, server.requests) == (0, {}, set(), [])
+        assert client.server.count == 3
+        assert client.server.seen == {500: 2, 200: 3}
+        assert len(client.server.unique) == 2
+        assert [request["messages"][0]["content"] for request in client.server.requests] == ["a", "a", "b", "b", "b"]
+        assert client.server.connections == 1
+        assert client.server.max_in_flight == 1
+        client.server.reset()
+        told = client.server
+        assert (told.count, told.seen, told.unique, told.requests) == (0, {}, set(), [])
         assert client.chat("a").status == 500
-    assert server.seen == {500: 1}
+    assert client.server.seen == {500: 1}
 
 
 def test_only_the_last_requests_are_kept(connect: Connect) -> None:
@@ -502,28 +483,26 @@ def test_only_the_last_requests_are_kept(connect: Connect) -> None:
 
 def test_a_client_that_leaves_is_counted_as_gone(connect: Connect) -> None:
     """A request whose client did not wait is neither answered nor in flight any more."""
-    with FakeServer(latency=5) as server:
-        client = connect(server)
+    with asking(latency=5) as client:
         client.connection.timeout = 0.2
         with pytest.raises(TimeoutError):
             client.chat()
         client.connection.close()
         deadline = time.monotonic() + PATIENCE
-        while not server.seen and time.monotonic() < deadline:
+        while not client.server.seen and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert server.seen == {"gone": 1}
-        assert server.count == 0
-        server.configure(latency=0)
-        connect(server).chat()
-        assert server.max_in_flight == 1
+        assert client.server.seen == {"gone": 1}
+        assert client.server.count == 0
+        client.server.configure(latency=0)
+        connect(client.server).chat()
+        assert client.server.max_in_flight == 1
 
 
-def test_headers_go_on_every_reply(connect: Connect) -> None:
+def test_headers_go_on_every_reply() -> None:
     """Extra headers stand on answers and on refusals for rate."""
-    with FakeServer(headers={"x-ratelimit-remaining-requests": "7"}) as server:
-        client = connect(server)
+    with asking(headers={"x-ratelimit-remaining-requests": "7"}) as client:
         assert client.chat().headers["x-ratelimit-remaining-requests"] == "7"
-        server.configure(capacity=0)
+        client.server.configure(capacity=0)
         got = client.chat()
         assert (got.status, got.headers["x-ratelimit-remaining-requests"]) == (429, "7")
 
@@ -554,24 +533,22 @@ def test_it_ends_at_once_with_requests_in_flight(connect: Connect) -> None:
         ("POST", "/v1/completions", 404),
     ],
 )
-def test_what_it_does_not_serve_is_an_error_in_json(connect: Connect, method: str, path: str, status: int) -> None:
+def test_what_it_does_not_serve_is_an_error_in_json(method: str, path: str, status: int) -> None:
     """Wrong paths and methods are told apart, and the connection stays usable."""
-    with FakeServer() as server:
-        client = connect(server)
+    with asking() as client:
         got = client.send(method, path, b"{}" if method == "POST" else None)
         assert got.status == status
         assert got.error["type"] == "invalid_request_error"
         assert client.chat().status == 200
-        assert server.connections == 1
+        assert client.server.connections == 1
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"\xff", b"[]", b"{}", b'{"messages":[]}', b'{"messages":"x"}', b"[" * 100_000]
 )
-def test_a_bad_body_is_refused(connect: Connect, body: bytes) -> None:
+def test_a_bad_body_is_refused(body: bytes) -> None:
     """What is no chat request gets 400 and does no harm."""
-    with FakeServer() as server:
-        client = connect(server)
+    with asking() as client:
         assert client.send("POST", "/v1/chat/completions", body).status == 400
         assert client.chat().status == 200
 
@@ -582,17 +559,16 @@ def test_a_lone_surrogate_is_a_request_like_any_other(connect: Connect) -> None:
         assert connect(server).chat("a\ud800b").content == "a\ud800b"
 
 
-def test_chunked_bodies_are_read(connect: Connect) -> None:
+def test_chunked_bodies_are_read() -> None:
     """A body that comes in chunks is put together, however large: here twenty megabytes."""
     text = "word " * 4_000_000
     request = json.dumps({"messages": [{"role": "user", "content": text}]}).encode()
     parts = (request[start : start + 70_001] for start in range(0, len(request), 70_001))
-    with FakeServer() as server:
-        client = connect(server)
+    with asking() as client:
         assert client.send("POST", "/v1/chat/completions", parts).status == 200
-        assert server.requests[0]["messages"][0]["content"] == text
+        assert client.server.requests[0]["messages"][0]["content"] == text
         assert client.chat().status == 200
-        assert server.connections == 1
+        assert client.server.connections == 1
 
 
 # Knobs

@@ -87,7 +87,12 @@ class Run:
     def elsewhere(self) -> str:
         """The ``--store`` option of the run's store, quoted for a shell; empty for the default store."""
         path = self._store.path.encode("utf-8", "replace").decode()
-        return "" if path == DEFAULT_PATH else shlex.join(["--store", path])
+        return "" if path == DEFAULT_PATH or self._store.folder else shlex.join(["--store", path])
+
+    @property
+    def called(self) -> str:
+        """What commands call it: its number, or the folder that it was read from."""
+        return self._store.folder or str(self.id)
 
     @property
     def name(self) -> str:

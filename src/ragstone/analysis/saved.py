@@ -76,17 +76,17 @@ class SavedRun:
     @property
     def agreement(self) -> AgreementDict | None:
         """The agreement with people that ``agree --attach`` kept in summary.json; None if the results changed since."""
-        kept = self._summary().get("agreement")
+        kept = self.summary().get("agreement")
         current = isinstance(kept, dict) and kept.get("results") == self._hash()
         return cast("AgreementDict", kept) if current else None
 
     def with_agreement(self, agreement: AgreementDict) -> tuple[Path, dict[str, Any]]:
         """summary.json with an agreement in the place of an earlier one; InputError where there is none."""
-        if not (summary := self._summary()):
+        if not (summary := self.summary()):
             raise InputError(f"{self.path}: no {SUMMARY} of this run next to it to attach to; name the whole -o folder")
         return self.path.with_name(SUMMARY), {**summary, "agreement": {**agreement, "results": self._hash()}}
 
-    def _summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """summary.json of these results; empty where there is none, or they are another run's."""
         ours = self._about or self.path.name in _NAMES
         return _json(self.path.with_name(SUMMARY)) if ours else {}

@@ -29,7 +29,7 @@ _HOMES: Final = {
     "pages": ("serving", "write_report"),
     "running": ("aevaluate", "evaluate", "merge", "run", "score", "validate"),
     "services": ("Pulled", "PushResult", "pull", "push"),
-    "stored": ("export_run", "open_run", "open_store", "write_config"),
+    "stored": ("export_run", "open_run", "open_store", "run_to_show", "write_config"),
     "tuning": ("Tuner", "tune", "tuner"),
 }  # fmt: skip
 _HOME: Final = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names} | dict.fromkeys(

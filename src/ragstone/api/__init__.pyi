@@ -42,6 +42,7 @@ from ragstone.api.services import push as push
 from ragstone.api.stored import export_run as export_run
 from ragstone.api.stored import open_run as open_run
 from ragstone.api.stored import open_store as open_store
+from ragstone.api.stored import run_to_show as run_to_show
 from ragstone.api.stored import write_config as write_config
 from ragstone.api.tuning import Tuner as Tuner
 from ragstone.api.tuning import tune as tune

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import time
 import uuid
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, cast
@@ -23,7 +23,7 @@ from ragstone.config import resolve, spec_as_json
 from ragstone.engine import Engine, Tally
 from ragstone.engine.budget import Amount, Budget
 from ragstone.errors import BackendError, BatchPending, BudgetReached, ConfigError, InputError
-from ragstone.judges.base import Batching, Call, Judge, Reply, reply_from_json, reply_to_json, size_of
+from ragstone.judges.base import Batching, Call, Judge, Reply, Usage, reply_from_json, reply_to_json, size_of
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import Spec
 from ragstone.options import RunOptions
@@ -73,13 +73,10 @@ async def in_waves(plan: Plan, options: RunOptions) -> None:
 
 def add_paid(plan: Plan, options: RunOptions, tally: Tally, budget: Budget) -> None:
     """Count what batches brought for this run, which found it in the store, as paid by it."""
-    run = options.name or plan.source.name
-    judges = {judge.id: judge for judge in plan.routes.judges()}
     with BatchStore(plan.spec.store) as store:
-        for judge, task, reply in store.paid(run):
-            if judge in judges:
-                usage = reply_from_json(reply).usage
-                tally.pay(judge, task, usage, budget.cost(judges[judge], usage))
+        for judge, task, usage, dollars in _paid(plan, store, options.name or plan.source.name, budget):
+            if judge is not None:
+                tally.pay(judge.id, task, usage, dollars)
                 tally.sent += 1
                 tally.replayed = max(0, tally.replayed - 1)
 
@@ -88,15 +85,22 @@ def count_paid(plan: Plan, options: RunOptions, budget: Budget) -> None:
     """Take from a run's budget what batches have taken already."""
     if budget.limits:
         with BatchStore(plan.spec.store) as store:
-            budget.settle(Amount(), _paid(plan, store, options.name or plan.source.name, budget))
+            budget.settle(Amount(), _spent(plan, store, options.name or plan.source.name, budget))
 
 
-def _paid(plan: Plan, store: BatchStore, run: str, budget: Budget) -> Amount:
+def _paid(
+    plan: Plan, store: BatchStore, run: str, budget: Budget
+) -> Iterator[tuple[Judge | None, str, Usage, float | None]]:
+    """The calls of a run's batches: judge (None for one of another run), step, usage and dollars."""
     judges = {judge.id: judge for judge in plan.routes.judges()}
+    for name, task, reply in store.paid(run):
+        judge, usage = judges.get(name), reply_from_json(reply).usage
+        yield judge, task, usage, 0.0 if judge is None else budget.cost(judge, usage)
+
+
+def _spent(plan: Plan, store: BatchStore, run: str, budget: Budget) -> Amount:
     paid = Amount()
-    for judge, _, reply in store.paid(run):
-        usage = reply_from_json(reply).usage
-        dollars = budget.cost(judges[judge], usage) if judge in judges else 0.0
+    for _, _, usage, dollars in _paid(plan, store, run, budget):
         paid += Amount(dollars or 0.0, 1, (usage.input or 0) + (usage.output or 0))
     return paid
 
@@ -153,7 +157,6 @@ def _judge_of(spec: Mapping[str, Any]) -> Judge:
 
 
 async def _ended(store: BatchStore, row: BatchRow, backend: Batching) -> bool:
-    """Collect a batch if it has ended."""
     remote = row.remote
     if remote is None:  # it was about to be sent
         remote = await backend.find(row.tag, row.made, row.calls)
@@ -241,14 +244,14 @@ async def _send(
     plan: Plan, store: BatchStore, run: str, missing: Mapping[bytes, tuple[Judge, Call]], budget: Budget
 ) -> None:
     """Send a wave, in as many batches as it takes and as the budget has room for."""
-    left = _Left(plan, store, run, budget)
+    room = _room(plan, store, run, budget)
     judges = {judge.name: judge for judge, _ in missing.values()}
     sent = 0
     for name, judge in judges.items():
         backend = cast("Batching", judge.backend)
         spec = plan.spec.judges[name]
         calls = [call for owner, call in missing.values() if owner is judge]
-        for part in split(left.within(judge, calls), backend, spec.batch_tokens):
+        for part in split(room(judge, calls), backend, spec.batch_tokens):
             rows = [BatchCall(call.key, call.task, call.maker, call.units, call.repeat, call.body) for call in part]
             tag = f"ragstone-{uuid.uuid4().hex}"
             there = bool(spec.preset.batch)
@@ -260,7 +263,10 @@ async def _send(
                 async with _opened(store.batches()[-1]) as opened:
                     store.sent(number, await opened.submit([opened.batch_line(call) for call in part], tag))
     if not sent:
-        raise left.reached()
+        raise BudgetReached(
+            "the next call in a batch would exceed the budget",
+            hint="raise --max-cost, --max-calls or --max-tokens; the results of batches are stored",
+        )
 
 
 def split(calls: Iterable[Call], backend: Batching, tokens: int) -> Iterator[list[Call]]:
@@ -281,32 +287,22 @@ def split(calls: Iterable[Call], backend: Batching, tokens: int) -> Iterator[lis
         yield part
 
 
-class _Left:
-    """What a budget has left for a wave: the worst of its calls at the price of a batch, beside what others cost."""
+def _room(plan: Plan, store: BatchStore, run: str, budget: Budget) -> Callable[[Judge, Iterable[Call]], Iterator[Call]]:
+    """Return what picks the calls of a judge that a budget has room for: at their worst, at the price of a batch."""
+    held = _spent(plan, store, run, budget) if budget.limits else Amount()
 
-    def __init__(self, plan: Plan, store: BatchStore, run: str, budget: Budget) -> None:
-        self._budget = budget
-        self._held = _paid(plan, store, run, budget) if budget.limits else Amount()
-
-    def within(self, judge: Judge, calls: Iterable[Call]) -> Iterator[Call]:
-        """Return the calls that it has room for, in order."""
-        rate = cast("Batching", judge.backend).rate
-        limits = self._budget.limits
+    def within(judge: Judge, calls: Iterable[Call]) -> Iterator[Call]:
+        nonlocal held
         for call in calls:
-            if limits:
-                worst = self._budget.worst(judge, call)
-                more = self._held + replace(worst, dollars=rate * worst.dollars)
-                if not more.within(limits.amount()):
+            if budget.limits:
+                worst = budget.worst(judge, call)
+                more = held + replace(worst, dollars=cast("Batching", judge.backend).rate * worst.dollars)
+                if not more.within(budget.limits.amount()):
                     return
-                self._held = more
+                held = more
             yield call
 
-    def reached(self) -> BudgetReached:
-        """The budget has no room for one call."""
-        return BudgetReached(
-            "the next call in a batch would exceed the budget",
-            hint="raise --max-cost, --max-calls or --max-tokens; the results of batches are stored",
-        )
+    return within
 
 
 # ---- the commands

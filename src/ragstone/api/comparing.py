@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from ragstone.analysis.compare import compare as compare_runs
 from ragstone.analysis.run import Run
 from ragstone.analysis.run_files import ABOUT, SUMMARY
 from ragstone.analysis.saved import AnyRun, SavedRun, saved
-from ragstone.api.stored import open_run
+from ragstone.api.stored import is_path, open_run
 from ragstone.config import file_settings
 from ragstone.errors import ConfigError, InputError
 from ragstone.options import RunOptions
@@ -177,12 +176,11 @@ def run_named(which: str | int | Path, store: Path | str | None) -> Run | SavedR
     """The run of a number, name or folder; InputError for none."""
     if isinstance(which, int):
         return open_run(which, store)
-    is_path = isinstance(which, Path) or "/" in which or os.sep in which
-    if is_path and (folder := saved(str(which))) is not None:
+    if is_path(which) and (folder := saved(str(which))) is not None:
         return folder
     try:
         return open_run(str(which), store)
     except InputError:
-        if not is_path and (folder := saved(str(which))) is not None:
+        if not is_path(which) and (folder := saved(str(which))) is not None:
             return folder
         raise

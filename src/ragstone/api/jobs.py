@@ -215,15 +215,15 @@ def _all_jobs(plan: Plan, share: Share) -> Iterator[Job]:
             continue
         if isinstance(record, SetAside):
             yield Job(position, record.id, None, error=record.error)
-        elif record.overrides:
-            changed = tuple(metric.overridden(record.overrides.get(metric.name, NOTHING)) for metric in plan.metrics)
-            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in changed))
-        elif (record.nuggets is not None and "nuggetize" not in plan.given) or (
+            continue
+        some = (record.nuggets is not None and "nuggetize" not in plan.given) or (
             record.relevant is not None and "relevance" not in plan.given
-        ):  # some records bring it, and some do not
-            yield Job(position, record.id, record, tuple((m, plan.signature(m, record)) for m in plan.metrics))
-        else:
-            lang = record_language(record.meta, record.question, record.response)
-            if lang not in signed:
-                signed[lang] = tuple((metric, plan.signature(metric, lang=lang)) for metric in plan.metrics)
-            yield Job(position, record.id, record, signed[lang])
+        )  # brought by some records, and not by others
+        if record.overrides or some:
+            own = [metric.overridden(record.overrides.get(metric.name, NOTHING)) for metric in plan.metrics]
+            yield Job(position, record.id, record, tuple((metric, plan.signature(metric, record)) for metric in own))
+            continue
+        lang = record_language(record.meta, record.question, record.response)
+        if lang not in signed:
+            signed[lang] = tuple((metric, plan.signature(metric, lang=lang)) for metric in plan.metrics)
+        yield Job(position, record.id, record, signed[lang])

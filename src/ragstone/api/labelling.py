@@ -75,7 +75,7 @@ def label(
 def agree_command(run: AnyRun) -> str:
     """The command that measures a run's judge against exported labels."""
     if isinstance(run, Run):
-        return f"ragstone agree {run.id} {LABELS} {run.elsewhere}".rstrip()
+        return f"ragstone agree {shlex.quote(run.called)} {LABELS} {run.elsewhere}".rstrip()
     return f"ragstone agree {shlex.quote(str(run.path))} {LABELS}"
 
 

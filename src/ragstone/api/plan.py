@@ -8,6 +8,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -205,14 +206,15 @@ def _chosen(
     Of a program's own records (``loose``) a blank field is there, and where none has what any metric needs every metric
     is tried, unless several have other columns to map: each record's status says what it lacks.
     """
+    pick = partial(choose, spec, unable=unable, columns=found.columns, meant=found.meant)
     if not loose:
-        return choose(spec, found.present, unable=unable, columns=found.columns, meant=found.meant)
+        return pick(found.present)
     there = {name: count + found.blank.get(name, 0) for name, count in found.present.items()}
     loose = found.total < 2 or all(folded(column) in FIELD_OF for column in found.columns)
-    chosen, left_out = choose(spec, there, unable=unable, columns=found.columns, meant=found.meant, loose=loose)
+    chosen, left_out = pick(there, loose=loose)
     if chosen or not loose:
         return chosen, left_out
-    return choose(spec, {**there, **dict.fromkeys(found.blank, found.total)}, unable=unable, loose=True)
+    return pick({**there, **dict.fromkeys(found.blank, found.total)}, loose=True)
 
 
 def _reasons(left_out: Mapping[str, str], found: Survey) -> str:

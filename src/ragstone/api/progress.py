@@ -7,7 +7,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib import import_module
 from typing import Final, NamedTuple
@@ -35,29 +35,35 @@ def drawn(options: RunOptions) -> Iterator[RunOptions]:
     if line is None:
         yield options
         return
-    over = threading.Event()
-    threads: list[threading.Thread] = []
+    with ExitStack() as going_on:
+        going_on.callback(line.write, "")
 
-    def start(progress: Progress) -> None:
-        if options.on_start is not None:
-            options.on_start(progress)
-        watch = Watch(progress.tally, progress.total, flat(progress.survey.name))
-
-        def draw() -> None:
+        def start(progress: Progress) -> None:
+            if options.on_start is not None:
+                options.on_start(progress)
+            watch = Watch(progress.tally, progress.total, flat(progress.survey.name))
             line.write(watch.line())
-            while not over.wait(line.every):
-                line.write(watch.line())
+            going_on.enter_context(again_and_again(lambda: line.write(watch.line()), line.every))
 
-        threads.append(threading.Thread(target=draw, name="ragstone-progress", daemon=True))
-        threads[0].start()
-
-    try:
         yield replace(options, on_start=start)
+
+
+@contextmanager
+def again_and_again(work: Callable[[], object], every: float) -> Iterator[None]:
+    """Do this every so many seconds on a thread of its own until the block ends."""
+    over = threading.Event()
+
+    def repeat() -> None:
+        while not over.wait(every):
+            work()
+
+    thread = threading.Thread(target=repeat, name="ragstone-progress", daemon=True)
+    thread.start()
+    try:
+        yield
     finally:
         over.set()
-        for thread in threads:
-            thread.join()
-        line.write("")
+        thread.join()
 
 
 def _line(wanted: bool | None) -> _Line | None:

@@ -188,7 +188,6 @@ async def _merged(shards: Shards, source: Any, options: RunOptions, before: Prog
 
 
 async def _on_ray(source: Any, options: RunOptions) -> Run:
-    """Evaluate the shards of a run as tasks of Ray, and merge them."""
     from ragstone.api.ray_tasks import RayTasks  # noqa: PLC0415 - an extra
     from ragstone.api.shards import Shards  # noqa: PLC0415 - few runs are sharded
 
@@ -241,7 +240,11 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
     if estimated is not None and estimated.total.dollars is not None:
         engine.tally.expected = estimated.total.dollars.expected
     details = {**plan.as_json(), **({} if earlier is None else {"only_failed": earlier.run})}
-    folder = None if options.out is None else held.enter_context(_folder(options, options.out).claimed())
+    folder = (
+        None
+        if options.out is None
+        else held.enter_context(Folder(Path(options.out), cases=options.cases, compressed=options.zstd).claimed())
+    )
     number = store.start_run(options.name or plan.source.name, details)
     progress = progress_of(plan, store, engine.tally, number)
     causes, quotes, cascades = Causes(), Quotes(), Cascades(plan.cascades())
@@ -296,12 +299,7 @@ def _engine(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | No
     return engine
 
 
-def _folder(options: RunOptions, path: Path | str) -> Folder:
-    return Folder(Path(path), cases=options.cases, compressed=options.zstd)
-
-
 def _what_is_kept(run: int, records: int, *, replies: bool) -> str:
-    """Say what an unfinished run keeps."""
     if not records:
         return "no record was finished; the replies received are saved" if replies else "no record was finished"
     kept = f"finished records are saved as run {run} ({records} record{'' if records == 1 else 's'})"

@@ -2,20 +2,75 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+import orjson
 
 from ragstone.analysis.run import Run, find_run
+from ragstone.analysis.run_files import ABOUT
+from ragstone.analysis.saved import SavedRun
+from ragstone.analysis.summary import summarize
 from ragstone.config import resolve
-from ragstone.errors import ConfigError
+from ragstone.errors import ConfigError, InputError
 from ragstone.options import FILE, RunOptions
 from ragstone.output.export import export_to, format_named
-from ragstone.store.database import Store
+from ragstone.store.database import TEMPORARY, ResultRow, ScoreRow, Store
 
 
 def open_run(which: str | int = "last", store: Path | str | None = None) -> Run:
     """Return a run from the store by number, name or ``last``; InputError lists the runs if it is not there."""
     return find_run(open_store(store), which)
+
+
+def run_to_show(which: str = "last", store: Path | str | None = None) -> Run:
+    """Return a run as ``open_run`` does, or that of a folder written with ``-o``, without its calls.
+
+    A run of the store comes before a folder of its name; a path (``./main``, ``out/``) is a folder.
+    """
+    try:
+        written = (Path(which) / ABOUT).is_file()
+    except (OSError, ValueError):  # not a path: too long, or with a zero byte in it
+        written = False
+    if written and is_path(which):
+        return _of_folder(which)
+    try:
+        return open_run(which, store)
+    except InputError:
+        if written:
+            return _of_folder(which)
+        raise
+
+
+def is_path(which: str | Path) -> bool:
+    """Return whether this can only be a path, and no name of a run."""
+    return isinstance(which, Path) or "/" in which or os.sep in which
+
+
+def _of_folder(folder: str) -> Run:
+    """The run of a folder, in a store that is only for it."""
+    read, store = SavedRun(Path(folder)), Store(TEMPORARY)
+    store.path, store.folder = str(read.path), folder
+    run = store.start_run(read.name, dict(read.spec), read.id or None)
+    store.begin()
+    for result in read.results():
+        try:
+            scores = [_score_row(result["position"], score) for score in result.get("scores", ())]
+        except (KeyError, TypeError) as error:
+            raise InputError(f"{read.path}: record '{result['id']}' has a score without {error}") from error
+        store.insert([], [(run, ResultRow(result["position"], result["id"], orjson.dumps(result)), scores)])
+    store.commit()
+    summary = read.summary() or summarize(store, run, read.spec.get("signatures", {}), read.status)
+    store.finish_run(run, read.status, {**summary, "agreement": read.agreement})
+    return find_run(store)
+
+
+def _score_row(position: int, score: Mapping[str, Any]) -> ScoreRow:
+    flat = {**score, **score["cost"], "position": position}
+    repeats = orjson.dumps(score["repeats"]).decode() if "repeats" in score else None
+    return ScoreRow._make((*(flat[name] for name in ScoreRow._fields[:-1]), repeats))
 
 
 def open_store(path: Path | str | None = None) -> Store:

@@ -100,7 +100,6 @@ class Tuner:
         )
 
     def _left(self) -> dict[str, Any]:
-        """What earlier combinations left of the budget."""
         limits = resolve(self.options).engine.limits
         spent = _bill(self.bills)
         left = {

@@ -367,7 +367,8 @@ async def _work(plan: Plan, share: Share, earlier: int, frames: int, lender: Len
         try:
             async with contextlib.aclosing(engine.run(jobs_of(plan, reused, share))) as results:
                 async for weighed in results:
-                    await _send(out, _without_verdicts(weighed))
+                    scores = tuple(replace(score, verdicts=()) for score in weighed.scores)
+                    await _send(out, replace(weighed, taken=True, scores=scores))
         except RagstoneError as error:
             ended = portable(error)
         except asyncio.CancelledError:
@@ -380,7 +381,3 @@ async def _send(out: asyncio.StreamWriter, frame: object) -> None:
     data = pickle.dumps(frame, pickle.HIGHEST_PROTOCOL)
     out.write(_SIZE.pack(len(data)) + data)
     await out.drain()
-
-
-def _without_verdicts(weighed: Weighed) -> Weighed:
-    return replace(weighed, taken=True, scores=tuple(replace(score, verdicts=()) for score in weighed.scores))

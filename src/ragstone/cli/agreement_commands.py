@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, cast
-
-import typer
+from typing import TYPE_CHECKING, Literal, cast
 
 from ragstone import api
-from ragstone.cli.compare_commands import RUN
-from ragstone.cli.options import AsJson, GroupBy, StorePath, again, examples, names, opt
+from ragstone.cli.options import AsJson, GroupBy, StorePath, WhichOrFolder, again, arg, command, flag, names, opt
 from ragstone.cli.output import answer, html_file
 from ragstone.cli.run_commands import app
 
@@ -16,46 +13,29 @@ if TYPE_CHECKING:
     from ragstone.analysis.corrected_means import Method
 
 
-@app.command(
-    epilog=examples(
-        "ragstone agree last labels.jsonl",
-        "ragstone agree last ana.jsonl ben.jsonl --metric grounding --by topic",
-        "ragstone agree bm25 labels.jsonl --with dense --with hybrid",
-        "ragstone agree last labels.jsonl --attach -o agree.html",
-        "ragstone agree out/ labels.jsonl --correction rogan-gladen --json",
-    )
+@command(
+    app,
+    "ragstone agree last labels.jsonl",
+    "ragstone agree last ana.jsonl ben.jsonl --metric grounding --by topic",
+    "ragstone agree bm25 labels.jsonl --with dense --with hybrid",
+    "ragstone agree last labels.jsonl --attach -o agree.html",
+    "ragstone agree out/ labels.jsonl --correction rogan-gladen --json",
 )
 def agree(
-    which: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
-    gold: Annotated[
-        list[str], typer.Argument(metavar="GOLD", help="Gold labels: a file, another run, or a field in the records.")
-    ],
+    which: WhichOrFolder,
+    gold: list[str] = arg("GOLD", "Gold labels: a file, another run, or a field in the records."),
     *,
-    others: Annotated[
-        list[str] | None,
-        opt("--with", metavar="RUN", help="Another run by the same judge: a different system or a repeat. Repeatable."),
-    ] = None,
-    metrics: Annotated[
-        list[str] | None,
-        opt("--metric", "-m", metavar="NAME", help="Compare only this metric. Repeatable."),
-    ] = None,
+    others: list[str] | None = opt(
+        "--with", "RUN", "Another run by the same judge: a different system or a repeat. Repeatable."
+    ),
+    metrics: list[str] | None = opt("--metric -m", "NAME", "Compare only this metric. Repeatable."),
     by: GroupBy = None,
-    correction: Annotated[
-        Literal["ppi", "rogan-gladen"],
-        opt(
-            "--correction",
-            metavar="ppi|rogan-gladen",
-            help="Method for correcting means for judge errors [default: ppi]",
-        ),
-    ] = "ppi",
-    disagreements: Annotated[
-        int,
-        opt("--disagreements", metavar="N", help="Number of disagreements to show [default: 5]", least=0),
-    ] = 5,
-    attach: Annotated[
-        bool, opt("--attach", help="Save the agreement with the run, so that show, report and check include it.")
-    ] = False,
-    out: Annotated[str | None, opt("--out", "-o", metavar="FILE|DIR/", help="Also write an HTML report.")] = None,
+    correction: Literal["ppi", "rogan-gladen"] = opt(
+        "--correction", "ppi|rogan-gladen", "Method for correcting means for judge errors", default="ppi"
+    ),
+    disagreements: int = opt("--disagreements", "N", "Number of disagreements to show", default=5, min=0),
+    attach: bool = flag("--attach", "Save the agreement with the run, so that show, report and check include it."),
+    out: str | None = opt("--out -o", "FILE|DIR/", "Also write an HTML report."),
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:

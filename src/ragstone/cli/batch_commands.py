@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
 
-import typer
+from ragstone.cli.options import AsJson, StorePath, arg, command, group
 
-from ragstone.cli.options import HELP, AsJson, StorePath, examples
-
-batch = typer.Typer(
-    help="List, cancel, export and import batches.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    context_settings=HELP,
-    epilog=examples(
-        "ragstone run traces.jsonl -j openai:gpt-5-mini --batch",
-        "ragstone batch list",
-        "ragstone batch export calls.jsonl",
-        "ragstone batch import results.jsonl",
-    ),
+batch = group(
+    "List, cancel, export and import batches.",
+    "ragstone run traces.jsonl -j openai:gpt-5-mini --batch",
+    "ragstone batch list",
+    "ragstone batch export calls.jsonl",
+    "ragstone batch import results.jsonl",
 )
 
-Requests: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="Output file: one JSON request per line.")]
-Results: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="Results file: one JSON result per line.")]
 
-
-@batch.command(name="list", epilog=examples("ragstone batch list"))
+@command(batch, "ragstone batch list", name="list")
 def list_batches(*, store: StorePath = None, as_json: AsJson = False) -> None:
     """List the batches of unfinished runs from the store."""
     from ragstone import api
@@ -40,7 +29,7 @@ def list_batches(*, store: StorePath = None, as_json: AsJson = False) -> None:
     answer(told, lambda look: batch_table(told, look), as_json=as_json)
 
 
-@batch.command(epilog=examples("ragstone batch cancel"))
+@command(batch, "ragstone batch cancel")
 def cancel(*, store: StorePath = None, as_json: AsJson = False) -> None:
     """Cancel all unfinished batches.
 
@@ -51,16 +40,26 @@ def cancel(*, store: StorePath = None, as_json: AsJson = False) -> None:
     _say(api.cancel_batches(store), "batch", "cancelled", as_json=as_json)
 
 
-@batch.command(epilog=examples("ragstone batch export calls.jsonl"))
-def export(file: Requests, *, store: StorePath = None, as_json: AsJson = False) -> None:
+@command(batch, "ragstone batch export calls.jsonl")
+def export(
+    file: Path = arg("FILE", "Output file: one JSON request per line."),
+    *,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> None:
     """Export pending calls, for a provider without a batch API."""
     from ragstone import api
 
     _say(api.export_batches(file, store), "call", f"written to {file}", as_json=as_json)
 
 
-@batch.command(name="import", epilog=examples("ragstone batch import results.jsonl"))
-def import_results(file: Results, *, store: StorePath = None, as_json: AsJson = False) -> None:
+@command(batch, "ragstone batch import results.jsonl", name="import")
+def import_results(
+    file: Path = arg("FILE", "Results file: one JSON result per line."),
+    *,
+    store: StorePath = None,
+    as_json: AsJson = False,
+) -> None:
     """Import the results of exported calls.
 
     The next run --batch collects them.

@@ -10,27 +10,22 @@ import typer
 
 from ragstone import api
 from ragstone.cli.exit_codes import say
-from ragstone.cli.options import HELP, AsJson, Configuration, StorePath, examples, opt
+from ragstone.cli.options import AsJson, Configuration, StorePath, command, flag, group, opt
 from ragstone.cli.output import answer
 from ragstone.errors import ConfigError
 
-cache = typer.Typer(
-    help="Count and delete stored calls.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    context_settings=HELP,
-    epilog=examples(
-        "ragstone cache info",
-        "ragstone cache prune --older-than 30d --unused --dry-run",
-        "ragstone cache clear --yes",
-    ),
+cache = group(
+    "Count and delete stored calls.",
+    "ragstone cache info",
+    "ragstone cache prune --older-than 30d --unused --dry-run",
+    "ragstone cache clear --yes",
 )
 
-DryRun: TypeAlias = Annotated[bool, opt("--dry-run", help="Print what would be deleted; delete nothing.")]
-Yes: TypeAlias = Annotated[bool, opt("--yes", "-y", help="Delete without confirmation.")]
+DryRun: TypeAlias = Annotated[bool, flag("--dry-run", "Print what would be deleted; delete nothing.", default=...)]
+Yes: TypeAlias = Annotated[bool, flag("--yes -y", "Delete without confirmation.", default=...)]
 
 
-@cache.command(epilog=examples("ragstone cache info"))
+@command(cache, "ragstone cache info")
 def info(*, store: StorePath = None, as_json: AsJson = False) -> None:
     """Count the stored calls.
 
@@ -42,24 +37,18 @@ def info(*, store: StorePath = None, as_json: AsJson = False) -> None:
     answer(told, lambda look: cache_page(told, look), as_json=as_json)
 
 
-@cache.command(
-    epilog=examples(
-        "ragstone cache prune --older-than 30d",
-        "ragstone cache prune --unused --dry-run",
-        "ragstone cache prune --keep-runs 10 --unused --yes",
-    )
+@command(
+    cache,
+    "ragstone cache prune --older-than 30d",
+    "ragstone cache prune --unused --dry-run",
+    "ragstone cache prune --keep-runs 10 --unused --yes",
 )
 def prune(
     *,
-    older_than: Annotated[
-        str, opt("--older-than", metavar="AGE", help="Delete calls older than this, e.g. 12h, 30d or 8w.")
-    ] = "",
-    unused: Annotated[bool, opt("--unused", help="Delete calls that none of the kept runs uses.")] = False,
-    judge: Annotated[str, opt("--judge", "-j", metavar="NAME", help="Delete calls by this judge (name or id).")] = "",
-    keep_runs: Annotated[
-        int | None,
-        opt("--keep-runs", metavar="N", help="Delete the results of all but the latest N runs.", least=0),
-    ] = None,
+    older_than: str = opt("--older-than", "AGE", "Delete calls older than this, e.g. 12h, 30d or 8w.", default=""),
+    unused: bool = flag("--unused", "Delete calls that none of the kept runs uses."),
+    judge: str = opt("--judge -j", "NAME", "Delete calls by this judge (name or id).", default=""),
+    keep_runs: int | None = opt("--keep-runs", "N", "Delete the results of all but the latest N runs.", min=0),
     dry_run: DryRun = False,
     yes: Yes = False,
     store: StorePath = None,
@@ -75,15 +64,10 @@ def prune(
     _delete(wanted, store, config, dry_run=dry_run, yes=yes, as_json=as_json)
 
 
-@cache.command(
-    epilog=examples(
-        "ragstone cache clear --dry-run",
-        "ragstone cache clear --runs --yes",
-    )
-)
+@command(cache, "ragstone cache clear --dry-run", "ragstone cache clear --runs --yes")
 def clear(
     *,
-    runs: Annotated[bool, opt("--runs", help="Also delete all runs and their results.")] = False,
+    runs: bool = flag("--runs", "Also delete all runs and their results."),
     dry_run: DryRun = False,
     yes: Yes = False,
     store: StorePath = None,
@@ -99,7 +83,6 @@ def clear(
 def _delete(
     wanted: api.Prune, store: Path | None, config: Path | None, *, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
-    """Count what would be deleted, ask, delete."""
     from ragstone.render.terminal.lists import pruning_page, went
 
     planned = api.prune_cache(wanted, store, dry_run=True, config=config)

@@ -4,52 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 
 from ragstone import api
 from ragstone.cli.exit_codes import FAILED, UNJUDGED
-from ragstone.cli.options import AsJson, Configuration, GroupBy, StorePath, again, examples, names, opt
+from ragstone.cli.options import (
+    AsJson,
+    Configuration,
+    GroupBy,
+    StorePath,
+    WhichOrFolder,
+    again,
+    arg,
+    command,
+    flag,
+    names,
+    opt,
+)
 from ragstone.cli.output import answer, html_file
 from ragstone.cli.run_commands import app
 from ragstone.errors import ConfigError
 
-RUN = "Run number, run name, 'last', or a folder written with -o."
 
-
-@app.command(
-    epilog=examples(
-        "ragstone compare 3 last",
-        "ragstone compare baseline last -m grounding --by meta.topic",
-        "ragstone compare main last -o compare.html",
-        "ragstone compare main-out/ out/ --json",
-    )
+@command(
+    app,
+    "ragstone compare 3 last",
+    "ragstone compare baseline last -m grounding --by meta.topic",
+    "ragstone compare main last -o compare.html",
+    "ragstone compare main-out/ out/ --json",
 )
 def compare(
-    first: Annotated[
-        str,
-        typer.Argument(
-            metavar="FIRST", help="First run, the baseline: number, name, 'last', or a folder written with -o."
-        ),
-    ],
-    second: Annotated[str, typer.Argument(metavar="SECOND", help="Second run, compared with the baseline.")],
+    first: str = arg("FIRST", "First run, the baseline: number, name, 'last', or a folder written with -o."),
+    second: str = arg("SECOND", "Second run, compared with the baseline."),
     *,
-    metrics: Annotated[
-        list[str] | None,
-        opt("--metrics", "-m", metavar="NAMES", help="Compare only these metrics; fewer tests give more power."),
-    ] = None,
+    metrics: list[str] | None = opt(
+        "--metrics -m", "NAMES", "Compare only these metrics; fewer tests give more power."
+    ),
     by: GroupBy = None,
-    moved: Annotated[
-        int,
-        opt(
-            "--moved", metavar="N", help="How many changed records to list, largest change first [default: 5]", least=0
-        ),
-    ] = 5,
-    out: Annotated[str | None, opt("--out", "-o", metavar="FILE|DIR/", help="Also write an HTML report.")] = None,
-    markdown: Annotated[
-        Path | None, opt("--markdown", metavar="FILE", help="Also write Markdown, for a pull request.")
-    ] = None,
+    moved: int = opt("--moved", "N", "How many changed records to list, largest change first", default=5, min=0),
+    out: str | None = opt("--out -o", "FILE|DIR/", "Also write an HTML report."),
+    markdown: Path | None = opt("--markdown", "FILE", "Also write Markdown, for a pull request."),
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -77,65 +73,36 @@ def compare(
         raise typer.Exit(UNJUDGED)
 
 
-@app.command(
-    epilog=examples(
-        "ragstone check last --min grounding=0.8 --min-coverage grounding=0.95",
-        "ragstone check last --max-drop grounding=0.02 --baseline main",
-        "ragstone check out/ --min grounding=0.8 --junit out.xml --markdown out.md",
-        "ragstone check last --min grounding=0.8 --corrected",
-    )
+@command(
+    app,
+    "ragstone check last --min grounding=0.8 --min-coverage grounding=0.95",
+    "ragstone check last --max-drop grounding=0.02 --baseline main",
+    "ragstone check out/ --min grounding=0.8 --junit out.xml --markdown out.md",
+    "ragstone check last --min grounding=0.8 --corrected",
 )
 def check(
-    which: Annotated[str, typer.Argument(metavar="RUN", help=RUN)] = "last",
+    which: WhichOrFolder = "last",
     *,
-    least: Annotated[
-        list[str] | None,
-        opt("--min", metavar="METRIC=X", help="Min mean, from 0 to 1. Repeatable."),
-    ] = None,
-    most: Annotated[
-        list[str] | None,
-        opt("--max", metavar="METRIC=X", help="Max mean, for metrics where lower is better. Repeatable."),
-    ] = None,
-    coverage: Annotated[
-        list[str] | None,
-        opt("--min-coverage", metavar="METRIC=X", help="Min share of records with a value. Repeatable."),
-    ] = None,
-    drop: Annotated[
-        list[str] | None,
-        opt(
-            "--max-drop",
-            metavar="METRIC=X",
-            help="Max drop in the mean; fails only if the whole 95% CI of the drop is above X. Repeatable.",
-        ),
-    ] = None,
-    record_drop: Annotated[
-        list[str] | None,
-        opt("--max-record-drop", metavar="METRIC=X", help="Max drop in any single record. Repeatable."),
-    ] = None,
-    baseline: Annotated[
-        str | None, opt("--baseline", metavar="RUN", help="Baseline run, for --max-drop and --max-record-drop.")
-    ] = None,
-    undecided: Annotated[
-        Literal["pass", "fail"] | None,
-        opt(
-            "--undecided",
-            metavar="pass|fail",
-            help="Outcome if the drop exceeds X but its CI includes X [default: pass]",
-        ),
-    ] = None,
-    corrected: Annotated[
-        bool | None,
-        opt(
-            "--corrected/--raw",
-            help="Apply --min to the lower bound of the corrected mean (needs agree --attach), not to the raw mean.",
-        ),
-    ] = None,
-    junit: Annotated[
-        Path | None, opt("--junit", metavar="FILE", help="Also write JUnit XML, one test case per threshold.")
-    ] = None,
-    markdown: Annotated[
-        Path | None, opt("--markdown", metavar="FILE", help="Also write Markdown, for a job summary.")
-    ] = None,
+    least: list[str] | None = opt("--min", "METRIC=X", "Min mean, from 0 to 1. Repeatable."),
+    most: list[str] | None = opt("--max", "METRIC=X", "Max mean, for metrics where lower is better. Repeatable."),
+    coverage: list[str] | None = opt("--min-coverage", "METRIC=X", "Min share of records with a value. Repeatable."),
+    drop: list[str] | None = opt(
+        "--max-drop",
+        "METRIC=X",
+        "Max drop in the mean; fails only if the whole 95% CI of the drop is above X. Repeatable.",
+    ),
+    record_drop: list[str] | None = opt("--max-record-drop", "METRIC=X", "Max drop in any single record. Repeatable."),
+    baseline: str | None = opt("--baseline", "RUN", "Baseline run, for --max-drop and --max-record-drop."),
+    undecided: Literal["pass", "fail"] | None = opt(
+        "--undecided", "pass|fail", "Outcome if the drop exceeds X but its CI includes X [default: pass]"
+    ),
+    corrected: bool | None = flag(
+        "--corrected/--raw",
+        "Apply --min to the lower bound of the corrected mean (needs agree --attach), not to the raw mean.",
+        default=None,
+    ),
+    junit: Path | None = opt("--junit", "FILE", "Also write JUnit XML, one test case per threshold."),
+    markdown: Path | None = opt("--markdown", "FILE", "Also write Markdown, for a job summary."),
     store: StorePath = None,
     config: Configuration = None,
     as_json: AsJson = False,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import typer
 from typer.core import TyperGroup
 
 from ragstone import api
-from ragstone.cli.compare_commands import RUN
-from ragstone.cli.options import HELP, AsJson, OutFile, StorePath, examples, opt
+from ragstone.cli.options import AsJson, OutFile, StorePath, WhichOrFolder, arg, command, flag, group, opt
 from ragstone.cli.output import answer, html_file
 
 if TYPE_CHECKING:
@@ -30,53 +28,36 @@ class LabelCommands(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-label = typer.Typer(
+label = group(
+    "Label a sample of records by hand.\n\nlabel RUN is short for: label page RUN",
+    "ragstone label last -o label.html",
+    "ragstone label 3 -n 100 --annotator ann",
     cls=LabelCommands,
-    help="Label a sample of records by hand.\n\nlabel RUN is short for: label page RUN",
-    rich_markup_mode=None,
-    context_settings=HELP,
-    epilog=examples(
-        "ragstone label last -o label.html",
-        "ragstone label 3 -n 100 --annotator ann",
-    ),
+    no_args_is_help=False,
 )
 
 
-@label.command(
+@command(
+    label,
+    "ragstone label page last -o label.html",
+    "ragstone label 3 -n 100 --metric groundedness --annotator ann",
+    "ragstone label page 3 --by meta.topic --seed 7",
+    "ragstone label 3 --worst --against 4",
     name=PAGE,
-    epilog=examples(
-        "ragstone label page last -o label.html",
-        "ragstone label 3 -n 100 --metric groundedness --annotator ann",
-        "ragstone label page 3 --by meta.topic --seed 7",
-        "ragstone label 3 --worst --against 4",
-    ),
 )
 def label_page(
-    which: Annotated[str, typer.Argument(metavar="RUN", help=RUN)] = "last",
+    which: WhichOrFolder = "last",
     *,
-    out: Annotated[
-        str | None,
-        opt("--out", "-o", metavar="FILE|DIR/", help="Output file [default: label.html]"),
-    ] = None,
-    n: Annotated[int, opt("-n", metavar="N", help="Number of records to draw [default: 50]", least=1)] = 50,
-    seed: Annotated[int, opt("--seed", metavar="S", help="Random seed for the draw [default: 0]")] = 0,
-    metric: Annotated[
-        str | None,
-        opt("--metric", "-m", metavar="NAME", help="Label the units of this metric [default: the run's main metric]"),
-    ] = None,
-    annotator: Annotated[
-        str,
-        opt("--annotator", metavar="NAME", help="Annotator's name [default: the page asks]"),
-    ] = "",
-    by: Annotated[
-        str | None,
-        opt("--by", metavar="FIELD", help="Stratify the sample by topic, question or a meta field."),
-    ] = None,
-    worst: Annotated[
-        bool,
-        opt("--worst", help="Choose the records on which judges disagree most; not valid for means or intervals."),
-    ] = False,
-    against: Annotated[str | None, opt("--against", metavar="RUN", help="For --worst: a run by another judge.")] = None,
+    out: str | None = opt("--out -o", "FILE|DIR/", "Output file [default: label.html]"),
+    n: int = opt("-n", "N", "Number of records to draw", default=50, min=1),
+    seed: int = opt("--seed", "S", "Random seed for the draw", default=0),
+    metric: str | None = opt("--metric -m", "NAME", "Label the units of this metric [default: the run's main metric]"),
+    annotator: str = opt("--annotator", "NAME", "Annotator's name [default: the page asks]", default=""),
+    by: str | None = opt("--by", "FIELD", "Stratify the sample by topic, question or a meta field."),
+    worst: bool = flag(
+        "--worst", "Choose the records on which judges disagree most; not valid for means or intervals."
+    ),
+    against: str | None = opt("--against", "RUN", "For --worst: a run by another judge."),
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -108,25 +89,17 @@ def label_page(
     answer(told, lambda look: label_page_written(told, n, drawn.unit, look), as_json=as_json)
 
 
-@label.command(
+@command(
+    label,
+    "ragstone label import labels.csv --task support -o labels.jsonl",
+    "ragstone label import label-studio.json -o labels.jsonl",
     name="import",
-    epilog=examples(
-        "ragstone label import labels.csv --task support -o labels.jsonl",
-        "ragstone label import label-studio.json -o labels.jsonl",
-    ),
 )
 def label_import(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="Label Studio JSON, Argilla records, CSV, or JSON Lines from ragstone label."
-        ),
-    ],
+    file: str = arg("FILE", "Label Studio JSON, Argilla records, CSV, or JSON Lines from ragstone label."),
     *,
     out: OutFile = None,
-    task: Annotated[
-        str, opt("--task", metavar="STEP", help="Step for labels that do not specify one, e.g. support.")
-    ] = "",
+    task: str = opt("--task", "STEP", "Step for labels that do not specify one, e.g. support.", default=""),
     as_json: AsJson = False,
 ) -> None:
     """Convert labels from another tool to JSON Lines.

@@ -7,19 +7,21 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import typer
 
-from ragstone.cli.options import (  # fmt: skip
-    HELP,
+from ragstone.cli.options import (
     AsJson,
     BareOptions,
     DryRun,
     File,
     OutFile,
     Quiet,
-    examples,
+    arg,
+    command,
+    flag,
+    group,
     opt,
     with_options,
 )
@@ -31,27 +33,19 @@ if TYPE_CHECKING:
     from ragstone.cli.output import Lines
     from ragstone.render.terminal.banks import Assigned
 
-nuggets = typer.Typer(
-    help="Create nuggets, assign them, and score systems.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    context_settings=HELP,
-    epilog=examples(
-        "ragstone nuggets create topics.jsonl -o bank.jsonl",
-        "ragstone nuggets assign a.jsonl --nuggets bank.jsonl -o assigned.jsonl",
-        "ragstone nuggets score assigned.jsonl",
-    ),
+nuggets = group(
+    "Create nuggets, assign them, and score systems.",
+    "ragstone nuggets create topics.jsonl -o bank.jsonl",
+    "ragstone nuggets assign a.jsonl --nuggets bank.jsonl -o assigned.jsonl",
+    "ragstone nuggets score assigned.jsonl",
 )
 
-Runs: TypeAlias = Annotated[list[str], typer.Argument(metavar="FILE", help="Records, as for run; one file per system.")]
 
-
-@nuggets.command(
-    epilog=examples(
-        "ragstone nuggets create topics.jsonl -o bank.jsonl",
-        "ragstone nuggets create topics.jsonl -j openai:gpt-4o --keep 0 -o bank.jsonl",
-        "ragstone nuggets create topics.jsonl -j openai:gpt-4o-mini | head -3",
-    )
+@command(
+    nuggets,
+    "ragstone nuggets create topics.jsonl -o bank.jsonl",
+    "ragstone nuggets create topics.jsonl -j openai:gpt-4o --keep 0 -o bank.jsonl",
+    "ragstone nuggets create topics.jsonl -j openai:gpt-4o-mini | head -3",
 )
 @with_options(
     "create",
@@ -62,28 +56,17 @@ def create(
     file: File,
     *,
     out: OutFile = None,
-    form: Annotated[
-        Literal["nuggets", "autojudge"],
-        opt(
-            "--format",
-            "-f",
-            metavar="nuggets|autojudge",
-            help="Write nugget records or TREC AutoJudge banks.",
-            shown=True,
-        ),
-    ] = "nuggets",
-    window: Annotated[int | None, opt("--window", metavar="N", help="Passages per call [default: 10]", least=1)] = None,
-    most: Annotated[
-        int | None, opt("--max", metavar="N", help="Max nuggets to collect per bank [default: 30]", least=1)
-    ] = None,
-    keep: Annotated[
-        int | None,
-        opt("--keep", metavar="N", help="Nuggets to keep per bank, vital first; 0 keeps all [default: 20]", least=0),
-    ] = None,
-    min_judgment: Annotated[
-        float | None,
-        opt("--min-judgment", metavar="X", help="Skip passages with a judgment below X [default: 2]"),
-    ] = None,
+    form: Literal["nuggets", "autojudge"] = opt(
+        "--format -f",
+        "nuggets|autojudge",
+        "Write nugget records or TREC AutoJudge banks.",
+        default="nuggets",
+        shown=True,
+    ),
+    window: int | None = opt("--window", "N", "Passages per call [default: 10]", min=1),
+    most: int | None = opt("--max", "N", "Max nuggets to collect per bank [default: 30]", min=1),
+    keep: int | None = opt("--keep", "N", "Nuggets to keep per bank, vital first; 0 keeps all [default: 20]", min=0),
+    min_judgment: float | None = opt("--min-judgment", "X", "Skip passages with a judgment below X [default: 2]"),
     options: RunOptions,
     dry_run: DryRun = False,
     quiet: Quiet = False,
@@ -156,28 +139,22 @@ def _created(created: Created, out: str | None) -> dict[str, Any]:
     }
 
 
-@nuggets.command(
+@command(
+    nuggets,
+    "ragstone nuggets assign answers.jsonl --nuggets bank.jsonl -o assigned.jsonl",
+    "ragstone nuggets assign a.jsonl b.jsonl --nuggets bank.jsonl -o out.jsonl",
+    "ragstone nuggets assign a.jsonl -j openai:gpt-4o --no-evidence -o out.jsonl",
     cls=BareOptions,
-    epilog=examples(
-        "ragstone nuggets assign answers.jsonl --nuggets bank.jsonl -o assigned.jsonl",
-        "ragstone nuggets assign a.jsonl b.jsonl --nuggets bank.jsonl -o out.jsonl",
-        "ragstone nuggets assign a.jsonl -j openai:gpt-4o --no-evidence -o out.jsonl",
-    ),
 )
 @with_options("assign")
 def assign(
-    files: Runs,
+    files: list[str] = arg("FILE", "Records, as for run; one file per system."),
     *,
     out: OutFile = None,
-    grades: Annotated[
-        int | None,
-        typer.Option(
-            "--grades", metavar="3|2", min=2, max=3, help="3: full, partial or none; 2: full or none [default: 3]"
-        ),
-    ] = None,
-    evidence: Annotated[
-        bool, opt("--evidence/--no-evidence", help="Ask for a quote from the response for each nugget.", shown=True)
-    ] = True,
+    grades: int | None = opt("--grades", "3|2", "3: full, partial or none; 2: full or none [default: 3]", min=2, max=3),
+    evidence: bool = flag(
+        "--evidence/--no-evidence", "Ask for a quote from the response for each nugget.", default=True, shown=True
+    ),
     options: RunOptions,
     dry_run: DryRun = False,
     quiet: Quiet = False,
@@ -243,50 +220,36 @@ class _Counting:
         return Assigned(self.written.count, dict(self.grades), unjudged, str(self.written.path or ""))
 
 
-@nuggets.command(
-    epilog=examples(
-        "ragstone nuggets score assigned.jsonl",
-        "ragstone nuggets score assigned.jsonl --sort vital -o scores.jsonl",
-        "ragstone nuggets score assigned.jsonl --format trec_eval -o boards/",
-        "ragstone nuggets score assigned.jsonl --against people.jsonl",
-    )
+@command(
+    nuggets,
+    "ragstone nuggets score assigned.jsonl",
+    "ragstone nuggets score assigned.jsonl --sort vital -o scores.jsonl",
+    "ragstone nuggets score assigned.jsonl --format trec_eval -o boards/",
+    "ragstone nuggets score assigned.jsonl --against people.jsonl",
 )
 def score(
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Assignment records, from nuggets assign.")],
+    files: list[str] = arg("FILE", "Assignment records, from nuggets assign."),
     *,
-    out: Annotated[
-        str | None,
-        opt("--out", "-o", metavar="FILE|DIR/", help="Write rows to a file, or to a folder with one file per run."),
-    ] = None,
-    form: Annotated[
-        Literal["scores", "trec_eval", "tot", "ir_measures", "jsonl"] | None,
-        opt("--format", "-f", metavar="FORM", help="scores, trec_eval, tot, ir_measures or jsonl [default: scores]"),
-    ] = None,
-    on_missing: Annotated[
-        Literal["error", "warn", "skip", "zero"],
-        opt(
-            "--on-missing",
-            metavar="HOW",
-            help="What to do if a run is missing a topic: error, warn, skip or zero.",
-            shown=True,
-        ),
-    ] = "warn",
-    against: Annotated[
-        str | None, opt("--against", metavar="FILE", help="Compare the ranking with this leaderboard.")
-    ] = None,
-    against_form: Annotated[
-        Literal["auto", "trec_eval", "tot", "ir_measures", "jsonl"],
-        opt(
-            "--against-format",
-            metavar="FORM",
-            help="Format of --against: auto, trec_eval, tot, ir_measures or jsonl.",
-            shown=True,
-        ),
-    ] = "auto",
-    sort: Annotated[
-        str | None,
-        opt("--sort", metavar="MEASURE", help="Sort by this measure [default: strict_vital, if any]"),
-    ] = None,
+    out: str | None = opt("--out -o", "FILE|DIR/", "Write rows to a file, or to a folder with one file per run."),
+    form: Literal["scores", "trec_eval", "tot", "ir_measures", "jsonl"] | None = opt(
+        "--format -f", "FORM", "scores, trec_eval, tot, ir_measures or jsonl [default: scores]"
+    ),
+    on_missing: Literal["error", "warn", "skip", "zero"] = opt(
+        "--on-missing",
+        "HOW",
+        "What to do if a run is missing a topic: error, warn, skip or zero.",
+        default="warn",
+        shown=True,
+    ),
+    against: str | None = opt("--against", "FILE", "Compare the ranking with this leaderboard."),
+    against_form: Literal["auto", "trec_eval", "tot", "ir_measures", "jsonl"] = opt(
+        "--against-format",
+        "FORM",
+        "Format of --against: auto, trec_eval, tot, ir_measures or jsonl.",
+        default="auto",
+        shown=True,
+    ),
+    sort: str | None = opt("--sort", "MEASURE", "Sort by this measure [default: strict_vital, if any]"),
     as_json: AsJson = False,
 ) -> None:
     """Score systems by their assigned nuggets.

@@ -8,19 +8,31 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import typer
 from typer.core import TyperArgument, TyperCommand
 
 from ragstone.options import Option, RunOptions, option_named, options_of
 
+F = TypeVar("F", bound=Callable[..., Any])
 HELP: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 def examples(*commands: str) -> str:
     """Examples that stand below the options, one a line and not reflowed."""
     return "\b\n" + "\n".join(["Example:" if len(commands) == 1 else "Examples:", *(f"  {c}" for c in commands)])
+
+
+def command(group: typer.Typer, *commands: str, **more: Any) -> Callable[[F], F]:
+    """Add a function to a group as a command, with examples."""
+    return group.command(epilog=examples(*commands), **more)
+
+
+def group(about: str, *commands: str, **more: Any) -> typer.Typer:
+    """A group of commands with examples; alone it prints its help."""
+    settings = {"rich_markup_mode": None, "no_args_is_help": True, "context_settings": HELP, **more}
+    return typer.Typer(help=about, epilog=examples(*commands), **settings)
 
 
 def again(store: Path | str | None) -> tuple[str, ...]:
@@ -33,9 +45,21 @@ def names(given: Sequence[str] | None) -> list[str]:
     return [name for text in given or () for name in re.split(r"[,\s]+", text) if name]
 
 
-def opt(*flags: str, help: str, metavar: str | None = None, least: int | None = None, shown: bool = False) -> Any:  # noqa: A002
-    """Declare an option; its help text says its default unless that is ``shown``."""
-    return typer.Option(*flags, metavar=metavar, min=least, help=help, show_default=shown)
+def arg(metavar: str, help: str, *, default: Any = ...) -> Any:  # noqa: A002 - typer's name
+    """Declare an argument; it is required unless it has a default."""
+    return typer.Argument(default, metavar=metavar, help=help)
+
+
+def opt(flags: str, metavar: str | None, help: str, *, default: Any = None, shown: bool = False, **more: Any) -> Any:  # noqa: A002
+    """Declare an option; its help ends with its default, which typer adds itself where it is ``shown``."""
+    if not (default in (None, "", ...) or default is False or shown or "[default: " in help):
+        help = f"{help} [default: {default}]"  # noqa: A001 - typer's name
+    return typer.Option(default, *flags.split(), metavar=metavar, help=help, show_default=shown, **more)
+
+
+def flag(flags: str, help: str, *, default: Any = False, **more: Any) -> Any:  # noqa: A002 - typer's name
+    """Declare an option without a value."""
+    return opt(flags, None, help, default=default, **more)
 
 
 def _declaration(one: Option, told: str = "") -> Any:
@@ -45,20 +69,19 @@ def _declaration(one: Option, told: str = "") -> Any:
     )
 
 
-File: TypeAlias = Annotated[
-    str,
-    typer.Argument(metavar="FILE", help="Records: .jsonl, .json, .csv or .parquet, also .gz or .zst; - is stdin."),
-]
-Which: TypeAlias = Annotated[str, typer.Argument(metavar="RUN", help="Run number, run name, or 'last'.")]
+File: TypeAlias = Annotated[str, arg("FILE", "Records: .jsonl, .json, .csv or .parquet, also .gz or .zst; - is stdin.")]
+Which: TypeAlias = Annotated[str, arg("RUN", "Run number, run name, or 'last'.")]
+RUN: Final = "Run number, run name, 'last', or a folder written with -o"
+WhichOrFolder: TypeAlias = Annotated[str, arg("RUN", f"{RUN}.")]
 OutFile: TypeAlias = Annotated[
-    str | None, typer.Option("--out", "-o", metavar="FILE", help="Output file [default: standard output]")
+    str | None, opt("--out -o", "FILE", "Output file [default: standard output]", default=...)
 ]
 GroupBy: TypeAlias = Annotated[
-    str | None, typer.Option("--by", metavar="FIELD", help="Group records by topic, question or a meta field.")
+    str | None, opt("--by", "FIELD", "Group records by topic, question or a meta field.", default=...)
 ]
-DryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Print an estimate without calling a judge.")]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and notes; still print results.")]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+DryRun: TypeAlias = Annotated[bool, flag("--dry-run", "Print an estimate without calling a judge.", default=...)]
+Quiet: TypeAlias = Annotated[bool, flag("--quiet -q", "Hide progress and notes; still print results.", default=...)]
+AsJson: TypeAlias = Annotated[bool, flag("--json", "Print one JSON document.", default=...)]
 StorePath: TypeAlias = Annotated[Path | None, _declaration(option_named("store"))]
 Configuration: TypeAlias = Annotated[Path | None, _declaration(option_named("config"))]
 

@@ -7,23 +7,21 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-import typer
-
 from ragstone import api
 from ragstone.cli.exit_codes import say, undisturbed
-from ragstone.cli.options import AsJson, StorePath, Which, examples, opt
+from ragstone.cli.options import RUN, AsJson, StorePath, WhichOrFolder, arg, command, flag, opt
 from ragstone.cli.output import answer, html_file
 from ragstone.cli.run_commands import app
 
 Browser: TypeAlias = Annotated[
-    bool | None, opt("--open/--no-open", help="Open a browser [default: if this is a terminal]")
+    bool | None, flag("--open/--no-open", "Open a browser [default: if this is a terminal]", default=...)
 ]
 
 
-@app.command(epilog=examples("ragstone demo"))
+@command(app, "ragstone demo")
 def demo(
     *,
-    out: Annotated[str, opt("--out", "-o", metavar="DIR/", help="Folder for the pages.", shown=True)] = "ragstone-demo",
+    out: str = opt("--out -o", "DIR/", "Folder for the pages.", default="ragstone-demo", shown=True),
     browser: Browser = None,
     store: StorePath = None,
     as_json: AsJson = False,
@@ -54,18 +52,12 @@ def _open(address: str, wanted: bool | None) -> None:
         webbrowser.open(address)
 
 
-@app.command(epilog=examples("ragstone report", "ragstone report 3 -o report.html"))
+@command(app, "ragstone report", "ragstone report 3 -o report.html")
 def report(
-    which: Which = "last",
+    which: WhichOrFolder = "last",
     *,
-    out: Annotated[
-        str | None,
-        opt("--out", "-o", metavar="FILE|DIR/", help="Output file [default: report-RUN.html]"),
-    ] = None,
-    calls: Annotated[
-        bool,
-        opt("--calls/--no-calls", help="Include prompts and replies [default: yes]"),
-    ] = True,
+    out: str | None = opt("--out -o", "FILE|DIR/", "Output file [default: report-RUN.html]"),
+    calls: bool = flag("--calls/--no-calls", "Include prompts and replies [default: yes]", default=True),
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -78,7 +70,7 @@ def report(
     from ragstone.output.target import refuse_inputs
     from ragstone.render.terminal.lists import report_written
 
-    opened = api.open_run(which, store)
+    opened = api.run_to_show(which, store)
     with closing(opened.store):
         target = html_file(out, REPORT) or Path(f"report-{opened.id}.html")
         refuse_inputs(target, [opened.store.path])
@@ -87,23 +79,11 @@ def report(
     answer(told, lambda look: report_written(told, look), as_json=as_json)
 
 
-@app.command(epilog=examples("ragstone view", "ragstone view 3 --port 8080 --no-open"))
+@command(app, "ragstone view", "ragstone view 3 --port 8080 --no-open")
 def view(
-    which: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="Run number, run name, or 'last' [default: the list of runs]")
-    ] = None,
+    which: str | None = arg("RUN", f"{RUN} [default: the list of runs]", default=None),
     *,
-    port: Annotated[
-        int,
-        typer.Option(
-            "--port",
-            metavar="N",
-            min=0,
-            max=65535,
-            show_default=False,
-            help="Port to listen on [default: any free port]",
-        ),
-    ] = 0,
+    port: int = opt("--port", "N", "Port to listen on [default: any free port]", default=0, min=0, max=65535),
     browser: Browser = None,
     store: StorePath = None,
     as_json: AsJson = False,
@@ -113,12 +93,11 @@ def view(
     Serves pages on this machine only, until Ctrl-C: a list of runs with trends, each run, and two runs side by side.
     Saves labels in files next to the store.
     """
-    from ragstone.analysis.run import find_run
     from ragstone.render.terminal.lists import serving
 
-    opened = api.open_store(store)
+    run = None if which is None else api.run_to_show(which, store)
+    opened = api.open_store(store) if run is None else run.store
     with closing(opened), api.serving(opened, port) as server:
-        run = None if which is None else find_run(opened, which)
         address = server.address if run is None else f"{server.address}run/{run.id}/"
         about = {"runs": len(opened.runs())} if run is None else {"run": run.id, "records": len(run)}
         answer({"address": address, **about}, lambda look: serving(address, run, look), as_json=as_json)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from ragstone import api
+from ragstone.api.progress import again_and_again
 from ragstone.cli.exit_codes import say
 from ragstone.render.terminal.screen import Look, Screen, screen
 from ragstone.render.text import NBSP, duration, flat, middle, number, plural
@@ -39,18 +39,20 @@ class RunDisplay:
     console: Screen = field(default_factory=lambda: screen(stderr=True))
     progress: api.Progress | None = None
     _live: Live | None = None
+    _watch: Watch | None = None
 
     def start(self, progress: api.Progress) -> None:
         """Print notes on the records, now that they are counted, and begin to draw."""
         self.progress = progress
         if self.quiet:
             return
+        self._watch = Watch(progress.tally, progress.total, flat(progress.survey.name))
         lines = [*progress.notes, *messages(progress.survey)[:MOST_WARNINGS]]
         lines += warnings(progress.survey, MOST_WARNINGS)
         for line in lines:
             self.console.print(Text.assemble(("note: ", "quiet"), flat(line)), soft_wrap=not self.console.is_terminal)
         if self._live is not None:
-            self._live.update(Bar(self._watch()))
+            self._live.update(Bar(self._watch))
         else:
             judges = f"judge{'s' if len(progress.judges) > 1 else ''}: {', '.join(progress.judges)}"
             counted, scored = plural(progress.total, "record"), plural(len(progress.metrics), "metric")
@@ -60,7 +62,9 @@ class RunDisplay:
         """Draw until the block ends: a live bar on a terminal, else a line now and then."""
         if self.quiet:
             return nullcontext()
-        return self._live_view() if sys.stderr.isatty() and not self.console.is_dumb_terminal else self._log()
+        if sys.stderr.isatty() and not self.console.is_dumb_terminal:
+            return self._live_view()
+        return again_and_again(self._log, EVERY)
 
     def say_interrupted(self, kept: str = "") -> None:
         """Print how far an interrupted run came and where its results are."""
@@ -85,36 +89,12 @@ class RunDisplay:
         with Live(reading, console=self.console, refresh_per_second=FRAMES, transient=True) as self._live:
             yield
 
-    @contextmanager
-    def _log(self) -> Iterator[None]:
-        over = threading.Event()
-        thread = threading.Thread(target=self._lines, args=(over,), name="ragstone-progress", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            thread.join()
-
-    def _lines(self, over: threading.Event) -> None:
-        watch: Watch | None = None
-        while not over.wait(EVERY):
-            if self.progress is not None:
-                watch = watch or self._watch()
-                self._print(watch.line())
-
-    def _watch(self) -> Watch:
-        assert self.progress is not None
-        return Watch(self.progress.tally, self.progress.total, flat(self.progress.survey.name))
+    def _log(self) -> None:
+        if self._watch is not None:
+            self._print(self._watch.line())
 
     def _print(self, line: str) -> None:
         self.console.print(Text(flat(line), style="quiet"), soft_wrap=True)
-
-
-WINDOW: Final = 20.0
-"""Seconds that speed and time left are estimated from."""
-SURE: Final = 2.0
-"""Seconds before any speed or time left is shown."""
 
 
 @dataclass(slots=True)

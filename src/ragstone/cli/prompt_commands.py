@@ -9,50 +9,32 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 import typer
 
 from ragstone.cli.exit_codes import USAGE, say
-from ragstone.cli.options import HELP, AsJson, examples, opt
+from ragstone.cli.options import AsJson, arg, command, group, opt
 from ragstone.cli.output import answer, binary_output, show_json
 from ragstone.errors import ConfigError, TemplateError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-prompts = typer.Typer(
-    help="List, show, render, compare and check prompts.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    context_settings=HELP,
-    epilog=examples(
-        "ragstone prompts list",
-        "ragstone prompts render support short_cot --format yaml",
-        "ragstone prompts show support short_cot > mine.md",
-        "ragstone prompts check mine.md",
-    ),
+prompts = group(
+    "List, show, render, compare and check prompts.",
+    "ragstone prompts list",
+    "ragstone prompts render support short_cot --format yaml",
+    "ragstone prompts show support short_cot > mine.md",
+    "ragstone prompts check mine.md",
 )
 
 DIFFERENT: Final = 1
 """The exit code of ``diff`` if the prompts differ, as of other programs of that name."""
 
-Prompt: TypeAlias = Annotated[
-    str, typer.Argument(metavar="STEP|FILE", help="Step (e.g. support), STEP=STYLE, or your own prompt file.")
-]
-Style: TypeAlias = Annotated[
-    str | None, typer.Argument(metavar="STYLE", help="Style, e.g. short_cot or short_cot.ru [default: default]")
-]
+Prompt: TypeAlias = Annotated[str, arg("STEP|FILE", "Step (e.g. support), STEP=STYLE, or your own prompt file.")]
+Style: TypeAlias = Annotated[str | None, arg("STYLE", "Style, e.g. short_cot or short_cot.ru [default: default]")]
 PackFile: TypeAlias = Annotated[
-    str | None, opt("--pack", metavar="FILE", help="Include a pack of definitions and examples.")
-]
-First: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        metavar="A", help="STEP=STYLE, with an optional language (STYLE.ru) or version (STYLE.v1), or a file."
-    ),
-]
-Second: TypeAlias = Annotated[
-    str | None, typer.Argument(metavar="B", help="Prompt to compare with A [default: A's newest version]")
+    str | None, opt("--pack", "FILE", "Include a pack of definitions and examples.", default=...)
 ]
 
 
-@prompts.command(name="list", epilog=examples("ragstone prompts list"))
+@command(prompts, "ragstone prompts list", name="list")
 def list_prompts(*, as_json: AsJson = False) -> None:
     """List the prompt styles of each step."""
     from ragstone.prompts import catalogue, changed
@@ -63,12 +45,11 @@ def list_prompts(*, as_json: AsJson = False) -> None:
     answer(told, lambda look: prompt_list(found, differ, look), as_json=as_json)
 
 
-@prompts.command(
-    epilog=examples(
-        "ragstone prompts show support short_cot",
-        "ragstone prompts show assign=optimized.ru",
-        "ragstone prompts show support short_cot > mine.md",
-    )
+@command(
+    prompts,
+    "ragstone prompts show support short_cot",
+    "ragstone prompts show assign=optimized.ru",
+    "ragstone prompts show support short_cot > mine.md",
 )
 def show(prompt: Prompt, style: Style = None, *, pack: PackFile = None) -> None:
     """Print the text of a prompt.
@@ -98,29 +79,21 @@ def show(prompt: Prompt, style: Style = None, *, pack: PackFile = None) -> None:
         )
 
 
-@prompts.command(
-    epilog=examples(
-        "ragstone prompts render assign",
-        "ragstone prompts render assign short_cot --format yaml --units 2",
-        "ragstone prompts render support --scale scale_1_5",
-        "ragstone prompts render mine.md",
-    )
+@command(
+    prompts,
+    "ragstone prompts render assign",
+    "ragstone prompts render assign short_cot --format yaml --units 2",
+    "ragstone prompts render support --scale scale_1_5",
+    "ragstone prompts render mine.md",
 )
 def render(
     prompt: Prompt,
     style: Style = None,
     *,
-    label_format: Annotated[
-        str | None,
-        opt("--format", "-f", metavar="FORMAT", help="Format of the labels [default: the prompt's first]"),
-    ] = None,
+    label_format: str | None = opt("--format -f", "FORMAT", "Format of the labels [default: the prompt's first]"),
     pack: PackFile = None,
-    units: Annotated[
-        int | None, opt("--units", metavar="N", help="Number of units to ask about [default: up to 3]", least=1)
-    ] = None,
-    scale: Annotated[
-        str | None, opt("--scale", metavar="SCALE", help="Rating scale [default: the step's first]")
-    ] = None,
+    units: int | None = opt("--units", "N", "Number of units to ask about [default: up to 3]", min=1),
+    scale: str | None = opt("--scale", "SCALE", "Rating scale [default: the step's first]"),
     as_json: AsJson = False,
 ) -> None:
     """Render a prompt for a sample question.
@@ -167,14 +140,16 @@ def render(
     _print(rendered(heading, messages, Look.of(screen())))
 
 
-@prompts.command(
-    epilog=examples(
-        "ragstone prompts diff support=short_cot",
-        "ragstone prompts diff assign=short_cot assign=long_cot",
-        "ragstone prompts diff support=short_cot mine.md",
-    )
+@command(
+    prompts,
+    "ragstone prompts diff support=short_cot",
+    "ragstone prompts diff assign=short_cot assign=long_cot",
+    "ragstone prompts diff support=short_cot mine.md",
 )
-def diff(first: First, second: Second = None) -> None:
+def diff(
+    first: str = arg("A", "STEP=STYLE, with an optional language (STYLE.ru) or version (STYLE.v1), or a file."),
+    second: str | None = arg("B", "Prompt to compare with A [default: A's newest version]", default=None),
+) -> None:
     """Compare two prompts, or two versions of one, line by line.
 
     Exits 1 if they differ; otherwise prints nothing and exits 0.
@@ -199,16 +174,9 @@ def diff(first: First, second: Second = None) -> None:
     raise typer.Exit(DIFFERENT)
 
 
-@prompts.command(
-    epilog=examples(
-        "ragstone prompts check",
-        "ragstone prompts check mine.md",
-    )
-)
+@command(prompts, "ragstone prompts check", "ragstone prompts check mine.md")
 def check(
-    files: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE", help="Your own prompts [default: the packaged ones]")
-    ] = None,
+    files: list[str] | None = arg("FILE", "Your own prompts [default: the packaged ones]", default=None),
     *,
     as_json: AsJson = False,
 ) -> None:

@@ -9,7 +9,7 @@ import shlex
 from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 
@@ -25,8 +25,11 @@ from ragstone.cli.options import (
     Quiet,
     StorePath,
     Which,
+    WhichOrFolder,
     again,
-    examples,
+    arg,
+    command,
+    flag,
     opt,
     with_options,
 )
@@ -51,9 +54,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def ragstone(
     *,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
+    version: bool = flag("--version", "Print the version and exit.", callback=_version, is_eager=True),
 ) -> None:
     """Evaluate the answers of RAG systems against their evidence.
 
@@ -62,19 +63,18 @@ def ragstone(
     del version
 
 
-@app.command(
+@command(
+    app,
+    "ragstone run traces.jsonl",
+    "ragstone run traces.jsonl -m triad -j openai:gpt-4o-mini -o out/",
+    "ragstone run traces.jsonl -j 'support=[openai:gpt-4o-mini,ollama:qwen3]'",
+    "ragstone run traces.jsonl -j ollama:qwen3 --prompt short_cot --format yaml",
+    "ragstone run traces.jsonl -j openai:gpt-4o-mini --max-cost 2.50",
+    "ragstone run traces.jsonl --field question=user.query",
+    "ragstone run traces.jsonl -m grounding --set grounding.threshold=0.8",
+    "ragstone run traces.jsonl -j openai:gpt-4o-mini --only-failed",
+    "ragstone run traces.jsonl -j openai:gpt-4o-mini --repeat 3",
     cls=BareOptions,
-    epilog=examples(
-        "ragstone run traces.jsonl",
-        "ragstone run traces.jsonl -m triad -j openai:gpt-4o-mini -o out/",
-        "ragstone run traces.jsonl -j 'support=[openai:gpt-4o-mini,ollama:qwen3]'",
-        "ragstone run traces.jsonl -j ollama:qwen3 --prompt short_cot --format yaml",
-        "ragstone run traces.jsonl -j openai:gpt-4o-mini --max-cost 2.50",
-        "ragstone run traces.jsonl --field question=user.query",
-        "ragstone run traces.jsonl -m grounding --set grounding.threshold=0.8",
-        "ragstone run traces.jsonl -j openai:gpt-4o-mini --only-failed",
-        "ragstone run traces.jsonl -j openai:gpt-4o-mini --repeat 3",
-    ),
 )
 @with_options("run")
 def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJson = False) -> None:
@@ -88,21 +88,15 @@ def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJso
     evaluating.run(file, options, quiet=quiet, as_json=as_json)
 
 
-@app.command(
-    epilog=examples(
-        "ragstone merge results/",
-    )
-)
+@command(app, "ragstone merge results/")
 @with_options(
     "merge",
     zstd="Write results.jsonl.zst, about a sixth as large.",
     report="Also write report.html [default: yes]",
 )
 def merge(
-    place: Annotated[str, typer.Argument(metavar="DIR", help="Output folder of the shards (run --shard I/N -o DIR).")],
-    file: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="Input file, if it was moved or renamed after the shards ran.")
-    ] = None,
+    place: str = arg("DIR", "Output folder of the shards (run --shard I/N -o DIR)."),
+    file: str | None = arg("FILE", "Input file, if it was moved or renamed after the shards ran.", default=None),
     *,
     options: RunOptions,
     quiet: Quiet = False,
@@ -117,11 +111,7 @@ def merge(
     evaluating.merge(place, file, options, quiet=quiet, as_json=as_json)
 
 
-@app.command(
-    epilog=examples(
-        "ragstone validate traces.jsonl --field 'contexts=retrieval.docs[].text'",
-    )
-)
+@command(app, "ragstone validate traces.jsonl --field 'contexts=retrieval.docs[].text'")
 @with_options("validate")
 def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
     """Check a file without calling a judge.
@@ -160,11 +150,10 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
         raise typer.Exit(USAGE)
 
 
-@app.command(
-    epilog=examples(
-        "ragstone estimate traces.jsonl -j openai:gpt-4o-mini",
-        "ragstone estimate traces.jsonl -m grounding -j openai:gpt-4o --max-cost 2.50",
-    )
+@command(
+    app,
+    "ragstone estimate traces.jsonl -j openai:gpt-4o-mini",
+    "ragstone estimate traces.jsonl -m grounding -j openai:gpt-4o --max-cost 2.50",
 )
 @with_options(
     "estimate",
@@ -186,21 +175,12 @@ def estimate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     evaluating.estimate("run", [file], partial(api.forecast, file), options, as_json=as_json)
 
 
-@app.command(
-    name="show",
-    epilog=examples(
-        "ragstone show",
-        "ragstone show 3 kettle-descale",
-        "ragstone show last '#12' --full",
-    ),
-)
+@command(app, "ragstone show", "ragstone show 3 kettle-descale", "ragstone show last '#12' --full", name="show")
 def show_run(
-    which: Which = "last",
-    record: Annotated[str | None, typer.Argument(metavar="RECORD", help="Record id, or position, e.g. '#12'.")] = None,
+    which: WhichOrFolder = "last",
+    record: str | None = arg("RECORD", "Record id, or position, e.g. '#12'.", default=None),
     *,
-    full: Annotated[
-        bool, opt("--full", help="Print all records below 100%; for one record, its texts in full.")
-    ] = False,
+    full: bool = flag("--full", "Print all records below 100%; for one record, its texts in full."),
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -210,7 +190,7 @@ def show_run(
     from ragstone.render.terminal.case import case
     from ragstone.render.terminal.outcome import Place, outcome
 
-    run = api.open_run(which, store)
+    run = api.run_to_show(which, store)
     with closing(run.store):
         if record is None:
             told = {**run.summary(), "quotes": run.quotes()}
@@ -220,13 +200,12 @@ def show_run(
             answer(result, lambda look: case(result, len(run), run.id, look, full=full), as_json=as_json)
 
 
-@app.command(
+@command(
+    app,
+    "ragstone compare-methods traces.jsonl",
+    "ragstone compare-methods traces.jsonl -j openai:gpt-4o-mini -o out/",
     name="compare-methods",
     cls=BareOptions,
-    epilog=examples(
-        "ragstone compare-methods traces.jsonl",
-        "ragstone compare-methods traces.jsonl -j openai:gpt-4o-mini -o out/",
-    ),
 )
 @with_options("compare-methods")
 def compare_methods(
@@ -246,11 +225,7 @@ def compare_methods(
         evaluating.compare_methods(file, options, quiet=quiet, as_json=as_json)
 
 
-@app.command(
-    epilog=examples(
-        "ragstone runs",
-    )
-)
+@command(app, "ragstone runs")
 def runs(*, store: StorePath = None, as_json: AsJson = False) -> None:
     """List the runs in the store, newest last."""
     from ragstone import api
@@ -284,19 +259,11 @@ def _brief(run: Any) -> dict[str, Any]:
     }
 
 
-@app.command(
-    epilog=examples(
-        "ragstone formats",
-        "ragstone formats 3 --samples 10",
-    )
-)
+@command(app, "ragstone formats", "ragstone formats 3 --samples 10")
 def formats(
     which: Which = "last",
     *,
-    samples: Annotated[
-        int,
-        opt("--samples", metavar="N", help="Unparsed replies to show per row [default: 3]", least=0),
-    ] = 3,
+    samples: int = opt("--samples", "N", "Unparsed replies to show per row", default=3, min=0),
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -317,32 +284,24 @@ def formats(
         answer(told, lambda look: formats_page(run, told, look, Place(options=again(store))), as_json=as_json)
 
 
-@app.command(
+@command(
+    app,
+    "ragstone export 3 --rows verdicts -o verdicts.csv",
+    "ragstone export 3 --format ir_measures -o board.tsv",
+    "ragstone export 3 --format calls -o calls.jsonl",
+    "ragstone run traces.jsonl --judge replay:calls.jsonl",
     cls=Exporting,
-    epilog=examples(
-        "ragstone export 3 --rows verdicts -o verdicts.csv",
-        "ragstone export 3 --format ir_measures -o board.tsv",
-        "ragstone export 3 --format calls -o calls.jsonl",
-        "ragstone run traces.jsonl --judge replay:calls.jsonl",
-    ),
 )
 def export(
     which: Which = "last",
     *,
-    form: Annotated[
-        str | None,
-        opt("--format", "-f", metavar="FORM", help="Format [default: by file extension, else jsonl]"),
-    ] = None,
-    rows: Annotated[
-        Literal["scores", "verdicts", "sentences"],
-        opt("--rows", metavar="scores|verdicts|sentences", help="Rows of a csv or parquet table.", shown=True),
-    ] = "scores",
-    out: Annotated[
-        str | None,
-        opt("--out", "-o", metavar="FILE|DIR/", help="File, or folder for leaderboards [default: standard output]"),
-    ] = None,
+    form: str | None = opt("--format -f", "FORM", "Format [default: by file extension, else jsonl]"),
+    rows: Literal["scores", "verdicts", "sentences"] = opt(
+        "--rows", "scores|verdicts|sentences", "Rows of a csv or parquet table.", default="scores", shown=True
+    ),
+    out: str | None = opt("--out -o", "FILE|DIR/", "File, or folder for leaderboards [default: standard output]"),
     store: StorePath = None,
-    as_json: Annotated[bool, opt("--json", help="Same as --format jsonl.")] = False,
+    as_json: bool = flag("--json", "Same as --format jsonl."),
 ) -> None:
     """Export the results of a run, or its calls."""
     from ragstone import api

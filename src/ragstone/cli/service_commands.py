@@ -3,45 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
 from ragstone import api
-from ragstone.cli.compare_commands import RUN
 from ragstone.cli.exit_codes import say
-from ragstone.cli.options import AsJson, OutFile, StorePath, examples, opt
+from ragstone.cli.options import AsJson, OutFile, StorePath, WhichOrFolder, arg, command, flag, opt
 from ragstone.cli.output import lines, show_json
 from ragstone.cli.run_commands import app
 
 if TYPE_CHECKING:
     from ragstone.services.base import TraceScore
 
-ServiceName: TypeAlias = Annotated[str, typer.Argument(metavar="SERVICE", help="phoenix, mlflow or langfuse.")]
+SERVICE: Final[Any] = arg("SERVICE", "phoenix, mlflow or langfuse.")
 Address: TypeAlias = Annotated[
     str | None,
-    opt("--url", metavar="URL", help="Server address [default: the tool's environment variable, else its default]"),
+    opt("--url", "URL", "Server address [default: the tool's environment variable, else its default]", default=...),
 ]
 
 
-@app.command(
-    epilog=examples(
-        "ragstone pull phoenix --project default --since 1d -o traces.jsonl",
-        "ragstone pull mlflow --project assistant --limit 200 -o traces.jsonl",
-        "ragstone pull langfuse --since 2026-05-01 -o traces.jsonl",
-    )
+@command(
+    app,
+    "ragstone pull phoenix --project default --since 1d -o traces.jsonl",
+    "ragstone pull mlflow --project assistant --limit 200 -o traces.jsonl",
+    "ragstone pull langfuse --since 2026-05-01 -o traces.jsonl",
 )
 def pull(
-    service: ServiceName,
+    service: str = SERVICE,
     *,
-    project: Annotated[str, opt("--project", metavar="NAME", help="Project; in MLflow, the experiment.")] = "",
-    since: Annotated[
-        str | None,
-        opt("--since", metavar="TIME", help="Only traces since this time: 12h, 1d, 2w, or an ISO date or time."),
-    ] = None,
-    limit: Annotated[
-        int | None, opt("--limit", metavar="N", help="Max number of traces, newest first.", least=1)
-    ] = None,
+    project: str = opt("--project", "NAME", "Project; in MLflow, the experiment.", default=""),
+    since: str | None = opt("--since", "TIME", "Only traces since this time: 12h, 1d, 2w, or an ISO date or time."),
+    limit: int | None = opt("--limit", "N", "Max number of traces, newest first.", min=1),
     url: Address = None,
     out: OutFile = None,
     as_json: AsJson = False,
@@ -62,15 +55,13 @@ def pull(
         say("pulled", f"{plural(found.traces, 'trace')}, {plural(found.rows, 'line')}{bare}")
 
 
-@app.command(epilog=examples("ragstone push last phoenix", "ragstone push 3 mlflow -m grounding --dry-run"))
+@command(app, "ragstone push last phoenix", "ragstone push 3 mlflow -m grounding --dry-run")
 def push(
-    which: Annotated[str, typer.Argument(metavar="RUN", help=RUN)],
-    service: ServiceName,
+    which: WhichOrFolder,
+    service: str = SERVICE,
     *,
-    metrics: Annotated[
-        list[str] | None, opt("--metric", "-m", metavar="NAME", help="Send only this metric. Repeatable.")
-    ] = None,
-    dry_run: Annotated[bool, opt("--dry-run", help="Print what would be sent, and send nothing.")] = False,
+    metrics: list[str] | None = opt("--metric -m", "NAME", "Send only this metric. Repeatable."),
+    dry_run: bool = flag("--dry-run", "Print what would be sent, and send nothing."),
     url: Address = None,
     store: StorePath = None,
     as_json: AsJson = False,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from ragstone import api
-from ragstone.cli.options import AsJson, Configuration, examples, opt
+from ragstone.cli.options import AsJson, Configuration, arg, command, flag, opt
 from ragstone.cli.output import answer
 from ragstone.cli.run_commands import app
 
@@ -15,9 +13,9 @@ if TYPE_CHECKING:
     from ragstone.metrics.base import Metric
 
 
-@app.command(epilog=examples("ragstone metrics", "ragstone metrics grounding"))
+@command(app, "ragstone metrics", "ragstone metrics grounding")
 def metrics(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Describe this metric and its parameters.")] = None,
+    name: str | None = arg("NAME", "Describe this metric and its parameters.", default=None),
     *,
     as_json: AsJson = False,
 ) -> None:
@@ -32,10 +30,10 @@ def metrics(
         answer(_described(metric), lambda look: metric_page(metric, look), as_json=as_json)
 
 
-@app.command(epilog=examples("ragstone judges", "ragstone judges --check openai:gpt-4o-mini"))
+@command(app, "ragstone judges", "ragstone judges --check openai:gpt-4o-mini")
 def judges(
     *,
-    check: Annotated[str | None, opt("--check", metavar="NAME", help="Ask this judge one short question.")] = None,
+    check: str | None = opt("--check", "NAME", "Ask this judge one short question."),
     config: Configuration = None,
     as_json: AsJson = False,
 ) -> None:
@@ -55,7 +53,7 @@ def judges(
         answer(asdict(one), lambda look: judge_checked(one.judge, one.seconds, one.said, look), as_json=as_json)
 
 
-@app.command(epilog=examples("ragstone fields"))
+@command(app, "ragstone fields")
 def fields(*, as_json: AsJson = False) -> None:
     """List record fields, their aliases, and input formats."""
     from ragstone.records import ALIASES, EXPORTS
@@ -65,10 +63,10 @@ def fields(*, as_json: AsJson = False) -> None:
     answer({"fields": dict(ALIASES), "formats": told}, input_list, as_json=as_json)
 
 
-@app.command(epilog=examples("ragstone init"))
+@command(app, "ragstone init")
 def init(
     *,
-    force: Annotated[bool, opt("--force", help="Overwrite an existing file.")] = False,
+    force: bool = flag("--force", "Overwrite an existing file."),
     as_json: AsJson = False,
 ) -> None:
     """Write a commented ragstone.toml with every setting."""
@@ -79,7 +77,6 @@ def init(
 
 
 def _described(metric: type[Metric]) -> dict[str, Any]:
-    """A metric as plain JSON."""
     from dataclasses import fields
 
     from ragstone.metrics import explained

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say, say_unseen
-from ragstone.cli.options import AsJson, File, Quiet, examples, names, opt, with_options
+from ragstone.cli.options import AsJson, File, Quiet, arg, command, flag, names, opt, with_options
 from ragstone.cli.run_commands import app
 from ragstone.errors import ConfigError
 from ragstone.options import RunOptions
@@ -22,13 +22,12 @@ if TYPE_CHECKING:
 Names = list[str] | None
 
 
-@app.command(
-    epilog=examples(
-        "ragstone tune labels.jsonl traces.jsonl -j openai:A -j openai:B",
-        "ragstone tune labels.jsonl traces.jsonl -j openai:A --styles short_cot",
-        "ragstone tune labels.jsonl traces.jsonl -j openai:A --prompt support=a.md",
-        "ragstone tune labels.jsonl traces.jsonl -j embedded --threshold --write",
-    )
+@command(
+    app,
+    "ragstone tune labels.jsonl traces.jsonl -j openai:A -j openai:B",
+    "ragstone tune labels.jsonl traces.jsonl -j openai:A --styles short_cot",
+    "ragstone tune labels.jsonl traces.jsonl -j openai:A --prompt support=a.md",
+    "ragstone tune labels.jsonl traces.jsonl -j embedded --threshold --write",
 )
 @with_options(
     "tune",
@@ -39,22 +38,16 @@ Names = list[str] | None
     max_tokens="Stop before using more tokens than this in total (in + out); exits 4.",
 )
 def tune(
-    labels: Annotated[str, typer.Argument(metavar="LABELS", help="Labels file, as exported from the label page.")],
+    labels: Annotated[str, arg("LABELS", "Labels file, as exported from the label page.")],
     file: File,
     *,
-    styles: Annotated[Names, opt("--styles", metavar="NAMES", help="Prompt styles to compare.")] = None,
-    formats: Annotated[Names, opt("--formats", metavar="NAMES", help="Label formats to compare.")] = None,
-    metric: Annotated[
-        str | None,
-        opt("--metric", "-m", metavar="NAME", help="Metric to compare, if the file has labels for several."),
-    ] = None,
-    threshold: Annotated[bool, opt("--threshold", help="Fit the threshold of judges that give probabilities.")] = False,
-    write: Annotated[bool, opt("--write", help="Write the winner to ragstone.toml.")] = False,
-    yes: Annotated[bool, opt("--yes", "-y", help="Do not ask before spending money.")] = False,
-    seed: Annotated[
-        int,
-        opt("--seed", metavar="S", help="Random seed for the split into halves [default: 0]"),
-    ] = 0,
+    styles: Names = opt("--styles", "NAMES", "Prompt styles to compare."),
+    formats: Names = opt("--formats", "NAMES", "Label formats to compare."),
+    metric: str | None = opt("--metric -m", "NAME", "Metric to compare, if the file has labels for several."),
+    threshold: bool = flag("--threshold", "Fit the threshold of judges that give probabilities."),
+    write: bool = flag("--write", "Write the winner to ragstone.toml."),
+    yes: bool = flag("--yes -y", "Do not ask before spending money."),
+    seed: int = opt("--seed", "S", "Random seed for the split into halves", default=0),
     options: RunOptions,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -101,7 +94,6 @@ def tune(
 
 
 def _typed(styles: Names, formats: Names, metric: str | None, seed: int, *, threshold: bool) -> list[str]:
-    """The command's own options as they were typed."""
     pairs: list[tuple[str, Any]] = [("--styles", ",".join(names(styles))), ("--formats", ",".join(names(formats)))]
     pairs += [("--metric", metric), ("--seed", seed)]
     return [word for flag, value in pairs if value for word in (flag, str(value))] + ["--threshold"] * threshold

@@ -193,7 +193,7 @@ class RunFacts:
         rows = self.run.store.worst(self.run.id, self.ranked, 1) if self.ranked else []
         position = rows[0].position if rows else 1
         found = self.run.store.result(self.run.id, position=position)
-        shown = ["runs"] if found is None else ["show", str(self.run.id), handle(found.record, position)]
+        shown = ["runs"] if found is None else ["show", self.run.called, handle(found.record, position)]
         return shlex.join(["ragstone", *shown, *options])
 
 

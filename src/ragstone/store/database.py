@@ -29,6 +29,8 @@ else:
 
 DEFAULT_PATH: Final = ".ragstone/ragstone.db"
 """The path of the store unless another is named."""
+TEMPORARY: Final = ""
+"""The path of a store that is only for this process."""
 LEVEL: Final = 1
 """The fastest compression; higher levels save a tenth of the space for twice the time."""
 
@@ -115,14 +117,14 @@ class CallFilter:
 
 
 _CALL = ", ".join(CallRow._fields)
-_RUN = "id, name, started, finished, status, spec, summary"
 _SCORE = ", ".join(ScoreRow._fields)
 _INSERT_CALL = f"INSERT OR IGNORE INTO calls ({_CALL}, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _INSERT_RESULT = "INSERT OR REPLACE INTO results (run, position, record, document) VALUES (?, ?, ?, ?)"
 _INSERT_SCORE = f"INSERT OR REPLACE INTO scores (run, {_SCORE}) VALUES (?{', ?' * len(ScoreRow._fields)})"
 _SELECT_CALL = f"SELECT {_CALL} FROM calls"
-_SELECT_RUN = f"SELECT {_RUN} FROM runs"
+_SELECT_RUN = "SELECT id, name, started, finished, status, spec, summary FROM runs"
 _SELECT_RESULT = "SELECT position, record, document FROM results"
+_BETWEEN = "WHERE run = ? AND position > ? AND position <= ? ORDER BY position"
 _SELECT_SCORE = f"SELECT {_SCORE} FROM scores WHERE run = ?"
 _UNREAD = (
     "SELECT position FROM results AS r WHERE run = ?"
@@ -134,16 +136,20 @@ class Store:
     """An open store. It has no thread of its own and waits only for the disk and for other processes."""
 
     def __init__(self, path: Path | str, *, renew: bool = True) -> None:
-        """Open or create the store at ``path`` (``:memory:`` keeps it in memory); StoreError if that fails.
+        """Open or create the store at ``path``; StoreError if that fails.
+
+        ``:memory:`` keeps it in memory, ``TEMPORARY`` in a file of SQLite's own that goes when it is closed.
 
         ConfigError for a file that is something else. A damaged store is moved aside and what can be read of it copied
         to a new one, which ``notes`` tell; without ``renew`` it is left as it is, and a StoreError.
         """
         self._renew = renew
         self.path = str(path)
+        self.folder = ""
+        """The folder of the one run in it, where that was read from its files."""
         self.notes: list[str] = []
         self._packer = zstd.ZstdCompressor(options=_PACKED)
-        if self.path == ":memory:":
+        if self.path in (":memory:", TEMPORARY):
             self._reader = self._writer = self._open()
         else:
             file.make_private(self.path)
@@ -284,7 +290,6 @@ class Store:
             raise self._undone(error) from error
 
     def _write_many(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
-        """Write so many rows; how many were."""
         try:
             return self._writer.executemany(statement, rows).rowcount
         except (sqlite3.Error, OverflowError, UnicodeError) as error:  # the latter: a value that no database holds
@@ -300,7 +305,7 @@ class Store:
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
         """Read a consistent snapshot inside, whatever another process writes meanwhile. Not to be nested."""
-        if self._reader is self._writer:  # in memory: there is no other process
+        if self._reader is self._writer:  # in memory or temporary: there is no other process
             yield
             return
         self._reader.execute("BEGIN")
@@ -309,11 +314,11 @@ class Store:
         finally:
             self._reader.execute("ROLLBACK")
 
-    def start_run(self, name: str, spec: dict[str, Any]) -> int:
-        """Enter a new run and return its number."""
+    def start_run(self, name: str, spec: dict[str, Any], number: int | None = None) -> int:
+        """Enter a new run and return its number, which is the next one unless it is given."""
         cursor = self._change(
-            "INSERT INTO runs (name, started, status, spec) VALUES (?, ?, 'running', ?)",
-            (name, time.time(), self._frame(orjson.dumps(spec))),
+            "INSERT INTO runs (id, name, started, status, spec) VALUES (?, ?, ?, 'running', ?)",
+            (number, name, time.time(), self._frame(orjson.dumps(spec))),
         )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
@@ -344,8 +349,7 @@ class Store:
 
     def results(self, run: int, after: int = 0, until: int = sys.maxsize) -> Iterator[ResultRow]:
         """Return the results of a run in the order of the input, one at a time, between two places if given."""
-        query = f"{_SELECT_RESULT} WHERE run = ? AND position > ? AND position <= ? ORDER BY position"
-        return map(self._result_row, self._rows(query, (run, after, until)))
+        return map(self._result_row, self._rows(f"{_SELECT_RESULT} {_BETWEEN}", (run, after, until)))
 
     def latest_results(self, most: int) -> Iterator[ResultRow]:
         """Return at most so many results of any run, the latest runs' first."""
@@ -364,25 +368,19 @@ class Store:
 
     def ids(self, run: int, after: int = 0, until: int = sys.maxsize) -> dict[int, str]:
         """Return the ids of a run's records by their places in the input, in order, between two places if given."""
-        query = (
-            "SELECT position, record FROM results WHERE run = ? AND position > ? AND position <= ? ORDER BY position"
-        )
-        return dict(self._rows(query, (run, after, until)))
+        return dict(self._rows(f"SELECT position, record FROM results {_BETWEEN}", (run, after, until)))
 
     def count(self, run: int) -> int:
         """Count the records of a run that have a result, unreadable records included."""
-        ((number,),) = self._rows("SELECT count(*) FROM results WHERE run = ?", (run,))
-        return int(number)
+        return self._number("SELECT count(*) FROM results WHERE run = ?", run)
 
     def last_place(self, run: int) -> int:
         """Return the last place in the input that has a result; 0 if none has."""
-        ((place,),) = self._rows("SELECT max(position) FROM results WHERE run = ?", (run,))
-        return place or 0
+        return self._number("SELECT coalesce(max(position), 0) FROM results WHERE run = ?", run)
 
     def set_aside(self, run: int) -> int:
         """Count the records that could not be read: they have a result and no scores."""
-        ((number,),) = self._rows(f"SELECT count(*) FROM ({_UNREAD})", (run,))
-        return int(number)
+        return self._number(f"SELECT count(*) FROM ({_UNREAD})", run)
 
     def failed(self, run: int) -> set[int]:
         """Return the places of records that could not be read or that lack a verdict."""
@@ -465,6 +463,10 @@ class Store:
     def _row(self, query: str, parameters: tuple[Any, ...]) -> tuple[Any, ...] | None:
         return next(self._rows(query, parameters), None)
 
+    def _number(self, query: str, run: int) -> int:
+        ((number,),) = self._rows(query, (run,))
+        return int(number)
+
     def _unpacked(self, data: bytes) -> bytes:
         try:
             return zstd.decompress(data)
@@ -490,11 +492,6 @@ class Store:
 
 
 def _picked(which: CallFilter) -> tuple[str, tuple[Any, ...]]:
-    parts: list[tuple[str, tuple[Any, ...]]] = [("1", ())]
-    if which.before is not None:
-        parts.append(("at < ?", (which.before,)))
-    if which.judge:
-        parts.append(("judge = ?", (which.judge,)))
-    if which.unused:
-        parts.append(("key NOT IN (SELECT key FROM temp.used)", ()))
-    return " AND ".join(text for text, _ in parts), tuple(value for _, values in parts for value in values)
+    """The condition of a filter with its parameters; what is not given holds for every call."""
+    unused = " AND key NOT IN (SELECT key FROM temp.used)" if which.unused else ""
+    return f"at < coalesce(?, at + 1) AND judge = coalesce(?, judge){unused}", (which.before, which.judge or None)

@@ -54,16 +54,14 @@ class Endpoint:
     def __init__(self, behaviour: Behaviour, keep: int = 10_000) -> None:
         self.keep = keep
         self.in_flight = 0
-        self.on_death: Callable[[], None] = _nothing
-        self.reset()
+        self.on_death: Callable[[], None] = lambda: None  # there is no socket yet
         self.behaviour = behaviour
-        self.script = deque(behaviour.script)
+        self.reset()
 
     def reset(self) -> None:
         """Clear the counts; the behaviour stays, and its script starts over."""
         self.books = Books(self.keep)
-        if hasattr(self, "behaviour"):
-            self.script = deque(self.behaviour.script)
+        self.script = deque(self.behaviour.script)
 
     def configure(self, **knobs: Unpack[Knobs]) -> None:
         """Change some keywords; a new script starts at its first answer."""
@@ -124,7 +122,8 @@ class Endpoint:
                 return _not_allowed("POST")
             messages = path == "/v1/messages"
             outcome = self._chat(headers, body, messages=messages)
-            return self._noted(from_chat(outcome) if messages else outcome)
+            self.books.arrivals.append((time.monotonic() - self.books.begun, outcome.status, outcome.tokens))
+            return from_chat(outcome) if messages else outcome
         if (found := self._of_batch(method, path, headers, body)) is not None:
             return found
         if path == "/v1/models":
@@ -155,10 +154,6 @@ class Endpoint:
             return None
         refused = self._wrong_key(headers)
         return refused or self.books.batches.reply(method, path, headers, body, self.behaviour, answer)
-
-    def _noted(self, outcome: Outcome) -> Outcome:
-        self.books.arrivals.append((time.monotonic() - self.books.begun, outcome.status, outcome.tokens))
-        return outcome
 
     def _models(self, headers: Mapping[str, str]) -> Outcome:
         if refusal := self._wrong_key(headers):
@@ -393,10 +388,6 @@ class Endpoint:
         if reasoning:
             usage["completion_tokens_details"] = {"reasoning_tokens": thought}
         return usage
-
-
-def _nothing() -> None:
-    """Stop nothing: there is no socket yet."""
 
 
 def _schema(request: dict[str, Any]) -> Any:

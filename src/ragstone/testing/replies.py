@@ -215,7 +215,6 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _implied(schema: Mapping[str, Any]) -> str:
-    """The type of a schema that does not say one."""
     if "properties" in schema or "required" in schema:
         return "object"
     if "items" in schema or "prefixItems" in schema:

@@ -184,15 +184,15 @@ class FakeServer:
             raise
         self._port = self._listener.port
         self._loop = loop
-        self._thread = threading.Thread(
-            target=self._serve, args=(loop, self._listener), name="ragstone-fake-server", daemon=True
-        )
-        self._thread.start()
+        end = self._listener.end
 
-    def _serve(self, loop: asyncio.AbstractEventLoop, listener: Listener) -> None:
-        loop.run_forever()
-        loop.run_until_complete(listener.end())
-        loop.close()
+        def serve() -> None:
+            loop.run_forever()
+            loop.run_until_complete(end())
+            loop.close()
+
+        self._thread = threading.Thread(target=serve, name="ragstone-fake-server", daemon=True)
+        self._thread.start()
 
     def _call(self, work: Callable[[], T]) -> T:
         """Do this in the server's thread and wait for it, because its state is not locked."""
