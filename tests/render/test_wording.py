@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from ragstone import evaluate
+from page_blocks import unpacked
+from ragstone import compare, evaluate
 from ragstone.judges.base import Judge
 from ragstone.metrics.words import FOUND, SUPPORTED
 from ragstone.questions import Question, Rate, Write
@@ -18,6 +19,7 @@ from ragstone.render.html.document import to_json
 from ragstone.render.html.overview import overview_of
 from ragstone.render.html.rows import RowCounts
 from ragstone.render.terminal.case import case
+from ragstone.render.terminal.compare_screen import compare_page
 from ragstone.render.terminal.outcome import outcome
 from ragstone.render.terminal.screen import Look, Page, screen
 from ragstone.render.wording import by_embedded, in_words, labels_of
@@ -60,9 +62,32 @@ def test_the_embedded_judge_alone_finds_and_a_model_supports(judge: str | Judge,
     alone = judge == "embedded"
     assert ("support" in told) is not alone
     assert ("claim that was not found" in told) is alone
-    assert ("✗ not found or contradicted" in records) is alone
+    assert ("✗ not found" in records) is alone
     for words in ("excellent", "everything the response says", "not supported", "✓ supported"):
         assert (words in records) is not alone
+
+
+def test_a_contradicted_claim_is_called_so(tmp_path: Path) -> None:
+    """In the run, its records, its notebook and a comparison; beside one that is not found, each has its own word."""
+    passage = "The car costs 38 euros."
+    responses = ("The car costs 410 euros.", "The car costs 410 euros. Ferries sail.")
+    told = []
+    for said in (passage, *responses):
+        row = {"id": "r", "question": "q", "response": said, "contexts": [passage]}
+        told.append(evaluate([row], "grounding", "embedded", store=tmp_path / "s.db"))
+    right, one, both = told
+    shown = drawn(case(one["r"], 1, 1, Look(80)))
+    assert "✗ contradicted" in shown
+    assert "not found" not in shown
+    assert "1 of 1 claim contradicted" in drawn(outcome(one, Look(80)))
+    assert "✗ contradicted" in one["r"]._repr_html_()
+    assert "Legend: ✗ contradicted   ✗ not found" in drawn(case(both["r"], 1, 1, Look(80)))
+    assert "2 of 2 claims not found or contradicted" in drawn(outcome(both, Look(80)))
+    compared = drawn(compare_page(compare(right, one, out=tmp_path / "c.html"), right, one, Look(80)))
+    assert "Legend: ✗ contradicted" in compared
+    page = unpacked((tmp_path / "c.html").read_bytes())
+    (record,) = page[page["first"]["moved"]["grounding"]["block"]]
+    assert [side["word"] for row in record["changed"] for side in row["sides"] if side] == ["contradicted"]
 
 
 def test_a_grade_is_said_beside_its_value(tmp_path: Path) -> None:

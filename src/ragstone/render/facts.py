@@ -22,11 +22,11 @@ from ragstone.render.text import NBSP, between, dollars, duration, flat, number,
 from ragstone.render.wording import (
     embedded_among,
     folded,
-    in_legend,
     in_response,
     kind_of,
     labels_of,
     lead_order,
+    or_contradicted,
     sentence_of,
     title_of,
 )
@@ -267,8 +267,7 @@ def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
     unit = sentence.unit if sentence and sentence.unit else metrics.of_score(name).unit
     words, kind = labels_of(name, wanting), "no" if all(verdict["value"] <= 0 for verdict in wanting) else "below"
     lacking = words.get(metrics.column_of(name), words["no"]) if metrics.best_at_zero(name) else words[kind]
-    if any((verdict["reason"] or "").startswith("contradicted") for verdict in wanting):
-        lacking = in_legend(words, lacking)
+    lacking = or_contradicted(words, lacking, [verdict["reason"] for verdict in wanting])
     return f"{len(wanting)} of {plural(counted, level if unit == 'response' else unit)} {lacking}".replace(NBSP, " ")
 
 

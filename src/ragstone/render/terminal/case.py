@@ -27,7 +27,6 @@ from ragstone.render.wording import (
     band_text,
     drawn_at,
     grade_said,
-    in_legend,
     kind_of,
     labels_of,
     source_of,
@@ -66,10 +65,7 @@ class Marked:
         verdicts = [(self.names["sentences"], self.own)] if self.own is not None else []
         verdicts += [(self.names["claims"], verdict) for _, verdict in self.claims]
         verdicts += [(self.names["map"], resting.verdict) for resting in self.traced]
-        return (
-            (kind_of(verdict), in_legend(labels_of(metric, (verdict,)), word(metric, verdict)))
-            for metric, verdict in verdicts
-        )
+        return ((kind_of(verdict), word(metric, verdict)) for metric, verdict in verdicts)
 
 
 def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: bool = False) -> Page:

@@ -51,7 +51,7 @@ from ragstone.render.terminal.screen import (
 )
 from ragstone.render.terminal.tables import Column, fitted, grid, record_lines, units_legend
 from ragstone.render.text import flat, middle, number, percent, plural
-from ragstone.render.wording import in_legend, words_of
+from ragstone.render.wording import or_contradicted, words_of
 from ragstone.stats.points import signed
 
 BY_NUGGET: Final = "individual nuggets"
@@ -198,9 +198,8 @@ def _signs(metric: str, result: Mapping[str, Any] | None, units: Sequence[Wantin
         return []
     kind = "no" if units[0].value <= 0 else "partly"
     words = words_of(metric, score["signature"]).labels
-    return [
-        (kind, words.get(column_of(metric), words[kind]) if best_at_zero(metric) else in_legend(words, words[kind]))
-    ]
+    said = words.get(column_of(metric), words[kind]) if best_at_zero(metric) else words[kind]
+    return [(kind, or_contradicted(words, said, [units[0].reason]))]
 
 
 def _records(title: str, drawn: RenderableType, signs: Sequence[tuple[str, str]], look: Look) -> RenderableType:
