@@ -42,7 +42,7 @@ def test_nothing_could_be_scored(browser: Chromium, tmp_path: Path) -> None:
     assert "There is no value to show" in page.text(".first")
     assert "the judge failed (the judge is out)" in page.text(".missing")
     assert page.all(".card") == []
-    assert "No metric has values" in page.text(".scatter")
+    assert "No metric has values" in page.text(".hurts")
     page.click(".causes a")
     page.until("document.querySelector('.chips')")
     assert len(page.all(".lines tbody tr")) == 2
@@ -130,11 +130,16 @@ def test_fields_that_make_no_groups_are_named(browser: Chromium, tmp_path: Path)
 
 
 def test_one_metric_and_no_groups(browser: Chromium, tmp_path: Path) -> None:
-    """What cannot be drawn says what it would need."""
+    """What cannot be drawn says what it would need; what can has the whole width."""
     run = evaluate([record(1)], "groundedness", store=tmp_path / "s.db")
     page = opened(browser, run, tmp_path)
     assert "No field to group by; add one to the records, e.g. topic." in page.text(".groups")
-    assert "Only one metric has values" in page.text(".scatter")
+    assert "Only one metric has values" in page.text(".hurts")
+    run = evaluate([record(n, topic="ab"[n % 2]) for n in range(4)], "groundedness", store=tmp_path / "s.db")
+    page = opened(browser, run, tmp_path)
+    widths = [page.evaluate(f"document.querySelector('{name}').clientWidth") for name in (".hurts", ".groups", ".told")]
+    assert widths[0] == widths[1]
+    assert page.evaluate("document.querySelector('.card').clientWidth") == widths[2]
 
 
 def test_metrics_that_were_left_out_are_folded(browser: Chromium, tmp_path: Path) -> None:

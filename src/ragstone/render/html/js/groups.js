@@ -70,10 +70,9 @@ function groupsBody(all, open) {
 
 /** @param {string} label @param {string} chosen @param {(value: string) => void} then */
 function metricChoice(label, chosen, then) {
-  const scored = first.metrics.filter((/** @type {any} */ metric) => metric.scored);
   return choice(
     label,
-    scored.map((/** @type {any} */ metric) => [metric.name, named(metric.name)]),
+    scored.map(({ name }) => [name, named(name)]),
     chosen,
     then,
   );

@@ -34,14 +34,22 @@ function drawOverview() {
   if (!overview.isConnected) refill(page, topBar(), overview);
 }
 
-/** Groups and the scatter; something hurts where the whole interval of a group lies below the mean. */
+/**
+ * Groups and the scatter; something hurts where the whole interval of a group lies below the mean. Without two metrics to
+ * plot the groups have the whole width.
+ */
 function whereItHurts() {
   const { groups } = first.fields.length && fieldsThere() ? groupsKept(now.by, now.of) : { groups: [] };
+  const several = scored.length > 1;
+  const title = `${groups.some((group) => group.below) ? 'Lowest groups' : 'Groups'}${several ? ' and metrics' : ''}`;
+  const lacking = `${scored.length ? 'Only one metric has' : 'No metric has'} values; a plot of metrics needs two.`;
   return el(
     'section',
     { class: groups.length ? 'hurts' : 'hurts screen', 'aria-labelledby': 'hurts' },
-    el('h2', { id: 'hurts' }, groups.some((group) => group.below) ? 'Lowest groups and metrics' : 'Groups and metrics'),
-    el('div', { class: 'pair' }, first.fields.length ? [groupsView(), scatterView()] : [scatterView(), groupsView()]),
+    el('h2', { id: 'hurts' }, title),
+    several
+      ? el('div', { class: 'pair' }, first.fields.length ? [groupsView(), scatterView()] : [scatterView(), groupsView()])
+      : [groupsView(), el('p', { class: 'note screen' }, lacking)],
   );
 }
 

@@ -2,7 +2,7 @@
 
 /** @param {() => void} toRecords brings the table into view */
 function overviewView(toRecords) {
-  const cards = first.metrics.filter((/** @type {any} */ metric) => metric.scored).slice(0, 6);
+  const cards = scored.slice(0, 6);
   return el(
     'section',
     { class: 'first', 'aria-labelledby': 'title' },
@@ -257,7 +257,7 @@ function stepsChart() {
 
 /** All metrics in a table, where there are more than there are cards. @param {() => void} toRecords */
 function everyMetric(toRecords) {
-  if (first.metrics.length <= 6 && first.metrics.every((/** @type {any} */ metric) => metric.scored)) return null;
+  if (scored.length <= 6 && scored.length === first.metrics.length) return null;
   const rows = first.metrics.map((/** @type {any} */ metric) =>
     el(
       'tr',

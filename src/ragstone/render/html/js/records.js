@@ -4,10 +4,7 @@ const PAGE = 50;
 
 /** The metrics that are columns: those with a card. */
 function columns() {
-  return first.metrics
-    .filter((/** @type {any} */ metric) => metric.scored)
-    .slice(0, 6)
-    .map((/** @type {any} */ metric) => metric.name);
+  return scored.slice(0, 6).map(({ name }) => name);
 }
 
 const recordsBox = el('section', { class: 'records', id: 'records', 'aria-labelledby': 'records-title' });
@@ -152,9 +149,7 @@ function rangeForm() {
   const metric = el(
     'select',
     { 'aria-label': 'Score' },
-    first.metrics
-      .filter((/** @type {any} */ one) => one.scored)
-      .map((/** @type {any} */ one) => el('option', { value: one.name }, named(one.name))),
+    scored.map(({ name }) => el('option', { value: name }, named(name))),
   );
   const keep = () => {
     const ends = [low, high].map((one) => Number(one.value || one.placeholder) / 100).map(bounded).sort((a, b) => a - b);

@@ -9,13 +9,6 @@ function scatterView() {
     { class: 'scatter', 'aria-labelledby': 'scatter' },
     el('h3', { id: 'scatter' }, 'Two metrics, record by record'),
   );
-  const scored = first.metrics.filter((/** @type {any} */ metric) => metric.scored);
-  if (scored.length < 2) {
-    const said = scored.length
-      ? 'Only one metric has values; this plot needs two.'
-      : 'No metric has values; this plot needs two.';
-    return filled(box, null, [el('p', { class: 'empty' }, said)]);
-  }
   if (!table.complete) return filled(box, null, [el('p', { class: 'empty' }, 'Reading\u2026')]);
   const note = el('p', { class: 'note' });
   return filled(box, null, [

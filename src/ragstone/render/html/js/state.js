@@ -20,11 +20,11 @@ const FILTERS = /** @type {const} */ (['q', 'status', 'field', 'value', 'below',
 /** What takes every filter away. */
 const CLEAR = { q: '', status: '', field: '', value: '', below: '', verdict: '', judged: '', ranges: {}, page: 1 };
 
+/** @type {any[]} the metrics that have values, in the order of cards */
+const scored = first.metrics.filter((/** @type {any} */ metric) => metric.scored);
+
 /** @returns {State} */
 function usual() {
-  const scored = first.metrics
-    .filter((/** @type {any} */ metric) => metric.scored)
-    .map((/** @type {any} */ metric) => metric.name);
   return {
     q: '',
     status: '',
@@ -38,9 +38,9 @@ function usual() {
     down: false,
     page: 1,
     by: first.fields[0] || '',
-    of: first.lead || scored[0] || '',
-    x: scored[0] || '',
-    y: scored[1] || scored[0] || '',
+    of: first.lead || scored[0]?.name || '',
+    x: scored[0]?.name || '',
+    y: (scored[1] || scored[0])?.name || '',
     record: 0,
     tab: '',
     layer: '',
