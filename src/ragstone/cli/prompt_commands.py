@@ -134,7 +134,6 @@ def render(
     from ragstone.prompts.packs import read_pack
     from ragstone.questions import TASKS, Rate
     from ragstone.render.terminal.prompts import rendered
-    from ragstone.render.terminal.screen import Look, screen
 
     found = find(prompt, style)
     if found.entry is not None and found.entry.task not in TASKS:
@@ -164,7 +163,7 @@ def render(
     if rate is not None:
         count = f"{len(rate.units)} unit{'s' if len(rate.units) > 1 else ''}"
         heading += [f"format {chosen}", f"scale {rate.scale.name}", count]
-    _print(rendered(heading, messages, Look.of(screen())))
+    _print(rendered(heading, messages))
 
 
 @prompts.command(

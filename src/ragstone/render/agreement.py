@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 MEANS: Final = 3
 """Means that a line names; a metric may have many columns."""
-_DASH: Final = "\u2013"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +129,7 @@ def kappa_said(kappa: float | None, interval: Sequence[float] | None) -> str:
 
 def ends_said(interval: Sequence[float] | None) -> str:
     """``.58-.82`` with an en dash, ``-.10 to .47``; empty without an interval."""
-    return (" to " if interval[0] < 0 else _DASH).join(map(coefficient, interval)) if interval else ""
+    return (" to " if interval[0] < 0 else "\u2013").join(map(coefficient, interval)) if interval else ""
 
 
 def _about(found: MetricAgreementDict, unit: str) -> str:
@@ -152,7 +151,7 @@ def _mean(metric: str, found: MetricAgreementDict, raw_ends: list[float] | None)
     called, share = "labels alone" if one["method"] == "labels" else "corrected", one["method"] == "rogan_gladen"
     words = (
         f"{'share that passes ' if share else ''}{percent(one['raw'], one['records'])}, {called} "
-        f"{percent(value, one['records'])} (95% CI {between(low, high, one['records'], _DASH)})"
+        f"{percent(value, one['records'])} (95% CI {between(low, high, one['records'])})"
     )
     return MeanByPeople(metric, one["raw"], None if share else drawn, value, (low, high), called, words, _how(one))
 
@@ -231,7 +230,7 @@ def _repeats(one: MetricAgreement) -> FiguresTable:
     lines, counts = [], {mean.score: mean.records for mean in one.means}
     for score in one.repeats:
         count = counts.get(score.score, 0)
-        ends = f", 95% CI {between(*score.interval, count, _DASH)}" if score.interval else ""
+        ends = f", 95% CI {between(*score.interval, count)}" if score.interval else ""
         apart = "" if score.deviation is None else f", standard deviation {percent(score.deviation, count)}"
         lines.append(f"{score.score}: mean {percent(score.mean, count)}{ends}{apart}")
     if not one.at_k:

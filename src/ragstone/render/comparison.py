@@ -1,6 +1,6 @@
 """The words for two compared runs and for a check: headline, what makes the numbers hard to compare, what is left out.
 
-The terminal and the page say the same words; ``dash`` and ``ellipsis`` are the signs that they can show.
+The terminal and the page say the same words; ``ellipsis`` is the sign that they can show.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from ragstone.analysis.check import DROPS, CheckResult, Decision, Threshold, Wor
 from ragstone.analysis.compare import NOT_SHOWN, VERSION, Compared, Comparison, needed, said
 from ragstone.analysis.pairing import MetricSide
 from ragstone.analysis.threshold_words import drop_said, limit_said
-from ragstone.render.facts import DASH
 from ragstone.render.text import NBSP, between, flat, number, percent, plural, shorten
 from ragstone.render.wording import folded, lead_order
 from ragstone.stats.points import signed
@@ -113,7 +112,7 @@ def findings(found: Comparison) -> list[str]:
     return lines
 
 
-def in_the_way(found: Comparison, dash: str = DASH) -> list[str]:
+def in_the_way(found: Comparison) -> list[str]:
     """List caveats of a comparison: other judges, prompts or parameters, an early end, unjudged units."""
     lines = [f"{flat(warning[:1].upper() + warning[1:])}." for warning in found.warnings]
     parts: dict[tuple[str, str, str], list[str]] = {}
@@ -128,7 +127,7 @@ def in_the_way(found: Comparison, dash: str = DASH) -> list[str]:
     sides = [(one, ((found.first, one.first), (found.second, one.second))) for one in found.metrics]
     for one, halves in sides:
         unjudged = [
-            f"{number(half.unjudged)} of {plural(half.asked, 'unit')} unjudged in {side.label}{_range(half, one, dash)}"
+            f"{number(half.unjudged)} of {plural(half.asked, 'unit')} unjudged in {side.label}{_range(half, one)}"
             for side, half in halves
             if half.unjudged
         ]
@@ -142,11 +141,11 @@ def in_the_way(found: Comparison, dash: str = DASH) -> list[str]:
     return lines
 
 
-def _range(half: MetricSide, one: Compared, dash: str) -> str:
+def _range(half: MetricSide, one: Compared) -> str:
     if half.low is None or half.high is None:
         return ""
     pairs = one.paired.pairs if one.paired else 0
-    return f" (the mean could be {between(half.low, half.high, pairs, dash)}%)"
+    return f" (the mean could be {between(half.low, half.high, pairs)}%)"
 
 
 def left_out(found: Comparison, ellipsis: str = "…") -> list[str]:

@@ -32,7 +32,6 @@ from ragstone.render.wording import (
 )
 from ragstone.stats.points import points
 
-DASH: Final = "\u2013"
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
 _JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}  # that send nothing, and whose id says little
 ALL: Final = "all metrics"
@@ -67,7 +66,7 @@ class Headline:
             metric,
             title_of(metric, signature) or metric,
             percent(entry["mean"], scored),
-            between(low, high, scored, DASH) if entry["interval"] else "",
+            between(low, high, scored) if entry["interval"] else "",
             plural(judged, sentence.unit) if sentence and sentence.unit and judged else "",
             scored,
             lower,

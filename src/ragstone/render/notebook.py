@@ -274,7 +274,7 @@ def _right(text: str) -> Markup:
 
 
 def _between(ends: Sequence[float], count: int = 0) -> str:
-    return between(ends[0], ends[1], count, "\u2013")
+    return between(ends[0], ends[1], count)
 
 
 def _quiet(text: str, tag: str = "div") -> Markup:

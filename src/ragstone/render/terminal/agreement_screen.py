@@ -17,7 +17,7 @@ from ragstone.analysis.saved import AnyRun
 from ragstone.metrics import column_of
 from ragstone.render.agreement import FiguresTable, agrees, ends_said, kappa_said, systems_and_repeats
 from ragstone.render.facts import handle
-from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, page, prose, section, to_paste
+from ragstone.render.terminal.screen import DOT, LEFT, Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import Column, beside, fitted, grid, unit_lines
 from ragstone.render.text import between, coefficient, duration, flat, number, percent, plural, shorten
 from ragstone.render.wording import in_words
@@ -34,7 +34,7 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
     """The whole screen; ``options`` are those by which another command finds the store."""
     leading = next((one for one in found.metrics if one.leading.matrix.n), found.metrics[0])
     names = [found.name, *([f"run {found.run}"] if found.run else []), *found.gold]
-    source = f" {look.dot} ".join(map(flat, [*names, *(f"with {name}" for name in found.others)]))
+    source = DOT.join(map(flat, [*names, *(f"with {name}" for name in found.others)]))
     return page(
         Group(
             prose(headline(leading, flat(found.labelled_by)), look, "head"),
@@ -71,10 +71,6 @@ def figure(value: float | None) -> str:
     return "-" if value is None else coefficient(value)
 
 
-def _span(items: LabelAgreement, look: Look) -> str:
-    return ends_said(items.interval).replace("\u2013", look.dash)
-
-
 # ---- the table
 
 
@@ -99,18 +95,18 @@ def _table(found: Agreement, look: Look) -> RenderableType:
         items("accuracy", [percent(one.matrix.accuracy) if one else "" for one, _ in of], 4),
         items("guess", [percent(one.matrix.base_rate) if one else "" for one, _ in of], 3),
         items("kappa", [figure(one.kappa) if one else "" for one, _ in of]),
-        replace(items("kappa 95% CI", [_span(one, look) if one else "" for one, _ in of], 2), short="95% CI"),
+        replace(items("kappa 95% CI", [ends_said(one.interval) if one else "" for one, _ in of], 2), short="95% CI"),
         items("mean", raw, 5),
         items("corrected", corrected),
-        items("95% CI", [_ends(mean, look) for _, mean in of]),
+        items("95% CI", [_ends(mean) for _, mean in of]),
     ]
     return fitted(columns, look)
 
 
-def _ends(mean: CorrectedMean | None, look: Look) -> str:
+def _ends(mean: CorrectedMean | None) -> str:
     if mean is None or mean.low is None or mean.high is None:
         return ""
-    return between(mean.low, mean.high, dash=look.dash)
+    return between(mean.low, mean.high)
 
 
 def _limits(found: Agreement) -> Iterator[str]:
@@ -203,7 +199,7 @@ def _figures(one: FiguresTable, look: Look) -> RenderableType:
         for at, title in enumerate(one.head)
     ]
     cut = f"; {number(len(one.rows) - GROUPS)} more in --json" if len(one.rows) > GROUPS else ""
-    said = (prose(line.replace("\u2013", look.dash), look, "quiet", 2) for line in one.lines)
+    said = (prose(line, look, "quiet", 2) for line in one.lines)
     drawn = [indented(fitted(columns, look, indent=2))] if columns else []
     return section(one.title, *(indented(line) for line in said), *drawn, note=f"{one.note}{cut}")
 
@@ -211,7 +207,7 @@ def _figures(one: FiguresTable, look: Look) -> RenderableType:
 def _groups(found: Agreement, look: Look) -> RenderableType | None:
     rows = [
         (one.metric, flat(group.group), number(group.items.matrix.n), percent(group.items.matrix.accuracy),
-         figure(group.items.kappa), _span(group.items, look))
+         figure(group.items.kappa), ends_said(group.items.interval))
         for one in found.metrics for group in one.groups
     ]  # fmt: skip
     if not rows:

@@ -13,7 +13,7 @@ from ragstone.metrics import column_of, of_score
 from ragstone.metrics.base import Metric
 from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.metrics.words import ScoreTable
-from ragstone.render.terminal.screen import Look, indented, prose, section
+from ragstone.render.terminal.screen import DOT, Look, indented, prose, section
 from ragstone.render.terminal.tables import Column, fitting, table
 from ragstone.render.text import between, flat, number, percent
 from ragstone.stats.points import points, signed
@@ -58,11 +58,9 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
         sides = [found[side] if side < len(found) else None for found in rows.values()]
         means = [percent(entry["mean"], entry["scored"]) if entry else "" for entry in sides]
         columns.append(Column(title, means, right=True))
-        columns.append(
-            Column("95% CI", [interval(entry, look) if entry else "" for entry in sides], right=True, drop=2)
-        )
+        columns.append(Column("95% CI", [interval(entry) if entry else "" for entry in sides], right=True, drop=2))
     scored = [_scored(found) for found in rows.values()]
-    possible = [_possible_means(found, look) for found in rows.values()]
+    possible = [_possible_means(found) for found in rows.values()]
     columns += [Column("scored", scored, right=True, drop=3), Column("could be", possible, right=True, drop=1)]
     columns = fitting([column for column in columns if any(column.cells)], look.width - 2, look)
     titles = {str(column.title) for column in columns}
@@ -92,12 +90,12 @@ def _alike(rows: Iterable[str], told: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def interval(entry: Mapping[str, Any], look: Look) -> str:
+def interval(entry: Mapping[str, Any]) -> str:
     """The ends of a mean's interval; empty without one."""
     if not entry["interval"]:
         return ""
     low, high = entry["interval"]
-    return between(low, high, entry["scored"], look.dash)
+    return between(low, high, entry["scored"])
 
 
 def _scored(found: Sequence[Mapping[str, Any]]) -> str:
@@ -114,17 +112,15 @@ def passed(entry: Mapping[str, Any]) -> str:
     return f"{number(outcomes.get('PASSED', 0))} {of}"
 
 
-def _possible_means(found: Sequence[Mapping[str, Any]], look: Look) -> str:
-    ends = [
-        "" if entry["mean"] is None else _ends(entry["low"], entry["high"], entry["scored"], look) for entry in found
-    ]
+def _possible_means(found: Sequence[Mapping[str, Any]]) -> str:
+    ends = ["" if entry["mean"] is None else _ends(entry["low"], entry["high"], entry["scored"]) for entry in found]
     return ", ".join(end for end in ends if end)
 
 
-def _ends(low: float | None, high: float | None, count: int, look: Look) -> str:
+def _ends(low: float | None, high: float | None, count: int) -> str:
     if low is None or high is None or points(low, count) == points(high, count):
         return ""
-    return between(low, high, count, look.dash)
+    return between(low, high, count)
 
 
 # ---- of a record
@@ -133,7 +129,7 @@ def _ends(low: float | None, high: float | None, count: int, look: Look) -> str:
 def columns_of_record(metric: type[Metric], scores: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
     """The values, what they could be with what is unjudged, and why one is missing, each reason once."""
     rows, drawn = _found(metric, scores), _table_of(metric)
-    told = [_told(found, drawn.rows[row], look) for row, found in rows.items()]
+    told = [_told(found, drawn.rows[row]) for row, found in rows.items()]
     wide = max(map(len, rows), default=0) + sum(len(title) + 2 for title in drawn.titles) + 2
     beside = all(4 + wide + len(text) <= look.width - 2 for text in told)
     columns = [Column("", list(rows))]
@@ -150,15 +146,15 @@ def columns_of_record(metric: type[Metric], scores: Mapping[str, Mapping[str, An
     )
 
 
-def _told(found: Sequence[Mapping[str, Any]], names: Sequence[str], look: Look) -> str:
-    ends = [_ends(score["low"], score["high"], 0, look) for score in found if score["value"] is not None]
+def _told(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
+    ends = [_ends(score["low"], score["high"], 0) for score in found if score["value"] is not None]
     told = [f"could be {', '.join(end for end in ends if end)}% if all units were judged"] if any(ends) else []
     outcomes = [score["outcome"].lower() if score["outcome"] else "" for score in found]
     if len(set(outcomes)) == 1:
         told += outcomes[:1] if outcomes[0] else []
     else:
         told += [f"{name} {outcome}" for name, outcome in zip(names, outcomes, strict=True) if outcome]
-    return f" {look.dot} ".join(told)
+    return DOT.join(told)
 
 
 def _reasons(drawn: ScoreTable, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, list[str]]:

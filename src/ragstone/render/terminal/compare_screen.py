@@ -38,6 +38,7 @@ from ragstone.render.facts import RunFacts, handle
 from ragstone.render.terminal.columns import columns_of
 from ragstone.render.terminal.outcome import Place
 from ragstone.render.terminal.screen import (
+    DOT,
     Look,
     Page,
     facts,
@@ -71,7 +72,7 @@ def compare_page(
         prose(headline(found, leading), look),
         _table(found, look),
         _in_words(found, look),
-        _lines("Before you rely on this", in_the_way(found, look.dash), look),
+        _lines("Before you rely on this", in_the_way(found), look),
         _lines("Not compared", left_out(found, look.ellipsis), look),
         _moved(leading, found, (first, second), look) if leading is not None else None,
         _following(leading, (first, second), place or Place(), look) if follow else None,
@@ -100,7 +101,7 @@ def demo_page(found: Comparison, runs: Sequence[Run], written: Sequence[str], lo
 def _titles(found: Comparison, look: Look) -> RenderableType:
     rows = []
     for side in (found.first, found.second):
-        told = f" {look.dot} ".join(dict.fromkeys([side.label, plural(side.records, "record")]))
+        told = DOT.join(dict.fromkeys([side.label, plural(side.records, "record")]))
         rows.append((Text(middle(flat(side.name), look.width // 2, look.ellipsis), style="head"), Text(told, "quiet")))
     return grid(rows, "~~")
 

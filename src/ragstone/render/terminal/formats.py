@@ -15,6 +15,7 @@ from ragstone.analysis.reply_formats import WRITES_NOTHING
 from ragstone.analysis.run import Run
 from ragstone.render.terminal.outcome import Place
 from ragstone.render.terminal.screen import (
+    DOT,
     Look,
     Page,
     facts,
@@ -128,7 +129,7 @@ def _trouble(group: Mapping[str, Any], look: Look, *, several: bool) -> Renderab
         blocks.append(prose(_repairs(group), look, indent=2))
     for sample in group["samples"]:
         blocks += ["", *_sample(sample, look)]
-    title = f" {look.dot} ".join(flat(group[key]) for key in NAMES)
+    title = DOT.join(flat(group[key]) for key in NAMES)
     judge = middle(flat(group["judge"]), max(12, look.width - 4 - len(title)), look.ellipsis) if several else ""
     return section(title, *map(indented, blocks), note=judge)
 
@@ -159,7 +160,7 @@ def _sample(sample: Mapping[str, Any], look: Look) -> Iterable[RenderableType]:
     if sample["reply"] is not None:
         more = look.ellipsis if sample["characters"] > len(sample["reply"]) else ""
         text = flat(sample["reply"])
-        reply = look.quoted(shorten(text + more, LINES * room - 2, look.ellipsis)) if text else ""
+        reply = f"“{shorten(text + more, LINES * room - 2, look.ellipsis)}”" if text else ""
     problem = flat(sample["problem"])
     if reply:
         problem = problem.partition(" (it begins: ")[0]  # the reply is shown below, and more of it

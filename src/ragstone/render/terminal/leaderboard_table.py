@@ -82,7 +82,7 @@ def board_page(told: Board, look: Look) -> Page:
     runs = Column("run", names, least=_apart(names, look))
     columns = fitting([runs, *_counts(told), *measures.values()], look.width - 2, look)
     shown = {name: column for name, column in measures.items() if any(column is kept for kept in columns)}
-    drawn = _over(columns, shown, look), table(columns)
+    drawn = _over(columns, shown), table(columns)
     return page(
         section("Nugget recall", *drawn, *_below(told, measures, shown, look), note=note),
         _against(told, look) if told.against else None,
@@ -143,13 +143,13 @@ def _apart(names: Sequence[str], look: Look) -> int:
     return longest
 
 
-def _over(columns: Sequence[Column], shown: Mapping[str, Column], look: Look) -> Text:
+def _over(columns: Sequence[Column], shown: Mapping[str, Column]) -> Text:
     """The line over the titles: each pair of measures under its name."""
     line = " " * (sum(column.width + GAP for column in columns[: len(columns) - len(shown)]) - GAP)
     for row, pair in groupby(shown, SHOWN.__getitem__):
         widths = [shown[name].width for name in pair]
         wide = sum(widths) + GAP * (len(widths) - 1)
-        line += " " * GAP + (f" {row} ".center(wide, look.line) if len(widths) > 1 else row.rjust(wide))
+        line += " " * GAP + (f" {row} ".center(wide, "─") if len(widths) > 1 else row.rjust(wide))
     return Text(line, style="quiet")
 
 

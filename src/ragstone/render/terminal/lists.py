@@ -19,9 +19,9 @@ from ragstone.metrics.base import Metric
 from ragstone.metrics.methods import command_of
 from ragstone.records import ALIASES, EXPORTS, Survey
 from ragstone.render.agreement import kappa_said
-from ragstone.render.facts import DASH, judged_by, lead
+from ragstone.render.facts import judged_by, lead
 from ragstone.render.terminal.columns import RECALL
-from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
+from ragstone.render.terminal.screen import DOT, Look, Page, facts, heading, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import Column, fitted, grid, marked
 from ragstone.render.text import NBSP, clean, flat, middle, moment, number, percent, plural, size
 from ragstone.render.watch import messages, warnings
@@ -84,7 +84,7 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
         middle(flat(judges_said(judged_by(run.spec))), 20, look.ellipsis),
         run.status,
         mean or NOTHING_SCORED,
-        _kappa(run, name, look),
+        _kappa(run, name),
         command_of(run.spec),
     )
 
@@ -95,11 +95,11 @@ def judges_said(judges: Sequence[str]) -> str:
     return said if len(judges) > 1 or " " in said else re.split("[:/]", said, maxsplit=1)[-1].rpartition("/")[2]
 
 
-def _kappa(run: Run, leading: str, look: Look) -> str:
+def _kappa(run: Run, leading: str) -> str:
     """The attached kappa of the main metric, else of the first that has one; empty without any."""
     found = run.agreement["metrics"] if run.agreement else {}
     one = found.get(leading) or next(iter(found.values()), None)
-    return kappa_said(one["kappa"], one["interval"]).replace(DASH, look.dash) if one else ""
+    return kappa_said(one["kappa"], one["interval"]) if one else ""
 
 
 # ---- metrics
@@ -133,7 +133,7 @@ def _in_suite(name: str) -> str:
 
 def _listed(metric: type[Metric], look: Look) -> RenderableType:
     calls = f"{plural(metric.calls, 'call')} per record" if metric.calls else "no judge calls"
-    needs = f" {look.dot} ".join([*([f"needs {', '.join(metric.needs)}"] if metric.needs else []), calls])
+    needs = DOT.join([*([f"needs {', '.join(metric.needs)}"] if metric.needs else []), calls])
     other = catalogue.elsewhere_said(metric)
     lines = [metric.title, *([f"In other tools: {other}"] if other else [])]
     below = (prose(line, look, style, indent=4) for line, style in zip(lines, ("", "quiet"), strict=False))
@@ -248,8 +248,8 @@ def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str]
         heading(found.name, look, counts),
         _fields(found) if found.records else None,
         *(_metrics(able, named, found.records, look) if any(able.values()) else ()),
-        _notes("Notes", warnings(found, MOST_NOTES), look),
-        _notes("Unreadable records", messages(found), look),
+        _notes("Notes", warnings(found, MOST_NOTES)),
+        _notes("Unreadable records", messages(found)),
         facts([("Next", to_paste(following, look))]) if following else None,
     )
 
@@ -290,8 +290,8 @@ def _shares(title: str, counts: Mapping[str, int], total: int, remarks: Mapping[
     return section(title, indented(grid(rows, "<<~")))
 
 
-def _notes(title: str, lines: Sequence[str], look: Look) -> RenderableType | None:
-    rows = [(Text(look.dot, style="quiet"), clean(line)) for line in lines]
+def _notes(title: str, lines: Sequence[str]) -> RenderableType | None:
+    rows = [(Text("·", style="quiet"), clean(line)) for line in lines]
     return section(title, indented(marked(rows, margin=1))) if rows else None
 
 
@@ -319,9 +319,9 @@ def init_page(path: str, look: Look) -> Page:
     return page(prose(words, look), facts([("Next", to_paste("ragstone run FILE", look))], 4))
 
 
-def report_written(told: Mapping[str, Any], look: Look) -> Page:
+def report_written(told: Mapping[str, Any]) -> Page:
     """The file of a report."""
-    what = f"{plural(told['records'], 'record')} from run {told['run']} {look.dot} {size(told['bytes'])}"
+    what = f"{plural(told['records'], 'record')} from run {told['run']}{DOT}{size(told['bytes'])}"
     return page(facts([("Report", told["written"]), ("", what)]))
 
 
@@ -346,10 +346,10 @@ def label_page_written(told: Mapping[str, Any], wanted: int, unit: str, look: Lo
     return page(facts([*lines, ("", to_paste(told["next"], look))]))
 
 
-def serving(address: str, run: Run | None, look: Look) -> Page:
+def serving(address: str, run: Run | None) -> Page:
     """The address of a page, while it is served: a run's, or that of all."""
-    which = "all runs in the store" if run is None else f"{flat(run.name)} {look.dot} run {run.id}"
-    what = f"{which} {look.dot} on this machine only"
+    which = "all runs in the store" if run is None else f"{flat(run.name)}{DOT}run {run.id}"
+    what = f"{which}{DOT}on this machine only"
     return page(facts([("Page", Text(address, style="head")), ("", what), ("Stop", "Ctrl-C")]))
 
 

@@ -120,11 +120,11 @@ def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Render
     What a narrow terminal has no room for is said below the table.
     """
     told = entries.values()
-    possible = [between(one["low"], one["high"], one["scored"], look.dash) if differs(one) else "" for one in told]
+    possible = [between(one["low"], one["high"], one["scored"]) if differs(one) else "" for one in told]
     columns = [
         Column("", list(entries)),
         Column("mean", [percent(entry["mean"], entry["scored"]) for entry in told], right=True),
-        Column("95% CI", [interval(entry, look) for entry in told], right=True),
+        Column("95% CI", [interval(entry) for entry in told], right=True),
         Column("scored", [f"{number(entry['scored'])} of {number(entry['total'])}" for entry in told], right=True),
         Column("could be", possible, right=True, drop=2),
         Column("passed", [passed(entry) for entry in told], right=True, drop=1),

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.prompts.catalogue import CheckedPrompt, PromptStyle
-from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
+from ragstone.render.terminal.screen import DOT, Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import Column, fitted, marked
 from ragstone.render.text import NBSP, clean, flat
 
@@ -85,10 +85,10 @@ def _state(changed: Mapping[str, str], look: Look) -> RenderableType | None:
 # ---- what one asks
 
 
-def rendered(heading: Sequence[str], messages: Sequence[Mapping[str, str]], look: Look) -> Group:
+def rendered(heading: Sequence[str], messages: Sequence[Mapping[str, str]]) -> Group:
     """The messages under their roles, without a margin, exactly as they are sent."""
     name, *more = heading
-    said = f"  {f' {look.dot} '.join(more)}" if more else ""
+    said = f"  {DOT.join(more)}" if more else ""
     parts: list[RenderableType] = [Text.assemble((flat(name), "head"), (said, "quiet"))]
     for message in messages:
         parts += ["", Text(f"=== {message['role']} ===", style="quiet"), Text(clean(message["content"]))]

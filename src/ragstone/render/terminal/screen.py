@@ -7,6 +7,7 @@ lines come without colour; where it cannot carry Unicode, in ASCII.
 
 from __future__ import annotations
 
+import codecs
 import os
 import shlex
 import sys
@@ -30,6 +31,10 @@ WIDEST: Final = 100
 NARROWEST: Final = 40
 LEFT: Final = 12
 """Columns of a label of ``facts`` and the gap after it."""
+DOT: Final = " · "
+"""Between two things on one line."""
+_PLAIN: Final = dict(zip("\u2013·─━●“”", '---=o""', strict=True))
+"""The signs of a screen that an ASCII terminal shows as others of the same width."""
 _GOES_ON: Final = " \\"
 """At the end of a line of a command: it continues on the next one."""
 _UNCUT: Final = "uncut"
@@ -55,11 +60,20 @@ class Screen(Console):
         raise BrokenPipeError
 
 
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """Replace what a stream cannot encode: dashes and the like by plain ones, all else by question marks."""
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(_PLAIN.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("ragstone_signs", _plain)
+
+
 def screen(file: IO[str] | None = None, *, stderr: bool = False) -> Screen:
     """A console for a stream, as wide as the terminal but not wider than can be read."""
     target = file or (sys.stderr if stderr else sys.stdout)
     if (reconfigure := getattr(target, "reconfigure", None)) is not None:
-        reconfigure(errors="replace")
+        reconfigure(errors="ragstone_signs")
     console = Screen(file=target, theme=THEME, highlight=False, markup=False, emoji=False, soft_wrap=False)
     columns = os.environ.get("COLUMNS", "")  # rich takes 80 for a dumb terminal, whatever it was told
     width = int(columns) if columns.isdigit() and int(columns) else console.width
@@ -85,25 +99,6 @@ class Look:
         return "..." if self.ascii else "…"
 
     @property
-    def dash(self) -> str:
-        """Between the ends of a range."""
-        return "-" if self.ascii else "\u2013"
-
-    @property
-    def dot(self) -> str:
-        """Between two things on one line."""
-        return "-" if self.ascii else "·"
-
-    @property
-    def line(self) -> str:
-        """One cell of a thin line."""
-        return "-" if self.ascii else "─"
-
-    def quoted(self, words: str) -> str:
-        """Words of others in quotation marks."""
-        return f'"{words}"' if self.ascii else f"“{words}”"
-
-    @property
     def brackets(self) -> tuple[str, str]:
         """Around evidence inside a passage."""
         return ("[[", "]]") if self.ascii else ("«", "»")
@@ -115,16 +110,15 @@ class Look:
 
     def whisker(self, mean: float, interval: tuple[float, float] | None, cells: int) -> Text:
         """A scale from 0 to 1 with the mean and its interval on it."""
-        track, inside, point = ("-", "=", "o") if self.ascii else ("─", "━", "●")
         at, low, high = (min(cells - 1, int(value * cells)) for value in (mean, *(interval or (mean, mean))))
         drawn = Text()
         for cell in range(cells):
             if cell == at:
-                drawn.append(point)
+                drawn.append("●")
             elif low <= cell <= high:
-                drawn.append(inside)
+                drawn.append("━")
             else:
-                drawn.append(track, style="quiet")
+                drawn.append("─", style="quiet")
         return drawn
 
 
@@ -173,16 +167,15 @@ def section(title: str, *blocks: RenderableType, note: str = "") -> Group:
 
 def heading(name: str, look: Look, *parts: str) -> Text:
     """The first line of a screen: a name, shortened if need be, and beside it quietly what there is to it."""
-    right = f" {look.dot} ".join(parts)
+    right = DOT.join(parts)
     shown = middle(flat(name), max(12, look.width - 6 - len(right)), look.ellipsis)
     return Text.assemble((shown, "head"), "  ", (right, "quiet"))
 
 
 def prose(text: str, look: Look, style: str = "", indent: int = 0) -> Text:
     """Our own words, wrapped; ``indent`` counts the columns to the left of them without the page's margin."""
-    if look.ascii:
-        text = text.replace("\u2013", look.dash).replace("\u2026", look.ellipsis).replace("\u00b7", look.dot)
-    return Text("\n".join(paragraph(text, look.width - 2 - indent)), style=style)
+    whole = text.replace("\u2026", look.ellipsis)
+    return Text("\n".join(paragraph(whole, look.width - 2 - indent)), style=style)
 
 
 def to_paste(command: str, look: Look, indent: int = LEFT) -> Text:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ragstone.questions import Special
 from ragstone.render.terminal.evidence import Grounds, legend
-from ragstone.render.terminal.screen import Look, prose, section
+from ragstone.render.terminal.screen import DOT, Look, prose, section
 from ragstone.render.terminal.tables import grid, marked
 from ragstone.render.text import flat, number, plural, shorten
 from ragstone.render.wording import in_words, is_map, kind_of, sentence_names, sentences_merged, word
@@ -204,7 +204,7 @@ class SentenceMap:
             said.append(f"the judge did not label which sentences are {' or '.join(silent)}")
         if (overall := self.detail.get("overall")) is not None and overall != self._every():
             said.append(f"the judge labelled the whole response as {'supported' if overall else 'not supported'}")
-        return prose(f" {look.dot} ".join(said), look, "quiet", indent=2) if said else None
+        return prose(DOT.join(said), look, "quiet", indent=2) if said else None
 
     def _known(self, what: str) -> bool:
         return any(getattr(place, what) is not None for place in self.places)
@@ -274,7 +274,7 @@ class SentenceMap:
 
     def sentences(self, passage: str, evidence: Sequence[tuple[int, int]]) -> RenderableType:
         """All of a passage, each sentence with its number, key and two marks; evidence of others is marked in it."""
-        text, at, rows, look = self.texts[passage], 0, [], self.grounds.look
+        text, at, rows = self.texts[passage], 0, []
 
         def stretch(start: int, end: int) -> Text:
             within = [(max(first, start) - start, min(last, end) - start) for first, last in evidence]
@@ -283,7 +283,7 @@ class SentenceMap:
         for n, place in enumerate((place for place in self.places if place.passage == passage), 1):
             if text[at : place.start].strip():  # a division that came with the record may leave something out
                 rows.append((Text(), Text(), stretch(at, place.start)))
-            marks = _letter("R", place.relevant, look), " ", _letter("U", place.used, look)
+            marks = _letter("R", place.relevant), " ", _letter("U", place.used)
             rows.append(
                 (Text(f"{n} {place.key}", style="quiet"), Text.assemble(*marks), stretch(place.start, place.end))
             )
@@ -310,8 +310,8 @@ def sign(kind: str, look: Look) -> Text:
     return Text(plain if look.ascii else drawn, style=style)
 
 
-def _letter(letter: str, known: bool | None, look: Look) -> Text:
-    return Text("?", style="quiet") if known is None else Text(letter) if known else Text(look.dot, style="quiet")
+def _letter(letter: str, known: bool | None) -> Text:
+    return Text("?", style="quiet") if known is None else Text(letter) if known else Text("·", style="quiet")
 
 
 def _holds(quote: Mapping[str, Any], place: ContextSentence) -> bool:

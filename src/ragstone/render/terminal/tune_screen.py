@@ -11,11 +11,12 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ragstone.analysis.tuning import Combination, FittedThreshold, Tried, Tuning
+from ragstone.analysis.tuning import Combination, FittedThreshold, Tuning
 from ragstone.forecast.summary import Estimate
 from ragstone.metrics import find
+from ragstone.render.agreement import ends_said, kappa_said
 from ragstone.render.terminal.agreement_screen import figure
-from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, page, prose, section, to_paste
+from ragstone.render.terminal.screen import DOT, LEFT, Look, Page, facts, indented, page, prose, section, to_paste
 from ragstone.render.terminal.tables import Column, fitted
 from ragstone.render.text import dollars, flat, number, percent, plural, shorten
 
@@ -33,12 +34,10 @@ def tune_page(
     """The whole screen; ``command`` is what to type next, ``written`` the settings file and the lines added to it."""
     units = plural(found.units, find(found.metric).unit)
     about = [f"{found.metric}: {units} from {plural(found.records, 'record')}", *map(flat, sources)]
-    source = shorten(f" {look.dot} ".join(about), look.width - 2, look.ellipsis)
+    source = shorten(DOT.join(about), look.width - 2, look.ellipsis)
     return page(
-        Group(prose(headline(found, look), look, "head"), Text(source, style="quiet")),
-        Group(*(prose(line, look) for line in _noise(found, look)))
-        if len(found.tried) > 1 and found.winner.read
-        else None,
+        Group(prose(headline(found), look, "head"), Text(source, style="quiet")),
+        Group(*(prose(line, look) for line in _noise(found))) if len(found.tried) > 1 and found.winner.read else None,
         Group(_table(found, look), *(prose(line, look, "quiet") for line in _legend(found))),
         *(_threshold(fit, look) for fit in found.thresholds),
         _left_out(found, look),
@@ -47,7 +46,7 @@ def tune_page(
     )
 
 
-def headline(found: Tuning, look: Look) -> str:
+def headline(found: Tuning) -> str:
     """``Winner: openai:gpt-4o with json, kappa .71 (.58-.82) on 20 held-out records``; no winner among equals."""
     winner = found.winner
     if not winner.read:
@@ -55,7 +54,7 @@ def headline(found: Tuning, look: Look) -> str:
     won, what = ("No significant winner; chosen: " if found.equals else "Winner: "), "held-out record"
     if len(found.tried) == 1:
         won, what = "", "record"
-    kappa = f"kappa {_spanned(winner, look)} on {plural(found.halves[1], what)}"
+    kappa = f"kappa {kappa_said(winner.kappa, winner.interval)} on {plural(found.halves[1], what)}"
     return f"{won}{_called(winner.combination)}, {kappa}."
 
 
@@ -64,16 +63,7 @@ def _called(combination: Combination) -> str:
     return flat(combination.judge) + (f" with {chosen}" if chosen else "")
 
 
-def _spanned(one: Tried, look: Look) -> str:
-    span = f" (95% CI {_span(one.interval, look)})" if one.interval else ""
-    return f"{figure(one.kappa)}{span}"
-
-
-def _span(interval: tuple[float, float] | None, look: Look) -> str:
-    return "" if interval is None else (" to " if interval[0] < 0 else look.dash).join(map(figure, interval))
-
-
-def _noise(found: Tuning, look: Look) -> Iterator[str]:
+def _noise(found: Tuning) -> Iterator[str]:
     """Whether the winner is shown to be better, and which of those that may be as good is the cheapest."""
     others, equal = len(found.tried) - 1, len(found.equals)
     if not equal:
@@ -90,7 +80,7 @@ def _noise(found: Tuning, look: Look) -> Iterator[str]:
     cheap = found.cheapest
     if cheap is not found.winner and (cheap.cost or 0) < (found.winner.cost or 0):
         yield (
-            f"The cheapest of these is {_called(cheap.combination)}: kappa {_spanned(cheap, look)}, "
+            f"The cheapest of these is {_called(cheap.combination)}: kappa {kappa_said(cheap.kappa, cheap.interval)}, "
             f"{dollars(cheap.cost)} instead of {dollars(found.winner.cost)} per 1,000 units."
         )
 
@@ -110,7 +100,7 @@ def _table(found: Tuning, look: Look) -> RenderableType:
         *(Column(title, cells, least=STYLE) for title, cells in named.items() if any(cells)),
         *([column("chosen on", [figure(one.chosen_on) for one in tried], 2)] if len(tried) > 1 else []),
         column("kappa", [figure(one.kappa) for one in tried]),
-        column("95% CI", [_span(one.interval, look) for one in tried]),
+        column("95% CI", [ends_said(one.interval) for one in tried]),
         Column("", ["" if one is found.winner else "=" if one.equal else "<" for one in tried]),
         column("parsed", [percent(one.read) for one in tried], 3),
         column("per 1,000", ["unknown" if one.cost is None else dollars(one.cost) for one in tried]),
@@ -137,7 +127,7 @@ def _threshold(fit: FittedThreshold, look: Look) -> RenderableType:
         said = f"{fit.before:g} is already the best threshold: kappa {figure(fit.kappa_before)}."
     else:
         ends = [
-            f"{figure(kappa)}{f' (95% CI {_span(interval, look)})' if interval else ''}"
+            kappa_said(kappa, interval)
             for kappa, interval in ((fit.kappa_before, fit.interval_before), (fit.kappa_after, fit.interval_after))
         ]
         verdict = "no gain: keep it"
