@@ -200,7 +200,8 @@ function tablesIn(text) {
   let at = 0;
   const lines = text.split('\n').map((line) => ({ line, start: at, end: (at += line.length + 1) - 1 }));
   for (let number = 1; number < lines.length; number++) {
-    if (!lines[number].line.includes('|') || !RULE.test(lines[number].line) || !lines[number - 1].line.includes('|')) continue;
+    if (!lines[number].line.includes('|') || !RULE.test(lines[number].line) || !lines[number - 1].line.includes('|'))
+      continue;
     let last = number;
     while (lines[last + 1]?.line.includes('|')) last++;
     const rows = [lines[number - 1], ...lines.slice(number + 1, last + 1)].map(({ line, start }) => {
@@ -221,7 +222,11 @@ function tablesIn(text) {
 
 /** @param {ReturnType<typeof tablesIn>} tables */
 function cutsOf(tables) {
-  return tables.flatMap(({ start, end, rows }) => [start, end, ...rows.flat().flatMap((cell) => [cell.start, cell.end])]);
+  return tables.flatMap(({ start, end, rows }) => [
+    start,
+    end,
+    ...rows.flat().flatMap((cell) => [cell.start, cell.end]),
+  ]);
 }
 
 /**
@@ -252,11 +257,21 @@ function laidOut(text, spans, drawn) {
   let from = 0;
   for (const { start, end, rows } of tables) {
     const lines = rows.map((row, number) =>
-      el('tr', null, row.map((cell) => el(number ? 'td' : 'th', null, between(cell.start, cell.end)))),
+      el(
+        'tr',
+        row.map((cell) => el(number ? 'td' : 'th', null, between(cell.start, cell.end))),
+      ),
     );
-    const drawnTable = el('table', { class: 'plain drawn-table' }, el('tbody', null, lines));
+    const drawnTable = el('table.plain.drawn-table', el('tbody', lines));
     const name = lines[0].textContent.trim();
-    shown.push(between(from, start), el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${shortened(name, 80)}` }, drawnTable));
+    shown.push(
+      between(from, start),
+      el(
+        'div',
+        { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${shortened(name, 80)}` },
+        drawnTable,
+      ),
+    );
     from = end;
   }
   return [...shown, between(from, text.length)];

@@ -4,7 +4,7 @@ const AT_ONCE = 5;
 const LONG = 700;
 const LONGEST_TEXT = 600;
 const LONGEST_QUOTE = 400;
-const movedBox = el('div', { class: 'moved-box' });
+const movedBox = el('div.moved-box');
 let movedDrawn = 0;
 
 /** The metric that the address asks for, or the leading one, or any of which records moved. */
@@ -22,8 +22,7 @@ function movedSection() {
     { class: 'moved', 'aria-labelledby': 'moved' },
     el('h2', { id: 'moved', tabindex: '-1' }, 'Largest changes'),
     el(
-      'div',
-      { class: 'choices' },
+      'div.choices',
       choice(
         'Metric',
         metrics.map((name) => [name, named(name)]),
@@ -32,14 +31,7 @@ function movedSection() {
           location.hash = `moved=${name}`;
         },
       ),
-      el(
-        'p',
-        { class: 'note screen' },
-        el('kbd', null, 'j'),
-        ' and ',
-        el('kbd', null, 'k'),
-        ' step through the records',
-      ),
+      el('p.note.screen', el('kbd', 'j'), ' and ', el('kbd', 'k'), ' step through the records'),
     ),
     movedBox,
   );
@@ -57,12 +49,11 @@ async function drawMoved(least = AT_ONCE) {
     refill(
       movedBox,
       el(
-        'p',
-        { class: 'empty' },
+        'p.empty',
         `The ${plural(records, 'record')} for this metric do not fit in this file. Write it with a smaller `,
-        el('code', null, '--moved'),
+        el('code', '--moved'),
         ', or with ',
-        el('code', null, `-m ${metric}`),
+        el('code', `-m ${metric}`),
         ' alone.',
       ),
     );
@@ -72,7 +63,7 @@ async function drawMoved(least = AT_ONCE) {
   try {
     found = await block(name);
   } catch (error) {
-    if (mine === movedDrawn) refill(movedBox, el('p', { class: 'empty' }, foreign(/** @type {any} */ (error).message)));
+    if (mine === movedDrawn) refill(movedBox, el('p.empty', foreign(/** @type {any} */ (error).message)));
     return;
   }
   if (mine !== movedDrawn) return;
@@ -100,20 +91,21 @@ async function showMore(before) {
 function movedRecord(one, metric) {
   const [before, after] = first.sides.map((/** @type {any} */ side) => side.label);
   return el(
-    'article',
-    { class: 'moved-record' },
+    'article.moved-record',
     el(
       'header',
-      null,
-      el('div', null, idHeading('h3', { tabindex: '-1' }, one.id)),
+      el('div', idHeading('h3', { tabindex: '-1' }, one.id)),
       el(
-        'p',
-        { class: 'number' },
+        'p.number',
         `${percent(one.first)} `,
         el('span', { 'aria-hidden': 'true' }, '\u2192'),
         unseen('to'),
         ` ${percent(one.second)} `,
-        el('b', { class: one.second < one.first !== bestAtZero(metric) ? 'wrong' : null }, `${inPoints(one.second - one.first)} points`),
+        el(
+          'b',
+          { class: one.second < one.first !== bestAtZero(metric) ? 'wrong' : null },
+          `${inPoints(one.second - one.first)} points`,
+        ),
       ),
     ),
     one.histories.map((/** @type {string} */ turns, /** @type {number} */ place) =>
@@ -122,20 +114,15 @@ function movedRecord(one, metric) {
     el(
       'p',
       { class: 'prose question', dir: 'auto' },
-      one.question === null ? el('span', { class: 'soft' }, 'no question') : one.question,
+      one.question === null ? el('span.soft', 'no question') : one.question,
     ),
     one.other_question === null
       ? null
-      : el('p', { class: 'note' }, `Different question in ${after}: `, foreign(one.other_question, { class: 'written' })),
+      : el('p.note', `Different question in ${after}: `, foreign(one.other_question, { class: 'written' })),
     one.responses.length === 1
-      ? el(
-          'div',
-          { class: 'both' },
-          responseOf(`Response, the same in ${before} and ${after}`, one.responses[0], []),
-        )
+      ? el('div.both', responseOf(`Response, the same in ${before} and ${after}`, one.responses[0], []))
       : el(
-          'div',
-          { class: 'both columns' },
+          'div.both.columns',
           responseOf(`Response in ${before}`, one.responses[0], one.marks[0]),
           responseOf(`Response in ${after}`, one.responses[1], one.marks[1]),
         ),
@@ -152,13 +139,12 @@ function movedRecord(one, metric) {
 function responseOf(title, text, marks) {
   const spans = marks.map((mark) => ({ start: mark.start, end: mark.end, of: mark }));
   return el(
-    'div',
-    { class: 'side' },
-    el('h4', null, foreign(title)),
+    'div.side',
+    el('h4', foreign(title)),
     text === null
-      ? el('p', { class: 'empty' }, 'There is no response.')
+      ? el('p.empty', 'There is no response.')
       : !text.trim()
-        ? el('p', { class: 'empty' }, 'The response is blank.')
+        ? el('p.empty', 'The response is blank.')
         : el(
             'div',
             {
@@ -198,7 +184,7 @@ function changesTable(one, metric) {
       : measureOf(metric).task === 'trace'
         ? 'This score is computed from the context sentences.'
         : 'This score has no verdicts.';
-    return el('p', { class: 'note' }, `${why} `, showCommand(one));
+    return el('p.note', `${why} `, showCommand(one));
   }
   return [
     el(
@@ -232,7 +218,7 @@ function changesTable(one, metric) {
         ),
       ),
     ),
-    el('p', { class: 'note' }, rest.length ? `${rest.join(' \u00b7 ')} \u00b7 ` : '', showCommand(one)),
+    el('p.note', rest.length ? `${rest.join(' \u00b7 ')} \u00b7 ` : '', showCommand(one)),
   ];
 }
 
@@ -244,22 +230,23 @@ function sideCell(side, place, one, metric) {
       'td',
       { role: 'cell', class: 'soft' },
       label,
-      one.responses.length === 1 && sourceOf(metric) === 'response' ? 'not among its units' : `not in its ${sourceOf(metric)}`,
+      one.responses.length === 1 && sourceOf(metric) === 'response'
+        ? 'not among its units'
+        : `not in its ${sourceOf(metric)}`,
     );
   return el(
     'td',
     { role: 'cell' },
     label,
     verdictSign(side.kind, side.word),
-    side.why ? el('p', { class: 'reason' }, side.failed ? 'Unjudged: ' : '', foreign(side.why)) : null,
+    side.why ? el('p.reason', side.failed ? 'Unjudged: ' : '', foreign(side.why)) : null,
     side.quotes.map((/** @type {any} */ quote) =>
       el(
-        'p',
-        { class: 'quote' },
+        'p.quote',
         '\u201c',
         foreign(shortened(quote.text, LONGEST_QUOTE)),
         '\u201d ',
-        el('span', { class: 'note' }, foreign(quote.place)),
+        el('span.note', foreign(quote.place)),
       ),
     ),
   );
@@ -279,7 +266,7 @@ function showCommand(one) {
       el('a', { href: `${first.root}run/${side.run}/#record=${one.positions[place]}` }, foreign(side.label)),
     ]);
   return side.run
-    ? ['full record: ', el('code', null, command(`ragstone show ${side.run} '#${one.positions[1]}'`, side.store))]
+    ? ['full record: ', el('code', command(`ragstone show ${side.run} '#${one.positions[1]}'`, side.store))]
     : null;
 }
 

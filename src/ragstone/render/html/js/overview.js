@@ -7,13 +7,11 @@ function overviewView(toRecords) {
     'section',
     { class: 'first', 'aria-labelledby': 'title' },
     el(
-      'div',
-      { class: 'told' },
+      'div.told',
       titleBlock(),
       notice(),
       el(
-        'p',
-        { class: 'sentence' },
+        'p.sentence',
         first.sentence.map((/** @type {any} */ part) => told(part, toRecords)),
       ),
       cards.length
@@ -25,8 +23,7 @@ function overviewView(toRecords) {
         : nothingScored(),
       first.metrics.length > cards.length && cards.length
         ? el(
-            'p',
-            { class: 'note more screen' },
+            'p.note.more.screen',
             el('button', { class: 'plain', on: { click: toEvery } }, `All ${count(first.metrics.length)} measures`),
             ' are in the table below.',
           )
@@ -48,30 +45,22 @@ function titleBlock() {
     `run ${first.run}`,
   ];
   return el(
-    'header',
-    { class: 'title' },
+    'header.title',
     el('h1', { id: 'title', tabindex: '-1' }, foreign(first.name)),
     el(
-      'div',
-      { class: 'about' },
-      el('span', null, foreign(about.join(' \u00b7 '))),
+      'div.about',
+      el('span', foreign(about.join(' \u00b7 '))),
       el(
-        'details',
-        { class: 'signatures' },
-        el('summary', null, 'signature'),
+        'details.signatures',
+        el('summary', 'signature'),
         el(
           'dl',
-          null,
           first.metrics.flatMap((/** @type {any} */ metric) => [
-            el('dt', null, metric.name),
-            el('dd', null, foreign(metric.signature)),
+            el('dt', metric.name),
+            el('dd', foreign(metric.signature)),
           ]),
         ),
-        el(
-          'p',
-          null,
-          `Made by Ragstone ${first.ragstone}. Compare two numbers only if their signatures are equal.`,
-        ),
+        el('p', `Made by Ragstone ${first.ragstone}. Compare two numbers only if their signatures are equal.`),
       ),
     ),
   );
@@ -87,9 +76,8 @@ function notice() {
       unfinished: 'This run has not finished: it is running or was cut off.',
     }[/** @type {string} */ (first.status)] || `This run is ${first.status}.`;
   return el(
-    'p',
-    { class: 'notice' },
-    el('strong', null, why),
+    'p.notice',
+    el('strong', why),
     ` The figures cover the ${plural(first.records, 'record')} with a result. `,
     'Run the same command to resume; stored replies are free.',
   );
@@ -110,15 +98,13 @@ function card(metric, toRecords) {
   const units = metric.scored;
   const lowest = address(filterOf({ sort: metric.name, down: bestAtZero(metric.name) }));
   const interval =
-    metric.interval && el('span', { class: 'interval' }, `95% CI ${between(metric.interval[0], metric.interval[1], units)}`);
+    metric.interval && el('span.interval', `95% CI ${between(metric.interval[0], metric.interval[1], units)}`);
   return el(
-    'article',
-    { class: 'card' },
-    el('h2', null, named(metric.name)),
-    el('p', { class: 'meaning' }, metric.title),
+    'article.card',
+    el('h2', named(metric.name)),
+    el('p.meaning', metric.title),
     el(
-      'p',
-      { class: 'mean' },
+      'p.mean',
       el('a', { href: lowest, class: 'figure', on: { click: toRecords } }, percent(metric.mean, units)),
       ' ',
       interval,
@@ -129,7 +115,7 @@ function card(metric, toRecords) {
       );
       toRecords();
     }),
-    el('p', { class: 'coverage' }, coverage(metric, toRecords)),
+    el('p.coverage', coverage(metric, toRecords)),
   );
 }
 
@@ -174,14 +160,12 @@ function coverage(metric, toRecords) {
 
 function nothingScored() {
   return el(
-    'div',
-    { class: 'empty' },
-    el('p', null, 'There is no value to show.'),
+    'div.empty',
+    el('p', 'There is no value to show.'),
     el(
       'p',
-      null,
       'The reasons are below. Most often the judge could not be reached, or the records lack required fields: ',
-      el('code', null, 'ragstone validate FILE'),
+      el('code', 'ragstone validate FILE'),
       ' lists the metrics that could run.',
     ),
   );
@@ -193,15 +177,15 @@ function factsBlock() {
   let before = '';
   for (const fact of first.facts) {
     rows.push(
-      el('dt', null, fact.label === before ? '' : fact.label),
-      el('dd', null, foreign(fact.text), fact.note ? el('span', { class: 'note' }, foreign(fact.note)) : null),
+      el('dt', fact.label === before ? '' : fact.label),
+      el('dd', foreign(fact.text), fact.note ? el('span.note', foreign(fact.note)) : null),
     );
     before = fact.label;
   }
   return el(
     'div',
     { class: 'facts', role: 'group', 'aria-label': 'Judges and cost' },
-    el('dl', null, rows, labelFacts()),
+    el('dl', rows, labelFacts()),
     stepsChart(),
   );
 }
@@ -214,12 +198,11 @@ function labelFacts() {
     first.labels.map((/** @type {any} */ one) =>
       el(
         'dd',
-        null,
         foreign(`${count(one.labels)} by ${one.annotator || 'no name'}`),
-        el('span', { class: 'note' }, foreign(command(`ragstone agree ${first.run} ${one.file}`, first.store))),
+        el('span.note', foreign(command(`ragstone agree ${first.run} ${one.file}`, first.store))),
       ),
     ),
-    el('dd', { class: 'screen' }, el('a', { href: `${first.root}run/${first.run}/label/` }, 'Label a sample')),
+    el('dd.screen', el('a', { href: `${first.root}run/${first.run}/label/` }, 'Label a sample')),
   ];
 }
 
@@ -232,23 +215,31 @@ function stepsChart() {
   }));
   if (!steps.length) return null;
   const bar = (/** @type {string} */ of, /** @type {number | null} */ value, /** @type {string} */ said) =>
-    el('td', { class: 'number' }, said, thinBar((value || 0) / Math.max(1e-9, ...steps.map((/** @type {any} */ one) => one[of] || 0))));
+    el(
+      'td.number',
+      said,
+      thinBar((value || 0) / Math.max(1e-9, ...steps.map((/** @type {any} */ one) => one[of] || 0))),
+    );
   const paid = steps.some((/** @type {any} */ one) => one.dollars);
   return el(
-    'table',
-    { class: 'plain by-step' },
-    el('caption', null, 'By step'),
-    tableHead(['Step', paid ? 'Cost' : 'Calls', 'Time per call'].map((title, place) => el('th', { scope: 'col', class: place ? 'number' : null }, title))),
+    'table.plain.by-step',
+    el('caption', 'By step'),
+    tableHead(columnHead('Step'), columnHead(paid ? 'Cost' : 'Calls', 'number'), columnHead('Time per call', 'number')),
     el(
       'tbody',
-      null,
       steps.map((/** @type {any} */ one) =>
-        el(
-          'tr',
-          null,
-          el('th', { scope: 'row' }, one.step.replaceAll('_', ' '), el('span', { class: 'note' }, foreign(judges[one.judge]))),
+        tableRow(
+          [one.step.replaceAll('_', ' '), el('span.note', foreign(judges[one.judge]))],
           paid ? bar('dollars', one.dollars, dollars(one.dollars)) : bar('calls', one.calls, count(one.calls)),
-          bar('each', one.each, one.each === null ? DASH : one.each < 1 ? `${Math.round(1000 * one.each)}${NBSP}ms` : `${one.each.toFixed(1)}${NBSP}s`),
+          bar(
+            'each',
+            one.each,
+            one.each === null
+              ? DASH
+              : one.each < 1
+                ? `${Math.round(1000 * one.each)}${NBSP}ms`
+                : `${one.each.toFixed(1)}${NBSP}s`,
+          ),
         ),
       ),
     ),
@@ -268,64 +259,39 @@ function everyMetric(toRecords) {
         metric.scored
           ? el(
               'a',
-              { href: address(filterOf({ sort: metric.name, down: bestAtZero(metric.name) })), class: 'figure', on: { click: toRecords } },
+              {
+                href: address(filterOf({ sort: metric.name, down: bestAtZero(metric.name) })),
+                class: 'figure',
+                on: { click: toRecords },
+              },
               named(metric.name),
             )
           : named(metric.name),
       ),
-      el('td', { class: 'number' }, percent(metric.mean, metric.scored)),
+      el('td.number', percent(metric.mean, metric.scored)),
       el(
-        'td',
-        { class: 'number soft' },
+        'td.number.soft',
         metric.interval ? `(${between(metric.interval[0], metric.interval[1], metric.scored)})` : '',
       ),
-      el(
-        'td',
-        { class: 'drawn' },
-        metric.mean === null
-          ? null
-          : draw(
-              'svg',
-              { viewBox: '-5 0 170 14', 'aria-hidden': 'true' },
-              draw('line', { x1: 0, x2: 160, y1: 7, y2: 7, class: 'axis' }),
-              whisker(metric.mean, metric.interval, 160, 7),
-            ),
-      ),
-      el('td', { class: 'number' }, `${count(metric.scored)} of ${count(metric.total)}`),
-      el('td', { class: 'written' }, metric.title),
+      whiskerCell(metric.mean, metric.interval),
+      el('td.number', `${count(metric.scored)} of ${count(metric.total)}`),
+      el('td.written', metric.title),
     ),
   );
-  return el(
-    'section',
-    { class: 'every', 'aria-labelledby': 'every' },
-    el('h2', { id: 'every' }, 'Every metric'),
-    el(
-      'div',
-      { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'All metrics as a table' },
-      el(
-        'table',
-        { class: 'plain' },
-        tableHead(
-          ['Metric', 'Mean', '95% CI', '', 'Scored', 'What the value means'].map((title, place) =>
-            el('th', { scope: 'col', class: place && place < 5 ? 'number' : null }, title || unseen('Chart')),
-          ),
-        ),
-        el('tbody', null, rows),
-      ),
-    ),
+  const head = tableHead(
+    columnHead('Metric'),
+    ['Mean', '95% CI', unseen('Chart'), 'Scored'].map((title) => columnHead(title, 'number')),
+    columnHead('What the value means'),
   );
+  const table = el('table.plain', head, el('tbody', rows));
+  return section('every', 'every', 'Every metric', wide('All metrics as a table', table));
 }
 
 /** The plain and the nuggetized triad, where the run has both. */
 function methodsBlock() {
   const methods = first.methods || {};
   if (Object.values(methods).every((/** @type {any} */ found) => found.difference === null)) return null;
-  return el(
-    'section',
-    { class: 'every', 'aria-labelledby': 'methods' },
-    el('h2', { id: 'methods' }, 'Plain and nuggetized triad'),
-    methodsTable(methods),
-  );
+  return section('every', 'methods', 'Plain and nuggetized triad', methodsTable(methods));
 }
 
 /** What has no value or stands on less than all, by cause. @param {() => void} toRecords */
@@ -338,7 +304,6 @@ function missingBlock(toRecords) {
     .map((/** @type {any} */ cause) =>
       el(
         'li',
-        null,
         el(
           'a',
           { href: address(filterOf({ status: cause.status })), class: 'figure number', on: { click: toRecords } },
@@ -346,30 +311,37 @@ function missingBlock(toRecords) {
         ),
         el(
           'span',
-          null,
-          el('b', null, STATUS[cause.status] || cause.status),
+          el('b', STATUS[cause.status] || cause.status),
           cause.reason && cause.status !== 'set_aside' ? [' (', foreign(cause.reason), ')'] : null,
-          el('span', { class: 'note' }, cause.metrics[0] === 'all metrics' ? 'no score' : (cause.status === 'partial' ? '' : 'no score for ') + cause.metrics.map(spoken).join(', ')),
+          el(
+            'span.note',
+            cause.metrics[0] === 'all metrics'
+              ? 'no score'
+              : (cause.status === 'partial' ? '' : 'no score for ') + cause.metrics.map(spoken).join(', '),
+          ),
         ),
       ),
     );
-  const rest = plural(causes.length - 12, 'more cause');
-  const more = causes.length > 12 ? el('p', { class: 'note' }, `and ${rest}, in summary.json`) : null;
-  return el(
-    'section',
-    { class: 'missing', 'aria-labelledby': 'missing' },
-    el('h2', { id: 'missing' }, causes.length ? 'Missing or partial scores' : 'Notes on this run'),
-    rows.length ? el('ul', { class: 'causes' }, rows) : null,
-    more,
+  return section(
+    'missing',
+    'missing',
+    causes.length ? 'Missing or partial scores' : 'Notes on this run',
+    rows.length ? el('ul.causes', rows) : null,
+    causes.length > 12 ? el('p.note', `and ${plural(causes.length - 12, 'more cause')}, in summary.json`) : null,
     first.notes.length
-      ? el('ul', { class: 'left-out' }, first.notes.map((/** @type {string} */ note) => el('li', null, foreign(note))))
+      ? el(
+          'ul.left-out',
+          first.notes.map((/** @type {string} */ line) => el('li', foreign(line))),
+        )
       : null,
     left.length
       ? el(
-          'details',
-          { class: 'left-out' },
-          el('summary', null, `${plural(left.length, 'metric')} skipped`),
-          el('ul', null, left.map(([name, why]) => el('li', null, `${named(name)}: `, foreign(why)))),
+          'details.left-out',
+          el('summary', `${plural(left.length, 'metric')} skipped`),
+          el(
+            'ul',
+            left.map(([name, why]) => el('li', `${named(name)}: `, foreign(why))),
+          ),
         )
       : null,
   );

@@ -18,38 +18,32 @@ function panelView(record, lights) {
     const ordered = [...entries].sort((a, b) => Number(disagree(b)) - Number(disagree(a)));
     const apart = entries.filter(disagree).length;
     return el(
-      'section',
-      { class: 'panel' },
-      el('h4', null, named(metric)),
+      'section.panel',
+      el('h4', named(metric)),
       el(
-        'p',
-        { class: 'note' },
+        'p.note',
         apart
           ? `The judges disagree on ${apart} of ${plural(entries.length, 'unit')}, listed first.`
           : `The judges agree on all ${plural(entries.length, 'unit')}.`,
       ),
-      el(
-        'div',
-        { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `${named(metric)}, judge by judge` },
+      wide(
+        `${named(metric)}, judge by judge`,
         el(
-          'table',
-          { class: 'units judges' },
+          'table.units.judges',
           tableHead(
-            el('th', { scope: 'col' }, 'Unit'),
+            columnHead('Unit'),
             judges.map((judge) => el('th', { scope: 'col', title: judge }, foreign(short[judge]))),
-            el('th', { scope: 'col' }, 'Panel'),
+            columnHead('Panel'),
           ),
           el(
             'tbody',
-            null,
             ordered.map((entry) => {
               const row = el(
                 'tr',
                 { class: disagree(entry) ? 'apart' : null, tabindex: 0 },
                 el(
-                  'td',
-                  { class: 'words' },
-                  disagree(entry) ? el('b', { class: 'apart' }, 'disagree ') : null,
+                  'td.words',
+                  disagree(entry) ? el('b.apart', 'disagree ') : null,
                   foreign(shortened(record.textOf(entry.unit), 300)),
                 ),
                 judges.map((judge) =>
@@ -59,10 +53,9 @@ function panelView(record, lights) {
                   ),
                 ),
                 el(
-                  'td',
-                  { class: 'given' },
+                  'td.given',
                   verdictSign(entry.kind, entry.word),
-                  el('span', { class: 'soft number' }, percent(entry.verdict.value)),
+                  el('span.soft.number', percent(entry.verdict.value)),
                 ),
               );
               lights.join(row, [entry.unit.id]);
@@ -85,13 +78,12 @@ function disagree(entry) {
 
 /** @param {any} member @param {string} metric */
 function memberCell(member, metric) {
-  if (!member) return el('td', { class: 'soft' }, 'not asked');
+  if (!member) return el('td.soft', 'not asked');
   const reason = member.failure || member.reason;
   return el(
-    'td',
-    { class: 'given' },
+    'td.given',
     verdictSign(kindOf(member), wordFor(metric, member)),
     scaled(member),
-    reason ? el('span', { class: 'note' }, foreign(shortened(reason, 240))) : null,
+    reason ? el('span.note', foreign(shortened(reason, 240))) : null,
   );
 }

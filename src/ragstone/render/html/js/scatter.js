@@ -9,22 +9,21 @@ function scatterView() {
     { class: 'scatter', 'aria-labelledby': 'scatter' },
     el('h3', { id: 'scatter' }, 'Two metrics, record by record'),
   );
-  if (!table.complete) return filled(box, null, [el('p', { class: 'empty' }, 'Reading\u2026')]);
-  const note = el('p', { class: 'note' });
+  if (!table.complete) return filled(box, null, [el('p.empty', 'Reading\u2026')]);
+  const below = el('p.note');
   return filled(box, null, [
     el(
-      'div',
-      { class: 'choices' },
+      'div.choices',
       metricChoice('X axis', now.x, (x) => slide({ x, ranges: {} })),
       metricChoice('Y axis', now.y, (y) => slide({ y, ranges: {} })),
     ),
-    plot(note),
-    note,
+    plot(below),
+    below,
   ]);
 }
 
-/** @param {HTMLElement} note */
-function plot(note) {
+/** @param {HTMLElement} below */
+function plot(below) {
   const { size, left, bottom, top, right } = PLOT;
   const tall = size * PLOT.tall;
   const width = left + size + right,
@@ -45,7 +44,7 @@ function plot(note) {
         r: 2.5 + 9 * Math.sqrt((dot.lines.length - 1) / Math.max(most, 40)),
         class: inside ? 'dot' : 'dot out',
       },
-      draw('title', null, dotInWords(dot)),
+      draw('title', dotInWords(dot)),
     );
   });
   const ticks = [0, 0.25, 0.5, 0.75, 1].flatMap((value) => [
@@ -75,19 +74,12 @@ function plot(note) {
   const lost = without
     ? `${plural(without, 'record')} without both values ${without === 1 ? 'is' : 'are'} left out. `
     : '';
-  refill(note, `${lost}Draw a box around dots to show only those records; scores can also be filtered below.`);
+  refill(below, `${lost}Draw a box around dots to show only those records; scores can also be filtered below.`);
   return drawing;
 }
 
-/** @type {{key: string, found: any}} what was gathered last: a filter leaves the dots where they are */
-let gathered = { key: '', found: null };
-
-/** @param {string} x @param {string} y @returns {ReturnType<typeof dotsOf>} */
-function dotsKept(x, y) {
-  const key = `${x} ${y} ${table.position.length}`;
-  if (gathered.key !== key) gathered = { key, found: dotsOf(x, y) };
-  return gathered.found;
-}
+/** A filter leaves the dots where they are. */
+const dotsKept = remembering(dotsOf, () => table.position.length);
 
 /** Records by their place on a fine grid. @param {string} x @param {string} y */
 function dotsOf(x, y) {

@@ -26,8 +26,7 @@ function stateOf(row) {
 /** The sentences of each passage. @param {Case} record @returns {Map<string, any[]>} */
 function statesOf(record) {
   const found = new Map();
-  for (const row of record.map?.detail.contexts || [])
-    found.set(row.passage, [...(found.get(row.passage) || []), row]);
+  for (const row of record.map?.detail.contexts || []) found.set(row.passage, [...(found.get(row.passage) || []), row]);
   return found;
 }
 
@@ -77,7 +76,7 @@ function traceView(record, lights) {
     tied.set(row.key, row.support);
     for (const key of row.support) tied.get(key)?.push(row.key);
   });
-  const box = el('div', { class: 'map' });
+  const box = el('div.map');
   const show = (/** @type {string} */ key, /** @type {Child[]} */ words) => {
     tieLines(
       box,
@@ -89,7 +88,9 @@ function traceView(record, lights) {
   };
   // At rest all lines are there, faintly.
   const hide = () => {
-    const all = detail.response.flatMap((/** @type {any} */ row) => row.support.map((/** @type {string} */ key) => [row.key, key]));
+    const all = detail.response.flatMap((/** @type {any} */ row) =>
+      row.support.map((/** @type {string} */ key) => [row.key, key]),
+    );
     tieLines(box, lines, squares, all, true);
     refill(reading, restingWords());
   };
@@ -112,7 +113,7 @@ function traceView(record, lights) {
       square(state),
       el('span', { class: 'number', 'aria-hidden': 'true' }, number),
     );
-    const words = [el('b', null, `${word}: `), foreign(text)];
+    const words = [el('b', `${word}: `), foreign(text)];
     for (const event of ['pointerenter', 'focus']) made.addEventListener(event, () => show(key, words));
     for (const event of ['pointerleave', 'blur']) made.addEventListener(event, hide);
     squares.set(key, made);
@@ -120,9 +121,8 @@ function traceView(record, lights) {
   };
   const passages = [...statesOf(record)].map(([passage, rows]) =>
     el(
-      'span',
-      { class: 'block' },
-      el('span', { class: 'soft number' }, record.contexts.size < 7 ? 'passage ' : null, record.contexts.get(passage)?.rank ?? '?'),
+      'span.block',
+      el('span.soft.number', record.contexts.size < 7 ? 'passage ' : null, record.contexts.get(passage)?.rank ?? '?'),
       rows.map((row, place) => {
         const text = stretch(record.contexts.get(passage)?.text || '', row.start, row.end);
         const made = button(row.key, stateOf(row), STATES[stateOf(row)], text, place + 1);
@@ -132,8 +132,7 @@ function traceView(record, lights) {
     ),
   );
   const response = el(
-    'span',
-    { class: 'block' },
+    'span.block',
     detail.response.map((/** @type {any} */ row, /** @type {number} */ place) => {
       const entry = entries[place];
       const made = button(row.key, entry.kind, entry.word, record.textOf(entry.unit), place + 1);
@@ -145,35 +144,26 @@ function traceView(record, lights) {
   refill(
     box,
     lines,
-    el('div', { class: 'band' }, el('span', { class: 'label' }, 'Contexts'), el('div', { class: 'squares' }, passages)),
-    el(
-      'div',
-      { class: 'band response' },
-      el('span', { class: 'label' }, 'Response'),
-      el('div', { class: 'squares' }, response),
-    ),
+    el('div.band', el('span.label', 'Contexts'), el('div.squares', passages)),
+    el('div.band.response', el('span.label', 'Response'), el('div.squares', response)),
   );
   const kept = (/** @type {string} */ state) =>
     detail.contexts.filter((/** @type {any} */ row) => stateOf(row) === state);
   return el(
     'div',
-    null,
     traceScores(record),
     box,
     reading,
     traceLegend(detail, entries),
     standingOut(record, kept('unused'), 'Relevant but unused'),
     standingOut(record, kept('beside'), 'Used but not relevant'),
-    detail.relevance_reason
-      ? el('p', { class: 'said' }, el('b', null, 'On relevance: '), reasoned(record, detail.relevance_reason, lights))
-      : null,
-    detail.support_reason
-      ? el('p', { class: 'said' }, el('b', null, 'On support: '), reasoned(record, detail.support_reason, lights))
-      : null,
+    ['relevance', 'support'].map((what) => {
+      const reason = detail[`${what}_reason`];
+      return reason ? el('p.said', el('b', `On ${what}: `), reasoned(record, reason, lights)) : null;
+    }),
     detail.dropped?.length
       ? el(
-          'p',
-          { class: 'note' },
+          'p.note',
           `Dropped: ${plural(detail.dropped.length, 'key')} that the judge named but the record does not have.`,
         )
       : null,
@@ -184,8 +174,7 @@ function traceView(record, lights) {
 function restingWords() {
   return [
     el(
-      'span',
-      { class: 'soft' },
+      'span.soft',
       'Point at a square or use the arrow keys: ',
       'its sentence appears here, with lines to its evidence.',
     ),
@@ -196,15 +185,9 @@ function restingWords() {
 function traceScores(record) {
   const found = record.document.scores.filter((/** @type {any} */ score) => measureOf(score.metric).task === 'trace');
   return el(
-    'dl',
-    { class: 'inline-scores' },
+    'dl.inline-scores',
     found.map((/** @type {any} */ score) =>
-      el(
-        'div',
-        null,
-        el('dt', null, score.metric.slice(6).replaceAll('_', ' ')),
-        el('dd', { class: 'number' }, percent(score.value)),
-      ),
+      el('div', el('dt', score.metric.slice(6).replaceAll('_', ' ')), el('dd.number', percent(score.value))),
     ),
   );
 }
@@ -223,43 +206,33 @@ function traceLegend(detail, entries) {
       { class: 'legend', 'aria-label': name },
       rows
         .filter(([, , number]) => number)
-        .map(([state, words, number]) =>
-          el('li', null, square(state), ` ${words} `, el('span', { class: 'number soft' }, number)),
-        ),
+        .map(([state, words, number]) => el('li', square(state), ` ${words} `, el('span.number.soft', number))),
     );
-  return el(
-    'div',
-    { class: 'legends' },
-    list(states, 'Sentences of the contexts'),
-    list(kinds, 'Sentences of the response'),
-  );
+  return el('div.legends', list(states, 'Sentences of the contexts'), list(kinds, 'Sentences of the response'));
 }
 
 /** @param {Case} record @param {any[]} rows @param {string} title */
 function standingOut(record, rows, title) {
   if (!rows.length) return null;
   return el(
-    'div',
-    { class: 'standing-out' },
-    el('h4', null, title, ' ', el('span', { class: 'number soft' }, rows.length)),
+    'div.standing-out',
+    el('h4', title, ' ', el('span.number.soft', rows.length)),
     el(
       'ul',
-      null,
       rows
         .slice(0, 12)
         .map((row) =>
           el(
             'li',
-            null,
             square(stateOf(row)),
             ' ',
             foreign(stretch(record.contexts.get(row.passage)?.text || '', row.start, row.end)),
             ' ',
-            el('span', { class: 'note' }, record.called(row.passage)),
+            el('span.note', record.called(row.passage)),
           ),
         ),
     ),
-    rows.length > 12 ? el('p', { class: 'note' }, `and ${rows.length - 12} more, marked in the passages`) : null,
+    rows.length > 12 ? el('p.note', `and ${rows.length - 12} more, marked in the passages`) : null,
   );
 }
 
@@ -303,10 +276,6 @@ function moveSquare(event, squares) {
     End: squares.length - 1,
   }[event.key];
   if (at < 0 || next === undefined || !squares[next]) return;
-  squares.forEach((one, place) => {
-    /** @type {HTMLElement} */ (one).tabIndex = place === next ? 0 : -1;
-  });
-  /** @type {HTMLElement} */ (squares[next]).focus();
-  event.preventDefault();
+  rove(event, squares, squares[next]);
   event.stopPropagation();
 }
