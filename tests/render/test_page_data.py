@@ -199,7 +199,7 @@ def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
     """Every number is that of its records, and the verb follows it."""
     metric = {**MEAN, "mean": sum(values) / 2}
     parts = sentence(2, Headline.of("grounding", metric, sum(value < 1 for value in values)), (), None)
-    text = "".join(part.text for part in parts).replace("\u00a0", " ")
+    text = "".join(part["text"] for part in parts).replace("\u00a0", " ")
     assert text.startswith("On 2 records, ")
     assert text.endswith(said)
 
@@ -208,7 +208,7 @@ def test_the_sentence_stands_on_what_has_a_value() -> None:
     """Records that were set aside, lack a field or hold nothing to judge are not in its mean, and it says so."""
     parts = sentence(28, Headline.of("grounding", {**MEAN, "scored": 21}, 0), (), None)
     assert (
-        "".join(part.text for part in parts)
+        "".join(part["text"] for part in parts)
         .replace("\u00a0", " ")
         .startswith("On 21 of 28 records, an average of 50% of a")
     )
@@ -221,7 +221,7 @@ def test_the_sentence_doubts_a_mean_of_the_easy_part() -> None:
     cascade = {"judges": ["embedded", house], "answered": {"embedded": 6, house: 0}, "unjudged": 2}
     answered = {**cascade, "answered": {"embedded": 6, house: 1}}
     told = [
-        "".join(part.text for part in sentence(2, Headline.of("grounding", metric, 0), doubted, None))
+        "".join(part["text"] for part in sentence(2, Headline.of("grounding", metric, 0), doubted, None))
         for one, high in ((cascade, 0.5), (answered, 0.5), (answered, 0.75))
         for doubted in [doubts({"support": one}, {**metric, "high": high})]
     ]
