@@ -454,7 +454,7 @@ def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> 
         f"{called(last)} judged none of the {step} units passed to it; the mean covers only the easy units."
         for step, last in silent(told).items()
     ]
-    left = partial(told) if differs(metric) else {}
+    left = partial(told) if possible_mean(metric) else {}
     return said + [
         f"{called(last)} left {number(lost)} of the {plural(whole, f'{step} unit')} passed to it unjudged; "
         "the mean favours the easy units."
@@ -472,10 +472,16 @@ def _uncounted(score: str, summary: Mapping[str, Any]) -> list[str]:
     return [f"The mean excludes {count} of {plural(summary['records'], 'record')}: {', '.join(reasons)}."]
 
 
-def differs(metric: Mapping[str, Any]) -> bool:
-    """Return whether the least and the highest that a mean may be look different where they are printed."""
-    known = metric["low"] is not None and metric["mean"] is not None
-    return bool(known and points(metric["low"], metric["scored"]) != points(metric["high"], metric["scored"]))
+def possible(value: float | None, low: float | None, high: float | None, count: int = 0) -> str:
+    """The least and the highest that a value could be; empty where they are the same as they are printed."""
+    if value is None or low is None or high is None or points(low, count) == points(high, count):
+        return ""
+    return between(low, high, count)
+
+
+def possible_mean(metric: Mapping[str, Any]) -> str:
+    """The same of a mean of the summary."""
+    return possible(metric["mean"], metric["low"], metric["high"], metric["scored"])
 
 
 def called(judge: str) -> str:

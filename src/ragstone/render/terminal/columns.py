@@ -13,10 +13,11 @@ from ragstone.metrics import column_of, of_score
 from ragstone.metrics.base import Metric
 from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.metrics.words import ScoreTable
+from ragstone.render.facts import possible, possible_mean
 from ragstone.render.terminal.screen import DOT, Look, indented, prose, section
 from ragstone.render.terminal.tables import Column, fitting, table
 from ragstone.render.text import between, flat, number, percent
-from ragstone.stats.points import points, signed
+from ragstone.stats.points import signed
 
 RECALL: Final = NuggetRecall
 
@@ -60,13 +61,13 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
         columns.append(Column(title, means, right=True))
         columns.append(Column("95% CI", [interval(entry) if entry else "" for entry in sides], right=True, drop=2))
     scored = [_scored(found) for found in rows.values()]
-    possible = [_possible_means(found) for found in rows.values()]
-    columns += [Column("scored", scored, right=True, drop=3), Column("could be", possible, right=True, drop=1)]
+    could_be = [", ".join(filter(None, map(possible_mean, found))) for found in rows.values()]
+    columns += [Column("scored", scored, right=True, drop=3), Column("could be", could_be, right=True, drop=1)]
     columns = fitting([column for column in columns if any(column.cells)], look.width - 2, look)
     titles = {str(column.title) for column in columns}
     below: list[str] = []
     if "could be" not in titles:
-        told = zip(rows, possible, strict=True)
+        told = zip(rows, could_be, strict=True)
         below += [f"{row} could be {ends}% if all units were judged" for row, ends in told if ends]
     if "scored" not in titles:
         below += [f"{', '.join(names)}: {told} scored" for told, names in _alike(rows, scored).items()]
@@ -112,17 +113,6 @@ def passed(entry: Mapping[str, Any]) -> str:
     return f"{number(outcomes.get('PASSED', 0))} {of}"
 
 
-def _possible_means(found: Sequence[Mapping[str, Any]]) -> str:
-    ends = ["" if entry["mean"] is None else _ends(entry["low"], entry["high"], entry["scored"]) for entry in found]
-    return ", ".join(end for end in ends if end)
-
-
-def _ends(low: float | None, high: float | None, count: int) -> str:
-    if low is None or high is None or points(low, count) == points(high, count):
-        return ""
-    return between(low, high, count)
-
-
 # ---- of a record
 
 
@@ -147,8 +137,8 @@ def columns_of_record(metric: type[Metric], scores: Mapping[str, Mapping[str, An
 
 
 def _told(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
-    ends = [_ends(score["low"], score["high"], 0) for score in found if score["value"] is not None]
-    told = [f"could be {', '.join(end for end in ends if end)}% if all units were judged"] if any(ends) else []
+    ends = ", ".join(filter(None, (possible(score["value"], score["low"], score["high"]) for score in found)))
+    told = [f"could be {ends}% if all units were judged"] if ends else []
     outcomes = [score["outcome"].lower() if score["outcome"] else "" for score in found]
     if len(set(outcomes)) == 1:
         told += outcomes[:1] if outcomes[0] else []

@@ -21,7 +21,7 @@ from ragstone.render.facts import (
     calls_said,
     comparable,
     cost_said,
-    differs,
+    possible_mean,
 )
 from ragstone.render.terminal.columns import columns_of, columns_of_run, interval, methods_block, passed, repeats_block
 from ragstone.render.terminal.screen import (
@@ -40,7 +40,7 @@ from ragstone.render.terminal.screen import (
     told_rows,
 )
 from ragstone.render.terminal.tables import Column, beside, fitting, grid, table, unit_lines, used
-from ragstone.render.text import NBSP, between, duration, flat, number, percent, plural, shorten
+from ragstone.render.text import NBSP, duration, flat, number, percent, plural, shorten
 from ragstone.render.wording import in_words, kind_of
 
 MOST_CAUSES: Final = 8
@@ -120,13 +120,12 @@ def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Render
     What a narrow terminal has no room for is said below the table.
     """
     told = entries.values()
-    possible = [between(one["low"], one["high"], one["scored"]) if differs(one) else "" for one in told]
     columns = [
         Column("", list(entries)),
         Column("mean", [percent(entry["mean"], entry["scored"]) for entry in told], right=True),
         Column("95% CI", [interval(entry) for entry in told], right=True),
         Column("scored", [f"{number(entry['scored'])} of {number(entry['total'])}" for entry in told], right=True),
-        Column("could be", possible, right=True, drop=2),
+        Column("could be", [possible_mean(entry) for entry in told], right=True, drop=2),
         Column("passed", [passed(entry) for entry in told], right=True, drop=1),
     ]
     shown = fitting([column for column in columns if any(column.cells) or not column.drop], look.width - 4, look)
