@@ -18,7 +18,6 @@ def test_the_page_says_what_the_metric_says(browser: Chromium, tmp_path: Path) -
     with installed(tmp_path / "site"):
         run = evaluate(RECORDS, ["figure_support", "groundedness"], store=tmp_path / "s.db", name="figures")
         address = write_report(run, tmp_path / "report.html").as_uri()
-    browser.size(1280, 900)
     browser.open(address)
     assert "of a response\u2019s figures" in browser.text(".sentence").replace("'", "\u2019")
     assert browser.all(".card h2")[0] == "Figure support"

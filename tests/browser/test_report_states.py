@@ -166,7 +166,6 @@ def test_a_record_reads_as_it_was_judged(browser: Chromium, tmp_path: Path) -> N
         assert "\n\n\n" not in browser.evaluate("document.querySelector('.right .prose').textContent")
         assert browser.evaluate("document.querySelector('.drawn-table th').getBoundingClientRect().height") < 60
         assert browser.evaluate("document.documentElement.scrollWidth") <= width
-    browser.size(1280, 900)
 
 
 def test_a_place_that_is_not_there(browser: Chromium, shown: Shown) -> None:
@@ -244,7 +243,6 @@ def test_a_long_id_is_a_short_heading(browser: Chromium, tmp_path: Path, width: 
     page.open(f"{address}#record=2")
     page.until("document.querySelector('h1').textContent === 'r2'")
     assert page.all(".case-head button", "hidden") == [True]
-    page.size(1280, 900)
 
 
 def test_a_value_that_is_best_at_0_has_the_colour_of_what_it_means(browser: Chromium, tmp_path: Path) -> None:
