@@ -54,7 +54,7 @@ def test_the_terminal_says_what_the_metric_says(run: Run) -> None:
     record = drawn(case(run["bad"], 2, run.id, Look(100)))
     assert "doubtful: check the figures against the contexts" in record
     assert "not stated: It weighs 9 kilos" in record
-    assert "share of the response's figures that the contexts state" in drawn(metric_list(Look(100)))
+    assert "share of the response's figures that the contexts state" in drawn(metric_list())
 
 
 def test_the_page_has_the_words_of_metrics_that_did_not_run(tmp_path: Path) -> None:

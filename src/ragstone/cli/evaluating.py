@@ -151,7 +151,7 @@ def show_bill(progress: Progress | None) -> None:
     """Show calls and cost on standard error, for work that ended without a result."""
     if progress is not None and progress.tally.asked:
         bill = progress.tally.as_json()
-        show(lambda look: Page(indented(facts(bill_rows(bill, look)))), stderr=True)
+        show(lambda _: Page(indented(facts(bill_rows(bill)))), stderr=True)
 
 
 def place_of(finished: Run, options: RunOptions) -> Place:

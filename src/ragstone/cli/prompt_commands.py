@@ -60,7 +60,7 @@ def list_prompts(*, as_json: AsJson = False) -> None:
 
     found, differ = catalogue.prompt_styles(), changed()
     told = {"prompts": [style.as_json() for style in found], "changed": differ}
-    answer(told, lambda look: prompt_list(found, differ, look), as_json=as_json)
+    answer(told, lambda _: prompt_list(found, differ), as_json=as_json)
 
 
 @prompts.command(

@@ -192,8 +192,14 @@ class RunFacts:
         rows = self.run.store.worst(self.run.id, self.ranked, 1) if self.ranked else []
         position = rows[0].position if rows else 1
         found = self.run.store.result(self.run.id, position=position)
-        shown = ["runs"] if found is None else ["show", str(self.run.id), handle(found.record, position)]
-        return shlex.join(["ragstone", *shown, *options])
+        if found is None:
+            return shlex.join(["ragstone", "runs", *options])
+        return show_command(self.run, options, handle(found.record, position))
+
+
+def show_command(run: Run, options: Sequence[str], *which: str) -> str:
+    """The command that shows a run, or one of its records; ``options`` find the store."""
+    return shlex.join(["ragstone", "show", str(run.id), *which, *options])
 
 
 def left_out_said(left_out: Mapping[str, str]) -> Iterator[tuple[str, str]]:

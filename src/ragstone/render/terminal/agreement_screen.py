@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -16,9 +15,9 @@ from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.metrics import column_of
 from ragstone.render.agreement import FiguresTable, agrees, ends_said, kappa_said, systems_and_repeats
-from ragstone.render.facts import handle
-from ragstone.render.terminal.screen import DOT, LEFT, Look, Page, facts, indented, page, prose, section, to_paste
-from ragstone.render.terminal.tables import Column, beside, fitted, grid, unit_lines
+from ragstone.render.facts import handle, show_command
+from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, indented, page, section
+from ragstone.render.terminal.tables import Column, Fitted, beside, grid, unit_lines
 from ragstone.render.text import between, coefficient, duration, flat, number, percent, plural, shorten
 from ragstone.render.wording import in_words
 
@@ -37,18 +36,18 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
     source = DOT.join(map(flat, [*names, *(f"with {name}" for name in found.others)]))
     return page(
         Group(
-            prose(headline(leading, flat(found.labelled_by)), look, "head"),
+            Prose(headline(leading, flat(found.labelled_by)), "head"),
             Text(shorten(source, look.width - 2, look.ellipsis), style="quiet"),
         ),
         _not_joined(found, look),
-        Group(_table(found, look), *(prose(line, look, "quiet") for line in _limits(found))),
-        *(_matrix(one, flat(found.labelled_by), look) for one in found.metrics),
-        *(_figures(one, look) for one in systems_and_repeats(found)),
-        _groups(found, look),
-        _annotators(found, look),
+        Group(_table(found), *(Prose(line, "quiet") for line in _limits(found))),
+        *(_matrix(one, flat(found.labelled_by)) for one in found.metrics),
+        *(_figures(one) for one in systems_and_repeats(found)),
+        _groups(found),
+        _annotators(found),
         _disagreements(found, run, look),
-        _parsed(found, look),
-        _following(found, run, options, look),
+        _parsed(found),
+        _following(found, run, options),
     )
 
 
@@ -74,7 +73,7 @@ def figure(value: float | None) -> str:
 # ---- the table
 
 
-def _table(found: Agreement, look: Look) -> RenderableType:
+def _table(found: Agreement) -> RenderableType:
     rows: list[tuple[str, LabelAgreement | None, CorrectedMean | None]] = []
     for one in found.metrics:
         if len(one.means) == 1 and not column_of(one.means[0].score):
@@ -100,7 +99,7 @@ def _table(found: Agreement, look: Look) -> RenderableType:
         items("corrected", corrected),
         items("95% CI", [_ends(mean) for _, mean in of]),
     ]
-    return fitted(columns, look)
+    return Fitted(columns)
 
 
 def _ends(mean: CorrectedMean | None) -> str:
@@ -156,7 +155,7 @@ def _left_out(one: MetricAgreement) -> Iterator[str]:
 # ---- one metric
 
 
-def _matrix(one: MetricAgreement, people: str, look: Look) -> RenderableType | None:
+def _matrix(one: MetricAgreement, people: str) -> RenderableType | None:
     """People's labels in rows, the judge's in columns, and the other measures in a line."""
     shown = one.with_unjudged if one.unjudged else one.leading
     counts = shown.matrix.counts
@@ -165,7 +164,7 @@ def _matrix(one: MetricAgreement, people: str, look: Look) -> RenderableType | N
     for place, label in enumerate(shown.labels):
         cells = [Text(number(counts[row][place]), style="head" if row == place else "") for row in rows]
         columns.append(Column(label, cells, right=True))
-    drawn = [indented(fitted(columns, look, indent=2))]
+    drawn = [indented(Fitted(columns))]
     whole = one.wholes if one.wholes is not one.leading else None
     told = [
         _measures(one.leading),
@@ -174,7 +173,7 @@ def _matrix(one: MetricAgreement, people: str, look: Look) -> RenderableType | N
     return section(
         one.metric,
         *drawn,
-        *(indented(prose(line, look, "quiet", 2)) for line in told),
+        *(indented(Prose(line, "quiet")) for line in told),
         note=f"{people} in rows, judge in columns",
     )
 
@@ -192,19 +191,19 @@ def _measures(items: LabelAgreement) -> str:
     return ", ".join(parts)
 
 
-def _figures(one: FiguresTable, look: Look) -> RenderableType:
+def _figures(one: FiguresTable) -> RenderableType:
     """Lines, and a table of which the longest is cut."""
     columns = [
         Column(title, [row[at] for row in one.rows[:GROUPS]], right=at > 0, least=0 if at else 8)
         for at, title in enumerate(one.head)
     ]
     cut = f"; {number(len(one.rows) - GROUPS)} more in --json" if len(one.rows) > GROUPS else ""
-    said = (prose(line, look, "quiet", 2) for line in one.lines)
-    drawn = [indented(fitted(columns, look, indent=2))] if columns else []
+    said = (Prose(line, "quiet") for line in one.lines)
+    drawn = [indented(Fitted(columns))] if columns else []
     return section(one.title, *(indented(line) for line in said), *drawn, note=f"{one.note}{cut}")
 
 
-def _groups(found: Agreement, look: Look) -> RenderableType | None:
+def _groups(found: Agreement) -> RenderableType | None:
     rows = [
         (one.metric, flat(group.group), number(group.items.matrix.n), percent(group.items.matrix.accuracy),
          figure(group.items.kappa), ends_said(group.items.interval))
@@ -218,13 +217,13 @@ def _groups(found: Agreement, look: Look) -> RenderableType | None:
         Column(title, [row[at] for row in rows[:GROUPS]], right=at > 1, least=8 if at == 1 else 0)
         for at, title in enumerate(titles)
     ]
-    return section(f"By {flat(found.by)}", indented(fitted(columns, look, indent=2)), note=note)
+    return section(f"By {flat(found.by)}", indented(Fitted(columns)), note=note)
 
 
 # ---- people
 
 
-def _annotators(found: Agreement, look: Look) -> RenderableType | None:
+def _annotators(found: Agreement) -> RenderableType | None:
     named = [one for one in found.annotators if one.name]
     if not named:
         return None
@@ -247,7 +246,7 @@ def _annotators(found: Agreement, look: Look) -> RenderableType | None:
         for one in found.metrics if one.people_alphas is not None and len(named) > 2
     ]  # fmt: skip
     return section("Annotators", indented(Group(
-        fitted(columns, look, indent=2), *(prose(line, look, "quiet", 2) for line in lines)
+        Fitted(columns), *(Prose(line, "quiet") for line in lines)
     )))  # fmt: skip
 
 
@@ -286,7 +285,7 @@ def _not_joined(found: Agreement, look: Look) -> RenderableType | None:
     return section("Unused labels", indented(grid(rows, ">~")), note=note) if rows else None
 
 
-def _parsed(found: Agreement, look: Look) -> RenderableType | None:
+def _parsed(found: Agreement) -> RenderableType | None:
     """Replies for labelled records by format, and what units without a verdict cost."""
     rows = [
         (f"{one.judge} {one.step} {one.style} {one.format}", f"{number(one.whole)} of {number(one.calls)}")
@@ -300,10 +299,10 @@ def _parsed(found: Agreement, look: Look) -> RenderableType | None:
     if not (rows or lost):
         return None
     blocks = [indented(grid(rows, "~>"))] if rows else []
-    return section("Replies parsed in full", *blocks, *(indented(prose(line, look, "quiet", 2)) for line in lost))
+    return section("Replies parsed in full", *blocks, *(indented(Prose(line, "quiet")) for line in lost))
 
 
-def _following(found: Agreement, run: AnyRun, options: Sequence[str], look: Look) -> RenderableType | None:
+def _following(found: Agreement, run: AnyRun, options: Sequence[str]) -> RenderableType | None:
     """How many labels halve each interval, and the command that shows the largest disagreement of a run in a store."""
     rows: list[tuple[str, RenderableType]] = []
     means = [
@@ -317,9 +316,8 @@ def _following(found: Agreement, run: AnyRun, options: Sequence[str], look: Look
         *([f"even labelling every record would not halve the width of the {never}"] if wide else []),
     ]
     if more:
-        rows.append(("Labels", Group(*(prose(line, look, indent=LEFT) for line in more))))
+        rows.append(("Labels", Group(*(Prose(line) for line in more))))
     if found.disagreements and isinstance(run, Run):
         first = found.disagreements[0]
-        command = ["ragstone", "show", str(run.id), handle(first.record, first.position), *options]
-        rows.append(("Next", to_paste(shlex.join(command), look)))
+        rows.append(("Next", Command(show_command(run, options, handle(first.record, first.position)))))
     return facts(rows) if rows else None

@@ -14,7 +14,7 @@ from ragstone.metrics.base import Metric
 from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.metrics.words import ScoreTable
 from ragstone.render.facts import possible, possible_mean
-from ragstone.render.terminal.screen import DOT, Look, indented, prose, section
+from ragstone.render.terminal.screen import DOT, Look, Prose, indented, section
 from ragstone.render.terminal.tables import Column, fitting, table
 from ragstone.render.text import between, flat, number, percent
 from ragstone.stats.points import signed
@@ -78,7 +78,7 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
         if entry["outcomes"]
     ]
     signature = next((found[-1]["signature"] for found in rows.values()), "")
-    notes = [prose(line, look, "quiet") for line in [*below, _legend(metric, signature)]]
+    notes = [Prose(line, "quiet") for line in [*below, _legend(metric, signature)]]
     styles = ["quiet" if found[0]["mean"] is None else "" for found in rows.values()]
     return Group(table(columns, styles), *notes)
 
@@ -131,9 +131,7 @@ def columns_of_record(metric: type[Metric], scores: Mapping[str, Mapping[str, An
     notes = [] if beside else [f"{row}: {text}" for row, text in zip(rows, told, strict=True) if text]
     notes += [f"{', '.join(names)}: {flat(why)}" for why, names in _reasons(drawn, rows).items()]
     signature = next((found[-1]["signature"] for found in rows.values()), "")
-    return Group(
-        table(columns), *(prose(line, look, "quiet", indent=4) for line in [*notes, _legend(metric, signature)])
-    )
+    return Group(table(columns), *(Prose(line, "quiet") for line in [*notes, _legend(metric, signature)]))
 
 
 def _told(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
@@ -175,7 +173,7 @@ def methods_block(methods: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
     said = []
     for (aspect, found), interval in zip(methods.items(), intervals, strict=True):
         between = f" (95% CI {interval})" if interval and all(column.title != "95% CI" for column in columns) else ""
-        said.append(prose(f"{aspect}: {flat(found['interpretation'])}{between}", look))
+        said.append(Prose(f"{aspect}: {flat(found['interpretation'])}{between}"))
     return section("Plain and nuggetized triad", table(columns), *said)
 
 
@@ -208,7 +206,7 @@ def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
     columns = _fitting(found, titled, ("per record", "mean", "spread"), look.width - 4, look)
     times = next(iter(found.values()))["times"]
     said = "spread: standard deviation over the repeats, in points; flips: units whose label changed between repeats"
-    return section(f"Asked {times} times", indented(table(columns)), indented(prose(said, look, "quiet", 2)))
+    return section(f"Asked {times} times", indented(table(columns)), indented(Prose(said, "quiet")))
 
 
 def _points(value: float | None) -> str:

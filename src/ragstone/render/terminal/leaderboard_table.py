@@ -15,7 +15,7 @@ from rich.text import Text
 
 from ragstone.analysis.leaderboard import BoardAgreement, Leaderboard, OnMissing, Standing, missed
 from ragstone.render.terminal.columns import RECALL
-from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section
+from ragstone.render.terminal.screen import Look, Page, Prose, facts, indented, page, section
 from ragstone.render.terminal.tables import GAP, Column, fitting, table
 from ragstone.render.text import flat, middle, number, plural
 from ragstone.stats.points import points
@@ -84,7 +84,7 @@ def board_page(told: Board, look: Look) -> Page:
     shown = {name: column for name, column in measures.items() if any(column is kept for kept in columns)}
     drawn = _over(columns, shown), table(columns)
     return page(
-        section("Nugget recall", *drawn, *_below(told, measures, shown, look), note=note),
+        section("Nugget recall", *drawn, *_below(told, measures, shown), note=note),
         _against(told, look) if told.against else None,
         facts([("Rows", _files(told.written))], 4) if told.written else None,
     )
@@ -153,9 +153,7 @@ def _over(columns: Sequence[Column], shown: Mapping[str, Column]) -> Text:
     return Text(line, style="quiet")
 
 
-def _below(
-    told: Board, measures: Mapping[str, Column], shown: Mapping[str, Column], look: Look
-) -> list[RenderableType]:
+def _below(told: Board, measures: Mapping[str, Column], shown: Mapping[str, Column]) -> list[RenderableType]:
     """Explain the columns, hidden measures and excluded topics."""
     said = [RECALL.table.legend]
     if "strict_vital" in told.board.measures and "strict_vital" not in measures:
@@ -168,10 +166,10 @@ def _below(
         said.append("unjudged nuggets are excluded")
     if empty := sum(entry.status == "no_nuggets" for entry in told.board.entries.values()):
         said.append(f"{plural(empty, 'answer')} without nuggets are excluded")
-    lines: list[RenderableType] = [prose("; ".join(said), look, "quiet")]
+    lines: list[RenderableType] = [Prose("; ".join(said), "quiet")]
     if missing := told.board.missing():
         said_missing = flat(missed(missing))
-        lines.append(prose(f"{said_missing[:1].upper()}{said_missing[1:]}. {TREATED[told.on_missing]}", look, "partly"))
+        lines.append(Prose(f"{said_missing[:1].upper()}{said_missing[1:]}. {TREATED[told.on_missing]}", "partly"))
     return lines
 
 
@@ -184,7 +182,7 @@ def _against(told: Board, look: Look) -> RenderableType:
     listed = sorted((one for one in told.agreements if one.runs), key=lambda one: places.get(one.measure, len(places)))
     if not listed:
         why = "no measure has values in both" if told.agreements else "no run is in both"
-        return section(title, indented(prose(why, look, "quiet", 2)))
+        return section(title, indented(Prose(why, "quiet")))
     same = all(one.measure == one.other for one in listed)
     pairs = [one.measure if same else f"{one.measure} by {flat(one.other)}" for one in listed]
     taus = [f"{one.tau:6.3f}" if one.tau is not None else "-" for one in listed]

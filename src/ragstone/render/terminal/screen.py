@@ -17,6 +17,7 @@ from typing import IO, Final, NoReturn, TypeAlias
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.segment import Segment
 from rich.style import Style
@@ -172,32 +173,49 @@ def heading(name: str, look: Look, *parts: str) -> Text:
     return Text.assemble((shown, "head"), "  ", (right, "quiet"))
 
 
-def prose(text: str, look: Look, style: str = "", indent: int = 0) -> Text:
-    """Our own words, wrapped; ``indent`` counts the columns to the left of them without the page's margin."""
-    whole = text.replace("\u2026", look.ellipsis)
-    return Text("\n".join(paragraph(whole, look.width - 2 - indent)), style=style)
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Our own words, wrapped in the room that they have."""
+
+    text: str
+    style: str = ""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        whole = self.text.replace("\u2026", Look.of(console).ellipsis)
+        yield Text("\n".join(paragraph(whole, options.max_width)), style=self.style)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, max(1, cell_len(self.text)))
 
 
-def to_paste(command: str, look: Look, indent: int = LEFT) -> Text:
-    """A command that can be copied and pasted at any width; ``indent`` as of ``prose``.
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that can be copied and pasted at any width.
 
     It is broken between words, with a backslash for the shell, and an option stays with its value. A word that is too
     long for a line is left for the terminal to break.
     """
-    words = [shlex.quote(clean(word).replace("\n", " ")) for word in shlex.split(command)]
-    room = look.width - 2 - indent
-    lines: list[str] = []
-    for part in _parts(words):
-        joined = f"{lines[-1]} {part}" if lines else part
-        if lines and cell_len(joined) <= room - len(_GOES_ON):
-            lines[-1] = joined
-        else:
-            lines.append(part)
-    if len(lines) > 1 and cell_len(last := f"{lines[-2]} {lines[-1]}") <= room:
-        lines[-2:] = [last]
-    lines[:-1] = [line + _GOES_ON for line in lines[:-1]]
-    drawn = [Text(line, style=Style(meta={_UNCUT: line}) if cell_len(line) > room else "") for line in lines]
-    return Text("\n", no_wrap=True, overflow="ignore").join(drawn)
+
+    typed: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        words = [shlex.quote(clean(word).replace("\n", " ")) for word in shlex.split(self.typed)]
+        room = options.max_width
+        lines: list[str] = []
+        for part in _parts(words):
+            joined = f"{lines[-1]} {part}" if lines else part
+            if lines and cell_len(joined) <= room - len(_GOES_ON):
+                lines[-1] = joined
+            else:
+                lines.append(part)
+        if len(lines) > 1 and cell_len(last := f"{lines[-2]} {lines[-1]}") <= room:
+            lines[-2:] = [last]
+        lines[:-1] = [line + _GOES_ON for line in lines[:-1]]
+        drawn = [Text(line, style=Style(meta={_UNCUT: line}) if cell_len(line) > room else "") for line in lines]
+        yield Text("\n", no_wrap=True, overflow="ignore").join(drawn)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, max(1, cell_len(self.typed)))
 
 
 def _parts(words: Sequence[str]) -> Iterable[str]:
@@ -233,9 +251,9 @@ def labelled(label: str, values: Sequence[RenderableType]) -> list[Row]:
     return [("" if at else label, value) for at, value in enumerate(values)]
 
 
-def told_rows(label: str, lines: Iterable[str], look: Look, style: str = "") -> list[Row]:
+def told_rows(label: str, lines: Iterable[str], style: str = "") -> list[Row]:
     """Rows of ``facts`` with our own words."""
-    return labelled(label, [prose(line, look, style, LEFT) for line in lines])
+    return labelled(label, [Prose(line, style) for line in lines])
 
 
 def indented(block: RenderableType) -> Padding:

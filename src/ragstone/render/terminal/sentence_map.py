@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ragstone.questions import Special
 from ragstone.render.terminal.evidence import Grounds, legend
-from ragstone.render.terminal.screen import DOT, Look, prose, section
+from ragstone.render.terminal.screen import DOT, Look, Prose, section
 from ragstone.render.terminal.tables import grid, marked
 from ragstone.render.text import flat, number, plural, shorten
 from ragstone.render.wording import in_words, is_map, kind_of, sentence_names, sentences_merged, word
@@ -197,7 +197,7 @@ class SentenceMap:
             said.append(f"the judge did not label which sentences are {' or '.join(silent)}")
         if (overall := self.detail.get("overall")) is not None and overall != self._every():
             said.append(f"the judge labelled the whole response as {'supported' if overall else 'not supported'}")
-        return prose(DOT.join(said), look, "quiet", indent=2) if said else None
+        return Prose(DOT.join(said), "quiet") if said else None
 
     def _known(self, what: str) -> bool:
         return any(place[what] is not None for place in self.places)
