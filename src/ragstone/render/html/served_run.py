@@ -38,7 +38,7 @@ class ServedRun:
         with run.store.snapshot():
             row = run.store.run(run.id)
             self.run = run = Run(run.store, row) if row else run
-            self._told = told = RunFacts.of(run)
+            self._told = told = RunFacts(run)
             counts = RowCounts(told.lead)
             deque(counts.rows(islice(run.results(), SURVEYED)), maxlen=0)
             # Of a run that goes on, the table keeps to the records that the figures are of.

@@ -79,7 +79,7 @@ function disagreementView(one) {
         ` (${one.lenient ? 'more lenient' : 'stricter'})`,
         one.reason ? [': ', foreign(one.reason)] : null,
       ),
-      one.quotes.map((/** @type {any} */ quote) => [
+      one.quotes.map((quote) => [
         el('dt', foreign(quote.place)),
         el('dd.quote', '\u201c', foreign(quote.text, { dir: 'auto' }), '\u201d'),
       ]),
@@ -93,18 +93,18 @@ function labelWords(label) {
 }
 
 function annotatorsPart() {
-  const named = first.annotators.filter((/** @type {any} */ one) => one.name);
+  const named = first.annotators.filter((one) => one.name);
   if (!named.length) return null;
-  const timed = named.some((/** @type {any} */ one) => one.minutes !== null);
+  const timed = named.some((one) => one.minutes !== null);
   const titles = ['Annotator', 'Labels', 'Records', 'Cannot tell', ...(timed ? ['Minutes'] : [])];
-  const rows = named.map((/** @type {any} */ one) =>
+  const rows = named.map((one) =>
     tableRow(
       foreign(one.name),
       [one.labels, one.records, one.cannot_tell].map((number) => el('td.number', count(number))),
       timed ? el('td.number', one.minutes === null ? '' : one.minutes.toFixed(1)) : null,
     ),
   );
-  const pairs = first.pairs.map((/** @type {any} */ pair) =>
+  const pairs = first.pairs.map((pair) =>
     el(
       'p.note',
       foreign(pair.first || 'unnamed'),
@@ -124,7 +124,7 @@ function refusedPart() {
     'Unused labels',
     el(
       'ul.causes',
-      first.refused.map((/** @type {any} */ one) =>
+      first.refused.map((one) =>
         el(
           'li',
           el('b.number', count(one.count)),

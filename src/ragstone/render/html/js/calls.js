@@ -4,17 +4,13 @@
 function callsView(record) {
   const calls = record.document.calls;
   if (!calls.length) return el('p.empty', 'No call was needed for this record.');
-  const short = shortJudges([...new Set(calls.map((/** @type {any} */ call) => call.judge))]);
+  const short = shortJudges([...new Set(calls.map((call) => call.judge))]);
   const cost = record.document.cost;
   const metered = cost.input_tokens || cost.output_tokens;
   const used = metered ? `, ${count(cost.input_tokens)} tokens in and ${count(cost.output_tokens)} out` : '';
   const bodies = calls.map(() => el('div.raw', el('p.soft', 'Unpacking\u2026')));
   rawCalls(record.document.position)
-    .then((raw) =>
-      calls.forEach((/** @type {any} */ call, /** @type {number} */ place) =>
-        refill(bodies[place], rawBody(call, raw ? raw[place] : undefined)),
-      ),
-    )
+    .then((raw) => calls.forEach((call, place) => refill(bodies[place], rawBody(call, raw ? raw[place] : undefined))))
     .catch((error) =>
       bodies.forEach((/** @type {Element} */ body) => refill(body, el('p.empty', String(error.message || error)))),
     );
@@ -26,7 +22,7 @@ function callsView(record) {
     ),
     el(
       'div.calls',
-      calls.map((/** @type {any} */ call, /** @type {number} */ place) =>
+      calls.map((call, place) =>
         el(
           'details',
           { class: troubled(call) ? 'troubled' : null },
@@ -99,7 +95,7 @@ function rawBody(call, raw) {
   return [
     told,
     messages
-      ? messages.map((/** @type {any} */ message) =>
+      ? messages.map((message) =>
           rawText(
             `Prompt, ${message.role}`,
             typeof message.content === 'string' ? message.content : JSON.stringify(message.content, null, 1),

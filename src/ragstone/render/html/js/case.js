@@ -128,17 +128,16 @@ function notHere() {
 /** The values of a record, each leading to what it stands on. @param {Case} record @param {Tab[]} tabs */
 function scoreLine(record, tabs) {
   const tabFor = (/** @type {string} */ metric) => tabs.find((tab) => tab.metrics?.includes(metric))?.name || 'scores';
-  const order = first.metrics.map((/** @type {any} */ metric) => metric.name);
+  const order = first.metrics.map((metric) => metric.name);
   const scores = record.document.scores
-    .filter((/** @type {any} */ { status }) => status !== 'missing_field') // the tab of scores says which
+    .filter(({ status }) => status !== 'missing_field') // the tab of scores says which
     .filter(
-      (/** @type {any} */ { metric }) =>
-        !metric.includes('.') || measureOf(metric).open || measureOf(metric).shown?.includes(metric),
+      ({ metric }) => !metric.includes('.') || measureOf(metric).open || measureOf(metric).shown?.includes(metric),
     )
-    .sort((/** @type {any} */ a, /** @type {any} */ b) => order.indexOf(a.metric) - order.indexOf(b.metric));
+    .sort((a, b) => order.indexOf(a.metric) - order.indexOf(b.metric));
   return el(
     'dl.score-line',
-    scores.map((/** @type {any} */ score) =>
+    scores.map((score) =>
       el(
         'div',
         el('dt', named(score.metric)),

@@ -5,7 +5,7 @@ const page = /** @type {HTMLElement} */ (document.getElementById('page'));
 function runsTable() {
   return el(
     'dl.runs',
-    first.sides.map((/** @type {any} */ side, /** @type {number} */ place) => [
+    first.sides.map((side, place) => [
       el('dt', el('span', { class: place ? 'dot after' : 'dot before', 'aria-hidden': 'true' }), foreign(side.label)),
       el(
         'dd',
@@ -34,9 +34,7 @@ function runsTable() {
 /** How many records both have, and how many one has alone. */
 function pairedInWords() {
   const alone = first.sides
-    .map((/** @type {any} */ side, /** @type {number} */ place) =>
-      first.alone[place] ? `${count(first.alone[place])} only in ${side.label}` : '',
-    )
+    .map((side, place) => (first.alone[place] ? `${count(first.alone[place])} only in ${side.label}` : ''))
     .filter(Boolean);
   const differ = first.shared - first.same_responses;
   const texts = differ
@@ -92,7 +90,7 @@ function comparisonView() {
 }
 
 function bandNote() {
-  return first.metrics.some((/** @type {any} */ one) => shownBand(one))
+  return first.metrics.some((one) => shownBand(one))
     ? el(
         'li',
         'A grey band marks differences too small for this sample: a true difference inside it would usually be missed.',

@@ -99,7 +99,7 @@ function threeWays(one) {
 function blockOf(one) {
   if (one.unit === 'nugget') return 'Individual nuggets';
   const name = metricOf(one.metric);
-  const columns = first.metrics.filter((/** @type {any} */ other) => metricOf(other.metric) === name);
+  const columns = first.metrics.filter((other) => metricOf(other.metric) === name);
   return columns.length > 1 ? named(name) : '';
 }
 
@@ -182,7 +182,7 @@ function reachTicks(reach) {
 /** All metrics. */
 function differencesTable() {
   const reach = reachOf(first.metrics);
-  const [before, after] = first.sides.map((/** @type {any} */ side) => side.label);
+  const [before, after] = first.sides.map((side) => side.label);
   /** @type {Map<string, any[]>} */
   const blocks = new Map();
   for (const one of first.metrics) blocks.set(blockOf(one), [...(blocks.get(blockOf(one)) || []), one]);
@@ -221,9 +221,9 @@ function differencesTable() {
 /** The groups of the main metric, the lowest difference on top. */
 function groupsTable() {
   if (!first.groups.length) return null;
-  const reach = reachOf(first.groups.map((/** @type {any} */ group) => ({ paired: { difference: group.difference } })));
+  const reach = reachOf(first.groups.map((group) => ({ paired: { difference: group.difference } })));
   const title = `${named(first.leading)} by ${first.by}`;
-  const rows = first.groups.map((/** @type {any} */ group) =>
+  const rows = first.groups.map((group) =>
     tableRow(
       foreign(group.name),
       el('td.number', percent(group.first, group.pairs)),
@@ -235,7 +235,7 @@ function groupsTable() {
   );
   const head = tableHead(
     columnHead('Group'),
-    [...first.sides.map((/** @type {any} */ side) => side.label), 'Points'].map((one) => columnHead(one, 'number')),
+    [...first.sides.map((side) => side.label), 'Points'].map((one) => columnHead(one, 'number')),
     columnHead([unseen('Chart'), reachTicks(reach)], 'apart'),
     columnHead('Pairs', 'number'),
   );

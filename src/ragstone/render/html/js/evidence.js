@@ -9,7 +9,7 @@ const SHORT_ENOUGH = 4000;
 function textOfUnit(texts, unit) {
   if (unit.level === 'response') return texts.response;
   if (unit.level !== 'passage') return unit.text;
-  return texts.contexts.find((/** @type {any} */ one) => one.id === unit.passage)?.text ?? '';
+  return texts.contexts.find((one) => one.id === unit.passage)?.text ?? '';
 }
 
 /** The response with a unit's place in it marked. @param {any} texts @param {any} unit */

@@ -33,7 +33,7 @@ function groupsBody(all, open) {
     const read = first.live ? table.whole.read : table.position.length;
     return el('p.empty', `Reading\u2026 ${count(read)} of ${count(first.records)}`);
   }
-  const whole = first.metrics.find((/** @type {any} */ metric) => metric.name === now.of);
+  const whole = first.metrics.find((metric) => metric.name === now.of);
   const { groups, alone } = groupsKept(now.by, now.of);
   const shown = all ? groups : groups.slice(0, SHOWN);
   return [
@@ -100,7 +100,7 @@ function groupsOf(field, metric) {
     else if (values.has(name)) /** @type {number[]} */ (values.get(name)).push(value);
     else values.set(name, [value]);
   });
-  const mean = first.metrics.find((/** @type {any} */ one) => one.name === metric)?.mean ?? 0;
+  const mean = first.metrics.find((one) => one.name === metric)?.mean ?? 0;
   for (const [name, of] of values) if (of.length < 2 && values.delete(name)) alone++;
   const groups = [...values].map(([name, of]) => {
     const found = meanInterval(of);

@@ -57,7 +57,7 @@ function worstForPaper() {
       'table.plain',
       el(
         'tbody',
-        first.worst.map((/** @type {any} */ one) =>
+        first.worst.map((one) =>
           el(
             'tr',
             el('td.number', percent(one.value)),

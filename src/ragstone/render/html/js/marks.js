@@ -29,19 +29,19 @@ class Case {
   /** @param {any} document */
   constructor(document) {
     this.document = document;
-    this.units = new Map(document.units.map((/** @type {any} */ unit) => [unit.id, unit]));
-    this.scores = new Map(document.scores.map((/** @type {any} */ score) => [score.metric, score]));
-    this.contexts = new Map(document.contexts.map((/** @type {any} */ context) => [context.id, context]));
+    this.units = new Map(document.units.map((unit) => [unit.id, unit]));
+    this.scores = new Map(document.scores.map((score) => [score.metric, score]));
+    this.contexts = new Map(document.contexts.map((context) => [context.id, context]));
     /** @type {Map<string, Entry[]>} */
-    this.entries = new Map(document.scores.map((/** @type {any} */ score) => [score.metric, this.entriesOf(score)]));
+    this.entries = new Map(document.scores.map((score) => [score.metric, this.entriesOf(score)]));
     /** @type {Layer[]} what can be underlined in the response, in the order in which it is offered */
     this.layers = document.scores
-      .map((/** @type {any} */ { metric }) => ({ metric, entries: this.of(metric), ...measureOf(metric) }))
-      .filter((/** @type {any} */ one) => one.entries.length && !WHOLE.includes(one.unit))
-      .sort((/** @type {any} */ a, /** @type {any} */ b) => a.rank - b.rank)
-      .map((/** @type {any} */ one) => ({ ...one, of: `${one.task === BANK ? 'bank ' : ''}${one.unit}s` }));
+      .map(({ metric }) => ({ metric, entries: this.of(metric), ...measureOf(metric) }))
+      .filter((one) => one.entries.length && !WHOLE.includes(one.unit))
+      .sort((a, b) => a.rank - b.rank)
+      .map((one) => ({ ...one, of: `${one.task === BANK ? 'bank ' : ''}${one.unit}s` }));
     /** The score with the map of sentences, if any. */
-    this.map = document.scores.find((/** @type {any} */ score) => mapped(score));
+    this.map = document.scores.find((score) => mapped(score));
     /** @type {Map<string, {words: string, unit: string, text: string}>} traced sentences by their keys */
     this.sentences = new Map(this.traced());
   }
@@ -51,7 +51,7 @@ class Case {
     if (!this.map) return [];
     const { detail } = this.map;
     const numbers = new Map();
-    const theirs = detail.contexts.map((/** @type {any} */ row) => {
+    const theirs = detail.contexts.map((row) => {
       numbers.set(row.passage, (numbers.get(row.passage) || 0) + 1);
       const words = `${this.called(row.passage)}, sentence ${numbers.get(row.passage)}`;
       return [row.key, { words, unit: row.key, text: this.wordsOf(row) }];
@@ -82,7 +82,7 @@ class Case {
   /** @param {any} score @returns {Entry[]} */
   entriesOf(score) {
     const rows = mapped(score) ? score.detail.response : [];
-    return score.verdicts.map((/** @type {any} */ verdict, /** @type {number} */ place) => {
+    return score.verdicts.map((verdict, place) => {
       const unit = this.units.get(verdict.unit) || { id: verdict.unit, level: '', text: '' };
       const quotes = rows[place] ? this.supports(score, rows[place].support) : verdict.evidence || [];
       const held = quotes.filter(
@@ -110,8 +110,8 @@ class Case {
    */
   supports(score, keys) {
     return score.detail.contexts
-      .filter((/** @type {any} */ row) => keys.includes(row.key))
-      .map((/** @type {any} */ row) => ({ passage: row.passage, start: row.start, end: row.end, verbatim: true }));
+      .filter((row) => keys.includes(row.key))
+      .map((row) => ({ passage: row.passage, start: row.start, end: row.end, verbatim: true }));
   }
 
   /** @param {any} unit @returns {string} */

@@ -70,7 +70,7 @@ async function drawMoved(least = AT_ONCE) {
   const more = found.length - least;
   refill(
     movedBox,
-    found.slice(0, least).map((/** @type {any} */ one) => movedRecord(one, metric)),
+    found.slice(0, least).map((one) => movedRecord(one, metric)),
     more > 0
       ? el(
           'button',
@@ -89,7 +89,7 @@ async function showMore(before) {
 
 /** @param {any} one @param {string} metric */
 function movedRecord(one, metric) {
-  const [before, after] = first.sides.map((/** @type {any} */ side) => side.label);
+  const [before, after] = first.sides.map((side) => side.label);
   return el(
     'article.moved-record',
     el(
@@ -172,7 +172,7 @@ function changesTable(one, metric) {
   const rest = [
     one.more ? `${plural(one.more, 'more verdict')} that changed` : '',
     one.same ? `${plural(one.same, 'verdict')} the same in both` : '',
-    ...first.sides.map((/** @type {any} */ side, /** @type {number} */ place) =>
+    ...first.sides.map((side, place) =>
       one.full[place]
         ? `${plural(one.full[place], 'unit')} only in the ${sourceOf(metric)} of ${side.label}, with a full score`
         : '',
@@ -194,14 +194,14 @@ function changesTable(one, metric) {
         'table',
         { class: 'changes', role: 'table' },
         tableHead(
-          ['Verdict on', ...first.sides.map((/** @type {any} */ side) => side.label)].map((title) =>
+          ['Verdict on', ...first.sides.map((side) => side.label)].map((title) =>
             el('th', { scope: 'col' }, foreign(title)),
           ),
         ),
         el(
           'tbody',
           { role: 'rowgroup' },
-          one.changed.map((/** @type {any} */ row) =>
+          one.changed.map((row) =>
             el(
               'tr',
               { role: 'row' },
@@ -210,9 +210,7 @@ function changesTable(one, metric) {
                 { scope: 'row', role: 'rowheader', class: 'words' },
                 row.text ? foreign(shortened(row.text, LONGEST_TEXT)) : 'the response as a whole',
               ),
-              row.sides.map((/** @type {any} */ side, /** @type {number} */ place) =>
-                sideCell(side, place, one, metric),
-              ),
+              row.sides.map((side, place) => sideCell(side, place, one, metric)),
             ),
           ),
         ),
@@ -240,7 +238,7 @@ function sideCell(side, place, one, metric) {
     label,
     verdictSign(side.kind, side.word),
     side.why ? el('p.reason', side.failed ? 'Unjudged: ' : '', foreign(side.why)) : null,
-    side.quotes.map((/** @type {any} */ quote) =>
+    side.quotes.map((quote) =>
       el(
         'p.quote',
         '\u201c',
@@ -261,7 +259,7 @@ function sourceOf(metric) {
 function showCommand(one) {
   const side = first.sides[1];
   if (first.root)
-    return first.sides.map((/** @type {any} */ side, /** @type {number} */ place) => [
+    return first.sides.map((side, place) => [
       place ? ', in ' : 'the record in ',
       el('a', { href: `${first.root}run/${side.run}/#record=${one.positions[place]}` }, foreign(side.label)),
     ]);

@@ -12,13 +12,13 @@ function overviewView(toRecords) {
       notice(),
       el(
         'p.sentence',
-        first.sentence.map((/** @type {any} */ part) => told(part, toRecords)),
+        first.sentence.map((part) => told(part, toRecords)),
       ),
       cards.length
         ? el(
             'div',
             { class: `cards of-${cards.length}` },
-            cards.map((/** @type {any} */ metric) => card(metric, toRecords)),
+            cards.map((metric) => card(metric, toRecords)),
           )
         : nothingScored(),
       first.metrics.length > cards.length && cards.length
@@ -55,10 +55,7 @@ function titleBlock() {
         el('summary', 'signature'),
         el(
           'dl',
-          first.metrics.flatMap((/** @type {any} */ metric) => [
-            el('dt', metric.name),
-            el('dd', foreign(metric.signature)),
-          ]),
+          first.metrics.flatMap((metric) => [el('dt', metric.name), el('dd', foreign(metric.signature))]),
         ),
         el('p', `Made by Ragstone ${first.ragstone}. Compare two numbers only if their signatures are equal.`),
       ),
@@ -195,7 +192,7 @@ function labelFacts() {
   if (!first.labels) return null;
   return [
     el('dt', { class: first.labels.length ? null : 'screen' }, 'Labels'),
-    first.labels.map((/** @type {any} */ one) =>
+    first.labels.map((one) =>
       el(
         'dd',
         foreign(`${count(one.labels)} by ${one.annotator || 'no name'}`),
@@ -208,26 +205,22 @@ function labelFacts() {
 
 /** Cost and time of a call by step: two bars each, on the scale of the largest. */
 function stepsChart() {
-  const judges = shortJudges([...new Set(first.steps.map((/** @type {any} */ one) => one.judge))]);
-  const steps = first.steps.map((/** @type {any} */ one) => ({
+  const judges = shortJudges([...new Set(first.steps.map((one) => one.judge))]);
+  const steps = first.steps.map((one) => ({
     ...one,
     each: one.calls && one.seconds !== undefined ? one.seconds / one.calls : null,
   }));
   if (!steps.length) return null;
   const bar = (/** @type {string} */ of, /** @type {number | null} */ value, /** @type {string} */ said) =>
-    el(
-      'td.number',
-      said,
-      thinBar((value || 0) / Math.max(1e-9, ...steps.map((/** @type {any} */ one) => one[of] || 0))),
-    );
-  const paid = steps.some((/** @type {any} */ one) => one.dollars);
+    el('td.number', said, thinBar((value || 0) / Math.max(1e-9, ...steps.map((one) => one[of] || 0))));
+  const paid = steps.some((one) => one.dollars);
   return el(
     'table.plain.by-step',
     el('caption', 'By step'),
     tableHead(columnHead('Step'), columnHead(paid ? 'Cost' : 'Calls', 'number'), columnHead('Time per call', 'number')),
     el(
       'tbody',
-      steps.map((/** @type {any} */ one) =>
+      steps.map((one) =>
         tableRow(
           [one.step.replaceAll('_', ' '), el('span.note', foreign(judges[one.judge]))],
           paid ? bar('dollars', one.dollars, dollars(one.dollars)) : bar('calls', one.calls, count(one.calls)),
@@ -249,7 +242,7 @@ function stepsChart() {
 /** All metrics in a table, where there are more than there are cards. @param {() => void} toRecords */
 function everyMetric(toRecords) {
   if (scored.length <= 6 && scored.length === first.metrics.length) return null;
-  const rows = first.metrics.map((/** @type {any} */ metric) =>
+  const rows = first.metrics.map((metric) =>
     el(
       'tr',
       { class: metric.scored ? null : 'without' },
@@ -290,7 +283,7 @@ function everyMetric(toRecords) {
 /** The plain and the nuggetized triad, where the run has both. */
 function methodsBlock() {
   const methods = first.methods || {};
-  if (Object.values(methods).every((/** @type {any} */ found) => found.difference === null)) return null;
+  if (Object.values(methods).every((found) => found.difference === null)) return null;
   return section('every', 'methods', 'Plain and nuggetized triad', methodsTable(methods));
 }
 
@@ -301,7 +294,7 @@ function missingBlock(toRecords) {
   if (!causes.length && !left.length && !first.notes.length) return null;
   const rows = causes
     .slice(0, 12)
-    .map((/** @type {any} */ cause) =>
+    .map((cause) =>
       el(
         'li',
         el(

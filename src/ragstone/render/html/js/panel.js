@@ -3,7 +3,7 @@
 /** The metrics that a panel judged. @param {Case} record */
 function panelMetrics(record) {
   return record.document.scores
-    .map((/** @type {any} */ score) => score.metric)
+    .map((score) => score.metric)
     .filter((/** @type {string} */ metric) => record.of(metric).some((entry) => entry.verdict.members));
 }
 
@@ -11,9 +11,7 @@ function panelMetrics(record) {
 function panelView(record, lights) {
   return panelMetrics(record).map((/** @type {string} */ metric) => {
     const entries = record.of(metric).filter((entry) => entry.verdict.members);
-    const judges = [
-      ...new Set(entries.flatMap((entry) => entry.verdict.members.map((/** @type {any} */ member) => member.judge))),
-    ];
+    const judges = [...new Set(entries.flatMap((entry) => entry.verdict.members.map((member) => member.judge)))];
     const short = shortJudges(judges);
     const ordered = [...entries].sort((a, b) => Number(disagree(b)) - Number(disagree(a)));
     const apart = entries.filter(disagree).length;
@@ -48,7 +46,7 @@ function panelView(record, lights) {
                 ),
                 judges.map((judge) =>
                   memberCell(
-                    entry.verdict.members.find((/** @type {any} */ member) => member.judge === judge),
+                    entry.verdict.members.find((member) => member.judge === judge),
                     metric,
                   ),
                 ),
@@ -70,9 +68,7 @@ function panelView(record, lights) {
 
 /** Whether two members gave different labels. @param {Entry} entry */
 function disagree(entry) {
-  const labels = entry.verdict.members
-    .map((/** @type {any} */ member) => member.label)
-    .filter((/** @type {any} */ label) => label !== null);
+  const labels = entry.verdict.members.map((member) => member.label).filter((label) => label !== null);
   return new Set(labels).size > 1;
 }
 

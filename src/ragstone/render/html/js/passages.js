@@ -53,7 +53,7 @@ function passagesView(record, layer, lights) {
   if (!contexts.length) return el('p.empty', 'This record has no contexts.');
   const relevance = new Map(record.gradesOfPassages().map((entry) => [entry.unit.parent, entry]));
   const traced = layer && layer.metric === record.map?.metric ? statesOf(record) : new Map();
-  return contexts.map((/** @type {any} */ context) => {
+  return contexts.map((context) => {
     const spans = (layer?.entries || []).flatMap((entry) =>
       entry.quotes
         .filter((quote) => quote.passage === context.id && quote.start !== undefined)
@@ -63,7 +63,7 @@ function passagesView(record, layer, lights) {
           of: /** @type {any} */ (entry),
         })),
     );
-    const states = (traced.get(context.id) || []).map((/** @type {any} */ row) => ({
+    const states = (traced.get(context.id) || []).map((row) => ({
       start: row.start,
       end: row.end,
       of: row,

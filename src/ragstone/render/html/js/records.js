@@ -104,7 +104,7 @@ function searching(all) {
 }
 
 function statusChoice() {
-  const present = new Set(first.metrics.flatMap((/** @type {any} */ metric) => Object.keys(metric.statuses)));
+  const present = new Set(first.metrics.flatMap((metric) => Object.keys(metric.statuses)));
   const statuses = [
     ...first.statuses.filter((/** @type {string} */ status) => present.has(status)),
     ...(first.set_aside ? ['set_aside'] : []),
@@ -123,8 +123,8 @@ function statusChoice() {
 /** A kind of verdict that a record has, of any metric or of one. */
 function verdictChoices() {
   const names = first.metrics
-    .filter((/** @type {any} */ one) => one.units?.asked && measureOf(one.name).shown?.includes(one.name))
-    .map((/** @type {any} */ one) => [one.name, named(one.name)]);
+    .filter((one) => one.units?.asked && measureOf(one.name).shown?.includes(one.name))
+    .map((one) => [one.name, named(one.name)]);
   if (!names.length) return [];
   const kinds = Object.entries(VERDICTS).filter(([kind]) => kind !== 'apart' || first.panel);
   return [

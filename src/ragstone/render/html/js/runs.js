@@ -10,7 +10,7 @@ const COLUMNS = 4;
 /** The runs that a search leaves, the latest first. @param {string} words */
 function runsLeft(words) {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  return first.runs.filter((/** @type {any} */ run) => {
+  return first.runs.filter((run) => {
     const text = [run.name, run.status, ...run.judges, `#${run.run}`].join(' ').toLowerCase();
     return wanted.every((word) => text.includes(word));
   });

@@ -21,7 +21,7 @@ const FILTERS = /** @type {const} */ (['q', 'status', 'field', 'value', 'below',
 const CLEAR = { q: '', status: '', field: '', value: '', below: '', verdict: '', judged: '', ranges: {}, page: 1 };
 
 /** @type {any[]} the metrics that have values, in the order of cards */
-const scored = first.metrics.filter((/** @type {any} */ metric) => metric.scored);
+const scored = first.metrics.filter((metric) => metric.scored);
 
 /** @returns {State} */
 function usual() {
@@ -51,7 +51,7 @@ function usual() {
 function readState(fragment) {
   const given = new URLSearchParams(fragment.replace(/^#/, ''));
   const state = usual();
-  const metrics = new Set(first.metrics.map((/** @type {any} */ metric) => metric.name));
+  const metrics = new Set(first.metrics.map((metric) => metric.name));
   for (const name of [...FILTERS, 'by', 'of', 'x', 'y', 'tab', 'layer']) {
     const text = given.get(name);
     if (text !== null) /** @type {any} */ (state)[name] = text;

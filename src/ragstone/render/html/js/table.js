@@ -100,7 +100,7 @@ async function readRows(then) {
 async function readResults(then) {
   if (table.whole.asked) return;
   table.whole.asked = true;
-  const add = (/** @type {any} */ found, /** @type {number} */ number) => {
+  const add = (found, number) => {
     addColumns(found, table.whole.read);
     table.whole.read += table.sizes[number];
     table.read++;

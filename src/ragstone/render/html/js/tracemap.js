@@ -71,8 +71,8 @@ function traceView(record, lights) {
   /** @type {Map<string, Element>} */
   const squares = new Map();
   /** @type {Map<string, string[]>} a sentence's key to the keys that it is tied to */
-  const tied = new Map(detail.contexts.map((/** @type {any} */ row) => [row.key, []]));
-  detail.response.forEach((/** @type {any} */ row) => {
+  const tied = new Map(detail.contexts.map((row) => [row.key, []]));
+  detail.response.forEach((row) => {
     tied.set(row.key, row.support);
     for (const key of row.support) tied.get(key)?.push(row.key);
   });
@@ -88,9 +88,7 @@ function traceView(record, lights) {
   };
   // At rest all lines are there, faintly.
   const hide = () => {
-    const all = detail.response.flatMap((/** @type {any} */ row) =>
-      row.support.map((/** @type {string} */ key) => [row.key, key]),
-    );
+    const all = detail.response.flatMap((row) => row.support.map((/** @type {string} */ key) => [row.key, key]));
     tieLines(box, lines, squares, all, true);
     refill(reading, restingWords());
   };
@@ -133,7 +131,7 @@ function traceView(record, lights) {
   );
   const response = el(
     'span.block',
-    detail.response.map((/** @type {any} */ row, /** @type {number} */ place) => {
+    detail.response.map((row, place) => {
       const entry = entries[place];
       const made = button(row.key, entry.kind, entry.word, record.textOf(entry.unit), place + 1);
       lights.join(made, [entry.unit.id], { passive: true });
@@ -147,8 +145,7 @@ function traceView(record, lights) {
     el('div.band', el('span.label', 'Contexts'), el('div.squares', passages)),
     el('div.band.response', el('span.label', 'Response'), el('div.squares', response)),
   );
-  const kept = (/** @type {string} */ state) =>
-    detail.contexts.filter((/** @type {any} */ row) => stateOf(row) === state);
+  const kept = (/** @type {string} */ state) => detail.contexts.filter((row) => stateOf(row) === state);
   return el(
     'div',
     traceScores(record),
@@ -183,10 +180,10 @@ function restingWords() {
 
 /** @param {Case} record */
 function traceScores(record) {
-  const found = record.document.scores.filter((/** @type {any} */ score) => measureOf(score.metric).task === 'trace');
+  const found = record.document.scores.filter((score) => measureOf(score.metric).task === 'trace');
   return el(
     'dl.inline-scores',
-    found.map((/** @type {any} */ score) =>
+    found.map((score) =>
       el('div', el('dt', score.metric.slice(6).replaceAll('_', ' ')), el('dd.number', percent(score.value))),
     ),
   );
@@ -197,7 +194,7 @@ function traceLegend(detail, entries) {
   const states = Object.keys(STATES).map((state) => [
     state,
     STATES[state],
-    detail.contexts.filter((/** @type {any} */ row) => stateOf(row) === state).length,
+    detail.contexts.filter((row) => stateOf(row) === state).length,
   ]);
   const kinds = tally(entries).map(({ kind, word, number }) => [kind, word, number]);
   const list = (/** @type {any[][]} */ rows, /** @type {string} */ name) =>

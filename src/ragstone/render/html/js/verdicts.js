@@ -77,10 +77,8 @@ function unitRow(record, entries, metrics, weighed, lights) {
 /** What people said of a unit in the served pages, and whether it is another label. @param {Case} record @param {any} entry */
 function byPeople(record, entry) {
   const { task } = measureOf(entry.metric);
-  const said = (record.document.labels || []).filter(
-    (/** @type {any} */ one) => one.unit === entry.unit.id && one.task === task,
-  );
-  return said.map((/** @type {any} */ one) => {
+  const said = (record.document.labels || []).filter((one) => one.unit === entry.unit.id && one.task === task);
+  return said.map((one) => {
     const apart = one.label !== null && one.label !== entry.verdict.label;
     const word = one.label === null ? 'cannot tell' : one.label.replaceAll('_', ' ');
     return el(
@@ -185,7 +183,7 @@ function scoresTable(record, lights) {
     tableHead(columnHead('Metric'), columnHead('Value', 'number'), columnHead('Based on'), columnHead('Why')),
     el(
       'tbody',
-      record.document.scores.map((/** @type {any} */ score) => {
+      record.document.scores.map((score) => {
         const alone = record.of(score.metric).filter((entry) => entry.unit.level === 'response');
         const row = tableRow(
           named(score.metric),
