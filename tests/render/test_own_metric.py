@@ -60,7 +60,7 @@ def test_the_terminal_says_what_the_metric_says(run: Run) -> None:
 def test_the_page_has_the_words_of_metrics_that_did_not_run(tmp_path: Path) -> None:
     """Those that ``auto`` left out are named in a note, by their headings."""
     run = evaluate(RECORDS, store=tmp_path / "s.db")
-    measures = overview_of(RunFacts.of(run), RowCounts())["measures"]
+    measures = overview_of(RunFacts(run), RowCounts())["measures"]
     assert measures["trace"]["heading"] == "TRACe"
 
 
@@ -145,7 +145,7 @@ def test_eleven_lines_show_everywhere(form: str, tmp_path: Path, pytester: pytes
         assert (SHORT in usual.summary()["metrics"]) == (form == "installed"), "auto has what is installed"
         assert SHORT in drawn(outcome(run, Look(100)))
         assert title.capitalize() in drawn(outcome(run, Look(100)))
-        page = overview_of(RunFacts.of(run), RowCounts())
+        page = overview_of(RunFacts(run), RowCounts())
         assert page["measures"][SHORT]["unit"] == "sentence"
         assert [card["title"] for card in page["metrics"]] == [title]
         gate = check(run, min={SHORT: 0.9})

@@ -64,7 +64,7 @@ def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_pat
     }  # fmt: skip
     for name, judges in choices.items():
         found = evaluate(TRACES, "grounding", judges, store=tmp_path / f"{name}.db")
-        facts = overview_of(RunFacts.of(found), RowCounts())["facts"]
+        facts = overview_of(RunFacts(found), RowCounts())["facts"]
         said[name] = [fact["note"] for fact in facts if fact["label"] == "Judge"]
     assert said["alone"] == [whole]
     assert [note for note in said["panel"] if note] == [f"embedded {whole}"]
@@ -198,7 +198,7 @@ def test_the_worst_group_is_looked_for_in_every_field() -> None:
 def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
     """Every number is that of its records, and the verb follows it."""
     metric = {**MEAN, "mean": sum(values) / 2}
-    parts = sentence(2, Headline.of("grounding", metric, sum(value < 1 for value in values)), (), None)
+    parts = sentence(2, Headline("grounding", metric, sum(value < 1 for value in values)), (), None)
     text = "".join(part["text"] for part in parts).replace("\u00a0", " ")
     assert text.startswith("On 2 records, ")
     assert text.endswith(said)
@@ -206,7 +206,7 @@ def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
 
 def test_the_sentence_stands_on_what_has_a_value() -> None:
     """Records that were set aside, lack a field or hold nothing to judge are not in its mean, and it says so."""
-    parts = sentence(28, Headline.of("grounding", {**MEAN, "scored": 21}, 0), (), None)
+    parts = sentence(28, Headline("grounding", {**MEAN, "scored": 21}, 0), (), None)
     assert (
         "".join(part["text"] for part in parts)
         .replace("\u00a0", " ")
@@ -221,7 +221,7 @@ def test_the_sentence_doubts_a_mean_of_the_easy_part() -> None:
     cascade = {"judges": ["embedded", house], "answered": {"embedded": 6, house: 0}, "unjudged": 2}
     answered = {**cascade, "answered": {"embedded": 6, house: 1}}
     told = [
-        "".join(part["text"] for part in sentence(2, Headline.of("grounding", metric, 0), doubted, None))
+        "".join(part["text"] for part in sentence(2, Headline("grounding", metric, 0), doubted, None))
         for one, high in ((cascade, 0.5), (answered, 0.5), (answered, 0.75))
         for doubted in [doubts({"support": one}, {**metric, "high": high})]
     ]

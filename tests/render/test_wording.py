@@ -53,7 +53,7 @@ def test_the_embedded_judge_alone_finds_and_a_model_supports(judge: str | Judge,
     """In the headline, the tables, the page's sentence and cards, the notebook and every record."""
     parameters = {"response_groundedness": {"shortcuts": False}}
     run = evaluate(RECORDS, METRICS, judge, parameters=parameters, store=tmp_path / "s.db")
-    first = overview_of(RunFacts.of(run), RowCounts())
+    first = overview_of(RunFacts(run), RowCounts())
     told = "".join(part["text"] for part in first["sentence"]) + "".join(one["title"] for one in first["metrics"])
     told += drawn(outcome(run, Look(80))).partition("  Judge")[0] + run._repr_html_().partition("judged by")[0]
     records = "".join(drawn(case(result, 2, run.id, Look(80))) for result in run.results())

@@ -172,7 +172,7 @@ def exit_if_unjudged(finished: Run, instead: str = "without --offline") -> None:
         raise typer.Exit(UNJUDGED)
     unanswered = bill["failed"] and not answered_now(bill) and not bill["replayed"]  # any score came without the judge
     if not lead(summary):
-        causes = dict.fromkeys(cause.reason or cause.status for cause in RunFacts.of(finished).missing)
+        causes = dict.fromkeys(cause.reason or cause.status for cause in RunFacts(finished).missing)
         say("error", f"nothing was evaluated: {'; '.join([*causes][:3]) or 'there are no records'}")
     if not lead(summary) or unanswered or silent(summary.get("cascade", {})):
         raise typer.Exit(UNJUDGED)

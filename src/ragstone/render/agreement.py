@@ -93,8 +93,10 @@ def _together(
 ) -> JudgeAgreement:
     first = next(iter(found.values()))
     unit = flat(first["unit"])
+    counted = plural(first["units"], unit) if first["units"] else ""
+    on = f" on {flat(', '.join(folded(found)))}" if named else ""
     return JudgeAgreement(
-        said=_said(first, unit, people, f" on {flat(', '.join(folded(found)))}" if named else ""),
+        said=agreement_said(f"{people}{on}", unit, counted, first["kappa"], first["interval"]),
         about=_about(first, unit),
         people=people,
         judge=flat(first["judge"]),
@@ -105,19 +107,17 @@ def _together(
     )
 
 
-def _said(found: MetricAgreementDict, unit: str, people: str, on: str) -> str:
-    counted = plural(found["units"], unit)
-    if not found["units"]:
-        return f"Agreement with {people}{on} is unknown: no {unit} has both a label and a verdict"
-    if found["kappa"] is None:
-        return f"Agreement with {people}{on} is unknown: only one label occurs on {counted}, so kappa is undefined"
-    kappa = kappa_said(found["kappa"], found["interval"])
-    return f"Judge {agrees(found['interval'])} with {people}{on}: kappa {kappa} on {counted}"
+def agreement_said(people: str, unit: str, counted: str, kappa: float | None, interval: Sequence[float] | None) -> str:
+    """``Judge agrees with people: kappa .71 (.58-.82) on 214 claims``, or why it is unknown.
 
-
-def agrees(interval: Sequence[float] | None) -> str:
-    """The verb for a kappa with this interval: agreement is shown where it is above 0."""
-    return "agrees" if interval and interval[0] > 0 else "does not significantly agree"
+    ``counted`` are the units that were compared, empty for none. Agreement is shown where the interval is above 0.
+    """
+    if not counted:
+        return f"Agreement with {people} is unknown: no {unit} has both a label and a verdict"
+    if kappa is None:
+        return f"Agreement with {people} is unknown: only one label occurs on {counted}, so kappa is undefined"
+    agrees = "agrees" if interval and interval[0] > 0 else "does not significantly agree"
+    return f"Judge {agrees} with {people}: kappa {kappa_said(kappa, interval)} on {counted}"
 
 
 def kappa_said(kappa: float | None, interval: Sequence[float] | None) -> str:

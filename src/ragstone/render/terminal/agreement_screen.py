@@ -14,7 +14,7 @@ from ragstone.analysis.label_agreement import UNJUDGED, LabelAgreement
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.metrics import column_of
-from ragstone.render.agreement import FiguresTable, agrees, ends_said, kappa_said, systems_and_repeats
+from ragstone.render.agreement import FiguresTable, agreement_said, ends_said, kappa_said, systems_and_repeats
 from ragstone.render.facts import handle, show_command
 from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, indented, page, section
 from ragstone.render.terminal.tables import Column, Fitted, beside, grid, unit_lines
@@ -53,16 +53,13 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
 
 def headline(one: MetricAgreement, people: str = PEOPLE) -> str:
     """``Judge agrees with people: kappa .71 (.58-.82) on 214 …; always answering 'yes' would be right …``."""
-    items = one.leading
-    where = f"on {plural(items.matrix.n, one.unit if items is one.items else 'response')}"
-    where += f" from {plural(items.records, 'record')}"
-    if not items.matrix.n:
-        return f"Agreement with {people} is unknown: no {one.unit} has both a label and a verdict."
-    if items.kappa is None:
-        return f"Agreement with {people} is unknown: only one label occurs {where}, so kappa is undefined."
-    kappa = kappa_said(items.kappa, items.interval)
-    guess = f"always answering '{items.constant}' would be right {percent(items.matrix.base_rate)} of the time"
-    return f"Judge {agrees(items.interval)} with {people}: kappa {kappa} {where}; {guess}."
+    items, count = one.leading, one.leading.matrix.n
+    units = plural(count, one.unit if items is one.items else "response")
+    counted = f"{units} from {plural(items.records, 'record')}" if count else ""
+    said = agreement_said(people, one.unit, counted, items.kappa, items.interval)
+    if count and items.kappa is not None:
+        said += f"; always answering '{items.constant}' would be right {percent(items.matrix.base_rate)} of the time"
+    return f"{said}."
 
 
 def figure(value: float | None) -> str:

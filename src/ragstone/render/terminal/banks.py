@@ -93,7 +93,7 @@ class Assigned:
 
 def assigned_page(run: Run, assigned: Assigned, look: Look, place: Place) -> Page:
     """Show assigned nuggets by label, the recall, where the results are, and the next command."""
-    told = RunFacts.of(run)
+    told = RunFacts(run)
     summary = told.summary
     count = sum(assigned.grades.values())
     said = f"{plural(count, 'nugget')} assigned in {plural(assigned.responses, 'response')}"

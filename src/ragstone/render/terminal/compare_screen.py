@@ -88,7 +88,7 @@ def demo_page(found: Comparison, runs: Sequence[Run], written: Sequence[str], lo
     told = [(Text(run.name, "head"), what) for run, what in zip(runs, of, strict=True)]
     following = [
         f"ragstone view {runs[0].elsewhere}",
-        RunFacts.of(runs[0]).next_command(shlex.split(runs[0].elsewhere)),
+        RunFacts(runs[0]).next_command(shlex.split(runs[0].elsewhere)),
     ]
     rows = labelled("Files", [Text(flat(path), overflow="fold") for path in written])
     rows += labelled("Next", [Command(command.strip()) for command in following])

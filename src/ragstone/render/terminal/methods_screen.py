@@ -63,7 +63,7 @@ def widest_apart(run: Run) -> list[Gap]:
 
 def comparison(run: Run, look: Look, place: Place | None = None) -> Page:
     """The whole screen of a comparison."""
-    told = RunFacts.of(run)
+    told = RunFacts(run)
     summary = told.summary
     place = place or Place()
     gaps = widest_apart(run)

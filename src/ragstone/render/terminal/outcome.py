@@ -68,7 +68,7 @@ class Place:
 
 def outcome(run: Run, look: Look, place: Place | None = None, *, full: bool = False) -> Page:
     """The whole result of a run; ``full``: with all records that fall short, and all that they fall short in."""
-    told = RunFacts.of(run)
+    told = RunFacts(run)
     place = place or Place()
     metrics = told.summary["metrics"]
     return page(
