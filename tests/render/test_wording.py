@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from page_blocks import unpacked
+from page_blocks import drawn, unpacked
 from ragstone import compare, evaluate
 from ragstone.judges.base import Judge
 from ragstone.metrics.words import FOUND, SUPPORTED
@@ -21,7 +20,7 @@ from ragstone.render.html.rows import RowCounts
 from ragstone.render.terminal.case import case
 from ragstone.render.terminal.compare_screen import compare_page
 from ragstone.render.terminal.outcome import outcome
-from ragstone.render.terminal.screen import Look, Page, screen
+from ragstone.render.terminal.screen import Look
 from ragstone.render.wording import by_embedded, in_words, labels_of
 from ragstone.testing import ScriptedJudge
 
@@ -31,12 +30,6 @@ RECORDS = [
     {"id": "good", "question": "Steel?", "response": "The kettle is made of steel.", "contexts": [PAGE, "Else."]},
     {"id": "bad", "question": "Jazz?", "response": "Purple elephants invented jazz in Lisbon.", "contexts": [PAGE]},
 ]
-
-
-def drawn(page: Page) -> str:
-    stream = io.StringIO()
-    screen(stream).print(page)
-    return stream.getvalue()
 
 
 def model(question: Question[Any]) -> list[str]:

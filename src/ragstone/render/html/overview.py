@@ -13,7 +13,7 @@ from typing import Any, Final
 from ragstone import __version__
 from ragstone.render.agreement import agreement_of
 from ragstone.render.facts import Headline, Low, RunFacts, answered_now, cost_said
-from ragstone.render.html.rows import STATUSES, GroupFields, RowCounts, beginning
+from ragstone.render.html.rows import STATUSES, RowCounts, beginning
 from ragstone.render.text import number, percent, plural
 from ragstone.render.wording import card_order, in_words, measures, title_of
 from ragstone.stats.means import mean, mean_interval, spread
@@ -36,8 +36,8 @@ def overview_of(told: RunFacts, counted: RowCounts, *, live: bool = False) -> di
     counts = None if live else run.store.bins(run.id, BINS)
     names = sorted(summary["metrics"], key=lambda name: (*_lacking(summary["metrics"][name]), card_order(name)))
     mean = summary["metrics"][leading]["mean"] if leading else None
-    groups, whole = counted.groups, len(counted.groups) == summary["records"]
-    group = worst_group(groups, mean) if whole and mean is not None else None
+    whole = len(counted) == summary["records"]
+    group = worst_group(counted, mean) if whole and mean is not None else None
     return {
         "ragstone": __version__,
         "run": run.id,
@@ -62,8 +62,8 @@ def overview_of(told: RunFacts, counted: RowCounts, *, live: bool = False) -> di
         "left_out": summary.get("left_out", {}),
         "agreement": agreement_of(run.agreement, summary["metrics"]),
         "notes": told.notes,
-        "fields": groups.names,
-        "ungrouped": groups.others,
+        "fields": counted.names,
+        "ungrouped": counted.others,
         "statuses": list(STATUSES),
         "worst": [] if live else worst_of(told),
     }
@@ -165,7 +165,7 @@ class Group:
     count: int
 
 
-def worst_group(groups: GroupFields, whole: float) -> Group | None:
+def worst_group(groups: RowCounts, whole: float) -> Group | None:
     """The lowest group of any field whose 95% interval lies below the mean of all records.
 
     A group whose values are all the same has no interval of its own: it is given that which the spread of all records

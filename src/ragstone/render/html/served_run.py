@@ -43,7 +43,7 @@ class ServedRun:
             deque(counts.rows(islice(run.results(), SURVEYED)), maxlen=0)
             # Of a run that goes on, the table keeps to the records that the figures are of.
             self._places = run.store.ids(run.id) if run.status == "unfinished" else None
-            self._fields = counts.groups.names
+            self._fields = counts.names
             self.first = {
                 **overview_of(told, counts, live=True),
                 "live": True,

@@ -133,7 +133,6 @@ def _trouble(group: Mapping[str, Any], look: Look, *, several: bool) -> Renderab
 
 
 def _repairs(group: Mapping[str, Any]) -> str:
-    """Count repair calls, repaired replies and their cost."""
     spent = group["repairs"]
     times = plural(spent["calls"], "time") if spent["calls"] > 1 else "once"
     said = f"asked again {times}, {number(spent['mended'])} repaired"
@@ -149,7 +148,6 @@ def _repairs(group: Mapping[str, Any]) -> str:
 
 
 def _sample(sample: Mapping[str, Any], look: Look) -> Iterable[RenderableType]:
-    """Show one unparsed reply: the record, the problem and the beginning."""
     room = look.width - 6
     after = ", when asked again" if sample["repair"] else ""
     told = f"  {flat(sample['status'])}{after}"

@@ -154,7 +154,6 @@ def _over(columns: Sequence[Column], shown: Mapping[str, Column]) -> Text:
 
 
 def _below(told: Board, measures: Mapping[str, Column], shown: Mapping[str, Column]) -> list[RenderableType]:
-    """Explain the columns, hidden measures and excluded topics."""
     said = [RECALL.table.legend]
     if "strict_vital" in told.board.measures and "strict_vital" not in measures:
         said.append("no nugget is known to be vital, so vital has no value and weighted equals all")

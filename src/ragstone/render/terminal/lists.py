@@ -391,7 +391,6 @@ def went(told: Mapping[str, Any]) -> str:
 
 
 def _groups(groups: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """The calls by judge, step and what made them."""
     columns = [
         Column("judge", [flat(group["judge"]) for group in groups], least=20),
         Column("step", [group["task"] for group in groups]),

@@ -309,7 +309,6 @@ def _letter(letter: str, known: bool | None) -> Text:
 
 
 def _holds(quote: Mapping[str, Any], place: ContextSentence) -> bool:
-    """Return whether a quote has all the words of a sentence."""
     if quote["start"] is None or quote["passage"] != place["passage"]:
         return False
     return bool(quote["start"] <= place["start"] and place["end"] <= quote["end"])

@@ -143,6 +143,11 @@ function idHeading(name, attributes, id) {
   return [head, more];
 }
 
+/** The beginning of a quote with its place. @param {string} text @param {Child} place */
+function quoted(text, place) {
+  return el('p.quote', '\u201c', foreign(shortened(text, 400)), '\u201d ', el('span.note', place));
+}
+
 /** What was said before a question, folded where it is long. @param {string | undefined} text @param {string} [where] */
 function earlierTurns(text, where = '') {
   return text

@@ -25,9 +25,9 @@ function drawOverview() {
   const wanted = [by, of, x, y, sort, tab, layer, table.complete, table.position.length, first.worst.length].join('\n');
   if (wanted !== drawnFor) {
     drawnFor = wanted;
-    refill(parts.first, overviewView(showRecords));
-    refill(parts.more, agreementSection(first.agreement), worstForPaper(), methodsBlock(), missingBlock(showRecords));
-    refill(parts.every, everyMetric(showRecords));
+    refill(parts.first, overviewView());
+    refill(parts.more, agreementSection(first.agreement), worstForPaper(), methodsBlock(), missingBlock());
+    refill(parts.every, everyMetric());
   }
   // The table and its fields are never taken out while somebody types in them.
   if (!overview.isConnected) refill(page, topBar(), overview);

@@ -3,7 +3,6 @@
 const AT_ONCE = 5;
 const LONG = 700;
 const LONGEST_TEXT = 600;
-const LONGEST_QUOTE = 400;
 const movedBox = el('div.moved-box');
 let movedDrawn = 0;
 
@@ -187,17 +186,12 @@ function changesTable(one, metric) {
     return el('p.note', `${why} `, showCommand(one));
   }
   return [
-    el(
-      'div',
-      { class: 'wide', tabindex: '0', role: 'region', 'aria-label': `Verdicts that changed in ${one.id}` },
+    wide(
+      `Verdicts that changed in ${one.id}`,
       el(
         'table',
         { class: 'changes', role: 'table' },
-        tableHead(
-          ['Verdict on', ...first.sides.map((side) => side.label)].map((title) =>
-            el('th', { scope: 'col' }, foreign(title)),
-          ),
-        ),
+        tableHead(['Verdict on', ...first.sides.map((side) => side.label)].map((title) => columnHead(foreign(title)))),
         el(
           'tbody',
           { role: 'rowgroup' },
@@ -238,15 +232,7 @@ function sideCell(side, place, one, metric) {
     label,
     verdictSign(side.kind, side.word),
     side.why ? el('p.reason', side.failed ? 'Unjudged: ' : '', foreign(side.why)) : null,
-    side.quotes.map((quote) =>
-      el(
-        'p.quote',
-        '\u201c',
-        foreign(shortened(quote.text, LONGEST_QUOTE)),
-        '\u201d ',
-        el('span.note', foreign(quote.place)),
-      ),
-    ),
+    side.quotes.map((quote) => quoted(quote.text, foreign(quote.place))),
   );
 }
 

@@ -1,7 +1,6 @@
 // The first screen: title, one sentence, a card a metric, and who judged at what cost.
 
-/** @param {() => void} toRecords brings the table into view */
-function overviewView(toRecords) {
+function overviewView() {
   const cards = scored.slice(0, 6);
   return el(
     'section',
@@ -12,15 +11,11 @@ function overviewView(toRecords) {
       notice(),
       el(
         'p.sentence',
-        first.sentence.map((part) => told(part, toRecords)),
+        first.sentence.map((part) =>
+          part.to ? figure(part.to, foreign(part.text), part.to.below && 'wrong') : foreign(part.text),
+        ),
       ),
-      cards.length
-        ? el(
-            'div',
-            { class: `cards of-${cards.length}` },
-            cards.map((metric) => card(metric, toRecords)),
-          )
-        : nothingScored(),
+      cards.length ? el('div', { class: `cards of-${cards.length}` }, cards.map(card)) : nothingScored(),
       first.metrics.length > cards.length && cards.length
         ? el(
             'p.note.more.screen',
@@ -80,39 +75,37 @@ function notice() {
   );
 }
 
-/** @param {any} part @param {() => void} toRecords */
-function told(part, toRecords) {
-  if (!part.to) return foreign(part.text);
-  return el(
-    'a',
-    { href: address(filterOf(part.to)), class: part.to.below ? 'figure wrong' : 'figure', on: { click: toRecords } },
-    foreign(part.text),
-  );
+/**
+ * A number that leads to the records that it stands on.
+ * @param {Record<string, any>} to @param {Child} said @param {string} [kind]
+ */
+function figure(to, said, kind) {
+  const more = kind ? ` ${kind}` : '';
+  return el('a', { href: address(filterOf(to)), class: `figure${more}`, on: { click: showRecords } }, said);
 }
 
-/** @param {any} metric @param {() => void} toRecords */
-function card(metric, toRecords) {
+/** The records with the worst values first. @param {string} sort a metric */
+function worstFirst(sort) {
+  return { sort, down: bestAtZero(sort) };
+}
+
+/** @param {any} metric */
+function card(metric) {
   const units = metric.scored;
-  const lowest = address(filterOf({ sort: metric.name, down: bestAtZero(metric.name) }));
   const interval =
     metric.interval && el('span.interval', `95% CI ${between(metric.interval[0], metric.interval[1], units)}`);
   return el(
     'article.card',
     el('h2', named(metric.name)),
     el('p.meaning', metric.title),
-    el(
-      'p.mean',
-      el('a', { href: lowest, class: 'figure', on: { click: toRecords } }, percent(metric.mean, units)),
-      ' ',
-      interval,
-    ),
+    el('p.mean', figure(worstFirst(metric.name), percent(metric.mean, units)), ' ', interval),
     strip(metric, (bin) => {
       go(
         filterOf({ sort: metric.name, ranges: { [metric.name]: [bin / 20, bin === 19 ? 1 : (bin + 1) / 20 - 0.001] } }),
       );
-      toRecords();
+      showRecords();
     }),
-    el('p.coverage', coverage(metric, toRecords)),
+    el('p.coverage', coverage(metric)),
   );
 }
 
@@ -126,33 +119,25 @@ const WITHOUT = {
   set_aside: 'unreadable',
 };
 
-/**
- * How many records have a value, what the others lack, what the mean could be.
- * @param {any} metric
- * @param {() => void} toRecords
- */
-function coverage(metric, toRecords) {
-  const parts = [[`${count(metric.scored)} of ${count(metric.total)} scored`]];
+/** How many records have a value, what the others lack, what the mean could be. @param {any} metric */
+function coverage(metric) {
+  /** @type {Child[]} */
+  const parts = [`${count(metric.scored)} of ${count(metric.total)} scored`];
   const statuses = [...Object.entries(metric.statuses), ['set_aside', first.set_aside]];
   for (const [status, number] of statuses) {
     if (status === 'scored' || !number) continue;
-    const link = el(
-      'a',
-      { href: address(filterOf({ status })), class: 'figure', on: { click: toRecords } },
-      `${count(/** @type {number} */ (number))} ${WITHOUT[status] || status}`,
-    );
-    parts.push([/** @type {any} */ (link)]);
+    parts.push(figure({ status }, `${count(/** @type {number} */ (number))} ${WITHOUT[status] || status}`));
   }
   if (metric.low !== null && points(metric.low, metric.scored) !== points(metric.high, metric.scored)) {
-    parts.push([`could be ${between(metric.low, metric.high, metric.scored)}% if all units were judged`]);
+    parts.push(`could be ${between(metric.low, metric.high, metric.scored)}% if all units were judged`);
   }
   if (metric.outcomes) {
     const least = metric.threshold === null ? '' : ` (min ${percent(metric.threshold)})`;
-    parts.push([`${count(metric.outcomes.PASSED || 0)} passed${least}`]);
+    parts.push(`${count(metric.outcomes.PASSED || 0)} passed${least}`);
   }
   if (metric.repeats && metric.repeats.flip_rate !== null)
-    parts.push([`${percent(metric.repeats.flip_rate, metric.repeats.units)} of verdicts change when asked again`]);
-  return parts.flatMap((part, place) => (place ? [' \u00b7 ', ...part] : part));
+    parts.push(`${percent(metric.repeats.flip_rate, metric.repeats.units)} of verdicts change when asked again`);
+  return parts.flatMap((part, place) => (place ? [' \u00b7 ', part] : [part]));
 }
 
 function nothingScored() {
@@ -239,8 +224,8 @@ function stepsChart() {
   );
 }
 
-/** All metrics in a table, where there are more than there are cards. @param {() => void} toRecords */
-function everyMetric(toRecords) {
+/** All metrics in a table, where there are more than there are cards. */
+function everyMetric() {
   if (scored.length <= 6 && scored.length === first.metrics.length) return null;
   const rows = first.metrics.map((metric) =>
     el(
@@ -249,17 +234,7 @@ function everyMetric(toRecords) {
       el(
         'th',
         { scope: 'row' },
-        metric.scored
-          ? el(
-              'a',
-              {
-                href: address(filterOf({ sort: metric.name, down: bestAtZero(metric.name) })),
-                class: 'figure',
-                on: { click: toRecords },
-              },
-              named(metric.name),
-            )
-          : named(metric.name),
+        metric.scored ? figure(worstFirst(metric.name), named(metric.name)) : named(metric.name),
       ),
       el('td.number', percent(metric.mean, metric.scored)),
       el(
@@ -287,8 +262,8 @@ function methodsBlock() {
   return section('every', 'methods', 'Plain and nuggetized triad', methodsTable(methods));
 }
 
-/** What has no value or stands on less than all, by cause. @param {() => void} toRecords */
-function missingBlock(toRecords) {
+/** What has no value or stands on less than all, by cause. */
+function missingBlock() {
   const causes = first.missing;
   const left = Object.entries(first.left_out);
   if (!causes.length && !left.length && !first.notes.length) return null;
@@ -297,11 +272,7 @@ function missingBlock(toRecords) {
     .map((cause) =>
       el(
         'li',
-        el(
-          'a',
-          { href: address(filterOf({ status: cause.status })), class: 'figure number', on: { click: toRecords } },
-          plural(cause.count, 'record'),
-        ),
+        figure({ status: cause.status }, plural(cause.count, 'record'), 'number'),
         el(
           'span',
           el('b', STATUS[cause.status] || cause.status),

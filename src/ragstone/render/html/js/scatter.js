@@ -111,16 +111,12 @@ function dotInWords(dot) {
 
 /** @param {{x: number, y: number, lines: number[]}[]} dots */
 function scatterInWords(dots) {
-  const sum = (/** @type {(dot: any) => boolean} */ test) =>
-    dots.filter(test).reduce((total, dot) => total + dot.lines.length, 0);
+  const found = { both: 0, first: 0, second: 0, neither: 0 };
+  for (const { x, y, lines } of dots)
+    found[x < 0.5 ? (y < 0.5 ? 'both' : 'first') : y < 0.5 ? 'second' : 'neither'] += lines.length;
   return (
-    `${named(now.x)} across, ${named(now.y)} up: ${plural(
-      sum((dot) => dot.x < 0.5 && dot.y < 0.5),
-      'record',
-    )} low in both, ` +
-    `${sum((dot) => dot.x < 0.5 && dot.y >= 0.5)} low in the first only,  ` +
-    `${sum((dot) => dot.x >= 0.5 && dot.y < 0.5)} low in the second only,  ` +
-    `${sum((dot) => dot.x >= 0.5 && dot.y >= 0.5)} in neither`
+    `${named(now.x)} across, ${named(now.y)} up: ${plural(found.both, 'record')} low in both, ` +
+    `${found.first} low in the first only,  ${found.second} low in the second only,  ${found.neither} in neither`
   );
 }
 

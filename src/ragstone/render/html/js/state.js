@@ -26,17 +26,10 @@ const scored = first.metrics.filter((metric) => metric.scored);
 /** @returns {State} */
 function usual() {
   return {
-    q: '',
-    status: '',
-    field: '',
-    value: '',
-    below: '',
-    verdict: '',
-    judged: '',
+    ...CLEAR,
     ranges: {},
     sort: first.ranked || 'position',
     down: false,
-    page: 1,
     by: first.fields[0] || '',
     of: first.lead || scored[0]?.name || '',
     x: scored[0]?.name || '',

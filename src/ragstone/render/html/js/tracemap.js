@@ -36,29 +36,26 @@ function stateSign(row) {
   return el('span', { class: 'state-sign', title: STATES[state] }, square(state), unseen(`[${STATES[state]}] `));
 }
 
+const WHOLE_SQUARE = { x: 1, y: 1, width: 10, height: 10 };
+const OUTLINE = { x: 1.75, y: 1.75, width: 8.5, height: 8.5 };
+const SPOT = { cx: 6, cy: 6, r: 1.6 };
+/** @type {Record<string, [string, Attributes]>} what is drawn for a state, or for a kind of verdict */
+const SHAPES = {
+  both: ['rect.full', WHOLE_SQUARE],
+  unused: ['rect.hollow', OUTLINE],
+  beside: ['path.accent', { d: 'M6 1 L11.5 11 L0.5 11 Z' }],
+  neither: ['circle.faint', SPOT],
+  unknown: ['rect.unknown', OUTLINE],
+  yes: ['rect.full', WHOLE_SQUARE],
+  no: ['path.wrong', { d: 'M1.75 1.75 H10.25 V10.25 H1.75 Z M1.75 1.75 L10.25 10.25 M10.25 1.75 L1.75 10.25' }],
+  partly: ['rect.partly', OUTLINE],
+  unjudged: ['rect.unknown', OUTLINE],
+  trivial: ['circle.faint', SPOT],
+};
+
 /** @param {string} state */
 function square(state) {
-  const shapes = {
-    both: () => draw('rect', { x: 1, y: 1, width: 10, height: 10, class: 'full' }),
-    unused: () => draw('rect', { x: 1.75, y: 1.75, width: 8.5, height: 8.5, class: 'hollow' }),
-    beside: () => draw('path', { d: 'M6 1 L11.5 11 L0.5 11 Z', class: 'accent' }),
-    neither: () => draw('circle', { cx: 6, cy: 6, r: 1.6, class: 'faint' }),
-    unknown: () => draw('rect', { x: 1.75, y: 1.75, width: 8.5, height: 8.5, class: 'unknown' }),
-    yes: () => draw('rect', { x: 1, y: 1, width: 10, height: 10, class: 'full' }),
-    no: () =>
-      draw('path', {
-        d: 'M1.75 1.75 H10.25 V10.25 H1.75 Z M1.75 1.75 L10.25 10.25 M10.25 1.75 L1.75 10.25',
-        class: 'wrong',
-      }),
-    partly: () => draw('rect', { x: 1.75, y: 1.75, width: 8.5, height: 8.5, class: 'partly' }),
-    unjudged: () => draw('rect', { x: 1.75, y: 1.75, width: 8.5, height: 8.5, class: 'unknown' }),
-    trivial: () => draw('circle', { cx: 6, cy: 6, r: 1.6, class: 'faint' }),
-  };
-  return draw(
-    'svg',
-    { class: 'square', viewBox: '0 0 12 12', 'aria-hidden': 'true' },
-    shapes[/** @type {keyof typeof shapes} */ (state)](),
-  );
+  return draw('svg', { class: 'square', viewBox: '0 0 12 12', 'aria-hidden': 'true' }, draw(...SHAPES[state]));
 }
 
 /** @param {Case} record @param {Lights} lights */

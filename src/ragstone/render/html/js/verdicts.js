@@ -146,7 +146,7 @@ function quoteLine(record, quote) {
     quote.start === undefined
       ? el('b.absent', quote.passage ? `not in ${record.called(quote.passage)}` : 'in no passage')
       : `${quote.verbatim ? '' : 'close match in '}${record.called(quote.passage)}`;
-  return el('p.quote', '\u201c', foreign(shortened(record.wordsOf(quote), 400)), '\u201d ', el('span.note', place));
+  return quoted(record.wordsOf(quote), place);
 }
 
 /** The plain triad beside the nuggetized one, of a record or of a run. @param {Record<string, any>} methods */
