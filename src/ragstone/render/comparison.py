@@ -1,6 +1,6 @@
 """The words for two compared runs and for a check: headline, what makes the numbers hard to compare, what is left out.
 
-The terminal and the page say the same words; ``ellipsis`` is the sign that they can show.
+The terminal and the page say the same words.
 """
 
 from __future__ import annotations
@@ -148,12 +148,12 @@ def _range(half: MetricSide, one: Compared) -> str:
     return f" (the mean could be {between(half.low, half.high, pairs)}%)"
 
 
-def left_out(found: Comparison, ellipsis: str = "…") -> list[str]:
+def left_out(found: Comparison) -> list[str]:
     """Records and values that only one run has: left out, and counted nowhere as 0."""
     lines = []
     for side, ids in ((found.first, found.only_first), (found.second, found.only_second)):
         if ids:
-            named = ", ".join(shorten(flat(one), 40, ellipsis) for one in ids[:IDS])
+            named = ", ".join(shorten(flat(one), 40) for one in ids[:IDS])
             more = f" and {number(len(ids) - IDS)} more" if len(ids) > IDS else ""
             lines.append(f"{plural(len(ids), 'record')} only in {side.label}: {named}{more}.")
     for side, names in ((found.first, found.metrics_first), (found.second, found.metrics_second)):

@@ -73,7 +73,7 @@ def compare_page(
         _table(found),
         Group(*map(Prose, findings(found)), *(Prose(note, "quiet") for note in notes(found))),
         _lines("Before you rely on this", in_the_way(found)),
-        _lines("Not compared", left_out(found, look.ellipsis)),
+        _lines("Not compared", left_out(found)),
         _moved(leading, found, (first, second), look) if leading is not None else None,
         _following(leading, (first, second), place or Place()) if follow else None,
     )

@@ -4,22 +4,18 @@ const PLOT = { size: 440, left: 40, bottom: 36, top: 14, right: 14, tall: 0.66 }
 const CELLS = 50;
 
 function scatterView() {
-  const box = el(
+  const below = el('p.note');
+  const choices = el(
+    'div.choices',
+    metricChoice('X axis', now.x, (x) => slide({ x, ranges: {} })),
+    metricChoice('Y axis', now.y, (y) => slide({ y, ranges: {} })),
+  );
+  return el(
     'section',
     { class: 'scatter', 'aria-labelledby': 'scatter' },
     el('h3', { id: 'scatter' }, 'Two metrics, record by record'),
+    table.complete ? [choices, plot(below), below] : el('p.empty', 'Reading\u2026'),
   );
-  if (!table.complete) return filled(box, null, [el('p.empty', 'Reading\u2026')]);
-  const below = el('p.note');
-  return filled(box, null, [
-    el(
-      'div.choices',
-      metricChoice('X axis', now.x, (x) => slide({ x, ranges: {} })),
-      metricChoice('Y axis', now.y, (y) => slide({ y, ranges: {} })),
-    ),
-    plot(below),
-    below,
-  ]);
 }
 
 /** @param {HTMLElement} below */
