@@ -12,25 +12,34 @@ import pytest
 from chromium import Chromium, installed
 from page_material import Serious, Shown, contrary, rows
 
+from live_run import served
 from ragstone import evaluate
 from ragstone.api import write_report
 from ragstone.judges.base import Judge
 from ragstone.questions import Task
+from ragstone.render.html.live import Live
 from ragstone.testing import ScriptedJudge
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Chromium]:
-    """A browser without a network; its absence is an error where CI says that it should be there."""
+def running() -> Iterator[Chromium]:
+    """A browser; its absence is an error where CI says that it should be there."""
     program = installed()
     if program is None:
         if os.environ.get("CI") == "true":
             pytest.fail("no Chromium is installed; .ci/run installs it")
         pytest.skip("no Chromium is installed: apt-get install chromium")
-    with Chromium(program) as running:
-        running.size(1280, 900)
-        running.prefers("light")
-        yield running
+    with Chromium(program) as found:
+        yield found
+
+
+@pytest.fixture
+def browser(running: Chromium) -> Chromium:
+    """The browser as each test finds it: wide, light and with a network, which pages do not need."""
+    running.size(1280, 900)
+    running.prefers("light")
+    running.offline(cut=False)
+    return running
 
 
 @pytest.fixture(scope="session")
@@ -44,11 +53,16 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     return Shown(run, write_report(run, folder / "report.html"))
 
 
+@pytest.fixture(scope="session")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A server of a run of three records."""
+    with served(tmp_path_factory.mktemp("live"), 3) as server:
+        yield server
+
+
 @pytest.fixture
 def page(browser: Chromium, shown: Shown) -> Chromium:
-    """The browser with the page of that run open, wide and light, and nothing filtered."""
-    browser.size(1280, 900)
-    browser.prefers("light")
+    """The browser with the page of that run open, and nothing filtered."""
     browser.open(shown.address)
     return browser
 

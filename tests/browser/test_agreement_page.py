@@ -69,8 +69,6 @@ def test_the_report_has_a_section_where_it_is_attached(
     browser.open(worse)
     harmless(browser)
     assert "<script>window.hit = 1</script>" in browser.text(".matrix")
-    browser.size(1280, 900)
-    browser.prefers("light")
 
 
 def test_the_page_shows_who_differs_where_and_executes_nothing(
@@ -111,5 +109,3 @@ def test_the_page_shows_who_differs_where_and_executes_nothing(
     assert "Cannot tell" in (titles := browser.text("section:has(#annotators) thead"))
     assert "Minutes" not in titles
     assert len(browser.all("section:has(#annotators) tbody tr")) == 4
-    browser.size(1280, 900)
-    browser.prefers("light")

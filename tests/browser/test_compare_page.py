@@ -53,9 +53,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Held:
 
 @pytest.fixture
 def page(browser: Chromium, held: Held) -> Chromium:
-    """The browser with that page open, wide and light."""
-    browser.size(1280, 900)
-    browser.prefers("light")
+    """The browser with that page open."""
     browser.open(held.at())
     return browser
 
@@ -241,7 +239,6 @@ def records(*responses: str) -> list[dict[str, Any]]:
 
 def opened(browser: Chromium, first: Run, second: Run, path: Path, **how: Any) -> Comparison:
     found = compare(first, second, out=path, **how)
-    browser.size(1280, 900)
     browser.open(path.as_uri())
     assert browser.troubles() == []
     return found
@@ -323,7 +320,6 @@ def test_a_rise_of_a_score_that_is_best_at_0_looks_worse(browser: Chromium, tmp_
         for least in (0.1, 0.4)
     ]
     compare(*folders, out=tmp_path / "compare.html")
-    browser.size(1280, 900)
     browser.open((tmp_path / "compare.html").as_uri())
     row = browser.text("tr.worse")
     assert "30.0 points higher in the second, which is worse" in row

@@ -66,9 +66,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[LabelSample, Path, 
 
 @pytest.fixture
 def page(browser: Chromium, drawn: tuple[LabelSample, Path, Run], tmp_path: Path) -> Chromium:
-    """The page as a new reader finds it, wide and light; what it exports goes to a folder."""
-    browser.size(1280, 900)
-    browser.prefers("light")
+    """The page as a new reader finds it; what it exports goes to a folder."""
     browser.open(drawn[1].as_uri())
     browser.evaluate("localStorage.clear()")
     browser.open(drawn[1].as_uri())

@@ -15,7 +15,6 @@ VIEWS = ("", "q=nowhere", "below=grounding", *(f"record=1&tab={tab}" for tab in 
 @pytest.mark.parametrize("view", VIEWS)
 def test_axe_finds_nothing_serious(browser: Chromium, shown: Shown, serious: Serious, view: str) -> None:
     """Names, roles, contrast: on every view, in both looks."""
-    browser.size(1280, 900)
     browser.open(shown.at(view))
     for look in ("light", "dark"):
         browser.prefers(look)

@@ -174,7 +174,6 @@ def test_a_word_of_a_megabyte_is_broken(browser: Chromium, hostile: Shown) -> No
         for address in (hostile.address, hostile.at(f"record={last}")):
             browser.open(address)
             assert browser.evaluate("document.documentElement.scrollWidth") <= width
-    browser.size(1280, 900)
 
 
 def test_places_are_counted_in_characters(browser: Chromium, hostile: Shown) -> None:

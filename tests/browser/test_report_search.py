@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from chromium import Chromium
 
-from live_run import served
 from ragstone import Run, api, evaluate
 from ragstone.questions import Question, Rate, Write
 from ragstone.render.html import build
@@ -63,7 +61,6 @@ def found(page: Chromium, words: str) -> list[str]:
 
 def test_words_anywhere_in_a_text_are_found(browser: Chromium, address: str) -> None:
     """In the middle of a response or a question, in a claim, in a passage; all words have to be there."""
-    browser.size(1280, 900)
     browser.open(address)
     browser.click("#search")
     assert sorted(found(browser, "faraway")) == ["answers", "asks"]
@@ -108,16 +105,8 @@ def test_records_without_whole_texts_are_counted(
     assert "only the beginning of 3\xa0records could be searched" in browser.text(".shown")
 
 
-@pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """A server of a run of three records."""
-    with served(tmp_path_factory.mktemp("l"), 3) as server:
-        yield server
-
-
 def test_a_served_page_searches_whole_texts_once_they_can_be_had(browser: Chromium, live: Live) -> None:
     """Without its server it says so, once, and finds nothing; the next search asks again."""
-    browser.offline(cut=False)
     browser.open(f"{live.address}run/1/")
     browser.offline()
     try:

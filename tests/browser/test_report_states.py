@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,72 +20,75 @@ from ragstone.testing import ScriptedJudge
 
 pytest_plugins = ["page_fixtures"]
 
+Opened = Callable[..., Chromium]
+
 
 def record(number: int, **more: Any) -> dict[str, Any]:
     return {"id": f"r{number}", "question": "How long?", "response": "Two years.", "contexts": ["Two years."], **more}
 
 
-def opened(browser: Chromium, run: Run, folder: Path) -> Chromium:
-    browser.open(write_report(run, folder / "report.html").as_uri())
-    assert browser.troubles() == []
-    return browser
+@pytest.fixture
+def opened(browser: Chromium, tmp_path: Path) -> Opened:
+    """Opens the report of a run, or of records by one metric and a judge that supports whatever it is asked of."""
+
+    def opened(source: Any, metrics: Any = "groundedness", judge: Any = None, **more: Any) -> Chromium:
+        judge = judge or ScriptedJudge({"support": "3"})
+        run = source if isinstance(source, Run) else evaluate(source, metrics, judge, store=tmp_path / "s.db", **more)
+        browser.open(write_report(run, tmp_path / "report.html").as_uri())
+        assert browser.troubles() == []
+        return browser
+
+    return opened
 
 
-def test_nothing_could_be_scored(browser: Chromium, tmp_path: Path) -> None:
+def test_nothing_could_be_scored(opened: Opened) -> None:
     """Words in the place of cards, and the cause with its records."""
 
     def answer(question: Question[Any]) -> Failed:
         return Failed("the judge is out")
 
-    run = evaluate([record(1), record(2)], "groundedness", ScriptedJudge(answer), store=tmp_path / "s.db")
-    page = opened(browser, run, tmp_path)
+    page = opened([record(1), record(2)], judge=ScriptedJudge(answer))
     assert page.text(".sentence") == "Nothing could be scored in 2\u00a0records."
     assert "There is no value to show" in page.text(".first")
     assert "the judge failed (the judge is out)" in page.text(".missing")
     assert page.all(".card") == []
-    assert "No metric has values" in page.text(".scatter")
+    assert "No metric has values" in page.text(".hurts")
     page.click(".causes a")
     page.until("document.querySelector('.chips')")
     assert len(page.all(".lines tbody tr")) == 2
 
 
-def test_judged_in_part(browser: Chromium, tmp_path: Path) -> None:
+def test_judged_in_part(opened: Opened) -> None:
     """A card without full coverage says so in words, and what the mean could be."""
     half = {"Two years.": "3", "Or three.": None}
-    run = evaluate([record(1), record(2, response="Two years. Or three.")], "groundedness",
-                   ScriptedJudge({"support": half}), store=tmp_path / "s.db")  # fmt: skip
-    page = opened(browser, run, tmp_path)
+    page = opened([record(1), record(2, response="Two years. Or three.")], judge=ScriptedJudge({"support": half}))
     coverage = page.text(".coverage").replace("\u00a0", " ")
     assert coverage.startswith("2 of 2 scored · 1 partly judged · could be 75–100%")
     page.click(".lines tbody tr:last-child")
     page.until("document.querySelector('.left .mark.unjudged, #step-k')")
 
 
-def test_a_record_that_could_not_be_read(browser: Chromium, tmp_path: Path) -> None:
+def test_a_record_that_could_not_be_read(opened: Opened, tmp_path: Path) -> None:
     """It has its line and its page, which say why."""
     source = tmp_path / "bad.jsonl"
     source.write_text('{"id": "a", "question": "q", "response": "It is.", "contexts": ["It is."]}\n[]\n', "utf-8")
-    run = evaluate(source, "groundedness", on_error="skip", store=tmp_path / "s.db")
-    page = opened(browser, run, tmp_path)
+    page = opened(source, on_error="skip")
     assert "unreadable" in page.text(".missing")
     page.open(f"{(tmp_path / 'report.html').as_uri()}#record=2")
     assert "Unreadable record" in page.text("main")
 
 
-def test_no_response_is_not_a_blank_one(browser: Chromium, tmp_path: Path) -> None:
+def test_no_response_is_not_a_blank_one(opened: Opened, tmp_path: Path) -> None:
     """The table tells a record that lacks it from one whose system said nothing; no search finds the word for it."""
-    rows = [record(1, response=None), record(2, response=" "), record(3)]
-    run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")
-    page = opened(browser, run, tmp_path)
+    page = opened([record(1, response=None), record(2, response=" "), record(3)])
     assert page.all(".texts .soft") == ["no response", "blank response"]
     page.open(f"{(tmp_path / 'report.html').as_uri()}#q=null")
     assert page.all(".lines tbody tr") == []
 
 
-def test_earlier_turns_stand_above_the_question_and_long_ones_are_folded(browser: Chromium, tmp_path: Path) -> None:
+def test_earlier_turns_stand_above_the_question_and_long_ones_are_folded(opened: Opened, tmp_path: Path) -> None:
     turns = [[{"role": "user", "content": f"<b>Hi</b> {'x' * size}"}] for size in (1, 700)]
-    source = [record(number, history=one) for number, one in enumerate(turns, 1)]
-    page = opened(browser, evaluate(source, "groundedness"), tmp_path)
+    page = opened([record(number, history=one) for number, one in enumerate(turns, 1)])
     for number, is_open in ((1, True), (2, False)):
         page.open(f"{(tmp_path / 'report.html').as_uri()}#record={number}")
         assert page.evaluate("document.querySelector('.earlier').open") is is_open
@@ -92,7 +96,7 @@ def test_earlier_turns_stand_above_the_question_and_long_ones_are_folded(browser
     assert page.troubles() == []
 
 
-def test_a_run_that_was_cut_off(browser: Chromium, tmp_path: Path) -> None:
+def test_a_run_that_was_cut_off(opened: Opened, tmp_path: Path) -> None:
     """The first thing that is said; the figures are of what there is."""
 
     run = evaluate([record(1), record(2)], "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")
@@ -104,44 +108,43 @@ def test_a_run_that_was_cut_off(browser: Chromium, tmp_path: Path) -> None:
     ]
     run.store.insert([], rows)
     run.store.commit()
-    page = opened(browser, find_run(run.store, number), tmp_path)
+    page = opened(find_run(run.store, number))
     assert page.text(".notice").startswith("This run has not finished")
     assert page.text(".sentence").startswith("On 1\u00a0record")
     assert len(page.all(".lines tbody tr")) == 1
 
 
-def test_a_run_without_records(browser: Chromium, tmp_path: Path) -> None:
+def test_a_run_without_records(opened: Opened, tmp_path: Path) -> None:
     """As when it ended before the first: nothing is drawn, and that is said."""
     run = evaluate([record(1)], "groundedness", store=tmp_path / "s.db")
     number = run.store.start_run("empty", dict(run.spec))
-    page = opened(browser, find_run(run.store, number), tmp_path)
+    page = opened(find_run(run.store, number))
     assert page.text(".sentence") == "The run has no records."
     assert "The run has no records" in page.text(".records .empty")
 
 
-def test_fields_that_make_no_groups_are_named(browser: Chromium, tmp_path: Path) -> None:
-    run = evaluate(
-        [record(n) | {"team": "a", "ticket": f"T-{n}"} for n in range(4)], "groundedness", store=tmp_path / "s.db"
-    )
-    page = opened(browser, run, tmp_path)
-    assert "No groups: all records have the same value, or there are too many values, in team, ticket." in page.text(
-        ".groups"
-    )
+def test_fields_that_make_no_groups_are_named(opened: Opened) -> None:
+    page = opened([record(n, team="a", ticket=f"T-{n}") for n in range(4)])
+    said = "No groups: all records have the same value, or there are too many values, in team, ticket."
+    assert said in page.text(".groups")
 
 
-def test_one_metric_and_no_groups(browser: Chromium, tmp_path: Path) -> None:
-    """What cannot be drawn says what it would need."""
-    run = evaluate([record(1)], "groundedness", store=tmp_path / "s.db")
-    page = opened(browser, run, tmp_path)
+def test_one_metric_and_no_groups(opened: Opened) -> None:
+    """What cannot be drawn says what it would need; what can has the whole width."""
+    page = opened([record(1)])
     assert "No field to group by; add one to the records, e.g. topic." in page.text(".groups")
-    assert "Only one metric has values" in page.text(".scatter")
+    assert "Only one metric has values" in page.text(".hurts")
+    page = opened([record(n, topic="ab"[n % 2]) for n in range(4)])
+    widths = [page.evaluate(f"document.querySelector('{name}').clientWidth") for name in (".hurts", ".groups", ".told")]
+    assert widths[0] == widths[1]
+    assert page.evaluate("document.querySelector('.card').clientWidth") == widths[2]
 
 
-def test_metrics_that_were_left_out_are_folded(browser: Chromium, tmp_path: Path) -> None:
+def test_metrics_that_were_left_out_are_folded(opened: Opened, tmp_path: Path) -> None:
     """They would take the middle of the page from the records."""
     run = evaluate([record(1)], store=tmp_path / "s.db")
-    page, left = opened(browser, run, tmp_path), len(run.spec["left_out"])
-    assert page.text(".missing details") == f"{left}\u00a0metrics skipped"
+    page = opened(run)
+    assert page.text(".missing details") == f"{len(run.spec['left_out'])}\u00a0metrics skipped"
     page.click(".missing summary")
     assert page.all(".missing details li")[0].startswith("Abstention: about 3 calls per record")
 
@@ -161,7 +164,6 @@ def test_a_record_reads_as_it_was_judged(browser: Chromium, tmp_path: Path) -> N
         assert "\n\n\n" not in browser.evaluate("document.querySelector('.right .prose').textContent")
         assert browser.evaluate("document.querySelector('.drawn-table th').getBoundingClientRect().height") < 60
         assert browser.evaluate("document.documentElement.scrollWidth") <= width
-    browser.size(1280, 900)
 
 
 def test_a_place_that_is_not_there(browser: Chromium, shown: Shown) -> None:
@@ -218,12 +220,10 @@ def test_what_does_not_fit_is_said(browser: Chromium, shown: Shown, tmp_path: Pa
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_a_long_id_is_a_short_heading(browser: Chromium, tmp_path: Path, width: int) -> None:
+def test_a_long_id_is_a_short_heading(opened: Opened, width: int) -> None:
     """Two lines of it, with all of it on pointing, in what is copied, and behind a button, which a short one lacks."""
     long = "user-" + "0123456789abcdef/" * 40
-    run = evaluate([record(1, id=long), record(2)], "groundedness", ScriptedJudge({"support": "3"}),
-                   store=tmp_path / "s.db")  # fmt: skip
-    page = opened(browser, run, tmp_path)
+    page = opened([record(1, id=long), record(2)])
     page.size(width, 900)
     address, height = page.evaluate("location.href"), "document.querySelector('h1').clientHeight"
     page.open(f"{address}#record=1")
@@ -239,13 +239,11 @@ def test_a_long_id_is_a_short_heading(browser: Chromium, tmp_path: Path, width: 
     page.open(f"{address}#record=2")
     page.until("document.querySelector('h1').textContent === 'r2'")
     assert page.all(".case-head button", "hidden") == [True]
-    page.size(1280, 900)
 
 
-def test_a_value_that_is_best_at_0_has_the_colour_of_what_it_means(browser: Chromium, tmp_path: Path) -> None:
+def test_a_value_that_is_best_at_0_has_the_colour_of_what_it_means(opened: Opened) -> None:
     """In the table and above the record; of columns that exclude each other a 0 has none; its figure sorts by it."""
-    run = evaluate([record(1)], "abstention", store=tmp_path / "s.db")
-    page = opened(browser, run, tmp_path)
+    page = opened([record(1)], "abstention", "embedded")
     styles = page.all(".lines .number.toned", "style.cssText")
     assert ["good" in style for style in styles] == [True, True, False, True]
     assert [re.findall(r"--share: *(\d)", style) for style in styles] == [["1"], ["0"], ["0"], ["0"]]
@@ -253,11 +251,10 @@ def test_a_value_that_is_best_at_0_has_the_colour_of_what_it_means(browser: Chro
     page.until("document.querySelector('.shown').textContent.includes('highest first')")
 
 
-def test_what_few_records_have_comes_last(browser: Chromium, tmp_path: Path) -> None:
+def test_what_few_records_have_comes_last(opened: Opened, tmp_path: Path) -> None:
     """A metric of one record in three is no first card; a record that lacks its field says so among the scores only."""
     source = [record(1, reference="Two years."), record(2), record(3)]
-    run = evaluate(source, ["answer_correctness", "context_relevance"], store=tmp_path / "s.db")
-    page = opened(browser, run, tmp_path)
+    page = opened(source, ["answer_correctness", "context_relevance"], "embedded")
     assert page.all(".card h2")[:2] == ["Context relevance", "Answer correctness: f1"]
     page.open(f"{(tmp_path / 'report.html').as_uri()}#record=2")
     assert page.all(".score-line dt") == ["Context relevance"]

@@ -50,7 +50,6 @@ def lid(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 def test_reasons_name_sentences_as_a_reader_finds_them(browser: Chromium, lid: Shown) -> None:
     """Passage and number, with the sentence itself on pointing at it; what is no key of the record stays as it was."""
-    browser.size(1280, 900)
     browser.open(lid.at("record=1&tab=trace"))
     said = browser.all("#panel .said")
     assert said == [
@@ -66,7 +65,6 @@ def test_reasons_name_sentences_as_a_reader_finds_them(browser: Chromium, lid: S
 
 def test_a_named_sentence_is_lit_where_it_stands(browser: Chromium, lid: Shown) -> None:
     """In its passage or in the response, and on the map, by pointing or by keyboard; a click keeps it lit."""
-    browser.size(1280, 900)
     browser.open(lid.at("record=1&tab=trace"))
     browser.hover(NAME)
     assert browser.all(".right .lit") == ["The kettle boils."]

@@ -1,4 +1,4 @@
-"""The pages of ``ragstone view``: the list of runs, two side by side, filters, labels; dark, narrow, on paper."""
+"""The pages of ``ragstone view``: the list of runs, two side by side, filters, labels; in any look, offline."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from page_material import Serious, Shown
 
 from live_run import listening
 from ragstone.metrics.methods import METHODS
+from ragstone.render.html.live import Live
 from ragstone.render.wording import kind_of
 from ragstone.store.database import Store
 
@@ -37,7 +38,7 @@ window.fetch = (name) => name.includes('lines-') ? new Promise((then) => {
 
 
 @pytest.fixture(scope="module")
-def live(shown: Shown) -> Iterator[str]:
+def fifty(shown: Shown) -> Iterator[str]:
     """The address of a store with fifty runs: one that was judged, and others with its results or none."""
     with Store(shown.run.store.path) as store:
         results = [(row, [*store.scores(1, after=row.position - 1, until=row.position)]) for row in store.results(1)]
@@ -58,53 +59,46 @@ def live(shown: Shown) -> Iterator[str]:
             yield server.address
 
 
-@pytest.fixture
-def page(browser: Chromium) -> Chromium:
-    browser.offline(cut=False)
-    browser.size(1280, 900)
-    browser.prefers("light")
-    return browser
-
-
-def test_runs_are_listed_with_the_trend_of_one_input_and_signature(page: Chromium, live: str) -> None:
+def test_runs_are_listed_with_the_trend_of_one_input_and_signature(browser: Chromium, fifty: str) -> None:
     """The latest first; every point of a trend has one name and as many records of one input; a search narrows both."""
-    page.open(live)
-    assert len(page.all(".runs-table tbody tr")) == RUNS
-    assert page.all(".runs-table tbody th a")[0] == "nightly 50"
+    browser.open(fifty)
+    assert len(browser.all(".runs-table tbody tr")) == RUNS
+    assert browser.all(".runs-table tbody th a")[0] == "nightly 50"
     trend = ".trends .card:nth-child(2)"
-    assert page.all(f"{trend} h3") == ["Groundedness"]
-    assert page.text(f"{trend} .mean").startswith("50% +2.0 points since run 48")
-    assert len(page.all(f"{trend} circle")) == RUNS / 2 - 2, "neither the run of one record nor that of another system"
+    assert browser.all(f"{trend} h3") == ["Groundedness"]
+    assert browser.text(f"{trend} .mean").startswith("50% +2.0 points since run 48")
+    assert len(browser.all(f"{trend} circle")) == RUNS / 2 - 2, "neither that of one record nor of another system"
     assert (
-        page.text(f"{trend} .coverage") == "23 runs with the same name, input and signature; 27\u00a0others not shown"
+        browser.text(f"{trend} .coverage")
+        == "23 runs with the same name, input and signature; 27\u00a0others not shown"
     )
-    page.click("#search")
-    page.type("nightly #7")
-    assert page.all(".runs-table tbody th a") == ["nightly 7"]
-    assert page.text(".runs-table tbody .note").startswith("run 7 · compare-methods · ")
-    assert page.all(".trends *") == [], "one run is no trend"
-    assert page.troubles() == []
+    browser.click("#search")
+    browser.type("nightly #7")
+    assert browser.all(".runs-table tbody th a") == ["nightly 7"]
+    assert browser.text(".runs-table tbody .note").startswith("run 7 · compare-methods · ")
+    assert browser.all(".trends *") == [], "one run is no trend"
+    assert browser.troubles() == []
 
 
-def test_two_runs_are_compared_and_lead_to_a_record_and_back(page: Chromium, live: str) -> None:
+def test_two_runs_are_compared_and_lead_to_a_record_and_back(browser: Chromium, fifty: str) -> None:
     """Of three choices the last two count; every page knows the way to the list."""
-    page.open(live)
+    browser.open(fifty)
     for run in (9, 1, 2):
-        page.click(f"[aria-label^='Compare run {run},']")
-    page.click(".compare-link")
-    page.until("document.querySelector('.compare')")
-    assert page.evaluate("location.pathname") == "/compare/1/2/"
-    page.click(".runs a.name")
-    page.until("document.querySelector('.cards') && location.pathname === '/run/1/'")
-    page.until("document.querySelector('.question')?.textContent.length > 3")
-    page.click(".lines .id")
-    page.until("document.querySelector('.case .right')")
-    page.click(".wordmark")
-    page.until("document.querySelector('.runs-table')")
-    assert page.troubles() == []
+        browser.click(f"[aria-label^='Compare run {run},']")
+    browser.click(".compare-link")
+    browser.until("document.querySelector('.compare')")
+    assert browser.evaluate("location.pathname") == "/compare/1/2/"
+    browser.click(".runs a.name")
+    browser.until("document.querySelector('.cards') && location.pathname === '/run/1/'")
+    browser.until("document.querySelector('.question')?.textContent.length > 3")
+    browser.click(".lines .id")
+    browser.until("document.querySelector('.case .right')")
+    browser.click(".wordmark")
+    browser.until("document.querySelector('.runs-table')")
+    assert browser.troubles() == []
 
 
-def test_records_are_filtered_by_verdict_metric_and_panel(page: Chromium, live: str, shown: Shown) -> None:
+def test_records_are_filtered_by_verdict_metric_and_panel(browser: Chromium, fifty: str, shown: Shown) -> None:
     """By what the results say; a word may stand in a passage; each filter has its way out and is in the address."""
     results = list(shown.run.results())
 
@@ -122,69 +116,96 @@ def test_records_are_filtered_by_verdict_metric_and_panel(page: Chromium, live: 
 
     found: set[int] = set()
     for kind in ("no", "partly", "apart"):
-        page.open(f"{live}run/1/#verdict={kind}&judged=groundedness")
-        page.until("!document.querySelector('.shown').textContent.includes('reading')")
-        found = {int(place) for place in page.all(".lines tbody tr", "dataset.record")}
+        browser.open(f"{fifty}run/1/#verdict={kind}&judged=groundedness")
+        browser.until("!document.querySelector('.shown').textContent.includes('reading')")
+        found = {int(place) for place in browser.all(".lines tbody tr", "dataset.record")}
         assert found == places("groundedness", kind), kind
     assert 0 < len(found) < len(results)
-    assert page.all("#choose-verdict, #choose-of", "value") == ["apart", "groundedness"]
-    slow = page.send("Page.addScriptToEvaluateOnNewDocument", source=SLOW)["identifier"]
-    page.open(f"{live}run/1/#verdict=apart&judged=groundedness")
-    page.click(".chips a", meanwhile=lambda: page.evaluate("window.arrive().then(() => new Promise(setTimeout))"))
-    page.send("Page.removeScriptToEvaluateOnNewDocument", identifier=slow)
-    page.until("document.querySelectorAll('.lines tbody tr').length === 22")
-    page.open(f"{live}run/1/#q=blanket")
-    page.until("document.querySelector('.shown').textContent.startsWith('3 of 22')")
+    assert browser.all("#choose-verdict, #choose-of", "value") == ["apart", "groundedness"]
+    slow = browser.send("Page.addScriptToEvaluateOnNewDocument", source=SLOW)["identifier"]
+    browser.open(f"{fifty}run/1/#verdict=apart&judged=groundedness")
+    browser.click(".chips a", meanwhile=lambda: browser.evaluate("window.arrive().then(() => new Promise(setTimeout))"))
+    browser.send("Page.removeScriptToEvaluateOnNewDocument", identifier=slow)
+    browser.until("document.querySelectorAll('.lines tbody tr').length === 22")
+    browser.open(f"{fifty}run/1/#q=blanket")
+    browser.until("document.querySelector('.shown').textContent.startsWith('3 of 22')")
     within = {row["position"] for row in results if any("blanket" in one["text"].lower() for one in row["contexts"])}
-    assert {int(place) for place in page.all(".lines tbody tr", "dataset.record")} == within
+    assert {int(place) for place in browser.all(".lines tbody tr", "dataset.record")} == within
 
 
-def test_labels_are_made_and_shown(page: Chromium, live: str, shown: Shown) -> None:
+def test_labels_are_made_and_shown(browser: Chromium, fifty: str, shown: Shown) -> None:
     """Kept beside the store as they are given, found again by another browser, and shown beside the verdict."""
-    page.open(f"{live}run/1/label/")
-    page.evaluate("localStorage.clear()")
-    page.open(f"{live}run/1/label/")
-    page.type("Ann")
-    page.press("Enter")
-    page.until("document.querySelector('.work')")
-    record = page.text(".place").partition("\u00b7 ")[2]
-    page.press("1")
-    page.until("document.querySelector('.progress').ariaValueNow === '1'")
+    browser.open(f"{fifty}run/1/label/")
+    browser.evaluate("localStorage.clear()")
+    browser.open(f"{fifty}run/1/label/")
+    browser.type("Ann")
+    browser.press("Enter")
+    browser.until("document.querySelector('.work')")
+    record = browser.text(".place").partition("\u00b7 ")[2]
+    browser.press("1")
+    browser.until("document.querySelector('.progress').ariaValueNow === '1'")
     file = shown.path.parent / "labels-1-Ann.jsonl"
-    page.until("document.querySelector('.progress').ariaValueNow === '1'")
+    browser.until("document.querySelector('.progress').ariaValueNow === '1'")
     while not file.exists() or b"Ann" not in file.read_bytes():
-        page.evaluate("new Promise((then) => setTimeout(then, 20))")
-    page.evaluate("localStorage.clear()")
-    page.open(f"{live}run/1/label/")
-    page.type("Ann")
-    page.press("Enter")
-    page.until("document.querySelector('.progress').ariaValueNow === '1'")
-    page.open(f"{live}run/1/#record={shown.run[record]['position']}")
-    assert [one.split(":")[0] for one in page.all(".people")] == ["Ann"]
-    page.open(f"{live}run/1/")
-    assert "1 by Ann" in page.text(".facts")
-    assert f"ragstone agree 1 {file}" in page.text(".facts")
+        browser.evaluate("new Promise((then) => setTimeout(then, 20))")
+    browser.evaluate("localStorage.clear()")
+    browser.open(f"{fifty}run/1/label/")
+    browser.type("Ann")
+    browser.press("Enter")
+    browser.until("document.querySelector('.progress').ariaValueNow === '1'")
+    browser.open(f"{fifty}run/1/#record={shown.run[record]['position']}")
+    assert [one.split(":")[0] for one in browser.all(".people")] == ["Ann"]
+    browser.open(f"{fifty}run/1/")
+    assert "1 by Ann" in browser.text(".facts")
+    assert f"ragstone agree 1 {file}" in browser.text(".facts")
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_each_page_is_well_made(page: Chromium, live: str, serious: Serious, view: str) -> None:
+def test_each_page_is_well_made(browser: Chromium, fifty: str, serious: Serious, view: str) -> None:
     """Nothing serious for axe in either look, no wider than a telephone, and on paper no empty heading or control."""
-    page.open(f"{live}{view}")
+    browser.open(f"{fifty}{view}")
     for look, width in product(("light", "dark"), (1280, 390)):
-        page.prefers(look)
-        page.size(width, 844)
-        page.until(f"matchMedia('(prefers-color-scheme: {look})').matches")
+        browser.prefers(look)
+        browser.size(width, 844)
+        browser.until(f"matchMedia('(prefers-color-scheme: {look})').matches")
         assert serious() == [], (look, width)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.size(1280, 900)
-    assert page.troubles() == []
-    page.size(720, 1000)  # as wide as an A4 page between its margins
-    page.send("Emulation.setEmulatedMedia", media="print")
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+    browser.size(1280, 900)
+    assert browser.troubles() == []
+    browser.size(720, 1000)  # as wide as an A4 page between its margins
+    browser.send("Emulation.setEmulatedMedia", media="print")
     controls = "button:not(.sentence, .choices-list *), input, select, label, .keys, .tabs, .pager"
-    assert page.evaluate(f"[...document.querySelectorAll('{controls}')].filter((one) => one.getClientRects().length)"
+    assert browser.evaluate(f"[...document.querySelectorAll('{controls}')].filter((one) => one.getClientRects().length)"
                          ".map((one) => one.outerHTML)") == []  # fmt: skip
-    assert page.evaluate(EMPTY) == []
-    assert page.evaluate(CUT) == []
-    page.send("Emulation.setEmulatedMedia", media="")
-    page.size(1280, 900)
-    assert page.pdf().startswith(b"%PDF-")
+    assert browser.evaluate(EMPTY) == []
+    assert browser.evaluate(CUT) == []
+    browser.send("Emulation.setEmulatedMedia", media="")
+    browser.size(1280, 900)
+    assert browser.pdf().startswith(b"%PDF-")
+
+
+def test_a_record_that_could_not_be_fetched_is_asked_for_again(browser: Chromium, live: Live) -> None:
+    """Once the network is back; meanwhile its page says what is wrong and leads back."""
+    browser.open(f"{live.address}run/1/")
+    browser.offline()
+    try:
+        browser.evaluate("location.hash = 'record=2'")
+        browser.until("document.querySelector('main .empty')?.textContent.startsWith('The server cannot be reached')")
+        assert browser.text("h1") == "r1"
+        assert browser.all("#back", "getAttribute('href')") == ["#"]
+    finally:
+        browser.offline(cut=False)
+    browser.evaluate("location.hash = 'record=1'")
+    browser.until("document.querySelector('h1')?.textContent === 'r0' && document.querySelector('.left')")
+    browser.evaluate("location.hash = 'record=2'")
+    browser.until("document.querySelector('h1')?.textContent === 'r1' && document.querySelector('.left')")
+
+
+def test_a_record_that_is_not_there_is_said_as_in_a_file(browser: Chromium, live: Live) -> None:
+    """The server is well: how many records there are, under a heading, with the way back."""
+    browser.open(f"{live.address}run/1/#record=99999")
+    browser.until("document.querySelector('main .empty')?.innerText.startsWith('There is no record')")
+    assert browser.text("main .empty").replace("\u00a0", " ") == "There is no record #99,999: the run has 3 records."
+    assert browser.text("h1") == "#99999"
+    browser.click("#back")
+    browser.until("document.querySelectorAll('.lines tbody tr').length === 3")

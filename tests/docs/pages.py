@@ -30,6 +30,7 @@ EXPORTS: Final = ROOT / "tests" / "records" / "exports"
 ADDRESS: Final = "http://127.0.0.1:8000/v1"
 """Where pages say that an endpoint of the reader's own is."""
 
+_SAID: Final = re.compile(r'(\w+)=(?:"([^"]+)"|(\w+))')
 _BLOCK: Final = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -63,20 +64,10 @@ def blocks(page: Path) -> list[Block]:
     text = page.read_text(encoding="utf-8")
     found = []
     for match in _BLOCK.finditer(text):
-        title = re.search(r'title="([^"]+)"', match[2])
-        code = re.search(r"exit=(\d+)", match[2])
-        source = re.search(r'from="([^"]+)"', match[2])
+        said = {name: quoted or bare for name, quoted, bare in _SAID.findall(match[2])}
         line = text.count("\n", 0, match.start()) + 1
-        found.append(
-            Block(
-                match[1],
-                match[3],
-                line,
-                title[1] if title else "",
-                int(code[1]) if code else 0,
-                source[1] if source else "",
-            )
-        )
+        code = int(said.get("exit", 0))
+        found.append(Block(match[1], match[3], line, said.get("title", ""), code, said.get("from", "")))
     return found
 
 

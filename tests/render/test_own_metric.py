@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from own_metric import RECORDS, SHORT, eleven_lines, installed
+from page_blocks import drawn
 from ragstone import Run, agree, check, compare, evaluate, metrics
 from ragstone.api import export_run
 from ragstone.errors import ConfigError, InputError
@@ -22,17 +22,15 @@ from ragstone.render.terminal.case import case
 from ragstone.render.terminal.compare_screen import compare_page
 from ragstone.render.terminal.lists import metric_list
 from ragstone.render.terminal.outcome import outcome
-from ragstone.render.terminal.screen import Look, Page, screen
+from ragstone.render.terminal.screen import Look, Page
 
 pytest_plugins = ["pytester"]
 
 NAME = "figure_support"
 
 
-def drawn(page: Page) -> str:
-    stream = io.StringIO()
-    screen(stream).print(page)
-    return " ".join(stream.getvalue().split())
+def flat(page: Page) -> str:
+    return " ".join(drawn(page).split())
 
 
 @pytest.fixture(scope="module")
@@ -46,21 +44,21 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 def test_the_terminal_says_what_the_metric_says(run: Run) -> None:
     """It leads the run by its rank; the record has its words, its units and its band."""
-    whole = drawn(outcome(run, Look(100)))
+    whole = flat(outcome(run, Look(100)))
     assert "of a response's figures are stated in its contexts (4 figures in 2 responses)." in whole
     assert "1 of 2 responses has at least one figure not stated." in whole
     assert f"Lowest {NAME}" in whole
     assert "2 of 3 figures not stated" in whole
-    record = drawn(case(run["bad"], 2, run.id, Look(100)))
+    record = flat(case(run["bad"], 2, run.id, Look(100)))
     assert "doubtful: check the figures against the contexts" in record
     assert "not stated: It weighs 9 kilos" in record
-    assert "share of the response's figures that the contexts state" in drawn(metric_list(Look(100)))
+    assert "share of the response's figures that the contexts state" in flat(metric_list())
 
 
 def test_the_page_has_the_words_of_metrics_that_did_not_run(tmp_path: Path) -> None:
     """Those that ``auto`` left out are named in a note, by their headings."""
     run = evaluate(RECORDS, store=tmp_path / "s.db")
-    measures = overview_of(RunFacts.of(run), RowCounts())["measures"]
+    measures = overview_of(RunFacts(run), RowCounts())["measures"]
     assert measures["trace"]["heading"] == "TRACe"
 
 
@@ -89,7 +87,7 @@ def test_runs_are_compared_by_it(run: Run, tmp_path: Path) -> None:
     mended = [RECORDS[0], {**RECORDS[1], "response": "It holds 2 litres."}]
     second = evaluate(mended, [NAME], store=tmp_path / "s.db", name="mended")
     found = compare(run, second)
-    shown = drawn(compare_page(found, run, second, Look(100)))
+    shown = flat(compare_page(found, run, second, Look(100)))
     assert (
         f"{NAME}: no test possible (only 2 records in both; at least 6 are needed for a test; 2 paired records)"
         in shown
@@ -106,8 +104,8 @@ def test_a_run_outlives_the_package(run: Run) -> None:
     del known[NAME]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(metrics, "known", lambda: known)
-        assert f"Lowest {NAME}" not in drawn(outcome(run, Look(100)))  # groundedness leads
-        assert "not supported" in drawn(case(run["bad"], 2, run.id, Look(100)))
+        assert f"Lowest {NAME}" not in flat(outcome(run, Look(100)))  # groundedness leads
+        assert "not supported" in flat(case(run["bad"], 2, run.id, Look(100)))
         assert NAME in run["bad"]._repr_html_()
 
 
@@ -146,16 +144,16 @@ def test_eleven_lines_show_everywhere(form: str, tmp_path: Path, pytester: pytes
         other = evaluate(RECORDS[:1], named, store=tmp_path / "s.db", name="other")
         usual = evaluate(RECORDS[:1], store=tmp_path / "s.db", name="usual")
         assert (SHORT in usual.summary()["metrics"]) == (form == "installed"), "auto has what is installed"
-        assert SHORT in drawn(outcome(run, Look(100)))
-        assert title.capitalize() in drawn(outcome(run, Look(100)))
-        page = overview_of(RunFacts.of(run), RowCounts())
+        assert SHORT in flat(outcome(run, Look(100)))
+        assert title.capitalize() in flat(outcome(run, Look(100)))
+        page = overview_of(RunFacts(run), RowCounts())
         assert page["measures"][SHORT]["unit"] == "sentence"
         assert [card["title"] for card in page["metrics"]] == [title]
         gate = check(run, min={SHORT: 0.9})
         assert not gate.passed
         (failed,) = ET.fromstring(junit(gate)).iter("testcase")
         assert failed.get("classname") == f"ragstone.{SHORT}"
-        assert f"{SHORT}: no test possible (every record has the same value in both; 1 paired record)" in drawn(
+        assert f"{SHORT}: no test possible (every record has the same value in both; 1 paired record)" in flat(
             compare_page(compare(run, other), run, other, Look(100))
         )
         body = f"""

@@ -29,8 +29,9 @@ from ragstone.render.html import build, document
 from ragstone.render.html.build import report
 from ragstone.render.html.document import SCRIPTS, in_markup, page
 from ragstone.render.html.overview import FEWEST, overview_of, sentence, worst_group
-from ragstone.render.html.rows import BEGINNING, MOST_GROUPS, GroupFields, PageRow, RowCounts, block_of, row_of, text_of
+from ragstone.render.html.rows import BEGINNING, MOST_GROUPS, PageRow, RowCounts, block_of, row_of, text_of
 from ragstone.render.wording import about_embedded
+from ragstone.stats.points import points
 from ragstone.store.database import ResultRow
 from ragstone.testing import ScriptedJudge
 
@@ -64,7 +65,7 @@ def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_pat
     }  # fmt: skip
     for name, judges in choices.items():
         found = evaluate(TRACES, "grounding", judges, store=tmp_path / f"{name}.db")
-        facts = overview_of(RunFacts.of(found), RowCounts())["facts"]
+        facts = overview_of(RunFacts(found), RowCounts())["facts"]
         said[name] = [fact["note"] for fact in facts if fact["label"] == "Judge"]
     assert said["alone"] == [whole]
     assert [note for note in said["panel"] if note] == [f"embedded {whole}"]
@@ -99,7 +100,7 @@ def test_a_row_is_short_whatever_the_texts_are(question: str, identity: str) -> 
 
 def test_fields_are_offered_where_they_make_groups() -> None:
     """Not one that has a value of its own for every record, or one value for all but one; the fullest goes first."""
-    fields = GroupFields()
+    fields = RowCounts()
     for number in range(60):
         values = {"topic": str(number % 4), "unique": str(number), "same": "x", "but_one": str(number == 7)}
         if number % 2:
@@ -110,7 +111,7 @@ def test_fields_are_offered_where_they_make_groups() -> None:
 
 def test_a_field_with_too_many_values_is_dropped() -> None:
     """Also where each value comes often."""
-    fields = GroupFields()
+    fields = RowCounts()
     for number in range(10 * (MOST_GROUPS + 1)):
         fields.add(line(number, user=str(number % (MOST_GROUPS + 1)), kind=str(number % MOST_GROUPS)))
     assert fields.names == ["kind"]
@@ -137,8 +138,8 @@ def test_rows_are_columns_and_a_score_that_is_not_there_is_none() -> None:
 # ---- the sentence
 
 
-def grouped(*rows: PageRow) -> GroupFields:
-    found = GroupFields("m")
+def grouped(*rows: PageRow) -> RowCounts:
+    found = RowCounts("m")
     for row in rows:
         found.add(row)
     return found
@@ -198,17 +199,17 @@ def test_the_worst_group_is_looked_for_in_every_field() -> None:
 def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
     """Every number is that of its records, and the verb follows it."""
     metric = {**MEAN, "mean": sum(values) / 2}
-    parts = sentence(2, Headline.of("grounding", metric, sum(value < 1 for value in values)), (), None)
-    text = "".join(part.text for part in parts).replace("\u00a0", " ")
+    parts = sentence(2, Headline("grounding", metric, sum(value < 1 for value in values)), (), None)
+    text = "".join(part["text"] for part in parts).replace("\u00a0", " ")
     assert text.startswith("On 2 records, ")
     assert text.endswith(said)
 
 
 def test_the_sentence_stands_on_what_has_a_value() -> None:
     """Records that were set aside, lack a field or hold nothing to judge are not in its mean, and it says so."""
-    parts = sentence(28, Headline.of("grounding", {**MEAN, "scored": 21}, 0), (), None)
+    parts = sentence(28, Headline("grounding", {**MEAN, "scored": 21}, 0), (), None)
     assert (
-        "".join(part.text for part in parts)
+        "".join(part["text"] for part in parts)
         .replace("\u00a0", " ")
         .startswith("On 21 of 28 records, an average of 50% of a")
     )
@@ -221,7 +222,7 @@ def test_the_sentence_doubts_a_mean_of_the_easy_part() -> None:
     cascade = {"judges": ["embedded", house], "answered": {"embedded": 6, house: 0}, "unjudged": 2}
     answered = {**cascade, "answered": {"embedded": 6, house: 1}}
     told = [
-        "".join(part.text for part in sentence(2, Headline.of("grounding", metric, 0), doubted, None))
+        "".join(part["text"] for part in sentence(2, Headline("grounding", metric, 0), doubted, None))
         for one, high in ((cascade, 0.5), (answered, 0.5), (answered, 0.75))
         for doubted in [doubts({"support": one}, {**metric, "high": high})]
     ]
@@ -413,6 +414,20 @@ def test_the_script_is_valid(tmp_path: Path, kind: str) -> None:
     path.write_text(re.findall(r"<script>(.*?)</script>", text, re.DOTALL)[0], encoding="utf-8")
     done = subprocess.run([node, "--check", path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_percentages_are_those_of_the_terminal() -> None:
+    """All shares of up to 40 units, and of 1,000 and 1,600, which end in halves; with and without decimals."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    exact = [(k / n, few) for n in [*range(1, 41), 1000, 1600] for k in range(n + 1) for few in (10, 1000)]
+    cases = [*exact, *((round(value, 9) - 4e-10, few) for value, few in exact)]
+    assert points(0.375) == points(sum([0.333333333, 0.416666666]) / 2) == "38"
+    script = (FOLDER / "js" / "numbers.js").read_text(encoding="utf-8")
+    said = f"console.log(JSON.stringify({json.dumps(cases)}.map(([value, units]) => points(value, units))))"
+    done = subprocess.run([node, "-"], check=True, stdout=subprocess.PIPE, text=True, input=f"{script}\n{said}")
+    assert json.loads(done.stdout) == [points(value, units) for value, units in cases]
 
 
 def test_a_report_is_whole_or_not_there(run: Run, tmp_path: Path) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ragstone import evaluate
+from page_blocks import drawn, unpacked
+from ragstone import compare, evaluate
 from ragstone.judges.base import Judge
 from ragstone.metrics.words import FOUND, SUPPORTED
 from ragstone.questions import Question, Rate, Write
@@ -18,8 +18,9 @@ from ragstone.render.html.document import to_json
 from ragstone.render.html.overview import overview_of
 from ragstone.render.html.rows import RowCounts
 from ragstone.render.terminal.case import case
+from ragstone.render.terminal.compare_screen import compare_page
 from ragstone.render.terminal.outcome import outcome
-from ragstone.render.terminal.screen import Look, Page, screen
+from ragstone.render.terminal.screen import Look
 from ragstone.render.wording import by_embedded, in_words, labels_of
 from ragstone.testing import ScriptedJudge
 
@@ -29,12 +30,6 @@ RECORDS = [
     {"id": "good", "question": "Steel?", "response": "The kettle is made of steel.", "contexts": [PAGE, "Else."]},
     {"id": "bad", "question": "Jazz?", "response": "Purple elephants invented jazz in Lisbon.", "contexts": [PAGE]},
 ]
-
-
-def drawn(page: Page) -> str:
-    stream = io.StringIO()
-    screen(stream).print(page)
-    return stream.getvalue()
 
 
 def model(question: Question[Any]) -> list[str]:
@@ -51,7 +46,7 @@ def test_the_embedded_judge_alone_finds_and_a_model_supports(judge: str | Judge,
     """In the headline, the tables, the page's sentence and cards, the notebook and every record."""
     parameters = {"response_groundedness": {"shortcuts": False}}
     run = evaluate(RECORDS, METRICS, judge, parameters=parameters, store=tmp_path / "s.db")
-    first = overview_of(RunFacts.of(run), RowCounts())
+    first = overview_of(RunFacts(run), RowCounts())
     told = "".join(part["text"] for part in first["sentence"]) + "".join(one["title"] for one in first["metrics"])
     told += drawn(outcome(run, Look(80))).partition("  Judge")[0] + run._repr_html_().partition("judged by")[0]
     records = "".join(drawn(case(result, 2, run.id, Look(80))) for result in run.results())
@@ -60,9 +55,32 @@ def test_the_embedded_judge_alone_finds_and_a_model_supports(judge: str | Judge,
     alone = judge == "embedded"
     assert ("support" in told) is not alone
     assert ("claim that was not found" in told) is alone
-    assert ("✗ not found or contradicted" in records) is alone
+    assert ("✗ not found" in records) is alone
     for words in ("excellent", "everything the response says", "not supported", "✓ supported"):
         assert (words in records) is not alone
+
+
+def test_a_contradicted_claim_is_called_so(tmp_path: Path) -> None:
+    """In the run, its records, its notebook and a comparison; beside one that is not found, each has its own word."""
+    passage = "The car costs 38 euros."
+    responses = ("The car costs 410 euros.", "The car costs 410 euros. Ferries sail.")
+    told = []
+    for said in (passage, *responses):
+        row = {"id": "r", "question": "q", "response": said, "contexts": [passage]}
+        told.append(evaluate([row], "grounding", "embedded", store=tmp_path / "s.db"))
+    right, one, both = told
+    shown = drawn(case(one["r"], 1, 1, Look(80)))
+    assert "✗ contradicted" in shown
+    assert "not found" not in shown
+    assert "1 of 1 claim contradicted" in drawn(outcome(one, Look(80)))
+    assert "✗ contradicted" in one["r"]._repr_html_()
+    assert "Legend: ✗ contradicted   ✗ not found" in drawn(case(both["r"], 1, 1, Look(80)))
+    assert "2 of 2 claims not found or contradicted" in drawn(outcome(both, Look(80)))
+    compared = drawn(compare_page(compare(right, one, out=tmp_path / "c.html"), right, one, Look(80)))
+    assert "Legend: ✗ contradicted" in compared
+    page = unpacked((tmp_path / "c.html").read_bytes())
+    (record,) = page[page["first"]["moved"]["grounding"]["block"]]
+    assert [side["word"] for row in record["changed"] for side in row["sides"] if side] == ["contradicted"]
 
 
 def test_a_grade_is_said_beside_its_value(tmp_path: Path) -> None:

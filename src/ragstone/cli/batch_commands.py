@@ -26,7 +26,7 @@ def list_batches(*, store: StorePath = None, as_json: AsJson = False) -> None:
         {name: getattr(row, name) for name in ("id", "run", "judge", "tag", "remote", "status", "made", "calls")}
         for row in api.list_batches(store)
     ]
-    answer(told, lambda look: batch_table(told, look), as_json=as_json)
+    answer(told, lambda _: batch_table(told), as_json=as_json)
 
 
 @command(batch, "ragstone batch cancel")

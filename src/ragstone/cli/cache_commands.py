@@ -34,7 +34,7 @@ def info(*, store: StorePath = None, as_json: AsJson = False) -> None:
     from ragstone.render.terminal.lists import cache_page
 
     told = api.cache_info(store).as_json()
-    answer(told, lambda look: cache_page(told, look), as_json=as_json)
+    answer(told, lambda _: cache_page(told), as_json=as_json)
 
 
 @command(
@@ -92,7 +92,7 @@ def _delete(
             say("note", "nothing was deleted")
             return
         told = api.prune_cache(wanted, store, config=config).as_json()
-    answer(told, lambda look: pruning_page(told, look), as_json=as_json)
+    answer(told, lambda _: pruning_page(told), as_json=as_json)
 
 
 def _confirmed(what: str) -> bool:

@@ -153,7 +153,7 @@ def show_bill(progress: Progress | None) -> None:
     """Show calls and cost on standard error, for work that ended without a result."""
     if progress is not None and progress.tally.asked:
         bill = progress.tally.as_json()
-        show(lambda look: Page(indented(facts(bill_rows(bill, look)))), stderr=True)
+        show(lambda _: Page(indented(facts(bill_rows(bill)))), stderr=True)
 
 
 def place_of(finished: Run, options: RunOptions) -> Place:
@@ -174,7 +174,7 @@ def exit_if_unjudged(finished: Run, instead: str = "without --offline") -> None:
         raise typer.Exit(UNJUDGED)
     unanswered = bill["failed"] and not answered_now(bill) and not bill["replayed"]  # any score came without the judge
     if not lead(summary):
-        causes = dict.fromkeys(cause.reason or cause.status for cause in RunFacts.of(finished).missing)
+        causes = dict.fromkeys(cause.reason or cause.status for cause in RunFacts(finished).missing)
         say("error", f"nothing was evaluated: {'; '.join([*causes][:3]) or 'there are no records'}")
     if not lead(summary) or unanswered or silent(summary.get("cascade", {})):
         raise typer.Exit(UNJUDGED)

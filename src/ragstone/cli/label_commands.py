@@ -86,7 +86,7 @@ def label_page(
             "minutes": drawn.minutes,
             "next": agree_command(run),
         }
-    answer(told, lambda look: label_page_written(told, n, drawn.unit, look), as_json=as_json)
+    answer(told, lambda _: label_page_written(told, n, drawn.unit), as_json=as_json)
 
 
 @command(

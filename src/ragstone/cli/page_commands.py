@@ -76,7 +76,7 @@ def report(
         refuse_inputs(target, [opened.store.path])
         api.write_report(opened, target, calls=calls)
         told = {"written": str(target), "bytes": target.stat().st_size, "run": opened.id, "records": len(opened)}
-    answer(told, lambda look: report_written(told, look), as_json=as_json)
+    answer(told, lambda _: report_written(told), as_json=as_json)
 
 
 @command(app, "ragstone view", "ragstone view 3 --port 8080 --no-open")
@@ -100,7 +100,7 @@ def view(
     with closing(opened), api.serving(opened, port) as server:
         address = server.address if run is None else f"{server.address}run/{run.id}/"
         about = {"runs": len(opened.runs())} if run is None else {"run": run.id, "records": len(run)}
-        answer({"address": address, **about}, lambda look: serving(address, run, look), as_json=as_json)
+        answer({"address": address, **about}, lambda _: serving(address, run), as_json=as_json)
         _open(address, browser)
         try:
             server.serve_forever()

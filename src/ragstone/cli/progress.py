@@ -15,7 +15,7 @@ from rich.text import Text
 from ragstone import api
 from ragstone.api.progress import again_and_again
 from ragstone.cli.exit_codes import say
-from ragstone.render.terminal.screen import Look, Screen, screen
+from ragstone.render.terminal.screen import DOT, Look, Screen, screen
 from ragstone.render.text import NBSP, duration, flat, middle, number, plural
 from ragstone.render.watch import Watch, messages, warnings
 
@@ -123,10 +123,10 @@ def drawn(watch: Watch, look: Look) -> tuple[Text, ...]:
     bar = Text.assemble("  ", (name, "head"), "  ", filled * full, (empty * (cells - full), "quiet"), "  ", right)
     below = counts[0]
     for part in counts[1:]:
-        if len(longer := f"{below} {look.dot} {part}") > look.width - 2:
+        if len(longer := f"{below}{DOT}{part}") > look.width - 2:
             break
         below = longer
     limit = watch.limit()
-    beside = f"{below} {look.dot} {limit}" if limit else below
+    beside = f"{below}{DOT}{limit}" if limit else below
     lines = [beside] if len(beside) <= look.width - 2 else [below, middle(limit, look.width - 2, look.ellipsis)]
     return bar, *(Text(f"  {line}", style="quiet") for line in lines)

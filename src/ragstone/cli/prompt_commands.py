@@ -42,7 +42,7 @@ def list_prompts(*, as_json: AsJson = False) -> None:
 
     found, differ = catalogue.prompt_styles(), changed()
     told = {"prompts": [style.as_json() for style in found], "changed": differ}
-    answer(told, lambda look: prompt_list(found, differ, look), as_json=as_json)
+    answer(told, lambda _: prompt_list(found, differ), as_json=as_json)
 
 
 @command(
@@ -107,7 +107,6 @@ def render(
     from ragstone.prompts.packs import read_pack
     from ragstone.questions import TASKS, Rate
     from ragstone.render.terminal.prompts import rendered
-    from ragstone.render.terminal.screen import Look, screen
 
     found = find(prompt, style)
     if found.entry is not None and found.entry.task not in TASKS:
@@ -137,7 +136,7 @@ def render(
     if rate is not None:
         count = f"{len(rate.units)} unit{'s' if len(rate.units) > 1 else ''}"
         heading += [f"format {chosen}", f"scale {rate.scale.name}", count]
-    _print(rendered(heading, messages, Look.of(screen())))
+    _print(rendered(heading, messages))
 
 
 @command(

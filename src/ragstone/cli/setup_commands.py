@@ -24,10 +24,10 @@ def metrics(
     from ragstone.render.terminal.lists import metric_list, metric_page
 
     if name is None:
-        answer([_described(metric) for metric in catalogue().values()], metric_list, as_json=as_json)
+        answer([_described(metric) for metric in catalogue().values()], lambda _: metric_list(), as_json=as_json)
     else:
         metric = find(name)
-        answer(_described(metric), lambda look: metric_page(metric, look), as_json=as_json)
+        answer(_described(metric), lambda _: metric_page(metric), as_json=as_json)
 
 
 @command(app, "ragstone judges", "ragstone judges --check openai:gpt-4o-mini")
@@ -60,7 +60,7 @@ def fields(*, as_json: AsJson = False) -> None:
     from ragstone.render.terminal.lists import input_list
 
     told = [{"name": one.name, "title": one.title, "reads": one.reads} for one in EXPORTS]
-    answer({"fields": dict(ALIASES), "formats": told}, input_list, as_json=as_json)
+    answer({"fields": dict(ALIASES), "formats": told}, lambda _: input_list(), as_json=as_json)
 
 
 @command(app, "ragstone init")
@@ -73,7 +73,7 @@ def init(
     from ragstone.render.terminal.lists import init_page
 
     path = str(api.write_config(force=force))
-    answer({"written": path}, lambda look: init_page(path, look), as_json=as_json)
+    answer({"written": path}, lambda _: init_page(path), as_json=as_json)
 
 
 def _described(metric: type[Metric]) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def _estimate(made: Tuner, *, yes: bool, quiet: bool) -> None:
     if estimate is None or not estimate["calls"]["high"]:
         return
     if not quiet:
-        show(lambda look: estimate_lines(made.combinations, made.estimates, estimate, look), stderr=True)
+        show(lambda _: estimate_lines(made.combinations, made.estimates, estimate), stderr=True)
     free = estimate["dollars"] is not None and not estimate["dollars"]["high"]
     if not free and not yes and at_a_terminal() and not _confirmed():
         say("note", "nothing was sent")

@@ -9,7 +9,7 @@ the number of calls is exact, but for replies that cannot be read. An unknown pr
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 

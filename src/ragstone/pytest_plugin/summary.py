@@ -78,7 +78,7 @@ def _cells(found: Sequence[Mapping[str, Any]], particular: str) -> tuple[str, st
     bounded = [(score["low"], score["high"]) for score in found if score["low"] is not None]
     rest = []
     if bounded and any(low != high for low, high in bounded):
-        ends = between(mean([low for low, _ in bounded]), mean([high for _, high in bounded]), len(bounded))
+        ends = between(mean([low for low, _ in bounded]), mean([high for _, high in bounded]), len(bounded), "-")
         rest.append(f"could be {ends}%")
     lacking = Counter(score["status"] for score in found if score["value"] is None)
     rest += [f"{count} {status}" for status, count in sorted(lacking.items())]

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 MEANS: Final = 3
 """Means that a line names; a metric may have many columns."""
-_DASH: Final = "\u2013"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +93,10 @@ def _together(
 ) -> JudgeAgreement:
     first = next(iter(found.values()))
     unit = flat(first["unit"])
+    counted = plural(first["units"], unit) if first["units"] else ""
+    on = f" on {flat(', '.join(folded(found)))}" if named else ""
     return JudgeAgreement(
-        said=_said(first, unit, people, f" on {flat(', '.join(folded(found)))}" if named else ""),
+        said=agreement_said(f"{people}{on}", unit, counted, first["kappa"], first["interval"]),
         about=_about(first, unit),
         people=people,
         judge=flat(first["judge"]),
@@ -106,19 +107,17 @@ def _together(
     )
 
 
-def _said(found: MetricAgreementDict, unit: str, people: str, on: str) -> str:
-    counted = plural(found["units"], unit)
-    if not found["units"]:
-        return f"Agreement with {people}{on} is unknown: no {unit} has both a label and a verdict"
-    if found["kappa"] is None:
-        return f"Agreement with {people}{on} is unknown: only one label occurs on {counted}, so kappa is undefined"
-    kappa = kappa_said(found["kappa"], found["interval"])
-    return f"Judge {agrees(found['interval'])} with {people}{on}: kappa {kappa} on {counted}"
+def agreement_said(people: str, unit: str, counted: str, kappa: float | None, interval: Sequence[float] | None) -> str:
+    """``Judge agrees with people: kappa .71 (.58-.82) on 214 claims``, or why it is unknown.
 
-
-def agrees(interval: Sequence[float] | None) -> str:
-    """The verb for a kappa with this interval: agreement is shown where it is above 0."""
-    return "agrees" if interval and interval[0] > 0 else "does not significantly agree"
+    ``counted`` are the units that were compared, empty for none. Agreement is shown where the interval is above 0.
+    """
+    if not counted:
+        return f"Agreement with {people} is unknown: no {unit} has both a label and a verdict"
+    if kappa is None:
+        return f"Agreement with {people} is unknown: only one label occurs on {counted}, so kappa is undefined"
+    agrees = "agrees" if interval and interval[0] > 0 else "does not significantly agree"
+    return f"Judge {agrees} with {people}: kappa {kappa_said(kappa, interval)} on {counted}"
 
 
 def kappa_said(kappa: float | None, interval: Sequence[float] | None) -> str:
@@ -130,7 +129,7 @@ def kappa_said(kappa: float | None, interval: Sequence[float] | None) -> str:
 
 def ends_said(interval: Sequence[float] | None) -> str:
     """``.58-.82`` with an en dash, ``-.10 to .47``; empty without an interval."""
-    return (" to " if interval[0] < 0 else _DASH).join(map(coefficient, interval)) if interval else ""
+    return (" to " if interval[0] < 0 else "\u2013").join(map(coefficient, interval)) if interval else ""
 
 
 def _about(found: MetricAgreementDict, unit: str) -> str:
@@ -152,7 +151,7 @@ def _mean(metric: str, found: MetricAgreementDict, raw_ends: list[float] | None)
     called, share = "labels alone" if one["method"] == "labels" else "corrected", one["method"] == "rogan_gladen"
     words = (
         f"{'share that passes ' if share else ''}{percent(one['raw'], one['records'])}, {called} "
-        f"{percent(value, one['records'])} (95% CI {between(low, high, one['records'], _DASH)})"
+        f"{percent(value, one['records'])} (95% CI {between(low, high, one['records'])})"
     )
     return MeanByPeople(metric, one["raw"], None if share else drawn, value, (low, high), called, words, _how(one))
 
@@ -231,7 +230,7 @@ def _repeats(one: MetricAgreement) -> FiguresTable:
     lines, counts = [], {mean.score: mean.records for mean in one.means}
     for score in one.repeats:
         count = counts.get(score.score, 0)
-        ends = f", 95% CI {between(*score.interval, count, _DASH)}" if score.interval else ""
+        ends = f", 95% CI {between(*score.interval, count)}" if score.interval else ""
         apart = "" if score.deviation is None else f", standard deviation {percent(score.deviation, count)}"
         lines.append(f"{score.score}: mean {percent(score.mean, count)}{ends}{apart}")
     if not one.at_k:

@@ -1,6 +1,6 @@
 """The words for two compared runs and for a check: headline, what makes the numbers hard to compare, what is left out.
 
-The terminal and the page say the same words; ``dash`` and ``ellipsis`` are the signs that they can show.
+The terminal and the page say the same words.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from ragstone.analysis.check import DROPS, CheckResult, Decision, Threshold, Wor
 from ragstone.analysis.compare import NO_TEST, NOT_SHOWN, VERSION, Compared, Comparison, said
 from ragstone.analysis.pairing import MetricSide
 from ragstone.analysis.threshold_words import drop_said, limit_said
-from ragstone.render.facts import DASH
 from ragstone.render.text import NBSP, between, flat, number, percent, plural, shorten
 from ragstone.render.wording import folded, lead_order
 from ragstone.stats.points import signed
@@ -115,7 +114,7 @@ def findings(found: Comparison) -> list[str]:
     return lines
 
 
-def in_the_way(found: Comparison, dash: str = DASH) -> list[str]:
+def in_the_way(found: Comparison) -> list[str]:
     """List caveats of a comparison: other judges, prompts or parameters, an early end, unjudged units."""
     lines = [f"{flat(warning[:1].upper() + warning[1:])}." for warning in found.warnings]
     parts: dict[tuple[str, str, str], list[str]] = {}
@@ -130,7 +129,7 @@ def in_the_way(found: Comparison, dash: str = DASH) -> list[str]:
     sides = [(one, ((found.first, one.first), (found.second, one.second))) for one in found.metrics]
     for one, halves in sides:
         unjudged = [
-            f"{number(half.unjudged)} of {plural(half.asked, 'unit')} unjudged in {side.label}{_range(half, one, dash)}"
+            f"{number(half.unjudged)} of {plural(half.asked, 'unit')} unjudged in {side.label}{_range(half, one)}"
             for side, half in halves
             if half.unjudged
         ]
@@ -144,19 +143,19 @@ def in_the_way(found: Comparison, dash: str = DASH) -> list[str]:
     return lines
 
 
-def _range(half: MetricSide, one: Compared, dash: str) -> str:
+def _range(half: MetricSide, one: Compared) -> str:
     if half.low is None or half.high is None:
         return ""
     pairs = one.paired.pairs if one.paired else 0
-    return f" (the mean could be {between(half.low, half.high, pairs, dash)}%)"
+    return f" (the mean could be {between(half.low, half.high, pairs)}%)"
 
 
-def left_out(found: Comparison, ellipsis: str = "…") -> list[str]:
+def left_out(found: Comparison) -> list[str]:
     """Records and values that only one run has: left out, and counted nowhere as 0."""
     lines = []
     for side, ids in ((found.first, found.only_first), (found.second, found.only_second)):
         if ids:
-            named = ", ".join(shorten(flat(one), 40, ellipsis) for one in ids[:IDS])
+            named = ", ".join(shorten(flat(one), 40) for one in ids[:IDS])
             more = f" and {number(len(ids) - IDS)} more" if len(ids) > IDS else ""
             lines.append(f"{plural(len(ids), 'record')} only in {side.label}: {named}{more}.")
     for side, names in ((found.first, found.metrics_first), (found.second, found.metrics_second)):

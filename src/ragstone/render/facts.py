@@ -1,6 +1,6 @@
 """The facts of a run as plain text, computed once; screens, pages, notebooks and plug-ins print them.
 
-``RunFacts.of`` reads a finished run in one pass. Text has the signs of a full terminal, such as dashes; whoever draws
+``RunFacts`` reads a finished run in one pass. Text has the signs of a full terminal, such as dashes; whoever draws
 for a poorer one replaces them. Nothing here knows rich, HTML or a metric by name.
 """
 
@@ -16,64 +16,48 @@ from ragstone import metrics
 from ragstone.analysis.cascades import partial, silent
 from ragstone.analysis.run import Run, part_said, unit_text
 from ragstone.analysis.verdicts import lowers, with_verdicts
-from ragstone.metrics.words import Sentence
-from ragstone.render.agreement import JudgeAgreement, agreements
+from ragstone.render.agreement import agreements
 from ragstone.render.text import NBSP, between, dollars, duration, flat, number, percent, plural, tokens
 from ragstone.render.wording import (
     embedded_among,
     folded,
-    in_legend,
     in_response,
     kind_of,
     labels_of,
     lead_order,
+    or_contradicted,
     sentence_of,
     title_of,
 )
 from ragstone.stats.points import points
 
-DASH: Final = "\u2013"
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
 _JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}  # that send nothing, and whose id says little
 ALL: Final = "all metrics"
 LEAST_RATE: Final = 0.0001  # the lowest that is written out
 
 
-@dataclass(frozen=True, slots=True)
 class Headline:
-    """The mean that a run is told by: its value, its 95% interval, the units judged, how many responses are below 1.
+    """The mean that a run is told by, from its entry in the summary; ``lower`` responses are below 1.
 
     ``sentence`` is the metric's own, None where it has none; ``short`` is its clause about so many responses.
     """
 
-    metric: str
-    title: str
-    value: str
-    interval: str
-    units: str
-    scored: int
-    lower: int
-    sentence: Sentence | None
-    short: str
-
-    @classmethod
-    def of(cls, metric: str, entry: Mapping[str, Any], lower: int) -> Headline:
-        """The headline of a metric of the summary, with so many responses below 1."""
-        signature, scored = entry["signature"], entry["scored"]
+    def __init__(self, metric: str, entry: Mapping[str, Any], lower: int) -> None:
+        signature = entry["signature"]
         low, high = entry["interval"] or (0.0, 0.0)
-        sentence = sentence_of(metric, signature)
         judged = entry["units"]["asked"] - entry["units"]["unjudged"]
-        return cls(
-            metric,
-            title_of(metric, signature) or metric,
-            percent(entry["mean"], scored),
-            between(low, high, scored, DASH) if entry["interval"] else "",
-            plural(judged, sentence.unit) if sentence and sentence.unit and judged else "",
-            scored,
-            lower,
-            sentence,
-            sentence.falling_short(lower, signature) if sentence else f"{'are' if lower > 1 else 'is'} below 100%",
-        )
+        self.metric = metric
+        self.title = title_of(metric, signature) or metric
+        self.scored: int = entry["scored"]
+        self.lower = lower
+        self.value = percent(entry["mean"], self.scored)
+        self.interval = between(low, high, self.scored) if entry["interval"] else ""
+        self.sentence = sentence = sentence_of(metric, signature)
+        self.units = plural(judged, sentence.unit) if sentence and sentence.unit and judged else ""
+        self.short = f"{'are' if lower > 1 else 'is'} below 100%"
+        if sentence:
+            self.short = sentence.falling_short(lower, signature)
 
     def __str__(self) -> str:
         """One sentence or two; the number is the mean of the table, and means are over responses."""
@@ -112,64 +96,37 @@ class Low:
     units: tuple[tuple[Mapping[str, Any], str], ...]
 
 
-@dataclass(frozen=True, slots=True)
 class RunFacts:
-    """All that is said of a run before its records.
+    """All that is said of a run before its records; its summary is read once.
 
     ``lead`` is the metric that it is told by, ``ranked`` the one by which its lowest records are found; both are empty
     where nothing has a value. ``cascades`` are by step who answered, where each judge is sure, and what was saved.
     """
 
-    run: Run
-    summary: Mapping[str, Any]
-    lead: str
-    ranked: str
-    headline: Headline | None
-    doubts: Sequence[str]
-    part: str
-    judges: Sequence[str]
-    judged_by: Sequence[str]
-    agreement: Sequence[JudgeAgreement]
-    embedded: str
-    missing: Sequence[Cause]
-    notes: Sequence[str]
-    cascades: Sequence[tuple[str, str, str]]
-    quotes: str
-    estimated: str
-    time: str
-    left_out: Sequence[tuple[str, str]]
-
-    @classmethod
-    def of(cls, run: Run) -> RunFacts:
-        """Read the run's summary once."""
-        summary = run.summary()
-        leading = lead(summary)
-        entry = summary["metrics"].get(leading)
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.summary: Mapping[str, Any] = run.summary()
+        self.lead = leading = lead(self.summary)
+        self.ranked = _ranked_by(leading, self.summary)
+        entry = self.summary["metrics"].get(leading)
         lower = entry.get("below_one") if entry else 0
         if lower is None:  # a summary of an older version
             lower = run.store.bins(run.id, 1, leading)[leading][0]
-        cascades = summary.get("cascade", {})
-        judges = judges_of(run.spec)
-        return cls(
-            run=run,
-            summary=summary,
-            lead=leading,
-            ranked=_ranked_by(leading, summary),
-            headline=Headline.of(leading, entry, lower) if entry else None,
-            doubts=[*doubts(cascades, entry), *_uncounted(leading, summary)] if entry else (),
-            part=part_said(run.spec.get("extent", {})),
-            judges=judges,
-            judged_by=judged_by(run.spec),
-            agreement=agreements(run.agreement),
-            embedded=embedded_among(judges, summary),
-            missing=_missing(summary),
-            notes=[flat(note) for note in summary.get("notes", ())],
-            cascades=[(f"{step}: {answered(told)}", sureness(told), saved(told)) for step, told in cascades.items()],
-            quotes=_quotes_said(run, summary),
-            estimated=estimated(summary["estimate"]) if summary.get("estimate") else "",
-            time=duration(summary["seconds"]) if "seconds" in summary else "",
-            left_out=list(left_out_said(summary.get("left_out", {}))),
-        )
+        cascades = self.summary.get("cascade", {})
+        self.headline = Headline(leading, entry, lower) if entry else None
+        self.doubts = [*doubts(cascades, entry), *_uncounted(leading, self.summary)] if entry else []
+        self.part = part_said(run.spec.get("extent", {}))
+        self.judges = judges_of(run.spec)
+        self.judged_by = judged_by(run.spec)
+        self.agreement = agreements(run.agreement)
+        self.embedded = embedded_among(self.judges, self.summary)
+        self.missing = _missing(self.summary)
+        self.notes = [flat(note) for note in self.summary.get("notes", ())]
+        self.cascades = [(f"{step}: {answered(one)}", sureness(one), saved(one)) for step, one in cascades.items()]
+        self.quotes = _quotes_said(run, self.summary)
+        self.estimated = estimated(self.summary["estimate"]) if self.summary.get("estimate") else ""
+        self.time = duration(self.summary["seconds"]) if "seconds" in self.summary else ""
+        self.left_out = list(left_out_said(self.summary.get("left_out", {})))
 
     @property
     def said(self) -> str:
@@ -193,8 +150,14 @@ class RunFacts:
         rows = self.run.store.worst(self.run.id, self.ranked, 1) if self.ranked else []
         position = rows[0].position if rows else 1
         found = self.run.store.result(self.run.id, position=position)
-        shown = ["runs"] if found is None else ["show", self.run.called, handle(found.record, position)]
-        return shlex.join(["ragstone", *shown, *options])
+        if found is None:
+            return shlex.join(["ragstone", "runs", *options])
+        return show_command(self.run, options, handle(found.record, position))
+
+
+def show_command(run: Run, options: Sequence[str], *which: str) -> str:
+    """The command that shows a run, or one of its records; ``options`` find the store."""
+    return shlex.join(["ragstone", "show", run.called, *which, *options])
 
 
 def left_out_said(left_out: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -267,8 +230,7 @@ def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
     unit = sentence.unit if sentence and sentence.unit else metrics.of_score(name).unit
     words, kind = labels_of(name, wanting), "no" if all(verdict["value"] <= 0 for verdict in wanting) else "below"
     lacking = words.get(metrics.column_of(name), words["no"]) if metrics.best_at_zero(name) else words[kind]
-    if any((verdict["reason"] or "").startswith("contradicted") for verdict in wanting):
-        lacking = in_legend(words, lacking)
+    lacking = or_contradicted(words, lacking, [verdict["reason"] for verdict in wanting])
     return f"{len(wanting)} of {plural(counted, level if unit == 'response' else unit)} {lacking}".replace(NBSP, " ")
 
 
@@ -456,7 +418,7 @@ def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> 
         f"{called(last)} judged none of the {step} units passed to it; the mean covers only the easy units."
         for step, last in silent(told).items()
     ]
-    left = partial(told) if differs(metric) else {}
+    left = partial(told) if possible_mean(metric) else {}
     return said + [
         f"{called(last)} left {number(lost)} of the {plural(whole, f'{step} unit')} passed to it unjudged; "
         "the mean favours the easy units."
@@ -474,10 +436,16 @@ def _uncounted(score: str, summary: Mapping[str, Any]) -> list[str]:
     return [f"The mean excludes {count} of {plural(summary['records'], 'record')}: {', '.join(reasons)}."]
 
 
-def differs(metric: Mapping[str, Any]) -> bool:
-    """Return whether the least and the highest that a mean may be look different where they are printed."""
-    known = metric["low"] is not None and metric["mean"] is not None
-    return bool(known and points(metric["low"], metric["scored"]) != points(metric["high"], metric["scored"]))
+def possible(value: float | None, low: float | None, high: float | None, count: int = 0) -> str:
+    """The least and the highest that a value could be; empty where they are the same as they are printed."""
+    if value is None or low is None or high is None or points(low, count) == points(high, count):
+        return ""
+    return between(low, high, count)
+
+
+def possible_mean(metric: Mapping[str, Any]) -> str:
+    """The same of a mean of the summary."""
+    return possible(metric["mean"], metric["low"], metric["high"], metric["scored"])
 
 
 def called(judge: str) -> str:

@@ -46,7 +46,7 @@ _RULE: Final = "border-bottom:1px solid rgba(128,128,128,.4);"
 
 def run_page(run: Run) -> str:
     """A run: its metrics with interval and coverage, why scores are missing, the lowest records, judge and cost."""
-    told = RunFacts.of(run)
+    told = RunFacts(run)
     summary = told.summary
     dot = " \u00b7 "
     state = run.status if run.status != "done" else ""
@@ -274,7 +274,7 @@ def _right(text: str) -> Markup:
 
 
 def _between(ends: Sequence[float], count: int = 0) -> str:
-    return between(ends[0], ends[1], count, "\u2013")
+    return between(ends[0], ends[1], count)
 
 
 def _quiet(text: str, tag: str = "div") -> Markup:

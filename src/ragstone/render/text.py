@@ -87,8 +87,8 @@ def percent(value: float | None, count: int = 0) -> str:
     return f"{points(value, count)}%" if value is not None else "-"
 
 
-def between(low: float, high: float, count: int = 0, dash: str = "-") -> str:
-    """``79-83``, the percentages of both ends."""
+def between(low: float, high: float, count: int = 0, dash: str = "\u2013") -> str:
+    """``79-83`` with an en dash, the percentages of both ends."""
     return f"{points(low, count)}{dash}{points(high, count)}"
 
 

@@ -29,6 +29,7 @@ _COMPARES: Final = "compares words and numbers; not a language model"
 _SENTENCES: Final = re.compile(
     r"(?P<passage>passage \d+), sentence \d+(?:(?:, | and )(?P=passage), sentence \d+)+(?P<verb> says| has)?"
 )
+_CONTRADICTED: Final = re.compile(r"contradicted\b")
 _SUPPORT: Final = re.compile(r"\|support:[^|]*\bembedded-\d+#([0-9a-f]+)")
 
 
@@ -86,12 +87,18 @@ def word(score: str, verdict: Mapping[str, Any], signature: str = "") -> str:
         return clean(verdict["label"])
     found, kind = labels_of(score, (verdict,), signature), kind_of(verdict)
     other = found.get(f"{kind} {'/'.join(verdict['unit'].split('/')[-2:-1])}", found[kind])
-    return found.get(verdict["label"], other) if kind == "no" else other
+    return or_contradicted(found, found.get(verdict["label"], other), [verdict["reason"]]) if kind == "no" else other
 
 
-def in_legend(words: Labels, said: str) -> str:
-    """The word for a verdict as a legend explains it: ``not found or contradicted``."""
-    return words.get(LEGEND, said) if said == words["no"] else said
+def or_contradicted(words: Labels, said: str, reasons: Iterable[str | None]) -> str:
+    """``not found``, of verdicts whose reasons all name a contradiction ``contradicted``, of some both.
+
+    A judge whose labels do not tell the two apart says in its reason which it is.
+    """
+    told = {bool(_CONTRADICTED.match(reason or "")) for reason in reasons}
+    if said != words["no"] or LEGEND not in words or True not in told:
+        return said
+    return words[LEGEND] if False in told else words["contradicted"]
 
 
 def grade_said(score: Mapping[str, Any]) -> str:

@@ -35,7 +35,7 @@ _MARGIN: Final = 2_000
 
 def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[bytes]:
     """The parts of a run's page, at most ``largest`` bytes of records and calls; ``calls``: with the raw ones."""
-    told = RunFacts.of(run)
+    told = RunFacts(run)
     counts = RowCounts(told.lead)
     kept = _Kept(told.ranked)
     kept.take(run, counts.rows(run.results()))

@@ -29,13 +29,12 @@ from ragstone.render.text import flat
 from ragstone.render.wording import in_words, is_map, kind_of, measures, place, why, word
 from ragstone.stats.means import mean
 from ragstone.stats.points import signed
+from ragstone.types import RESPONSE
 
 MOST_GROUPS: Final = 40
 """Groups that are listed: those in which the runs are furthest apart."""
 MOST_UNITS: Final = 20
 """Units whose verdicts changed that are listed of a record; those that weigh most come first."""
-RESPONSE: Final = "response"
-"""The passage that a quote of the response names."""
 
 Result = Mapping[str, Any]
 _MINUS: Final = re.compile(r"(?<=\s)-(?=\d)")
@@ -212,8 +211,9 @@ def _judged(result: Result, metric: str) -> Iterator[_Judged]:
     if score is None:
         return
     units = {unit["id"]: unit for unit in result["units"]}
-    supports = _supports(result, with_verdicts(result, score))
-    for verdict in with_verdicts(result, score)["verdicts"]:
+    whole = with_verdicts(result, score)
+    supports = _supports(result, whole)
+    for verdict in whole["verdicts"]:
         unit = units[verdict["unit"]]
         quotes = verdict["evidence"] or supports.get(verdict["unit"], [])
         yield _Judged(

@@ -13,7 +13,7 @@ from typing import Any, Final
 from ragstone import __version__
 from ragstone.render.agreement import agreement_of
 from ragstone.render.facts import Headline, Low, RunFacts, answered_now, cost_said
-from ragstone.render.html.rows import STATUSES, GroupFields, RowCounts, beginning
+from ragstone.render.html.rows import STATUSES, RowCounts, beginning
 from ragstone.render.text import number, percent, plural
 from ragstone.render.wording import card_order, in_words, measures, title_of
 from ragstone.stats.means import mean, mean_interval, spread
@@ -26,15 +26,6 @@ LONGEST: Final = 240
 """Characters of each of their texts."""
 
 
-@dataclass(frozen=True, slots=True)
-class CardFact:
-    """A line of the column at the right: a label, what is to be said, and a quieter word on it."""
-
-    label: str
-    text: str
-    note: str = ""
-
-
 def overview_of(told: RunFacts, counted: RowCounts, *, live: bool = False) -> dict[str, Any]:
     """All of the first screen; where fewer records than the run has were counted, no group and no reply is.
 
@@ -45,8 +36,8 @@ def overview_of(told: RunFacts, counted: RowCounts, *, live: bool = False) -> di
     counts = None if live else run.store.bins(run.id, BINS)
     names = sorted(summary["metrics"], key=lambda name: (*_lacking(summary["metrics"][name]), card_order(name)))
     mean = summary["metrics"][leading]["mean"] if leading else None
-    groups, whole = counted.groups, len(counted.groups) == summary["records"]
-    group = worst_group(groups, mean) if whole and mean is not None else None
+    whole = len(counted) == summary["records"]
+    group = worst_group(counted, mean) if whole and mean is not None else None
     return {
         "ragstone": __version__,
         "run": run.id,
@@ -61,18 +52,18 @@ def overview_of(told: RunFacts, counted: RowCounts, *, live: bool = False) -> di
         "panel": len(told.judges) > 1,
         "lead": leading,
         "ranked": told.ranked,
-        "sentence": [part.as_json() for part in sentence(summary["records"], told.headline, told.doubts, group)],
+        "sentence": sentence(summary["records"], told.headline, told.doubts, group),
         "metrics": [_metric(name, summary["metrics"][name], counts) for name in names],
         "measures": measures([*names, *summary.get("left_out", {})]),
-        "facts": [asdict(fact) for fact in _facts(told, counted if whole else RowCounts())],
+        "facts": _facts(told, counted if whole else RowCounts()),
         "steps": (summary.get("bill") or {}).get("by_step", []),
         "missing": [asdict(cause) for cause in told.missing],
         "methods": summary.get("methods"),
         "left_out": summary.get("left_out", {}),
         "agreement": agreement_of(run.agreement, summary["metrics"]),
         "notes": told.notes,
-        "fields": groups.names,
-        "ungrouped": groups.others,
+        "fields": counted.names,
+        "ungrouped": counted.others,
         "statuses": list(STATUSES),
         "worst": [] if live else worst_of(told),
     }
@@ -96,37 +87,38 @@ def _metric(name: str, entry: Mapping[str, Any], counts: Mapping[str, Sequence[i
     }
 
 
-def _facts(told: RunFacts, rows: RowCounts) -> list[CardFact]:
+def _fact(label: str, text: str, note: str = "") -> dict[str, str]:
+    """A line of the column at the right: a label, what is to be said, and a quieter word on it."""
+    return {"label": label, "text": text, "note": note}
+
+
+def _facts(told: RunFacts, rows: RowCounts) -> list[dict[str, str]]:
     """The facts at the right: judges, cost and estimate, cache, time, unread replies."""
     bill = told.summary.get("bill")
     first = next((place for place, who in enumerate(told.judged_by) if "embedded" in who), None)
-    facts = [
-        CardFact("Judge", who, told.embedded if place == first else "") for place, who in enumerate(told.judged_by)
-    ]
+    facts = [_fact("Judge", who, told.embedded if place == first else "") for place, who in enumerate(told.judged_by)]
     if told.part:
-        facts.append(CardFact("Input", told.part))
+        facts.append(_fact("Input", told.part))
     if bill:
         cost, _, counted = cost_said(bill).partition("; ")
-        facts.append(CardFact("Cost", cost, counted))
+        facts.append(_fact("Cost", cost, counted))
         if told.estimated:
-            facts.append(CardFact("Estimated", told.estimated))
+            facts.append(_fact("Estimated", told.estimated))
         replies = answered_now(bill) + bill["replayed"]
         if replies:
             share = percent(bill["replayed"] / replies, replies)
-            facts.append(CardFact("Cache", f"{share} of {plural(replies, 'reply', 'replies')}", "already in the store"))
+            facts.append(_fact("Cache", f"{share} of {plural(replies, 'reply', 'replies')}", "already in the store"))
         if bill["failed"]:
-            facts.append(CardFact("Failed", plural(bill["failed"], "call")))
+            facts.append(_fact("Failed", plural(bill["failed"], "call")))
     for answered, sureness, saved in told.cascades:
-        facts += [CardFact("Cascade", answered, sureness), CardFact("Saved", saved)]
+        facts += [_fact("Cascade", answered, sureness), _fact("Saved", saved)]
     if told.time:
-        facts.append(CardFact("Time", told.time))
+        facts.append(_fact("Time", told.time))
     if rows.replies:
         unread = f"{number(rows.unread)} of {plural(rows.replies, 'reply', 'replies')}"
-        facts.append(
-            CardFact("Unparsed", unread, "not parsed in full, even after a repair call" if rows.unread else "")
-        )
+        facts.append(_fact("Unparsed", unread, "not parsed in full, even after a repair call" if rows.unread else ""))
     if told.quotes:
-        facts.append(CardFact("Quotes", told.quotes))
+        facts.append(_fact("Quotes", told.quotes))
     return facts
 
 
@@ -155,16 +147,12 @@ NORMAL: Final = 1.959964
 """Standard errors on each side of a mean in its 95% interval."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Some words of a sentence; ``to`` is the filter that shows the records they are about, if they are a number."""
+Part = dict[str, Any]
+"""Some words of a sentence; ``to`` is the filter that shows the records they are about, if they are a number."""
 
-    text: str
-    to: Mapping[str, str] | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {"text": self.text, **({"to": dict(self.to)} if self.to else {})}
+def _part(text: str, **to: str) -> Part:
+    return {"text": text, **({"to": to} if to else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +165,7 @@ class Group:
     count: int
 
 
-def worst_group(groups: GroupFields, whole: float) -> Group | None:
+def worst_group(groups: RowCounts, whole: float) -> Group | None:
     """The lowest group of any field whose 95% interval lies below the mean of all records.
 
     A group whose values are all the same has no interval of its own: it is given that which the spread of all records
@@ -210,30 +198,30 @@ def sentence(records: int, head: Headline | None, doubts: Iterable[str], group: 
     Then what makes the mean doubtful: a cascade whose last judge answered nothing of what was left to it.
     """
     if not records:
-        return [Part("The run has no records.")]
+        return [_part("The run has no records.")]
     every = plural(records, "record")
     if head is None:
-        return [Part(f"Nothing could be scored in {every}.")]
+        return [_part(f"Nothing could be scored in {every}.")]
     stands_on = every if head.scored == records else f"{number(head.scored)} of {every}"
     value = f"{head.value} (95% CI {head.interval})" if head.interval else head.value
     parts = [
-        Part("On "),
-        Part(stands_on, {"sort": "position"}),
-        Part(", an average of " if head.sentence and head.sentence.averages else ", "),
-        Part(value, {"sort": head.metric}),
-        Part(f" {head.sentence.of if head.sentence else f'is the mean of {head.metric}, {head.title}'}; "),
+        _part("On "),
+        _part(stands_on, sort="position"),
+        _part(", an average of " if head.sentence and head.sentence.averages else ", "),
+        _part(value, sort=head.metric),
+        _part(f" {head.sentence.of if head.sentence else f'is the mean of {head.metric}, {head.title}'}; "),
     ]
     if head.lower:
         parts += [
-            Part(plural(head.lower, "response"), {"below": head.metric, "sort": head.metric}),
-            Part(f" {head.short}"),
+            _part(plural(head.lower, "response"), below=head.metric, sort=head.metric),
+            _part(f" {head.short}"),
         ]
     else:
-        parts.append(Part(f"no response {head.short}"))
+        parts.append(_part(f"no response {head.short}"))
     if group is not None:
         parts += [
-            Part(f"; worst {group.field}: "),
-            Part(group.value, {"field": group.field, "value": group.value, "sort": head.metric}),
-            Part(f" ({percent(group.mean, group.count)}, n {number(group.count)})"),
+            _part(f"; worst {group.field}: "),
+            _part(group.value, field=group.field, value=group.value, sort=head.metric),
+            _part(f" ({percent(group.mean, group.count)}, n {number(group.count)})"),
         ]
-    return [*parts, Part("."), *(Part(f" {doubt}") for doubt in doubts)]
+    return [*parts, _part("."), *(_part(f" {doubt}") for doubt in doubts)]

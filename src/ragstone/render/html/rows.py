@@ -96,13 +96,15 @@ def _group(value: Any) -> str | None:
     return None
 
 
-class GroupFields:
-    """Finds out while rows come by which fields they fall into groups, and keeps the values of ``metric`` in each.
+class RowCounts:
+    """What one pass over results finds: the fields that group them, ``metric`` in each group, and replies.
 
-    It takes 8 bytes for each record, and for each of its fields that may make groups.
+    ``replies`` are a language model's, of which ``unread`` ones could not be read whole. It takes 8 bytes for each
+    record, and for each of its fields that may make groups.
     """
 
     def __init__(self, metric: str = "") -> None:
+        self.replies = self.unread = 0
         self._metric = metric
         self._all = array("d")
         self._values: dict[str, dict[str, array[float]]] = {}
@@ -110,6 +112,16 @@ class GroupFields:
 
     def __len__(self) -> int:
         return len(self._all)
+
+    def rows(self, results: Iterable[Mapping[str, Any]]) -> Iterator[PageRow]:
+        """Yield the row of each result once it is counted."""
+        for result in results:
+            row = row_of(result)
+            self.add(row)
+            read = [call["reading"]["status"] == "ok" for call in result.get("calls", ()) if "reading" in call]
+            self.replies += len(read)
+            self.unread += read.count(False)
+            yield row
 
     def add(self, row: PageRow) -> None:
         """Note one record's fields, and its value."""
@@ -148,27 +160,6 @@ class GroupFields:
         """The values of the records of each group of a field, or of all records; those without a value have none."""
         found = self._values[field] if field else {"": self._all}
         return {text: [value for value in values if not math.isnan(value)] for text, values in found.items()}
-
-
-class RowCounts:
-    """Counts of one pass over results: the groups with their values of ``metric``, and a language model's replies.
-
-    ``unread`` replies could not be read whole.
-    """
-
-    def __init__(self, metric: str = "") -> None:
-        self.groups = GroupFields(metric)
-        self.replies = self.unread = 0
-
-    def rows(self, results: Iterable[Mapping[str, Any]]) -> Iterator[PageRow]:
-        """Yield the row of each result once it is counted."""
-        for result in results:
-            row = row_of(result)
-            self.groups.add(row)
-            read = [call["reading"]["status"] == "ok" for call in result.get("calls", ()) if "reading" in call]
-            self.replies += len(read)
-            self.unread += read.count(False)
-            yield row
 
 
 def block_of(rows: Sequence[PageRow], metrics: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:

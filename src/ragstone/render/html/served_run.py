@@ -38,12 +38,12 @@ class ServedRun:
         with run.store.snapshot():
             row = run.store.run(run.id)
             self.run = run = Run(run.store, row) if row else run
-            self._told = told = RunFacts.of(run)
+            self._told = told = RunFacts(run)
             counts = RowCounts(told.lead)
             deque(counts.rows(islice(run.results(), SURVEYED)), maxlen=0)
             # Of a run that goes on, the table keeps to the records that the figures are of.
             self._places = run.store.ids(run.id) if run.status == "unfinished" else None
-            self._fields = counts.groups.names
+            self._fields = counts.names
             self.first = {
                 **overview_of(told, counts, live=True),
                 "live": True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -15,10 +14,10 @@ from ragstone.analysis.label_agreement import UNJUDGED, LabelAgreement
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.metrics import column_of
-from ragstone.render.agreement import FiguresTable, agrees, ends_said, kappa_said, systems_and_repeats
-from ragstone.render.facts import handle
-from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, page, prose, section, to_paste
-from ragstone.render.terminal.tables import Column, beside, fitted, grid, unit_lines
+from ragstone.render.agreement import FiguresTable, agreement_said, ends_said, kappa_said, systems_and_repeats
+from ragstone.render.facts import handle, show_command
+from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, indented, page, section
+from ragstone.render.terminal.tables import Column, Fitted, beside, grid, unit_lines
 from ragstone.render.text import between, coefficient, duration, flat, number, percent, plural, shorten
 from ragstone.render.wording import in_words
 
@@ -34,36 +33,33 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
     """The whole screen; ``options`` are those by which another command finds the store."""
     leading = next((one for one in found.metrics if one.leading.matrix.n), found.metrics[0])
     names = [found.name, *([f"run {found.run}"] if found.run else []), *found.gold]
-    source = f" {look.dot} ".join(map(flat, [*names, *(f"with {name}" for name in found.others)]))
+    source = DOT.join(map(flat, [*names, *(f"with {name}" for name in found.others)]))
     return page(
         Group(
-            prose(headline(leading, flat(found.labelled_by)), look, "head"),
+            Prose(headline(leading, flat(found.labelled_by)), "head"),
             Text(shorten(source, look.width - 2, look.ellipsis), style="quiet"),
         ),
         _not_joined(found, look),
-        Group(_table(found, look), *(prose(line, look, "quiet") for line in _limits(found))),
-        *(_matrix(one, flat(found.labelled_by), look) for one in found.metrics),
-        *(_figures(one, look) for one in systems_and_repeats(found)),
-        _groups(found, look),
-        _annotators(found, look),
+        Group(_table(found), *(Prose(line, "quiet") for line in _limits(found))),
+        *(_matrix(one, flat(found.labelled_by)) for one in found.metrics),
+        *(_figures(one) for one in systems_and_repeats(found)),
+        _groups(found),
+        _annotators(found),
         _disagreements(found, run, look),
-        _parsed(found, look),
-        _following(found, run, options, look),
+        _parsed(found),
+        _following(found, run, options),
     )
 
 
 def headline(one: MetricAgreement, people: str = PEOPLE) -> str:
     """``Judge agrees with people: kappa .71 (.58-.82) on 214 …; always answering 'yes' would be right …``."""
-    items = one.leading
-    where = f"on {plural(items.matrix.n, one.unit if items is one.items else 'response')}"
-    where += f" from {plural(items.records, 'record')}"
-    if not items.matrix.n:
-        return f"Agreement with {people} is unknown: no {one.unit} has both a label and a verdict."
-    if items.kappa is None:
-        return f"Agreement with {people} is unknown: only one label occurs {where}, so kappa is undefined."
-    kappa = kappa_said(items.kappa, items.interval)
-    guess = f"always answering '{items.constant}' would be right {percent(items.matrix.base_rate)} of the time"
-    return f"Judge {agrees(items.interval)} with {people}: kappa {kappa} {where}; {guess}."
+    items, count = one.leading, one.leading.matrix.n
+    units = plural(count, one.unit if items is one.items else "response")
+    counted = f"{units} from {plural(items.records, 'record')}" if count else ""
+    said = agreement_said(people, one.unit, counted, items.kappa, items.interval)
+    if count and items.kappa is not None:
+        said += f"; always answering '{items.constant}' would be right {percent(items.matrix.base_rate)} of the time"
+    return f"{said}."
 
 
 def figure(value: float | None) -> str:
@@ -71,14 +67,10 @@ def figure(value: float | None) -> str:
     return "-" if value is None else coefficient(value)
 
 
-def _span(items: LabelAgreement, look: Look) -> str:
-    return ends_said(items.interval).replace("\u2013", look.dash)
-
-
 # ---- the table
 
 
-def _table(found: Agreement, look: Look) -> RenderableType:
+def _table(found: Agreement) -> RenderableType:
     rows: list[tuple[str, LabelAgreement | None, CorrectedMean | None]] = []
     for one in found.metrics:
         if len(one.means) == 1 and not column_of(one.means[0].score):
@@ -99,18 +91,18 @@ def _table(found: Agreement, look: Look) -> RenderableType:
         items("accuracy", [percent(one.matrix.accuracy) if one else "" for one, _ in of], 4),
         items("guess", [percent(one.matrix.base_rate) if one else "" for one, _ in of], 3),
         items("kappa", [figure(one.kappa) if one else "" for one, _ in of]),
-        replace(items("kappa 95% CI", [_span(one, look) if one else "" for one, _ in of], 2), short="95% CI"),
+        replace(items("kappa 95% CI", [ends_said(one.interval) if one else "" for one, _ in of], 2), short="95% CI"),
         items("mean", raw, 5),
         items("corrected", corrected),
-        items("95% CI", [_ends(mean, look) for _, mean in of]),
+        items("95% CI", [_ends(mean) for _, mean in of]),
     ]
-    return fitted(columns, look)
+    return Fitted(columns)
 
 
-def _ends(mean: CorrectedMean | None, look: Look) -> str:
+def _ends(mean: CorrectedMean | None) -> str:
     if mean is None or mean.low is None or mean.high is None:
         return ""
-    return between(mean.low, mean.high, dash=look.dash)
+    return between(mean.low, mean.high)
 
 
 def _limits(found: Agreement) -> Iterator[str]:
@@ -160,7 +152,7 @@ def _left_out(one: MetricAgreement) -> Iterator[str]:
 # ---- one metric
 
 
-def _matrix(one: MetricAgreement, people: str, look: Look) -> RenderableType | None:
+def _matrix(one: MetricAgreement, people: str) -> RenderableType | None:
     """People's labels in rows, the judge's in columns, and the other measures in a line."""
     shown = one.with_unjudged if one.unjudged else one.leading
     counts = shown.matrix.counts
@@ -169,7 +161,7 @@ def _matrix(one: MetricAgreement, people: str, look: Look) -> RenderableType | N
     for place, label in enumerate(shown.labels):
         cells = [Text(number(counts[row][place]), style="head" if row == place else "") for row in rows]
         columns.append(Column(label, cells, right=True))
-    drawn = [indented(fitted(columns, look, indent=2))]
+    drawn = [indented(Fitted(columns))]
     whole = one.wholes if one.wholes is not one.leading else None
     told = [
         _measures(one.leading),
@@ -178,7 +170,7 @@ def _matrix(one: MetricAgreement, people: str, look: Look) -> RenderableType | N
     return section(
         one.metric,
         *drawn,
-        *(indented(prose(line, look, "quiet", 2)) for line in told),
+        *(indented(Prose(line, "quiet")) for line in told),
         note=f"{people} in rows, judge in columns",
     )
 
@@ -196,22 +188,22 @@ def _measures(items: LabelAgreement) -> str:
     return ", ".join(parts)
 
 
-def _figures(one: FiguresTable, look: Look) -> RenderableType:
+def _figures(one: FiguresTable) -> RenderableType:
     """Lines, and a table of which the longest is cut."""
     columns = [
         Column(title, [row[at] for row in one.rows[:GROUPS]], right=at > 0, least=0 if at else 8)
         for at, title in enumerate(one.head)
     ]
     cut = f"; {number(len(one.rows) - GROUPS)} more in --json" if len(one.rows) > GROUPS else ""
-    said = (prose(line.replace("\u2013", look.dash), look, "quiet", 2) for line in one.lines)
-    drawn = [indented(fitted(columns, look, indent=2))] if columns else []
+    said = (Prose(line, "quiet") for line in one.lines)
+    drawn = [indented(Fitted(columns))] if columns else []
     return section(one.title, *(indented(line) for line in said), *drawn, note=f"{one.note}{cut}")
 
 
-def _groups(found: Agreement, look: Look) -> RenderableType | None:
+def _groups(found: Agreement) -> RenderableType | None:
     rows = [
         (one.metric, flat(group.group), number(group.items.matrix.n), percent(group.items.matrix.accuracy),
-         figure(group.items.kappa), _span(group.items, look))
+         figure(group.items.kappa), ends_said(group.items.interval))
         for one in found.metrics for group in one.groups
     ]  # fmt: skip
     if not rows:
@@ -222,13 +214,13 @@ def _groups(found: Agreement, look: Look) -> RenderableType | None:
         Column(title, [row[at] for row in rows[:GROUPS]], right=at > 1, least=8 if at == 1 else 0)
         for at, title in enumerate(titles)
     ]
-    return section(f"By {flat(found.by)}", indented(fitted(columns, look, indent=2)), note=note)
+    return section(f"By {flat(found.by)}", indented(Fitted(columns)), note=note)
 
 
 # ---- people
 
 
-def _annotators(found: Agreement, look: Look) -> RenderableType | None:
+def _annotators(found: Agreement) -> RenderableType | None:
     named = [one for one in found.annotators if one.name]
     if not named:
         return None
@@ -251,7 +243,7 @@ def _annotators(found: Agreement, look: Look) -> RenderableType | None:
         for one in found.metrics if one.people_alphas is not None and len(named) > 2
     ]  # fmt: skip
     return section("Annotators", indented(Group(
-        fitted(columns, look, indent=2), *(prose(line, look, "quiet", 2) for line in lines)
+        Fitted(columns), *(Prose(line, "quiet") for line in lines)
     )))  # fmt: skip
 
 
@@ -290,7 +282,7 @@ def _not_joined(found: Agreement, look: Look) -> RenderableType | None:
     return section("Unused labels", indented(grid(rows, ">~")), note=note) if rows else None
 
 
-def _parsed(found: Agreement, look: Look) -> RenderableType | None:
+def _parsed(found: Agreement) -> RenderableType | None:
     """Replies for labelled records by format, and what units without a verdict cost."""
     rows = [
         (f"{one.judge} {one.step} {one.style} {one.format}", f"{number(one.whole)} of {number(one.calls)}")
@@ -304,10 +296,10 @@ def _parsed(found: Agreement, look: Look) -> RenderableType | None:
     if not (rows or lost):
         return None
     blocks = [indented(grid(rows, "~>"))] if rows else []
-    return section("Replies parsed in full", *blocks, *(indented(prose(line, look, "quiet", 2)) for line in lost))
+    return section("Replies parsed in full", *blocks, *(indented(Prose(line, "quiet")) for line in lost))
 
 
-def _following(found: Agreement, run: AnyRun, options: Sequence[str], look: Look) -> RenderableType | None:
+def _following(found: Agreement, run: AnyRun, options: Sequence[str]) -> RenderableType | None:
     """How many labels halve each interval, and the command that shows the largest disagreement of a run in a store."""
     rows: list[tuple[str, RenderableType]] = []
     means = [
@@ -321,9 +313,8 @@ def _following(found: Agreement, run: AnyRun, options: Sequence[str], look: Look
         *([f"even labelling every record would not halve the width of the {never}"] if wide else []),
     ]
     if more:
-        rows.append(("Labels", Group(*(prose(line, look, indent=LEFT) for line in more))))
+        rows.append(("Labels", Group(*(Prose(line) for line in more))))
     if found.disagreements and isinstance(run, Run):
         first = found.disagreements[0]
-        command = ["ragstone", "show", str(run.id), handle(first.record, first.position), *options]
-        rows.append(("Next", to_paste(shlex.join(command), look)))
+        rows.append(("Next", Command(show_command(run, options, handle(first.record, first.position)))))
     return facts(rows) if rows else None

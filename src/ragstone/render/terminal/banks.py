@@ -11,19 +11,19 @@ from rich.console import RenderableType
 
 from ragstone.analysis.run import Run
 from ragstone.metrics.words import Labels
-from ragstone.render.facts import RunFacts
+from ragstone.render.facts import RunFacts, show_command
 from ragstone.render.terminal.columns import RECALL, columns_of, columns_of_run, repeats_block
 from ragstone.render.terminal.outcome import Place, bill_rows, facts_block, judge_rows, missing_block, title_line
 from ragstone.render.terminal.screen import (
+    Command,
     Look,
     Page,
+    Prose,
     facts,
     heading,
     indented,
     page,
-    prose,
     section,
-    to_paste,
     told_rows,
 )
 from ragstone.render.terminal.tables import grid
@@ -52,14 +52,14 @@ def created_page(told: Mapping[str, Any], name: str, judges: Sequence[str], look
         parts += [f"{number(told['unweighed'])} of unknown importance"] if told["unweighed"] else []
         said = f"{plural(told['nuggets'], 'nugget')} for {topics}: {', '.join(parts)}."
     embedded = embedded_among(judges, {})
-    rows = judge_rows(judges, judges, embedded, look)
-    rows += told_rows("", [RULES] if embedded else [], look, "quiet") + bill_rows(told["bill"], look)
+    rows = judge_rows(judges, judges, embedded)
+    rows += told_rows("", [RULES] if embedded else [], "quiet") + bill_rows(told["bill"])
     if told["file"]:
         rows.append(("File", told["file"]))
     if told["topics"]:
         bank = shlex.quote(told["file"] or "bank.jsonl")
-        rows.append(("Next", to_paste(f"ragstone nuggets assign ANSWERS --nuggets {bank}", look)))
-    return page(heading(name, look, topics), prose(said, look), _without(told), facts(rows))
+        rows.append(("Next", Command(f"ragstone nuggets assign ANSWERS --nuggets {bank}")))
+    return page(heading(name, look, topics), Prose(said), _without(told), facts(rows))
 
 
 def _without(told: Mapping[str, Any]) -> RenderableType | None:
@@ -93,7 +93,7 @@ class Assigned:
 
 def assigned_page(run: Run, assigned: Assigned, look: Look, place: Place) -> Page:
     """Show assigned nuggets by label, the recall, where the results are, and the next command."""
-    told = RunFacts.of(run)
+    told = RunFacts(run)
     summary = told.summary
     count = sum(assigned.grades.values())
     said = f"{plural(count, 'nugget')} assigned in {plural(assigned.responses, 'response')}"
@@ -103,12 +103,12 @@ def assigned_page(run: Run, assigned: Assigned, look: Look, place: Place) -> Pag
     columns = {name: entry for name, entry in summary["metrics"].items() if columns_of(name) is RECALL}
     return page(
         title_line(told, look),
-        prose(f"{said}.", look),
+        Prose(f"{said}."),
         _grades(assigned, words_of(first, columns[first]["signature"]).labels, look) if count else None,
         columns_of_run(RECALL, columns, look) if count else None,
         repeats_block(columns, look) if count else None,
         missing_block(told, look),
-        facts_block(told, place, _next(told, assigned, place), look),
+        facts_block(told, place, _next(told, assigned, place)),
     )
 
 
@@ -120,7 +120,7 @@ def _next(told: RunFacts, assigned: Assigned, place: Place) -> list[str]:
         scored = ["ragstone", "nuggets", "score", assigned.file]
     else:
         scored = ["ragstone", "export", str(run.id), "--format", "assignments", *place.options]
-    return [shlex.join(scored), shlex.join(["ragstone", "show", str(run.id), *place.options])]
+    return [shlex.join(scored), show_command(run, place.options)]
 
 
 def _grades(assigned: Assigned, words: Labels, look: Look) -> RenderableType:

@@ -18,7 +18,7 @@ from ragstone.render.facts import answered, comparable, rate
 from ragstone.render.terminal.columns import columns_of, columns_of_record, methods_block
 from ragstone.render.terminal.evidence import QUOTES, Grounds
 from ragstone.render.terminal.nuggets import GRADED, bank_nuggets, response_nuggets
-from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, section
+from ragstone.render.terminal.screen import DOT, Look, Page, facts, heading, indented, page, section
 from ragstone.render.terminal.sentence_map import SentenceMap, TracedSentence
 from ragstone.render.terminal.tables import grid, marked
 from ragstone.render.text import between, clean, dollars, flat, middle, number, percent, plural, shorten, tokens
@@ -27,7 +27,6 @@ from ragstone.render.wording import (
     band_text,
     drawn_at,
     grade_said,
-    in_legend,
     kind_of,
     labels_of,
     source_of,
@@ -66,10 +65,7 @@ class Marked:
         verdicts = [(self.names["sentences"], self.own)] if self.own is not None else []
         verdicts += [(self.names["claims"], verdict) for _, verdict in self.claims]
         verdicts += [(self.names["map"], resting.verdict) for resting in self.traced]
-        return (
-            (kind_of(verdict), in_legend(labels_of(metric, (verdict,)), word(metric, verdict)))
-            for metric, verdict in verdicts
-        )
+        return ((kind_of(verdict), word(metric, verdict)) for metric, verdict in verdicts)
 
 
 def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: bool = False) -> Page:
@@ -250,7 +246,7 @@ class _Drawing:
             own = [other for name, other in self.by_metric.items() if columns and columns_of(name) is columns]
             in_columns = score["asked"] > 0 and any(other["value"] is not None for other in own)
             value = Text(f"{'' if in_columns else percent(score['value']):>4}", style="head")
-            told = f" {self.look.dot} ".join(self._facts(score, in_columns=in_columns))
+            told = DOT.join(self._facts(score, in_columns=in_columns))
             line = grid([(names[score["metric"]], value, told)], "<>~", first=widest)
             blocks += [line, *(indented(block) for block in self._behind(score, in_columns=in_columns))]
             if columns is not None and in_columns:
@@ -263,7 +259,7 @@ class _Drawing:
         facts = [] if elsewhere else [score["status"]]
         facts += [grade] if (grade := grade_said(score)) else []
         if score["value"] is not None and score["low"] != score["high"] and not in_columns:
-            ends = between(score["low"], score["high"], 0, self.look.dash)
+            ends = between(score["low"], score["high"])
             facts.append(f"could be {ends}% if all units were judged")
         if score["outcome"] and not in_columns:
             facts.append(score["outcome"].lower())
@@ -313,7 +309,7 @@ class _Drawing:
     def repeats(self) -> RenderableType | None:
         """The spread of scores that were asked for several times."""
         rows = [
-            (flat(score["metric"]), _repeats_said(score["repeats"]).replace("\u00b7", self.look.dot))
+            (flat(score["metric"]), _repeats_said(score["repeats"]))
             for score in self.result["scores"]
             if score.get("repeats")
         ]
@@ -348,7 +344,7 @@ class _Drawing:
             parts.append(f"{self.names['passages']}: {word(self.names['passages'], grade)}{value}")
         if self.map and context["text"].strip():
             parts.append(f"{self.names['map'].partition('.')[0]}: {self.map.counts(context['id'])}")
-        return [self.grounds.aside(f" {self.look.dot} ".join(parts))] if parts else []
+        return [self.grounds.aside(DOT.join(parts))] if parts else []
 
     def _body(self, context: Mapping[str, Any], spans: Sequence[tuple[int, int]]) -> Iterable[RenderableType]:
         """The passage itself; where it was traced a sign or, in full, a line for each of its sentences."""
@@ -415,7 +411,7 @@ def _grounds(verdict: Mapping[str, Any]) -> tuple[object, ...]:
 
 def _repeats_said(repeats: Mapping[str, Any]) -> str:
     """One record's score asked several times: its values in the order they came, the spread, the flips."""
-    values = " \u00b7 ".join(percent(value) for value in repeats["values"])
+    values = DOT.join(percent(value) for value in repeats["values"])
     parts = [f"asked {len(repeats['values'])} times: {values}"]
     if repeats["spread"] is not None:
         parts.append(f"spread {100 * repeats['spread']:.1f} points")

@@ -13,10 +13,11 @@ from ragstone.metrics import column_of, of_score
 from ragstone.metrics.base import Metric
 from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.metrics.words import ScoreTable
-from ragstone.render.terminal.screen import Look, indented, prose, section
+from ragstone.render.facts import possible, possible_mean
+from ragstone.render.terminal.screen import DOT, Look, Prose, indented, section
 from ragstone.render.terminal.tables import Column, fitting, table
 from ragstone.render.text import between, flat, number, percent
-from ragstone.stats.points import points, signed
+from ragstone.stats.points import signed
 
 RECALL: Final = NuggetRecall
 
@@ -58,17 +59,15 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
         sides = [found[side] if side < len(found) else None for found in rows.values()]
         means = [percent(entry["mean"], entry["scored"]) if entry else "" for entry in sides]
         columns.append(Column(title, means, right=True))
-        columns.append(
-            Column("95% CI", [interval(entry, look) if entry else "" for entry in sides], right=True, drop=2)
-        )
+        columns.append(Column("95% CI", [interval(entry) if entry else "" for entry in sides], right=True, drop=2))
     scored = [_scored(found) for found in rows.values()]
-    possible = [_possible_means(found, look) for found in rows.values()]
-    columns += [Column("scored", scored, right=True, drop=3), Column("could be", possible, right=True, drop=1)]
+    could_be = [", ".join(filter(None, map(possible_mean, found))) for found in rows.values()]
+    columns += [Column("scored", scored, right=True, drop=3), Column("could be", could_be, right=True, drop=1)]
     columns = fitting([column for column in columns if any(column.cells)], look.width - 2, look)
     titles = {str(column.title) for column in columns}
     below: list[str] = []
     if "could be" not in titles:
-        told = zip(rows, possible, strict=True)
+        told = zip(rows, could_be, strict=True)
         below += [f"{row} could be {ends}% if all units were judged" for row, ends in told if ends]
     if "scored" not in titles:
         below += [f"{', '.join(names)}: {told} scored" for told, names in _alike(rows, scored).items()]
@@ -79,7 +78,7 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
         if entry["outcomes"]
     ]
     signature = next((found[-1]["signature"] for found in rows.values()), "")
-    notes = [prose(line, look, "quiet") for line in [*below, _legend(metric, signature)]]
+    notes = [Prose(line, "quiet") for line in [*below, _legend(metric, signature)]]
     styles = ["quiet" if found[0]["mean"] is None else "" for found in rows.values()]
     return Group(table(columns, styles), *notes)
 
@@ -92,12 +91,12 @@ def _alike(rows: Iterable[str], told: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def interval(entry: Mapping[str, Any], look: Look) -> str:
+def interval(entry: Mapping[str, Any]) -> str:
     """The ends of a mean's interval; empty without one."""
     if not entry["interval"]:
         return ""
     low, high = entry["interval"]
-    return between(low, high, entry["scored"], look.dash)
+    return between(low, high, entry["scored"])
 
 
 def _scored(found: Sequence[Mapping[str, Any]]) -> str:
@@ -114,26 +113,13 @@ def passed(entry: Mapping[str, Any]) -> str:
     return f"{number(outcomes.get('PASSED', 0))} {of}"
 
 
-def _possible_means(found: Sequence[Mapping[str, Any]], look: Look) -> str:
-    ends = [
-        "" if entry["mean"] is None else _ends(entry["low"], entry["high"], entry["scored"], look) for entry in found
-    ]
-    return ", ".join(end for end in ends if end)
-
-
-def _ends(low: float | None, high: float | None, count: int, look: Look) -> str:
-    if low is None or high is None or points(low, count) == points(high, count):
-        return ""
-    return between(low, high, count, look.dash)
-
-
 # ---- of a record
 
 
 def columns_of_record(metric: type[Metric], scores: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
     """The values, what they could be with what is unjudged, and why one is missing, each reason once."""
     rows, drawn = _found(metric, scores), _table_of(metric)
-    told = [_told(found, drawn.rows[row], look) for row, found in rows.items()]
+    told = [_told(found, drawn.rows[row]) for row, found in rows.items()]
     wide = max(map(len, rows), default=0) + sum(len(title) + 2 for title in drawn.titles) + 2
     beside = all(4 + wide + len(text) <= look.width - 2 for text in told)
     columns = [Column("", list(rows))]
@@ -145,20 +131,18 @@ def columns_of_record(metric: type[Metric], scores: Mapping[str, Mapping[str, An
     notes = [] if beside else [f"{row}: {text}" for row, text in zip(rows, told, strict=True) if text]
     notes += [f"{', '.join(names)}: {flat(why)}" for why, names in _reasons(drawn, rows).items()]
     signature = next((found[-1]["signature"] for found in rows.values()), "")
-    return Group(
-        table(columns), *(prose(line, look, "quiet", indent=4) for line in [*notes, _legend(metric, signature)])
-    )
+    return Group(table(columns), *(Prose(line, "quiet") for line in [*notes, _legend(metric, signature)]))
 
 
-def _told(found: Sequence[Mapping[str, Any]], names: Sequence[str], look: Look) -> str:
-    ends = [_ends(score["low"], score["high"], 0, look) for score in found if score["value"] is not None]
-    told = [f"could be {', '.join(end for end in ends if end)}% if all units were judged"] if any(ends) else []
+def _told(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
+    ends = ", ".join(filter(None, (possible(score["value"], score["low"], score["high"]) for score in found)))
+    told = [f"could be {ends}% if all units were judged"] if ends else []
     outcomes = [score["outcome"].lower() if score["outcome"] else "" for score in found]
     if len(set(outcomes)) == 1:
         told += outcomes[:1] if outcomes[0] else []
     else:
         told += [f"{name} {outcome}" for name, outcome in zip(names, outcomes, strict=True) if outcome]
-    return f" {look.dot} ".join(told)
+    return DOT.join(told)
 
 
 def _reasons(drawn: ScoreTable, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, list[str]]:
@@ -189,7 +173,7 @@ def methods_block(methods: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
     said = []
     for (aspect, found), interval in zip(methods.items(), intervals, strict=True):
         between = f" (95% CI {interval})" if interval and all(column.title != "95% CI" for column in columns) else ""
-        said.append(prose(f"{aspect}: {flat(found['interpretation'])}{between}", look))
+        said.append(Prose(f"{aspect}: {flat(found['interpretation'])}{between}"))
     return section("Plain and nuggetized triad", table(columns), *said)
 
 
@@ -222,7 +206,7 @@ def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
     columns = _fitting(found, titled, ("per record", "mean", "spread"), look.width - 4, look)
     times = next(iter(found.values()))["times"]
     said = "spread: standard deviation over the repeats, in points; flips: units whose label changed between repeats"
-    return section(f"Asked {times} times", indented(table(columns)), indented(prose(said, look, "quiet", 2)))
+    return section(f"Asked {times} times", indented(table(columns)), indented(Prose(said, "quiet")))
 
 
 def _points(value: float | None) -> str:

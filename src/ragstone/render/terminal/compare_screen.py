@@ -34,24 +34,25 @@ from ragstone.render.comparison import (
     ways_said,
     worst_said,
 )
-from ragstone.render.facts import RunFacts, handle
+from ragstone.render.facts import RunFacts, handle, show_command
 from ragstone.render.terminal.columns import columns_of
 from ragstone.render.terminal.outcome import Place
 from ragstone.render.terminal.screen import (
+    DOT,
+    Command,
     Look,
     Page,
+    Prose,
     facts,
     heading,
     indented,
     labelled,
     page,
-    prose,
     section,
-    to_paste,
 )
-from ragstone.render.terminal.tables import Column, fitted, grid, record_lines, units_legend
+from ragstone.render.terminal.tables import Column, Fitted, grid, record_lines, units_legend
 from ragstone.render.text import flat, middle, number, percent, plural
-from ragstone.render.wording import in_legend, words_of
+from ragstone.render.wording import or_contradicted, words_of
 from ragstone.stats.points import signed
 
 BY_NUGGET: Final = "individual nuggets"
@@ -68,13 +69,13 @@ def compare_page(
     leading = leading_of(found)
     return page(
         _titles(found, look),
-        prose(headline(found, leading), look),
-        _table(found, look),
-        _in_words(found, look),
-        _lines("Before you rely on these results", in_the_way(found, look.dash), look),
-        _lines("Not compared", left_out(found, look.ellipsis), look),
+        Prose(headline(found, leading)),
+        _table(found),
+        Group(*map(Prose, findings(found)), *(Prose(note, "quiet") for note in notes(found))),
+        _lines("Before you rely on these results", in_the_way(found)),
+        _lines("Not compared", left_out(found)),
         _moved(leading, found, (first, second), look) if leading is not None else None,
-        _following(leading, (first, second), place or Place(), look) if follow else None,
+        _following(leading, (first, second), place or Place()) if follow else None,
     )
 
 
@@ -87,11 +88,11 @@ def demo_page(found: Comparison, runs: Sequence[Run], written: Sequence[str], lo
     told = [(Text(run.name, "head"), what) for run, what in zip(runs, of, strict=True)]
     following = [
         f"ragstone view {runs[0].elsewhere}",
-        RunFacts.of(runs[0]).next_command(shlex.split(runs[0].elsewhere)),
+        RunFacts(runs[0]).next_command(shlex.split(runs[0].elsewhere)),
     ]
     rows = labelled("Files", [Text(flat(path), overflow="fold") for path in written])
-    rows += labelled("Next", [to_paste(command.strip(), look) for command in following])
-    why = prose(f"Expect higher support for {runs[1].name}: its sentences are copied from the passages.", look, "quiet")
+    rows += labelled("Next", [Command(command.strip()) for command in following])
+    why = Prose(f"Expect higher support for {runs[1].name}: its sentences are copied from the passages.", "quiet")
     return Group(
         page(grid(told, "<~"), why), compare_page(found, runs[0], runs[1], look, follow=False), page(facts(rows))
     )
@@ -100,7 +101,7 @@ def demo_page(found: Comparison, runs: Sequence[Run], written: Sequence[str], lo
 def _titles(found: Comparison, look: Look) -> RenderableType:
     rows = []
     for side in (found.first, found.second):
-        told = f" {look.dot} ".join(dict.fromkeys([side.label, plural(side.records, "record")]))
+        told = DOT.join(dict.fromkeys([side.label, plural(side.records, "record")]))
         rows.append((Text(middle(flat(side.name), look.width // 2, look.ellipsis), style="head"), Text(told, "quiet")))
     return grid(rows, "~~")
 
@@ -108,7 +109,7 @@ def _titles(found: Comparison, look: Look) -> RenderableType:
 # ---- the table
 
 
-def _table(found: Comparison, look: Look) -> RenderableType:
+def _table(found: Comparison) -> RenderableType:
     """Both means, the difference in points, its interval, p, and how many went which way, as far as there is room."""
     rows = _rows(found)
 
@@ -127,7 +128,7 @@ def _table(found: Comparison, look: Look) -> RenderableType:
         replace(column("better/same/worse", ways_said, 1), short="+/=/-"),
     ]
     styles = ["" if one is None else _STYLES.get(one.finding, "quiet") for _, one in rows]
-    return fitted(columns, look, styles)
+    return Fitted(columns, styles)
 
 
 def _rows(found: Comparison) -> list[tuple[str, Compared | None]]:
@@ -147,18 +148,8 @@ def _pairs(one: Compared) -> int:
     return one.paired.pairs if one.paired else 0
 
 
-# ---- in words
-
-
-def _in_words(found: Comparison, look: Look) -> RenderableType:
-    """Say which metrics differ and which do not, and what p is."""
-    return Group(
-        *(prose(line, look) for line in findings(found)), *(prose(note, look, "quiet") for note in notes(found))
-    )
-
-
-def _lines(title: str, lines: Sequence[str], look: Look) -> RenderableType | None:
-    return section(title, *(prose(line, look) for line in lines)) if lines else None
+def _lines(title: str, lines: Sequence[str]) -> RenderableType | None:
+    return section(title, *map(Prose, lines)) if lines else None
 
 
 # ---- which records
@@ -198,18 +189,15 @@ def _signs(metric: str, result: Mapping[str, Any] | None, units: Sequence[Wantin
         return []
     kind = "no" if units[0].value <= 0 else "partly"
     words = words_of(metric, score["signature"]).labels
-    return [
-        (kind, words.get(column_of(metric), words[kind]) if best_at_zero(metric) else in_legend(words, words[kind]))
-    ]
+    said = words.get(column_of(metric), words[kind]) if best_at_zero(metric) else words[kind]
+    return [(kind, or_contradicted(words, said, [units[0].reason]))]
 
 
 def _records(title: str, drawn: RenderableType, signs: Sequence[tuple[str, str]], look: Look) -> RenderableType:
     return section(title, indented(drawn), *([indented(units_legend(signs, look))] if signs else []))
 
 
-def _following(
-    leading: Compared | None, runs: tuple[AnyRun, AnyRun], place: Place, look: Look
-) -> RenderableType | None:
+def _following(leading: Compared | None, runs: tuple[AnyRun, AnyRun], place: Place) -> RenderableType | None:
     """The page that was written, and the command that shows the record that moved most where it is worse."""
     rows: list[tuple[str, RenderableType]] = [("Page", place.comparison)] if place.comparison else []
     moved = leading.moved[0] if leading is not None and leading.moved else None
@@ -217,7 +205,7 @@ def _following(
     if leading is not None and isinstance(run, Run):
         result = run.find(moved.record) if moved else None
         which = [handle(result["id"], result["position"])] if result is not None else []
-        rows.append(("Next", to_paste(shlex.join(["ragstone", "show", str(run.id), *which, *place.options]), look)))
+        rows.append(("Next", Command(show_command(run, place.options, *which))))
     return facts(rows) if rows else None
 
 
@@ -229,31 +217,28 @@ def check_page(gate: CheckResult, run: AnyRun, look: Look, options: Sequence[str
         title.append(f"\nbaseline {flat(gate.baseline)}", style="quiet")
     return page(
         title,
-        _decisions(gate, look),
+        _decisions(gate),
         *(_worst(decision, run, look) for decision in gate.decisions if decision.worst),
-        prose(f"{said[:1].upper()}{said[1:]}.", look),
-        Group(*told)
-        if (told := [prose(line, look) for one in agreements(gate.agreement) for line in one.lines])
-        else None,
-        _next(gate, run, options, look),
+        Prose(f"{said[:1].upper()}{said[1:]}."),
+        Group(*told) if (told := [Prose(line) for one in agreements(gate.agreement) for line in one.lines]) else None,
+        _next(gate, run, options),
     )
 
 
-def _next(gate: CheckResult, run: AnyRun, options: Sequence[str], look: Look) -> RenderableType | None:
+def _next(gate: CheckResult, run: AnyRun, options: Sequence[str]) -> RenderableType | None:
     """The command that shows the first record behind a failed threshold; a run in a folder has none."""
     record = next((worst.record for decision in gate.decisions for worst in decision.worst), "")
-    result = run.find(record) if record and isinstance(run, Run) else None
-    if result is None:
+    result = run.find(record) if record else None
+    if result is None or not isinstance(run, Run):
         return None
-    command = ["ragstone", "show", str(run.id), handle(record, result["position"]), *options]
-    return facts([("Next", to_paste(shlex.join(command), look))])
+    return facts([("Next", Command(show_command(run, options, handle(record, result["position"]))))])
 
 
-def _decisions(gate: CheckResult, look: Look) -> RenderableType:
+def _decisions(gate: CheckResult) -> RenderableType:
     wide = max(6, *(len(decision.outcome) for decision in gate.decisions))
     rows = []
     for decision in gate.decisions:
-        said = [prose(flat(line), look, "quiet", wide + 2) for line in (decision.found, *decision.notes)]
+        said = [Prose(flat(line), "quiet") for line in (decision.found, *decision.notes)]
         outcome = Text(decision.outcome, style=_OUTCOMES[decision.outcome])
         rows.append((outcome, Group(Text(threshold_said(decision)), *said)))
     return grid(rows, "<~", first=wide)

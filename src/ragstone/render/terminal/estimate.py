@@ -12,8 +12,8 @@ from ragstone.analysis.run import part_said
 from ragstone.forecast.figures import Range, Sum, added
 from ragstone.forecast.summary import Estimate, price_said
 from ragstone.render.facts import called, left_out_said
-from ragstone.render.terminal.screen import Look, Page, facts, heading, page, prose, to_paste, told_rows
-from ragstone.render.terminal.tables import Column, fitted
+from ragstone.render.terminal.screen import Command, Look, Page, Prose, facts, heading, page, told_rows
+from ragstone.render.terminal.tables import Column, Fitted
 from ragstone.render.text import dollars, duration, flat, number, plural, tokens
 
 UNKNOWN: Final = "?"
@@ -27,9 +27,9 @@ def estimate_page(estimate: Estimate, following: str, look: Look) -> Page:
     part = part_said(estimate.extent)
     return page(
         heading(estimate.name, look, plural(estimate.records, "record"), *([part] if part else [])),
-        prose(sentence(estimate), look),
-        _table(estimate, look) if any(not row.free for row in estimate.rows) else None,
-        _facts(estimate, following, look),
+        Prose(sentence(estimate)),
+        _table(estimate) if any(not row.free for row in estimate.rows) else None,
+        _facts(estimate, following),
     )
 
 
@@ -71,7 +71,7 @@ def _ends(found: Range, written: Any) -> str:
 # ---- by metric and step
 
 
-def _table(estimate: Estimate, look: Look) -> RenderableType:
+def _table(estimate: Estimate) -> RenderableType:
     """One line a metric, below it one a step, at the end the total."""
     judges = {row.judge for row in estimate.rows}
     lines: list[tuple[str, str, tuple[str, ...]]] = []
@@ -89,7 +89,7 @@ def _table(estimate: Estimate, look: Look) -> RenderableType:
         for (title, drop), column in zip(drops.items(), zip(*cells, strict=True), strict=True)
         if {*column} - {UNKNOWN}
     ]
-    return fitted([Column("", names, least=LEAST), *columns], look, styles)
+    return Fitted([Column("", names, least=LEAST), *columns], styles)
 
 
 def _cells(found: Sum) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ def _cells(found: Sum) -> tuple[str, ...]:
 # ---- what it assumes
 
 
-def _facts(estimate: Estimate, following: str, look: Look) -> RenderableType:
+def _facts(estimate: Estimate, following: str) -> RenderableType:
     alone = [
         f"{called(one.judge)} for all {step} units: {plural(one.calls, 'call')}, {dollars(one.dollars)}"
         for step, one in estimate.alone.items()
@@ -120,8 +120,8 @@ def _facts(estimate: Estimate, following: str, look: Look) -> RenderableType:
         "Skipped": [f"{names}: {why}" for names, why in left_out_said(estimate.left_out)],
         "Unreadable": [plural(estimate.set_aside, "record")] if estimate.set_aside else [],
     }
-    rows = [row for label, lines in told.items() for row in told_rows(label, lines, look, "quiet")]
-    return facts([*rows, ("Next", to_paste(following, look))])
+    rows = [row for label, lines in told.items() for row in told_rows(label, lines, "quiet")]
+    return facts([*rows, ("Next", Command(following))])
 
 
 def _basis(what: str, estimate: Estimate) -> str:

@@ -78,7 +78,7 @@ class Grounds:
 
     def quoted(self, where: str, words: str, before: str = "") -> Text:
         """Words in quotation marks after the place that they are from."""
-        return Text.assemble((before, "partly"), (f"{where} ", "quiet"), self.look.quoted(words), overflow="fold")
+        return Text.assemble((before, "partly"), (f"{where} ", "quiet"), f"“{words}”", overflow="fold")
 
     def passage(self, text: str, spans: Sequence[tuple[int, int]], *, full: bool) -> Text:
         """A passage with its evidence in brackets; what is far from any is left out unless it is shown in ``full``."""
@@ -102,8 +102,8 @@ class Grounds:
         words = self.shown(quote["text"], 2)
         place = where(quote, self.ranks, "context", of_response=of_response)
         if quote["start"] is None:
-            return Text.assemble((f"{place} ", "partly"), self.look.quoted(words), overflow="fold")
-        at = f"{place}, characters {quote['start']}{self.look.dash}{quote['end']}"
+            return Text.assemble((f"{place} ", "partly"), f"“{words}”", overflow="fold")
+        at = f"{place}, characters {quote['start']}\u2013{quote['end']}"
         return self.quoted(
             at, words, "" if quote["verbatim"] else "close match: "
         )  # the text's own words, not the judge's

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
@@ -13,18 +12,20 @@ from rich.text import Text
 
 from ragstone.analysis.reply_formats import WRITES_NOTHING
 from ragstone.analysis.run import Run
+from ragstone.render.facts import show_command
 from ragstone.render.terminal.outcome import Place
 from ragstone.render.terminal.screen import (
+    DOT,
+    Command,
     Look,
     Page,
+    Prose,
     facts,
     heading,
     indented,
     labelled,
     page,
-    prose,
     section,
-    to_paste,
 )
 from ragstone.render.terminal.tables import GAP, Column, fitting, grid, table, used
 from ragstone.render.text import dollars, flat, middle, number, percent, plural, shorten, tokens
@@ -56,12 +57,12 @@ def formats_page(run: Run, told: Mapping[str, Any], look: Look, place: Place | N
     several = len({group["judge"] for group in groups}) > 1
     return page(
         heading(run.name, look, f"run {run.id}", *read),
-        prose(_headline(groups), look) if groups else None,
+        Prose(_headline(groups)) if groups else None,
         *(_table(judge, list(own), look) for judge, own in groupby(groups, lambda group: group["judge"])),
-        prose(LEGEND, look, "quiet") if groups else None,
+        Prose(LEGEND, "quiet") if groups else None,
         *(_trouble(group, look, several=several) for group in groups if group["problems"] or group["repairs"]["calls"]),
-        *(prose(line, look) for line in _aside(told, run)),
-        facts(_next(run, groups, place or Place(), look), 7),
+        *(Prose(line) for line in _aside(told, run)),
+        facts(_next(run, groups, place or Place()), 7),
     )
 
 
@@ -97,9 +98,7 @@ def _table(judge: str, groups: Sequence[Mapping[str, Any]], look: Look) -> Rende
         names = [Column("step", stacked)]
     columns = fitting([*names, *counts, readers], wide, look)
     without = [] if any(column.title == "by" for column in columns) else groups
-    below = [
-        indented(prose(f"{group['step']}: by {by}", look, "quiet", 2)) for group in without if (by := _readers(group))
-    ]
+    below = [indented(Prose(f"{group['step']}: by {by}", "quiet")) for group in without if (by := _readers(group))]
     return section(middle(flat(judge), wide, look.ellipsis), indented(table(columns)), *below)
 
 
@@ -125,16 +124,15 @@ def _trouble(group: Mapping[str, Any], look: Look, *, several: bool) -> Renderab
     ]
     blocks: list[RenderableType] = [grid(problems, "><~")] if problems else []
     if group["repairs"]["calls"]:
-        blocks.append(prose(_repairs(group), look, indent=2))
+        blocks.append(Prose(_repairs(group)))
     for sample in group["samples"]:
         blocks += ["", *_sample(sample, look)]
-    title = f" {look.dot} ".join(flat(group[key]) for key in NAMES)
+    title = DOT.join(flat(group[key]) for key in NAMES)
     judge = middle(flat(group["judge"]), max(12, look.width - 4 - len(title)), look.ellipsis) if several else ""
     return section(title, *map(indented, blocks), note=judge)
 
 
 def _repairs(group: Mapping[str, Any]) -> str:
-    """Count repair calls, repaired replies and their cost."""
     spent = group["repairs"]
     times = plural(spent["calls"], "time") if spent["calls"] > 1 else "once"
     said = f"asked again {times}, {number(spent['mended'])} repaired"
@@ -150,7 +148,6 @@ def _repairs(group: Mapping[str, Any]) -> str:
 
 
 def _sample(sample: Mapping[str, Any], look: Look) -> Iterable[RenderableType]:
-    """Show one unparsed reply: the record, the problem and the beginning."""
     room = look.width - 6
     after = ", when asked again" if sample["repair"] else ""
     told = f"  {flat(sample['status'])}{after}"
@@ -159,7 +156,7 @@ def _sample(sample: Mapping[str, Any], look: Look) -> Iterable[RenderableType]:
     if sample["reply"] is not None:
         more = look.ellipsis if sample["characters"] > len(sample["reply"]) else ""
         text = flat(sample["reply"])
-        reply = look.quoted(shorten(text + more, LINES * room - 2, look.ellipsis)) if text else ""
+        reply = f"“{shorten(text + more, LINES * room - 2, look.ellipsis)}”" if text else ""
     problem = flat(sample["problem"])
     if reply:
         problem = problem.partition(" (it begins: ")[0]  # the reply is shown below, and more of it
@@ -194,7 +191,7 @@ def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
         yield "No call was made in this run, so there is nothing to show."
 
 
-def _next(run: Run, groups: Sequence[Mapping[str, Any]], place: Place, look: Look) -> list[tuple[str, RenderableType]]:
+def _next(run: Run, groups: Sequence[Mapping[str, Any]], place: Place) -> list[tuple[str, RenderableType]]:
     """Suggest a remedy if the figures call for one, else the run itself."""
     advised: dict[str, list[str]] = {}
     for group in groups:
@@ -202,6 +199,6 @@ def _next(run: Run, groups: Sequence[Mapping[str, Any]], place: Place, look: Loo
             whole = percent(group["whole_share"], group["calls"])
             advised.setdefault(flat(group["advice"]), []).append(f"{group['step']} ({whole} parsed in full)")
     if not advised:
-        return [("Next", to_paste(shlex.join(["ragstone", "show", str(run.id), *place.options]), look, 9))]
-    lines = [prose(f"try {advice}, for {', '.join(steps)}", look, indent=9) for advice, steps in advised.items()]
+        return [("Next", Command(show_command(run, place.options)))]
+    lines = [Prose(f"try {advice}, for {', '.join(steps)}") for advice, steps in advised.items()]
     return labelled("Next", lines)

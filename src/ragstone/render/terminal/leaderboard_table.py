@@ -15,7 +15,7 @@ from rich.text import Text
 
 from ragstone.analysis.leaderboard import BoardAgreement, Leaderboard, OnMissing, Standing, missed
 from ragstone.render.terminal.columns import RECALL
-from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section
+from ragstone.render.terminal.screen import Look, Page, Prose, facts, indented, page, section
 from ragstone.render.terminal.tables import GAP, Column, fitting, table
 from ragstone.render.text import flat, middle, number, plural
 from ragstone.stats.points import points
@@ -82,9 +82,9 @@ def board_page(told: Board, look: Look) -> Page:
     runs = Column("run", names, least=_apart(names, look))
     columns = fitting([runs, *_counts(told), *measures.values()], look.width - 2, look)
     shown = {name: column for name, column in measures.items() if any(column is kept for kept in columns)}
-    drawn = _over(columns, shown, look), table(columns)
+    drawn = _over(columns, shown), table(columns)
     return page(
-        section("Nugget recall", *drawn, *_below(told, measures, shown, look), note=note),
+        section("Nugget recall", *drawn, *_below(told, measures, shown), note=note),
         _against(told, look) if told.against else None,
         facts([("Rows", _files(told.written))], 4) if told.written else None,
     )
@@ -143,20 +143,17 @@ def _apart(names: Sequence[str], look: Look) -> int:
     return longest
 
 
-def _over(columns: Sequence[Column], shown: Mapping[str, Column], look: Look) -> Text:
+def _over(columns: Sequence[Column], shown: Mapping[str, Column]) -> Text:
     """The line over the titles: each pair of measures under its name."""
     line = " " * (sum(column.width + GAP for column in columns[: len(columns) - len(shown)]) - GAP)
     for row, pair in groupby(shown, SHOWN.__getitem__):
         widths = [shown[name].width for name in pair]
         wide = sum(widths) + GAP * (len(widths) - 1)
-        line += " " * GAP + (f" {row} ".center(wide, look.line) if len(widths) > 1 else row.rjust(wide))
+        line += " " * GAP + (f" {row} ".center(wide, "─") if len(widths) > 1 else row.rjust(wide))
     return Text(line, style="quiet")
 
 
-def _below(
-    told: Board, measures: Mapping[str, Column], shown: Mapping[str, Column], look: Look
-) -> list[RenderableType]:
-    """Explain the columns, hidden measures and excluded topics."""
+def _below(told: Board, measures: Mapping[str, Column], shown: Mapping[str, Column]) -> list[RenderableType]:
     said = [RECALL.table.legend]
     if "strict_vital" in told.board.measures and "strict_vital" not in measures:
         said.append("no nugget is known to be vital, so vital has no value and weighted equals all")
@@ -168,10 +165,10 @@ def _below(
         said.append("unjudged nuggets are excluded")
     if empty := sum(entry.status == "no_nuggets" for entry in told.board.entries.values()):
         said.append(f"{plural(empty, 'answer')} without nuggets are excluded")
-    lines: list[RenderableType] = [prose("; ".join(said), look, "quiet")]
+    lines: list[RenderableType] = [Prose("; ".join(said), "quiet")]
     if missing := told.board.missing():
         said_missing = flat(missed(missing))
-        lines.append(prose(f"{said_missing[:1].upper()}{said_missing[1:]}. {TREATED[told.on_missing]}", look, "partly"))
+        lines.append(Prose(f"{said_missing[:1].upper()}{said_missing[1:]}. {TREATED[told.on_missing]}", "partly"))
     return lines
 
 
@@ -184,7 +181,7 @@ def _against(told: Board, look: Look) -> RenderableType:
     listed = sorted((one for one in told.agreements if one.runs), key=lambda one: places.get(one.measure, len(places)))
     if not listed:
         why = "no measure has values in both" if told.agreements else "no run is in both"
-        return section(title, indented(prose(why, look, "quiet", 2)))
+        return section(title, indented(Prose(why, "quiet")))
     same = all(one.measure == one.other for one in listed)
     pairs = [one.measure if same else f"{one.measure} by {flat(one.other)}" for one in listed]
     taus = [f"{one.tau:6.3f}" if one.tau is not None else "-" for one in listed]

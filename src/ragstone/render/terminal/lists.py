@@ -19,10 +19,10 @@ from ragstone.metrics.base import Metric
 from ragstone.metrics.methods import command_of
 from ragstone.records import ALIASES, EXPORTS, Survey
 from ragstone.render.agreement import kappa_said
-from ragstone.render.facts import DASH, judged_by, lead
+from ragstone.render.facts import judged_by, lead
 from ragstone.render.terminal.columns import RECALL
-from ragstone.render.terminal.screen import Look, Page, facts, heading, indented, page, prose, section, to_paste
-from ragstone.render.terminal.tables import Column, fitted, grid, marked
+from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, heading, indented, page, section
+from ragstone.render.terminal.tables import Column, Fitted, grid, marked
 from ragstone.render.text import NBSP, clean, flat, middle, moment, number, percent, plural, size
 from ragstone.render.watch import messages, warnings
 from ragstone.types import NOTHING
@@ -53,10 +53,10 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
         *([Column("kappa", kappa, drop=3)] if any(kappa) else []),
         *([Column("command", command, drop=4)] if any(command) else []),
     ]
-    return page(fitted(columns, look))
+    return page(Fitted(columns))
 
 
-def batch_table(batches: Sequence[Mapping[str, Any]], look: Look) -> Page:
+def batch_table(batches: Sequence[Mapping[str, Any]]) -> Page:
     """All batches, the latest at the bottom."""
     if not batches:
         return page(Text("No batches; make one with: ragstone run FILE --batch"))
@@ -68,7 +68,7 @@ def batch_table(batches: Sequence[Mapping[str, Any]], look: Look) -> Page:
         Column("status", [one["status"] for one in batches]),
         Column("made", [moment(one["made"]) for one in batches], drop=1, style="quiet"),
     ]
-    return page(fitted(columns, look))
+    return page(Fitted(columns))
 
 
 def _run_row(run: Run, look: Look) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
         middle(flat(judges_said(judged_by(run.spec))), 20, look.ellipsis),
         run.status,
         mean or NOTHING_SCORED,
-        _kappa(run, name, look),
+        _kappa(run, name),
         command_of(run.spec),
     )
 
@@ -95,20 +95,20 @@ def judges_said(judges: Sequence[str]) -> str:
     return said if len(judges) > 1 or " " in said else re.split("[:/]", said, maxsplit=1)[-1].rpartition("/")[2]
 
 
-def _kappa(run: Run, leading: str, look: Look) -> str:
+def _kappa(run: Run, leading: str) -> str:
     """The attached kappa of the main metric, else of the first that has one; empty without any."""
     found = run.agreement["metrics"] if run.agreement else {}
     one = found.get(leading) or next(iter(found.values()), None)
-    return kappa_said(one["kappa"], one["interval"]).replace(DASH, look.dash) if one else ""
+    return kappa_said(one["kappa"], one["interval"]) if one else ""
 
 
 # ---- metrics
 
 
-def metric_list(look: Look) -> Page:
+def metric_list() -> Page:
     """Every metric in a few lines, by what a user asks, then the suites."""
     blocks = [
-        section(group, *(indented(_listed(metric, look)) for metric in members))
+        section(group, *(indented(_listed(metric)) for metric in members))
         for group, members in catalogue.groups().items()
     ]
     suites = {name: ", ".join(map(_in_suite, members)) for name, members in catalogue.suites().items()}
@@ -131,16 +131,16 @@ def _in_suite(name: str) -> str:
     return f"{name} (only if named: -m {name})" if metric.lacks(dict.fromkeys(ALIASES, 1)) else name
 
 
-def _listed(metric: type[Metric], look: Look) -> RenderableType:
+def _listed(metric: type[Metric]) -> RenderableType:
     calls = f"{plural(metric.calls, 'call')} per record" if metric.calls else "no judge calls"
-    needs = f" {look.dot} ".join([*([f"needs {', '.join(metric.needs)}"] if metric.needs else []), calls])
+    needs = DOT.join([*([f"needs {', '.join(metric.needs)}"] if metric.needs else []), calls])
     other = catalogue.elsewhere_said(metric)
     lines = [metric.title, *([f"In other tools: {other}"] if other else [])]
-    below = (prose(line, look, style, indent=4) for line, style in zip(lines, ("", "quiet"), strict=False))
+    below = (Prose(line, style) for line, style in zip(lines, ("", "quiet"), strict=False))
     return Group(Text.assemble((metric.name, "head"), "  ", (needs, "quiet")), *map(indented, below))
 
 
-def metric_page(metric: type[Metric], look: Look) -> Page:
+def metric_page(metric: type[Metric]) -> Page:
     """All of one metric."""
     rows = {
         "Needs": ", ".join(metric.needs),
@@ -165,10 +165,10 @@ def metric_page(metric: type[Metric], look: Look) -> Page:
     ]
     return page(
         Text.assemble((metric.name, "head"), "  ", (metric.title, "quiet"), overflow="fold"),
-        prose(about(metric), look),
+        Prose(about(metric)),
         facts(told := [row for row in rows.items() if row[1]], max(len(label) for label, _ in told)),
         section("Parameters", indented(grid(parameters, "<~~"))),
-        to_paste(f"ragstone run FILE --metrics {metric.name} --set {metric.name}.threshold=0.8", look, 0),
+        Command(f"ragstone run FILE --metrics {metric.name} --set {metric.name}.threshold=0.8"),
     )
 
 
@@ -198,7 +198,7 @@ def judge_list(judges: Sequence[KnownJudge], look: Look) -> Page:
     return page(
         _judges([judge for judge in judges if not judge.table], look, look.width - 2),
         section("In ragstone.toml", indented(_judges(tables, look, look.width - 4))) if tables else None,
-        prose(f"{hint}ragstone{NBSP}judges --check{NBSP}NAME", look, "quiet"),
+        Prose(f"{hint}ragstone{NBSP}judges --check{NBSP}NAME", "quiet"),
     )
 
 
@@ -247,16 +247,14 @@ def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str]
     return page(
         heading(found.name, look, counts),
         _fields(found) if found.records else None,
-        *(_metrics(able, named, found.records, look) if any(able.values()) else ()),
-        _notes("Notes", warnings(found, MOST_NOTES), look),
-        _notes("Unreadable records", messages(found), look),
-        facts([("Next", to_paste(following, look))]) if following else None,
+        *(_metrics(able, named, found.records) if any(able.values()) else ()),
+        _notes("Notes", warnings(found, MOST_NOTES)),
+        _notes("Unreadable records", messages(found)),
+        facts([("Next", Command(following))]) if following else None,
     )
 
 
-def _metrics(
-    able: Mapping[str, int], named: Mapping[str, str], total: int, look: Look
-) -> Iterable[RenderableType | None]:
+def _metrics(able: Mapping[str, int], named: Mapping[str, str], total: int) -> Iterable[RenderableType | None]:
     """The metrics that run, those that run only where they are named, and those that cannot, by reason."""
     usual = {name: count for name, count in able.items() if count and not named.get(name)}
     others = {name: count for name, count in able.items() if count and named.get(name)}
@@ -271,7 +269,7 @@ def _metrics(
         }
         yield _shares("Metrics that run if you add -m NAME", others, total, whys)
     if unable:
-        lines = [prose(f"{', '.join(names)}: {why}", look, "quiet", 2) for why, names in unable.items()]
+        lines = [Prose(f"{', '.join(names)}: {why}", "quiet") for why, names in unable.items()]
         yield section("Metrics that cannot run", *map(indented, lines))
 
 
@@ -290,22 +288,21 @@ def _shares(title: str, counts: Mapping[str, int], total: int, remarks: Mapping[
     return section(title, indented(grid(rows, "<<~")))
 
 
-def _notes(title: str, lines: Sequence[str], look: Look) -> RenderableType | None:
-    rows = [(Text(look.dot, style="quiet"), clean(line)) for line in lines]
+def _notes(title: str, lines: Sequence[str]) -> RenderableType | None:
+    rows = [(Text("·", style="quiet"), clean(line)) for line in lines]
     return section(title, indented(marked(rows, margin=1))) if rows else None
 
 
-def input_list(look: Look) -> Page:
+def input_list() -> Page:
     """The fields of a record with their other names, and the exports that are read."""
     names = [(field, Text(", ".join(aliases) or "none")) for field, aliases in ALIASES.items()]
     forms = [(one.name, Group(Text(one.title), Text(one.reads, style="quiet"))) for one in EXPORTS]
     return page(
         section("Fields and their aliases", indented(grid(names, "<~"))),
         section("Formats, detected or set with --from", indented(grid(forms, "<~"))),
-        prose(
+        Prose(
             "Case and separators are ignored: retrievedContexts is read as retrieved_contexts. "
-            "To see how a file is read: ragstone validate FILE",
-            look,
+            "To see how a file is read: ragstone validate FILE"
         ),
     )
 
@@ -313,19 +310,19 @@ def input_list(look: Look) -> Page:
 # ---- files that were written, pages that are served
 
 
-def init_page(path: str, look: Look) -> Page:
+def init_page(path: str) -> Page:
     """A new configuration, and what to do with it."""
     words = f"Wrote {flat(path)}. Every setting in it is commented out, so nothing changes yet."
-    return page(prose(words, look), facts([("Next", to_paste("ragstone run FILE", look))], 4))
+    return page(Prose(words), facts([("Next", Command("ragstone run FILE"))], 4))
 
 
-def report_written(told: Mapping[str, Any], look: Look) -> Page:
+def report_written(told: Mapping[str, Any]) -> Page:
     """The file of a report."""
-    what = f"{plural(told['records'], 'record')} from run {told['run']} {look.dot} {size(told['bytes'])}"
+    what = f"{plural(told['records'], 'record')} from run {told['run']}{DOT}{size(told['bytes'])}"
     return page(facts([("Report", told["written"]), ("", what)]))
 
 
-def label_page_written(told: Mapping[str, Any], wanted: int, unit: str, look: Look) -> Page:
+def label_page_written(told: Mapping[str, Any], wanted: int, unit: str) -> Page:
     """The file of a page to label on, what was drawn, how long it takes, and what to do next."""
     draw, minutes = told["draw"], told["minutes"]
     how = ", on which judges disagree most or are least certain" if draw["mode"] == "worst" else ", drawn at random"
@@ -343,17 +340,17 @@ def label_page_written(told: Mapping[str, Any], wanted: int, unit: str, look: Lo
     if draw["mode"] == "worst":
         lines.append(("Note", "not a random sample, so its labels are not used for intervals or corrected means"))
     lines.append(("Next", "open the page in a browser, label, export, then run"))
-    return page(facts([*lines, ("", to_paste(told["next"], look))]))
+    return page(facts([*lines, ("", Command(told["next"]))]))
 
 
-def serving(address: str, run: Run | None, look: Look) -> Page:
+def serving(address: str, run: Run | None) -> Page:
     """The address of a page, while it is served: a run's, or that of all."""
-    which = "all runs in the store" if run is None else f"{flat(run.name)} {look.dot} run {run.id}"
-    what = f"{which} {look.dot} on this machine only"
+    which = "all runs in the store" if run is None else f"{flat(run.name)}{DOT}run {run.id}"
+    what = f"{which}{DOT}on this machine only"
     return page(facts([("Page", Text(address, style="head")), ("", what), ("Stop", "Ctrl-C")]))
 
 
-def cache_page(told: Mapping[str, Any], look: Look) -> Page:
+def cache_page(told: Mapping[str, Any]) -> Page:
     """All of ``cache info``."""
     if not told["calls"]:
         return page(Text(f"{flat(told['store'])}: no calls are stored; {plural(told['runs'], 'run')}"))
@@ -368,10 +365,10 @@ def cache_page(told: Mapping[str, Any], look: Look) -> Page:
     ]
     if told["unused"]:
         rows.append(("Next", "ragstone cache prune --unused --dry-run"))
-    return page(facts(rows, 7), _groups(told["groups"], look))
+    return page(facts(rows, 7), _groups(told["groups"]))
 
 
-def pruning_page(told: Mapping[str, Any], look: Look) -> Page:
+def pruning_page(told: Mapping[str, Any]) -> Page:
     """Show the calls that were deleted, or would be."""
     what = went(told)
     what = what[:1].upper() + what[1:]
@@ -381,8 +378,8 @@ def pruning_page(told: Mapping[str, Any], look: Look) -> Page:
         said = f"{what} would be deleted."
     else:
         said = f"{what} deleted: {size(told['bytes'])} before, {size(told['bytes_after'])} now."
-    note = prose(flat(told["note"]), look, "quiet") if told.get("note") else None
-    return page(Text(said), note, _groups(told["groups"], look) if told["groups"] else None)
+    note = Prose(flat(told["note"]), "quiet") if told.get("note") else None
+    return page(Text(said), note, _groups(told["groups"]) if told["groups"] else None)
 
 
 def went(told: Mapping[str, Any]) -> str:
@@ -393,8 +390,7 @@ def went(told: Mapping[str, Any]) -> str:
     return (" and ".join(parts) or "nothing").replace(NBSP, " ")
 
 
-def _groups(groups: Sequence[Mapping[str, Any]], look: Look) -> RenderableType:
-    """The calls by judge, step and what made them."""
+def _groups(groups: Sequence[Mapping[str, Any]]) -> RenderableType:
     columns = [
         Column("judge", [flat(group["judge"]) for group in groups], least=20),
         Column("step", [group["task"] for group in groups]),
@@ -403,4 +399,4 @@ def _groups(groups: Sequence[Mapping[str, Any]], look: Look) -> RenderableType:
         Column("size", [size(group["bytes"]) for group in groups], right=True, drop=3),
         Column("newest", [moment(group["newest"]) for group in groups], drop=2, style="quiet"),
     ]
-    return section("Calls", indented(fitted(columns, look, indent=2)))
+    return section("Calls", indented(Fitted(columns)))

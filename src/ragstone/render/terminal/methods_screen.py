@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,12 +11,12 @@ from rich.text import Text
 
 from ragstone.analysis.run import Run
 from ragstone.metrics.methods import PAIRS
-from ragstone.render.facts import RunFacts, comparable, handle
+from ragstone.render.facts import RunFacts, comparable, handle, show_command
 from ragstone.render.terminal.columns import methods_block
 from ragstone.render.terminal.evidence import Grounds
 from ragstone.render.terminal.nuggets import facts_of, importance, nugget_table
 from ragstone.render.terminal.outcome import Place, facts_block, missing_block, title_line
-from ragstone.render.terminal.screen import Look, Page, indented, page, prose, section
+from ragstone.render.terminal.screen import Look, Page, Prose, indented, page, section
 from ragstone.render.terminal.tables import beside, grid, unit_lines
 from ragstone.render.text import flat, percent, plural
 from ragstone.render.wording import kind_of, word
@@ -64,7 +63,7 @@ def widest_apart(run: Run) -> list[Gap]:
 
 def comparison(run: Run, look: Look, place: Place | None = None) -> Page:
     """The whole screen of a comparison."""
-    told = RunFacts.of(run)
+    told = RunFacts(run)
     summary = told.summary
     place = place or Place()
     gaps = widest_apart(run)
@@ -72,10 +71,10 @@ def comparison(run: Run, look: Look, place: Place | None = None) -> Page:
     alone = run.find("#1") if len(run) == 1 else None
     return page(
         title_line(told, look),
-        methods_block(summary["methods"], look) if comparable(summary) else prose("Nothing could be compared.", look),
+        methods_block(summary["methods"], look) if comparable(summary) else Prose("Nothing could be compared."),
         _single(alone, look) if alone is not None else _widest(run, gaps, look),
         missing_block(told, look),
-        facts_block(told, place, [shlex.join(["ragstone", "show", str(run.id), which, *place.options])], look),
+        facts_block(told, place, [show_command(run, place.options, which)]),
     )
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from ragstone.metrics.methods import PAIRS
 from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.render.terminal.evidence import Grounds
-from ragstone.render.terminal.screen import indented, section
+from ragstone.render.terminal.screen import DOT, indented, section
 from ragstone.render.terminal.tables import grid, marked
 from ragstone.render.text import percent
 from ragstone.render.wording import kind_of, word
@@ -98,9 +98,9 @@ def nugget_table(facts: Sequence[NuggetFact], grounds: Grounds) -> RenderableTyp
         weight = Text("" if fact.weight is None else f"{fact.weight:g}", style="quiet")
         rows.append((mark, *grades, weight, importance(fact.unit), Group(text, *why)))
         below = importance(fact.unit)
-        below.append(f" {grounds.look.dot} weight ", style="quiet").append_text(weight)
+        below.append(f"{DOT}weight ", style="quiet").append_text(weight)
         for name, given in zip(names, grades, strict=True):
-            below.append(f" {grounds.look.dot} {GRADED[name]} ", style="quiet").append_text(given)
+            below.append(f"{DOT}{GRADED[name]} ", style="quiet").append_text(given)
         stacked.append((mark, Group(text, below, *why)))
     if grounds.look.width < SIDE_BY_SIDE:
         return marked(stacked)

@@ -21,26 +21,25 @@ from ragstone.render.facts import (
     calls_said,
     comparable,
     cost_said,
-    differs,
+    possible_mean,
 )
 from ragstone.render.terminal.columns import columns_of, columns_of_run, interval, methods_block, passed, repeats_block
 from ragstone.render.terminal.screen import (
-    LEFT,
+    Command,
     Look,
     Page,
+    Prose,
     Row,
     facts,
     heading,
     indented,
     labelled,
     page,
-    prose,
     section,
-    to_paste,
     told_rows,
 )
 from ragstone.render.terminal.tables import Column, beside, fitting, grid, table, unit_lines, used
-from ragstone.render.text import NBSP, between, duration, flat, number, percent, plural, shorten
+from ragstone.render.text import NBSP, duration, flat, number, percent, plural, shorten
 from ragstone.render.wording import in_words, kind_of
 
 MOST_CAUSES: Final = 8
@@ -69,18 +68,18 @@ class Place:
 
 def outcome(run: Run, look: Look, place: Place | None = None, *, full: bool = False) -> Page:
     """The whole result of a run; ``full``: with all records that fall short, and all that they fall short in."""
-    told = RunFacts.of(run)
+    told = RunFacts(run)
     place = place or Place()
     metrics = told.summary["metrics"]
     return page(
         title_line(told, look),
-        prose(told.said, look),
+        Prose(told.said),
         *_tables({name: metrics[name] for name in main_scores(run.spec, metrics)}, look),
         repeats_block(metrics, look),
         methods_block(told.summary["methods"], look) if comparable(told.summary) else None,
         missing_block(told, look),
         _worst(told, look, full=full),
-        facts_block(told, place, [told.next_command(place.options)], look),
+        facts_block(told, place, [told.next_command(place.options)]),
     )
 
 
@@ -120,13 +119,12 @@ def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Render
     What a narrow terminal has no room for is said below the table.
     """
     told = entries.values()
-    possible = [between(one["low"], one["high"], one["scored"], look.dash) if differs(one) else "" for one in told]
     columns = [
         Column("", list(entries)),
         Column("mean", [percent(entry["mean"], entry["scored"]) for entry in told], right=True),
-        Column("95% CI", [interval(entry, look) for entry in told], right=True),
+        Column("95% CI", [interval(entry) for entry in told], right=True),
         Column("scored", [f"{number(entry['scored'])} of {number(entry['total'])}" for entry in told], right=True),
-        Column("could be", possible, right=True, drop=2),
+        Column("could be", [possible_mean(entry) for entry in told], right=True, drop=2),
         Column("passed", [passed(entry) for entry in told], right=True, drop=1),
     ]
     shown = fitting([column for column in columns if any(column.cells) or not column.drop], look.width - 4, look)
@@ -188,54 +186,54 @@ def _worst_record(low: Low, look: Look, room: int, *, full: bool) -> Group:
 # ---- who, how much, where, what next
 
 
-def facts_block(told: RunFacts, place: Place, following: Sequence[str], look: Look) -> Table:
+def facts_block(told: RunFacts, place: Place, following: Sequence[str]) -> Table:
     """The judges, the calls, the cost, what was left out, where everything lies, and the commands to go on with."""
     run, summary = told.run, told.summary
-    rows = judge_rows(told.judged_by, told.judges, "" if place.quiet else told.embedded, look)
-    rows += told_rows("Agreement", [line for one in told.agreement for line in one.lines], look)
-    rows += told_rows("", told.notes, look, "quiet")
+    rows = judge_rows(told.judged_by, told.judges, "" if place.quiet else told.embedded)
+    rows += told_rows("Agreement", [line for one in told.agreement for line in one.lines])
+    rows += told_rows("", told.notes, "quiet")
     for answered, sureness, saved in told.cascades:
-        rows += [*told_rows("Cascade", [answered], look), *told_rows("", [sureness], look, "quiet")]
-        rows += told_rows("Saved", [saved], look)
-    rows += told_rows("Quotes", [told.quotes] if told.quotes else [], look, "quiet")
+        rows += [*told_rows("Cascade", [answered]), *told_rows("", [sureness], "quiet")]
+        rows += told_rows("Saved", [saved])
+    rows += told_rows("Quotes", [told.quotes] if told.quotes else [], "quiet")
     if summary.get("bill"):
-        rows += bill_rows(summary["bill"], look)
+        rows += bill_rows(summary["bill"])
     if summary.get("taken_over"):
         words = f"{plural(summary['taken_over'], 'result')} from run {run.spec['only_failed']}"
-        rows += told_rows("Reused", [words], look)
-    rows += told_rows("Estimated", [told.estimated] if told.estimated else [], look, "quiet")
-    rows += told_rows("Time", [told.time] if told.time else [], look)
-    rows += told_rows("Skipped", _left_out(told.left_out, place.source), look, "quiet")
+        rows += told_rows("Reused", [words])
+    rows += told_rows("Estimated", [told.estimated] if told.estimated else [], "quiet")
+    rows += told_rows("Time", [told.time] if told.time else [])
+    rows += told_rows("Skipped", _left_out(told.left_out, place.source), "quiet")
     if place.folder:
-        rows += _files(run, place, look)
+        rows += _files(run, place)
     if place.lines:
         rows.append(("File", Text(flat(place.lines), overflow="fold")))
     rows.append(("Store", Text(f"{flat(run.store.path)}, run {run.id}", overflow="fold")))
     if summary.get("stopped"):
-        rows += told_rows("Stopped", [flat(summary["stopped"])], look)
+        rows += told_rows("Stopped", [flat(summary["stopped"])])
     if run.status != "done":
-        rows += told_rows("Resume", ["run the same command; stored replies are free"], look)
-    rows += labelled("Next", [to_paste(command, look) for command in following])
+        rows += told_rows("Resume", ["run the same command; stored replies are free"])
+    rows += labelled("Next", [Command(command) for command in following])
     return facts(rows)
 
 
-def judge_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: str, look: Look) -> list[Row]:
+def judge_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: str) -> list[Row]:
     """The judges, and the reliability of the embedded judge if it is one."""
     rows = labelled("Judge", [Text(flat(who), overflow="fold") for who in judged_by])
     if embedded:
         models = f"--judge{NBSP}openai:gpt-4o-mini, or{NBSP}ollama:qwen3 on your machine"
         others = f". To use a language model: {models}" if list(judges) == ["embedded"] else ""
-        rows += told_rows("", [f"{embedded}{others}"], look, "quiet")
+        rows += told_rows("", [f"{embedded}{others}"], "quiet")
     return rows
 
 
-def bill_rows(bill: Mapping[str, Any], look: Look) -> list[Row]:
+def bill_rows(bill: Mapping[str, Any]) -> list[Row]:
     """The calls and what they cost."""
     return [
-        *told_rows("Calls", [calls_said(bill)], look),
-        *told_rows("Retries", [_retries_said(bill)] if bill["retried"] else [], look),
-        *told_rows("", _bill_notes(bill), look, "quiet"),
-        *told_rows("Cost", [cost_said(bill)], look),
+        *told_rows("Calls", [calls_said(bill)]),
+        *told_rows("Retries", [_retries_said(bill)] if bill["retried"] else []),
+        *told_rows("", _bill_notes(bill), "quiet"),
+        *told_rows("Cost", [cost_said(bill)]),
     ]
 
 
@@ -265,7 +263,7 @@ def _left_out(reasons: Sequence[tuple[str, str]], source: str) -> list[str]:
     return [told[most], f"{', '.join(names)}: to see why, run ragstone validate {file}"]
 
 
-def _files(run: Run, place: Place, look: Look) -> list[Row]:
+def _files(run: Run, place: Place) -> list[Row]:
     """The files of the run that are there; that a whole one beside what it leaves is of an earlier run."""
     if is_address(place.folder):
         return [("Files", Text(flat(place.folder), overflow="fold"))]
@@ -283,7 +281,5 @@ def _files(run: Run, place: Place, look: Look) -> list[Row]:
     if names:
         rows.append(("Files", Text(f"{flat(place.folder)}: {', '.join(names)}", overflow="fold")))
     if not whole and (older := next((name for name in results if (folder / name).is_file()), "")):
-        rows.append(
-            ("" if rows else "Files", prose(f"{older} in this folder is from an earlier run", look, "quiet", LEFT))
-        )
+        rows.append(("" if rows else "Files", Prose(f"{older} in this folder is from an earlier run", "quiet")))
     return rows

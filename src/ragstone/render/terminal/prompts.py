@@ -10,14 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ragstone.prompts.catalogue import CheckedPrompt, PromptStyle
-from ragstone.render.terminal.screen import Look, Page, facts, indented, page, prose, section, to_paste
-from ragstone.render.terminal.tables import Column, fitted, marked
+from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, indented, page, section
+from ragstone.render.terminal.tables import Column, Fitted, marked
 from ragstone.render.text import NBSP, clean, flat
 
 # ---- which there are
 
 
-def prompt_list(kinds: Sequence[PromptStyle], changed: Mapping[str, str], look: Look) -> Page:
+def prompt_list(kinds: Sequence[PromptStyle], changed: Mapping[str, str]) -> Page:
     """A row for each step and style, what the columns mean, and what each style is for."""
     before = ["", *(kind.step for kind in kinds)]
     columns = [
@@ -32,17 +32,17 @@ def prompt_list(kinds: Sequence[PromptStyle], changed: Mapping[str, str], look: 
     ]  # fmt: skip
     purposes = {kind.style: kind.purpose for kind in kinds}
     return page(
-        fitted(columns, look),
-        section("Columns", indented(_explained(_legend(kinds), look))),
-        section("Styles", indented(_explained(purposes, look))),
-        _state(changed, look),
+        Fitted(columns),
+        section("Columns", indented(_explained(_legend(kinds)))),
+        section("Styles", indented(_explained(purposes))),
+        _state(changed),
         Text("ragstone prompts render assign short_cot", style="quiet"),
     )
 
 
-def _explained(words: Mapping[str, str], look: Look) -> Table:
+def _explained(words: Mapping[str, str]) -> Table:
     wide = max(map(len, words))
-    return facts([(word, prose(said, look, indent=wide + 4)) for word, said in words.items()], wide)
+    return facts([(word, Prose(said)) for word, said in words.items()], wide)
 
 
 def gives(kind: PromptStyle) -> str:
@@ -74,21 +74,21 @@ def _legend(kinds: Sequence[PromptStyle]) -> dict[str, str]:
     return said
 
 
-def _state(changed: Mapping[str, str], look: Look) -> RenderableType | None:
+def _state(changed: Mapping[str, str]) -> RenderableType | None:
     if not changed:
         return None
     path, what = next(iter(changed.items()))
     more = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
-    return prose(f"Modified prompt: {path} {what}{more}. To list all: ragstone{NBSP}prompts{NBSP}check", look, "wrong")
+    return Prose(f"Modified prompt: {path} {what}{more}. To list all: ragstone{NBSP}prompts{NBSP}check", "wrong")
 
 
 # ---- what one asks
 
 
-def rendered(heading: Sequence[str], messages: Sequence[Mapping[str, str]], look: Look) -> Group:
+def rendered(heading: Sequence[str], messages: Sequence[Mapping[str, str]]) -> Group:
     """The messages under their roles, without a margin, exactly as they are sent."""
     name, *more = heading
-    said = f"  {f' {look.dot} '.join(more)}" if more else ""
+    said = f"  {DOT.join(more)}" if more else ""
     parts: list[RenderableType] = [Text.assemble((flat(name), "head"), (said, "quiet"))]
     for message in messages:
         parts += ["", Text(f"=== {message['role']} ===", style="quiet"), Text(clean(message["content"]))]
@@ -115,7 +115,7 @@ def checked_page(found: Sequence[CheckedPrompt], look: Look) -> Page:
         formats = ", ".join(checked.formats)
         said = f"{checked.file} is valid: step {checked.step}, style {checked.style}, formats {formats}"
         command = f"ragstone run FILE -j JUDGE --prompt {shlex.quote(checked.choice)}"
-        following = facts([("Next", to_paste(command, look, 8))], 4)
+        following = facts([("Next", Command(command))], 4)
         blocks.append(Group(_lines("yes", [said], look), indented(following)))
     return page(*blocks)
 
@@ -128,4 +128,4 @@ def packaged_page(count: int, wrong: Mapping[str, Sequence[str]], look: Look) ->
 
 
 def _lines(kind: str, lines: Sequence[str], look: Look) -> Table:
-    return marked([(look.mark(kind), prose(flat(line), look, indent=2)) for line in lines], margin=1)
+    return marked([(look.mark(kind), Prose(flat(line))) for line in lines], margin=1)

@@ -7,6 +7,7 @@ lines come without colour; where it cannot carry Unicode, in ASCII.
 
 from __future__ import annotations
 
+import codecs
 import os
 import shlex
 import sys
@@ -16,6 +17,7 @@ from typing import IO, Final, NoReturn, TypeAlias
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.segment import Segment
 from rich.style import Style
@@ -30,6 +32,10 @@ WIDEST: Final = 100
 NARROWEST: Final = 40
 LEFT: Final = 12
 """Columns of a label of ``facts`` and the gap after it."""
+DOT: Final = " · "
+"""Between two things on one line."""
+_PLAIN: Final = dict(zip("\u2013·─━●“”", '---=o""', strict=True))
+"""The signs of a screen that an ASCII terminal shows as others of the same width."""
 _GOES_ON: Final = " \\"
 """At the end of a line of a command: it continues on the next one."""
 _UNCUT: Final = "uncut"
@@ -55,11 +61,20 @@ class Screen(Console):
         raise BrokenPipeError
 
 
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """Replace what a stream cannot encode: dashes and the like by plain ones, all else by question marks."""
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(_PLAIN.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("ragstone_signs", _plain)
+
+
 def screen(file: IO[str] | None = None, *, stderr: bool = False) -> Screen:
     """A console for a stream, as wide as the terminal but not wider than can be read."""
     target = file or (sys.stderr if stderr else sys.stdout)
     if (reconfigure := getattr(target, "reconfigure", None)) is not None:
-        reconfigure(errors="replace")
+        reconfigure(errors="ragstone_signs")
     console = Screen(file=target, theme=THEME, highlight=False, markup=False, emoji=False, soft_wrap=False)
     columns = os.environ.get("COLUMNS", "")  # rich takes 80 for a dumb terminal, whatever it was told
     width = int(columns) if columns.isdigit() and int(columns) else console.width
@@ -85,25 +100,6 @@ class Look:
         return "..." if self.ascii else "…"
 
     @property
-    def dash(self) -> str:
-        """Between the ends of a range."""
-        return "-" if self.ascii else "\u2013"
-
-    @property
-    def dot(self) -> str:
-        """Between two things on one line."""
-        return "-" if self.ascii else "·"
-
-    @property
-    def line(self) -> str:
-        """One cell of a thin line."""
-        return "-" if self.ascii else "─"
-
-    def quoted(self, words: str) -> str:
-        """Words of others in quotation marks."""
-        return f'"{words}"' if self.ascii else f"“{words}”"
-
-    @property
     def brackets(self) -> tuple[str, str]:
         """Around evidence inside a passage."""
         return ("[[", "]]") if self.ascii else ("«", "»")
@@ -115,16 +111,15 @@ class Look:
 
     def whisker(self, mean: float, interval: tuple[float, float] | None, cells: int) -> Text:
         """A scale from 0 to 1 with the mean and its interval on it."""
-        track, inside, point = ("-", "=", "o") if self.ascii else ("─", "━", "●")
         at, low, high = (min(cells - 1, int(value * cells)) for value in (mean, *(interval or (mean, mean))))
         drawn = Text()
         for cell in range(cells):
             if cell == at:
-                drawn.append(point)
+                drawn.append("●")
             elif low <= cell <= high:
-                drawn.append(inside)
+                drawn.append("━")
             else:
-                drawn.append(track, style="quiet")
+                drawn.append("─", style="quiet")
         return drawn
 
 
@@ -173,38 +168,54 @@ def section(title: str, *blocks: RenderableType, note: str = "") -> Group:
 
 def heading(name: str, look: Look, *parts: str) -> Text:
     """The first line of a screen: a name, shortened if need be, and beside it quietly what there is to it."""
-    right = f" {look.dot} ".join(parts)
+    right = DOT.join(parts)
     shown = middle(flat(name), max(12, look.width - 6 - len(right)), look.ellipsis)
     return Text.assemble((shown, "head"), "  ", (right, "quiet"))
 
 
-def prose(text: str, look: Look, style: str = "", indent: int = 0) -> Text:
-    """Our own words, wrapped; ``indent`` counts the columns to the left of them without the page's margin."""
-    if look.ascii:
-        text = text.replace("\u2013", look.dash).replace("\u2026", look.ellipsis).replace("\u00b7", look.dot)
-    return Text("\n".join(paragraph(text, look.width - 2 - indent)), style=style)
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Our own words, wrapped in the room that they have."""
+
+    text: str
+    style: str = ""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        whole = self.text.replace("\u2026", Look.of(console).ellipsis)
+        yield Text("\n".join(paragraph(whole, options.max_width)), style=self.style)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, max(1, cell_len(self.text)))
 
 
-def to_paste(command: str, look: Look, indent: int = LEFT) -> Text:
-    """A command that can be copied and pasted at any width; ``indent`` as of ``prose``.
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that can be copied and pasted at any width.
 
     It is broken between words, with a backslash for the shell, and an option stays with its value. A word that is too
     long for a line is left for the terminal to break.
     """
-    words = [shlex.quote(clean(word).replace("\n", " ")) for word in shlex.split(command)]
-    room = look.width - 2 - indent
-    lines: list[str] = []
-    for part in _parts(words):
-        joined = f"{lines[-1]} {part}" if lines else part
-        if lines and cell_len(joined) <= room - len(_GOES_ON):
-            lines[-1] = joined
-        else:
-            lines.append(part)
-    if len(lines) > 1 and cell_len(last := f"{lines[-2]} {lines[-1]}") <= room:
-        lines[-2:] = [last]
-    lines[:-1] = [line + _GOES_ON for line in lines[:-1]]
-    drawn = [Text(line, style=Style(meta={_UNCUT: line}) if cell_len(line) > room else "") for line in lines]
-    return Text("\n", no_wrap=True, overflow="ignore").join(drawn)
+
+    typed: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        words = [shlex.quote(clean(word).replace("\n", " ")) for word in shlex.split(self.typed)]
+        room = options.max_width
+        lines: list[str] = []
+        for part in _parts(words):
+            joined = f"{lines[-1]} {part}" if lines else part
+            if lines and cell_len(joined) <= room - len(_GOES_ON):
+                lines[-1] = joined
+            else:
+                lines.append(part)
+        if len(lines) > 1 and cell_len(last := f"{lines[-2]} {lines[-1]}") <= room:
+            lines[-2:] = [last]
+        lines[:-1] = [line + _GOES_ON for line in lines[:-1]]
+        drawn = [Text(line, style=Style(meta={_UNCUT: line}) if cell_len(line) > room else "") for line in lines]
+        yield Text("\n", no_wrap=True, overflow="ignore").join(drawn)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, max(1, cell_len(self.typed)))
 
 
 def _parts(words: Sequence[str]) -> Iterable[str]:
@@ -240,9 +251,9 @@ def labelled(label: str, values: Sequence[RenderableType]) -> list[Row]:
     return [("" if at else label, value) for at, value in enumerate(values)]
 
 
-def told_rows(label: str, lines: Iterable[str], look: Look, style: str = "") -> list[Row]:
+def told_rows(label: str, lines: Iterable[str], style: str = "") -> list[Row]:
     """Rows of ``facts`` with our own words."""
-    return labelled(label, [prose(line, look, style, LEFT) for line in lines])
+    return labelled(label, [Prose(line, style) for line in lines])
 
 
 def indented(block: RenderableType) -> Padding:

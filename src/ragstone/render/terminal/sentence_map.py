@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ragstone.questions import Special
 from ragstone.render.terminal.evidence import Grounds, legend
-from ragstone.render.terminal.screen import Look, prose, section
+from ragstone.render.terminal.screen import DOT, Look, Prose, section
 from ragstone.render.terminal.tables import grid, marked
 from ragstone.render.text import flat, number, plural, shorten
 from ragstone.render.wording import in_words, is_map, kind_of, sentence_names, sentences_merged, word
@@ -41,6 +41,9 @@ SIGNS: Final[Mapping[str, tuple[str, str, str, str]]] = {
 }
 """What a context sentence is to the response: its sign, the sign in ASCII, its style, the words."""
 
+_MARKS: Final = {"relevant": "relevant", "utilized": "used"}
+"""What a sentence of the contexts is labelled with in a result, and the words for it."""
+
 SUPPORTS: Final = 3
 """Sentences under a response sentence that are quoted when the record is not shown in full."""
 SUPPORTS_BESIDE: Final = 1
@@ -53,25 +56,18 @@ NAMED: Final = 5
 """Unknown keys that are named."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContextSentence:
-    """A sentence of the contexts and what the trace says of it (None if nothing)."""
+ContextSentence = Mapping[str, Any]
+"""A sentence of the contexts and what the trace says of it (None if nothing), as in a result."""
 
-    key: str
-    passage: str
-    start: int
-    end: int
-    relevant: bool | None
-    used: bool | None
 
-    @property
-    def kind(self) -> str:
-        """Return the sign of the sentence."""
-        if self.relevant is None or self.used is None:
-            return "relevant" if self.relevant else "used" if self.used else "unknown"
-        if self.relevant:
-            return "both" if self.used else "unused"
-        return "beside" if self.used else "neither"
+def state_of(place: ContextSentence) -> str:
+    """What a sentence of the contexts is to the response, as a key of ``SIGNS``."""
+    relevant, used = place["relevant"], place["utilized"]
+    if relevant is None or used is None:
+        return "relevant" if relevant else "used" if used else "unknown"
+    if relevant:
+        return "both" if used else "unused"
+    return "beside" if used else "neither"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +97,8 @@ class SentenceMap:
         self.detail: Mapping[str, Any] = score["detail"]
         self.texts: dict[str, str] = {context["id"]: context["text"] for context in result["contexts"]}
         self.metric: str = score["metric"]
-        self.places = [
-            ContextSentence(row["key"], row["passage"], row["start"], row["end"], row["relevant"], row["utilized"])
-            for row in self.detail["contexts"]
-        ]
-        self.by_key = {place.key: place for place in self.places}
+        self.places: Sequence[ContextSentence] = self.detail["contexts"]
+        self.by_key = {place["key"]: place for place in self.places}
         units = {unit["id"]: unit for unit in result["units"]}
         self.response = [
             TracedSentence(row["key"], unit["start"], unit["end"], verdict, row["support"], row["special"])
@@ -123,7 +116,7 @@ class SentenceMap:
 
     def text(self, place: ContextSentence) -> str:
         """The words of a sentence of the contexts."""
-        return self.texts.get(place.passage, "")[place.start : place.end]
+        return self.texts.get(place["passage"], "")[place["start"] : place["end"]]
 
     # ---- the response
 
@@ -200,14 +193,14 @@ class SentenceMap:
             names = ", ".join(shorten(flat(key), 40, look.ellipsis) or "blank" for key in dropped[:NAMED])
             more = f" and {number(len(dropped) - NAMED)} more" if len(dropped) > NAMED else ""
             said.append(f"{plural(len(dropped), 'unknown sentence key')} dropped: {names}{more}")
-        if silent := [words for words in ("relevant", "used") if not self._known(words)]:
+        if silent := [words for key, words in _MARKS.items() if not self._known(key)]:
             said.append(f"the judge did not label which sentences are {' or '.join(silent)}")
         if (overall := self.detail.get("overall")) is not None and overall != self._every():
             said.append(f"the judge labelled the whole response as {'supported' if overall else 'not supported'}")
-        return prose(f" {look.dot} ".join(said), look, "quiet", indent=2) if said else None
+        return Prose(DOT.join(said), "quiet") if said else None
 
     def _known(self, what: str) -> bool:
-        return any(getattr(place, what) is not None for place in self.places)
+        return any(place[what] is not None for place in self.places)
 
     def _every(self) -> bool | None:
         """Return whether every sentence is supported, None where that is not known."""
@@ -219,17 +212,17 @@ class SentenceMap:
     @property
     def silent(self) -> bool:
         """Whether nothing was said of any sentence of the contexts."""
-        return not self._known("relevant") and not self._known("used")
+        return not any(map(self._known, _MARKS))
 
     def standing_out(self) -> list[RenderableType]:
         """The sentences that are relevant and unused, then those that are used but not relevant."""
         blocks = []
         for kind, title, what in (
             ("unused", "Relevant but unused", "relevant"),
-            ("beside", "Used but not relevant", "used"),
+            ("beside", "Used but not relevant", "utilized"),
         ):
-            if places := [place for place in self.places if place.kind == kind]:
-                of = plural(sum(bool(getattr(place, what)) for place in self.places), f"{what} sentence")
+            if places := [place for place in self.places if state_of(place) == kind]:
+                of = plural(sum(bool(place[what]) for place in self.places), f"{_MARKS[what]} sentence")
                 blocks.append(section(title, self._listed(places), note=f"{number(len(places))} of {of}"))
         return list(blocks)
 
@@ -237,35 +230,37 @@ class SentenceMap:
         look, rows = self.grounds.look, []
         most = len(places) if self.grounds.full else STANDING_OUT
         for place in places[:most]:
-            where = self.names[place.key]
+            where = self.names[place["key"]]
             # in full, all of its words are with its passage
             text = shorten(flat(self.text(place)), 2 * (look.width - 10) - len(where) - 1, look.ellipsis)
-            rows.append((sign(place.kind, look), self.grounds.quoted(where, text)))
+            rows.append((sign(state_of(place), look), self.grounds.quoted(where, text)))
         if len(places) > most:
             rows.append((Text(), self.grounds.aside(f"{number(len(places) - most)} more: use --full")))
         return marked(rows)
 
     def counts(self, passage: str) -> str:
         """Count the sentences of a passage by relevance and use."""
-        places = [place for place in self.places if place.passage == passage]
-        kinds = Counter(place.kind for place in places)
+        kinds = Counter(self._states(passage))
         parts = [f"{number(kinds[kind])} {words}" for kind, (*_, words) in SIGNS.items()
                  if kinds[kind] and kind not in ("neither", "unknown")]  # fmt: skip
         if not parts and kinds["neither"]:
             parts = ["none relevant or used"]
-        counted = plural(len(places), "sentence")
+        counted = plural(kinds.total(), "sentence")
         return f"{', '.join(parts)} (of {counted})" if parts else counted
 
     def strip(self, passage: str) -> Text | None:
         """A sign for each sentence of a passage; None where it would tell nothing."""
-        kinds = [place.kind for place in self.places if place.passage == passage]
+        kinds = self._states(passage)
         if set(kinds) <= {"neither", "unknown"}:
             return None
         return Text("", overflow="fold").join(sign(kind, self.grounds.look) for kind in kinds)
 
+    def _states(self, passage: str) -> list[str]:
+        return [state_of(place) for place in self.places if place["passage"] == passage]
+
     def legend(self) -> Text | None:
         """Explain the signs of the sentences, or in full the two letters; None if there are none."""
-        kinds = {place.kind for place in self.places}
+        kinds = set(map(state_of, self.places))
         if self.grounds.full:
             return _titled([(Text("R"), "relevant"), (Text("U"), "used")])
         if kinds <= {"neither", "unknown"}:
@@ -274,20 +269,19 @@ class SentenceMap:
 
     def sentences(self, passage: str, evidence: Sequence[tuple[int, int]]) -> RenderableType:
         """All of a passage, each sentence with its number, key and two marks; evidence of others is marked in it."""
-        text, at, rows, look = self.texts[passage], 0, [], self.grounds.look
+        text, at, rows = self.texts[passage], 0, []
 
         def stretch(start: int, end: int) -> Text:
             within = [(max(first, start) - start, min(last, end) - start) for first, last in evidence]
             return self.grounds.passage(text[start:end], [span for span in within if span[0] < span[1]], full=True)
 
-        for n, place in enumerate((place for place in self.places if place.passage == passage), 1):
-            if text[at : place.start].strip():  # a division that came with the record may leave something out
-                rows.append((Text(), Text(), stretch(at, place.start)))
-            marks = _letter("R", place.relevant, look), " ", _letter("U", place.used, look)
-            rows.append(
-                (Text(f"{n} {place.key}", style="quiet"), Text.assemble(*marks), stretch(place.start, place.end))
-            )
-            at = max(at, place.end)
+        for n, place in enumerate((place for place in self.places if place["passage"] == passage), 1):
+            start, end = place["start"], place["end"]
+            if text[at:start].strip():  # a division that came with the record may leave something out
+                rows.append((Text(), Text(), stretch(at, start)))
+            marks = _letter("R", place["relevant"]), " ", _letter("U", place["utilized"])
+            rows.append((Text(f"{n} {place['key']}", style="quiet"), Text.assemble(*marks), stretch(start, end)))
+            at = max(at, end)
         if text[at:].strip():
             rows.append((Text(), Text(), stretch(at, len(text))))
         return grid(rows, "<<~")
@@ -310,12 +304,11 @@ def sign(kind: str, look: Look) -> Text:
     return Text(plain if look.ascii else drawn, style=style)
 
 
-def _letter(letter: str, known: bool | None, look: Look) -> Text:
-    return Text("?", style="quiet") if known is None else Text(letter) if known else Text(look.dot, style="quiet")
+def _letter(letter: str, known: bool | None) -> Text:
+    return Text("?", style="quiet") if known is None else Text(letter) if known else Text("·", style="quiet")
 
 
 def _holds(quote: Mapping[str, Any], place: ContextSentence) -> bool:
-    """Return whether a quote has all the words of a sentence."""
-    if quote["start"] is None or quote["passage"] != place.passage:
+    if quote["start"] is None or quote["passage"] != place["passage"]:
         return False
-    return bool(quote["start"] <= place.start and place.end <= quote["end"])
+    return bool(quote["start"] <= place["start"] and place["end"] <= quote["end"])

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from ragstone.analysis.verdicts import Wanting
-from ragstone.render.terminal.screen import Look, prose
+from ragstone.render.terminal.screen import Look, Prose
 from ragstone.render.text import flat, middle, paragraph, shorten
 from ragstone.render.wording import in_words
 
@@ -86,14 +86,21 @@ def table(columns: Sequence[Column], styles: Sequence[str] = ()) -> Table:
     return drawn
 
 
-def fitted(columns: Sequence[Column], look: Look, styles: Sequence[str] = (), indent: int = 0) -> Group:
-    """The columns that fit, and in a quiet line the titles of those left out; ``indent`` as of ``prose``."""
-    kept = fitting(columns, look.width - 2 - indent, look)
-    levels = {column.drop for column in kept}
-    hidden = [str(column.title) for column in columns if column.drop not in levels]
-    title = "columns" if len(hidden) > 1 else "column"
-    note = prose(f"Hidden at this width: {title} {', '.join(hidden)}; --json shows all.", look, "quiet", indent)
-    return Group(table(kept, styles), *([note] if hidden else []))
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The columns that fit, and in a quiet line the titles of those left out; ``styles`` are those of the rows."""
+
+    columns: Sequence[Column]
+    styles: Sequence[str] = ()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        kept = fitting(self.columns, options.max_width, Look.of(console))
+        levels = {column.drop for column in kept}
+        hidden = [str(column.title) for column in self.columns if column.drop not in levels]
+        yield table(kept, self.styles)
+        if hidden:
+            title = "columns" if len(hidden) > 1 else "column"
+            yield Prose(f"Hidden at this width: {title} {', '.join(hidden)}; --json shows all.", "quiet")
 
 
 def grid(rows: Iterable[Sequence[RenderableType]], columns: str, gap: int = GAP, first: int | None = None) -> Table:

@@ -11,12 +11,13 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ragstone.analysis.tuning import Combination, FittedThreshold, Tried, Tuning
+from ragstone.analysis.tuning import Combination, FittedThreshold, Tuning
 from ragstone.forecast.summary import Estimate
 from ragstone.metrics import find
+from ragstone.render.agreement import ends_said, kappa_said
 from ragstone.render.terminal.agreement_screen import figure
-from ragstone.render.terminal.screen import LEFT, Look, Page, facts, indented, page, prose, section, to_paste
-from ragstone.render.terminal.tables import Column, fitted
+from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, indented, page, section
+from ragstone.render.terminal.tables import Column, Fitted
 from ragstone.render.text import dollars, flat, number, percent, plural, shorten
 
 SHOWN: Final = 12
@@ -33,21 +34,19 @@ def tune_page(
     """The whole screen; ``command`` is what to type next, ``written`` the settings file and the lines added to it."""
     units = plural(found.units, find(found.metric).unit)
     about = [f"{found.metric}: {units} from {plural(found.records, 'record')}", *map(flat, sources)]
-    source = shorten(f" {look.dot} ".join(about), look.width - 2, look.ellipsis)
+    source = shorten(DOT.join(about), look.width - 2, look.ellipsis)
     return page(
-        Group(prose(headline(found, look), look, "head"), Text(source, style="quiet")),
-        Group(*(prose(line, look) for line in _noise(found, look)))
-        if len(found.tried) > 1 and found.winner.read
-        else None,
-        Group(_table(found, look), *(prose(line, look, "quiet") for line in _legend(found))),
-        *(_threshold(fit, look) for fit in found.thresholds),
-        _left_out(found, look),
-        _written(written, look),
-        facts(_rows(found, command, look)),
+        Group(Prose(headline(found), "head"), Text(source, style="quiet")),
+        Group(*(Prose(line) for line in _noise(found))) if len(found.tried) > 1 and found.winner.read else None,
+        Group(_table(found), *(Prose(line, "quiet") for line in _legend(found))),
+        *(_threshold(fit) for fit in found.thresholds),
+        _left_out(found),
+        _written(written),
+        facts(_rows(found, command)),
     )
 
 
-def headline(found: Tuning, look: Look) -> str:
+def headline(found: Tuning) -> str:
     """``Winner: openai:gpt-4o with json, kappa .71 (.58-.82) on 20 held-out records``; no winner among equals."""
     winner = found.winner
     if not winner.read:
@@ -55,7 +54,7 @@ def headline(found: Tuning, look: Look) -> str:
     won, what = ("No significant winner; chosen: " if found.equals else "Winner: "), "held-out record"
     if len(found.tried) == 1:
         won, what = "", "record"
-    kappa = f"kappa {_spanned(winner, look)} on {plural(found.halves[1], what)}"
+    kappa = f"kappa {kappa_said(winner.kappa, winner.interval)} on {plural(found.halves[1], what)}"
     return f"{won}{_called(winner.combination)}, {kappa}."
 
 
@@ -64,16 +63,7 @@ def _called(combination: Combination) -> str:
     return flat(combination.judge) + (f" with {chosen}" if chosen else "")
 
 
-def _spanned(one: Tried, look: Look) -> str:
-    span = f" (95% CI {_span(one.interval, look)})" if one.interval else ""
-    return f"{figure(one.kappa)}{span}"
-
-
-def _span(interval: tuple[float, float] | None, look: Look) -> str:
-    return "" if interval is None else (" to " if interval[0] < 0 else look.dash).join(map(figure, interval))
-
-
-def _noise(found: Tuning, look: Look) -> Iterator[str]:
+def _noise(found: Tuning) -> Iterator[str]:
     """Whether the winner is shown to be better, and which of those that may be as good is the cheapest."""
     others, equal = len(found.tried) - 1, len(found.equals)
     if not equal:
@@ -90,12 +80,12 @@ def _noise(found: Tuning, look: Look) -> Iterator[str]:
     cheap = found.cheapest
     if cheap is not found.winner and (cheap.cost or 0) < (found.winner.cost or 0):
         yield (
-            f"The cheapest of these is {_called(cheap.combination)}: kappa {_spanned(cheap, look)}, "
+            f"The cheapest of these is {_called(cheap.combination)}: kappa {kappa_said(cheap.kappa, cheap.interval)}, "
             f"{dollars(cheap.cost)} instead of {dollars(found.winner.cost)} per 1,000 units."
         )
 
 
-def _table(found: Tuning, look: Look) -> RenderableType:
+def _table(found: Tuning) -> RenderableType:
     tried = found.tried[:SHOWN]
 
     def column(title: str, cells: Sequence[str], drop: int = 0) -> Column:
@@ -105,17 +95,17 @@ def _table(found: Tuning, look: Look) -> RenderableType:
         "style": [flat(one.combination.style) for one in tried],
         "format": [flat(one.combination.format) for one in tried],
     }
-    return fitted([
+    return Fitted([
         Column("judge", [flat(one.combination.judge) for one in tried], least=LEAST),
         *(Column(title, cells, least=STYLE) for title, cells in named.items() if any(cells)),
         *([column("chosen on", [figure(one.chosen_on) for one in tried], 2)] if len(tried) > 1 else []),
         column("kappa", [figure(one.kappa) for one in tried]),
-        column("95% CI", [_span(one.interval, look) for one in tried]),
+        column("95% CI", [ends_said(one.interval) for one in tried]),
         Column("", ["" if one is found.winner else "=" if one.equal else "<" for one in tried]),
         column("parsed", [percent(one.read) for one in tried], 3),
         column("per 1,000", ["unknown" if one.cost is None else dollars(one.cost) for one in tried]),
         column("run", [str(one.run) for one in tried], 1),
-    ], look)  # fmt: skip
+    ])  # fmt: skip
 
 
 def _legend(found: Tuning) -> Iterator[str]:
@@ -131,13 +121,13 @@ def _legend(found: Tuning) -> Iterator[str]:
     yield "= not significantly different from the first; < significantly worse (not adjusted for multiple comparisons)."
 
 
-def _threshold(fit: FittedThreshold, look: Look) -> RenderableType:
+def _threshold(fit: FittedThreshold) -> RenderableType:
     held = f"on held-out records ({fit.folds} folds, {plural(fit.units, 'unit')})"
     if fit.after == fit.before:
         said = f"{fit.before:g} is already the best threshold: kappa {figure(fit.kappa_before)}."
     else:
         ends = [
-            f"{figure(kappa)}{f' (95% CI {_span(interval, look)})' if interval else ''}"
+            kappa_said(kappa, interval)
             for kappa, interval in ((fit.kappa_before, fit.interval_before), (fit.kappa_after, fit.interval_after))
         ]
         verdict = "no gain: keep it"
@@ -146,28 +136,28 @@ def _threshold(fit: FittedThreshold, look: Look) -> RenderableType:
         way = "Lowering" if fit.after < fit.before else "Raising"
         moved = f"{way} the threshold from {fit.before:g} to {fit.after:g}"
         said = f"{moved} changes kappa from {ends[0]} to {ends[1]} {held}; {verdict}."
-    return section(f"Threshold for {flat(fit.judge)}", indented(prose(said, look, indent=2)))
+    return section(f"Threshold for {flat(fit.judge)}", indented(Prose(said)))
 
 
-def _left_out(found: Tuning, look: Look) -> RenderableType | None:
+def _left_out(found: Tuning) -> RenderableType | None:
     if not found.left_out:
         return None
     reasons = Counter(found.left_out.values())
-    rows = [prose(f"{number(count)}: {flat(reason)}", look, "quiet", 2) for reason, count in reasons.items()]
+    rows = [Prose(f"{number(count)}: {flat(reason)}", "quiet") for reason, count in reasons.items()]
     title = plural(len(found.left_out), "combination")
     return section(f"{title} left out", indented(Group(*rows)))
 
 
-def _written(written: tuple[Path, str] | None, look: Look) -> RenderableType | None:
+def _written(written: tuple[Path, str] | None) -> RenderableType | None:
     if written is None:
         return None
     path, lines = written
     if not lines:
-        return prose(f"{flat(str(path))} already has these settings.", look)
+        return Prose(f"{flat(str(path))} already has these settings.")
     return section(f"Added to {flat(str(path))}", indented(Text("\n".join(flat(line) for line in lines.split("\n")))))
 
 
-def _rows(found: Tuning, command: Sequence[str], look: Look) -> Iterator[tuple[str, RenderableType]]:
+def _rows(found: Tuning, command: Sequence[str]) -> Iterator[tuple[str, RenderableType]]:
     bill, estimate = found.bill, found.estimate
     yield "Calls", f"{number(bill['calls'])} sent, {number(bill['tokens'])} tokens"
     told = dollars(bill["dollars"]) if bill["calls"] else "none"
@@ -175,8 +165,8 @@ def _rows(found: Tuning, command: Sequence[str], look: Look) -> Iterator[tuple[s
         told += f" (estimated: {_money(estimate)})"
     yield "Cost", told
     for note in found.notes:
-        yield "Note", prose(note, look, indent=LEFT)
-    yield "Next", to_paste(shlex.join(command), look)
+        yield "Note", Prose(note)
+    yield "Next", Command(shlex.join(command))
 
 
 def _money(estimate: Mapping[str, Any]) -> str:
@@ -188,21 +178,21 @@ def _money(estimate: Mapping[str, Any]) -> str:
 
 
 def estimate_lines(
-    combinations: Sequence[Combination], estimates: Sequence[Estimate], total: Mapping[str, Any], look: Look
+    combinations: Sequence[Combination], estimates: Sequence[Estimate], total: Mapping[str, Any]
 ) -> Page:
     """What each combination would take, the dearest first, and all together."""
     totals = [(combination, estimate.total) for combination, estimate in zip(combinations, estimates, strict=True)]
     dear = sorted(totals, key=lambda pair: -(pair[1].dollars.expected if pair[1].dollars else pair[1].calls.expected))
-    drawn = fitted([
+    drawn = Fitted([
         Column("combination", [flat(str(combination)) for combination, _ in dear[:SHOWN]], least=LEAST),
         Column("calls", [number(round(one.calls.expected)) for _, one in dear[:SHOWN]], right=True),
         Column("tokens", [
             number(round(one.input_tokens.expected + one.output_tokens.expected)) for _, one in dear[:SHOWN]
         ], right=True, drop=1),
         Column("cost", [dollars(one.dollars.expected if one.dollars else None) for _, one in dear[:SHOWN]], right=True),
-    ], look)  # fmt: skip
+    ])  # fmt: skip
     count = plural(len(combinations), "combination")
     calls = plural(round(total["calls"]["expected"]), "call")
     more = f" The {SHOWN} that cost most:" if len(dear) > SHOWN else ""
     said = f"{count} would make about {calls} and cost {_money(total)}.{more}"
-    return page(prose(said, look), drawn if len(combinations) > 1 else None)
+    return page(Prose(said), drawn if len(combinations) > 1 else None)

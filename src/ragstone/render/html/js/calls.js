@@ -3,45 +3,35 @@
 /** @param {Case} record */
 function callsView(record) {
   const calls = record.document.calls;
-  if (!calls.length) return el('p', { class: 'empty' }, 'No call was needed for this record.');
-  const short = shortJudges([...new Set(calls.map((/** @type {any} */ call) => call.judge))]);
+  if (!calls.length) return el('p.empty', 'No call was needed for this record.');
+  const short = shortJudges([...new Set(calls.map((call) => call.judge))]);
   const cost = record.document.cost;
   const metered = cost.input_tokens || cost.output_tokens;
   const used = metered ? `, ${count(cost.input_tokens)} tokens in and ${count(cost.output_tokens)} out` : '';
-  const bodies = calls.map(() => el('div', { class: 'raw' }, el('p', { class: 'soft' }, 'Unpacking\u2026')));
+  const bodies = calls.map(() => el('div.raw', el('p.soft', 'Unpacking\u2026')));
   rawCalls(record.document.position)
-    .then((raw) =>
-      calls.forEach((/** @type {any} */ call, /** @type {number} */ place) =>
-        refill(bodies[place], rawBody(call, raw ? raw[place] : undefined)),
-      ),
-    )
+    .then((raw) => calls.forEach((call, place) => refill(bodies[place], rawBody(call, raw ? raw[place] : undefined))))
     .catch((error) =>
-      bodies.forEach((/** @type {Element} */ body) =>
-        refill(body, el('p', { class: 'empty' }, String(error.message || error))),
-      ),
+      bodies.forEach((/** @type {Element} */ body) => refill(body, el('p.empty', String(error.message || error)))),
     );
   return el(
     'div',
-    null,
     el(
-      'p',
-      { class: 'note' },
+      'p.note',
       `${plural(cost.calls, 'call')}${used}, ${dollars(cost.dollars)}. A call shared by several metrics is listed once.`,
     ),
     el(
-      'div',
-      { class: 'calls' },
-      calls.map((/** @type {any} */ call, /** @type {number} */ place) =>
+      'div.calls',
+      calls.map((call, place) =>
         el(
           'details',
           { class: troubled(call) ? 'troubled' : null },
           el(
             'summary',
-            null,
-            el('b', null, call.step),
+            el('b', call.step),
             el('span', { title: call.judge }, foreign(short[call.judge]), served(call)),
-            el('span', { class: 'number soft' }, tokensOf(call)),
-            el('span', { class: 'number soft' }, dollars(call.dollars)),
+            el('span.number.soft', tokensOf(call)),
+            el('span.number.soft', dollars(call.dollars)),
             el('span', { class: troubled(call) ? 'state' : 'soft' }, foreign(howRead(call))),
           ),
           bodies[place],
@@ -53,7 +43,7 @@ function callsView(record) {
 
 /** The metrics that stand on a call; runs of earlier versions do not say which. @param {any} call */
 function served(call) {
-  return call.metrics ? el('span', { class: 'served soft' }, `for ${call.metrics.map(spoken).join(', ')}`) : null;
+  return call.metrics ? el('span.served.soft', `for ${call.metrics.map(spoken).join(', ')}`) : null;
 }
 
 /** @param {any} call */
@@ -83,31 +73,29 @@ function howRead(call) {
 /** @param {any} call @param {any} raw null where the store no longer has it, undefined where this file does not */
 function rawBody(call, raw) {
   const told = el(
-    'p',
-    { class: 'note' },
+    'p.note',
     foreign([call.maker, `ended: ${call.finish}`, call.reading?.problem].filter(Boolean).join(' \u00b7 ')),
   );
   if (raw === undefined) {
     return [
       told,
       el(
-        'p',
-        { class: 'empty' },
+        'p.empty',
         first.calls_wanted
           ? 'The raw calls of this run would make this file too large. '
           : 'This file was made without raw calls. ',
         'They are in the store: ',
-        el('code', null, command(`ragstone view ${first.run}`, first.store)),
+        el('code', command(`ragstone view ${first.run}`, first.store)),
       ),
     ];
   }
-  if (raw === null) return [told, el('p', { class: 'empty' }, 'The store no longer has this call.')];
+  if (raw === null) return [told, el('p.empty', 'The store no longer has this call.')];
   const messages = Array.isArray(raw.request?.messages) ? raw.request.messages : null;
   const { messages: _, ...settings } = messages ? raw.request : { messages: null };
   return [
     told,
     messages
-      ? messages.map((/** @type {any} */ message) =>
+      ? messages.map((message) =>
           rawText(
             `Prompt, ${message.role}`,
             typeof message.content === 'string' ? message.content : JSON.stringify(message.content, null, 1),
@@ -122,7 +110,7 @@ function rawBody(call, raw) {
 
 /** @param {string} title @param {string} text */
 function rawText(title, text) {
-  return el('div', null, el('h4', null, title), el('pre', { tabindex: 0, dir: 'auto' }, text));
+  return el('div', el('h4', title), el('pre', { tabindex: 0, dir: 'auto' }, text));
 }
 
 /** JSON that is one line is easier to read on several. @param {string} text */

@@ -9,19 +9,11 @@ function caseView(found, trouble) {
   const at = line === undefined ? -1 : order.indexOf(line);
   const box = el('article', { class: 'case', 'aria-labelledby': 'record-title' });
   if (!found)
-    return filled(box, null, [
-      caseHead(null, order, at),
-      trouble ? el('p', { class: 'empty' }, foreign(trouble)) : notHere(),
-    ]);
+    return filled(box, null, [caseHead(null, order, at), trouble ? el('p.empty', foreign(trouble)) : notHere()]);
   if (found.set_aside !== undefined) {
     return filled(box, null, [
       caseHead(found, order, at),
-      el(
-        'div',
-        { class: 'empty' },
-        el('h2', null, 'Unreadable record'),
-        el('p', { class: 'prose' }, foreign(found.set_aside)),
-      ),
+      el('div.empty', el('h2', 'Unreadable record'), el('p.prose', foreign(found.set_aside))),
     ]);
   }
   const record = new Case(found);
@@ -36,25 +28,21 @@ function caseView(found, trouble) {
     caseHead(found, order, at),
     scoreLine(record, tabs),
     el(
-      'div',
-      { class: 'columns' },
+      'div.columns',
       el(
-        'div',
-        { class: 'column left' },
+        'div.column.left',
         earlierTurns(found.history),
-        el('h2', null, 'Question'),
-        el('div', { class: 'prose question', dir: 'auto' }, found.question || el('span', { class: 'empty' }, 'none')),
-        el('div', { class: 'head' }, el('h2', null, 'Response'), layerChoice(record, layer)),
+        el('h2', 'Question'),
+        el('div', { class: 'prose question', dir: 'auto' }, found.question || el('span.empty', 'none')),
+        el('div.head', el('h2', 'Response'), layerChoice(record, layer)),
         responseText(record, layer, lights),
         layer ? legend(layer) : null,
-        found.reference
-          ? [el('h2', null, 'Reference'), el('div', { class: 'prose', dir: 'auto' }, found.reference)]
-          : null,
+        found.reference ? [el('h2', 'Reference'), el('div', { class: 'prose', dir: 'auto' }, found.reference)] : null,
       ),
       el(
         'div',
         { class: 'column right', tabindex: 0, role: 'region', 'aria-label': 'Contexts' },
-        el('h2', null, 'Contexts ', el('span', { class: 'number soft' }, found.contexts.length)),
+        el('h2', 'Contexts ', el('span.number.soft', found.contexts.length)),
         passagesView(record, layer, lights),
       ),
     ),
@@ -77,7 +65,7 @@ function caseHead(found, order, at) {
   const step = (/** @type {number} */ place, /** @type {string} */ words, /** @type {string} */ key) => {
     const line = order[place];
     return line === undefined
-      ? el('span', { class: 'soft' }, words)
+      ? el('span.soft', words)
       : el(
           'a',
           {
@@ -91,8 +79,7 @@ function caseHead(found, order, at) {
   };
   const id = found ? found.id : (table.id[table.lines.get(now.record) ?? -1] ?? `#${now.record}`);
   return el(
-    'header',
-    { class: 'case-head' },
+    'header.case-head',
     el(
       'nav',
       { 'aria-label': 'Records' },
@@ -102,13 +89,11 @@ function caseHead(found, order, at) {
         '\u2190 All records',
       ),
       el(
-        'span',
-        { class: 'steps' },
+        'span.steps',
         step(at - 1, 'Previous', 'k'),
         at >= 0
           ? el(
-              'span',
-              { class: 'number soft' },
+              'span.number.soft',
               `${count(at + 1)} of ${count(order.length)}${filtered(now) ? ' shown' : ''}${now.sort === 'position' ? '' : ` ${sortedBy()}`}`,
             )
           : null,
@@ -129,42 +114,33 @@ function redrawHead() {
 
 function notHere() {
   if (now.record > first.records)
-    return el(
-      'p',
-      { class: 'empty' },
-      `There is no record #${count(now.record)}: the run has ${plural(first.records, 'record')}.`,
-    );
+    return el('p.empty', `There is no record #${count(now.record)}: the run has ${plural(first.records, 'record')}.`);
   if (first.live || caseAt.size === first.records)
-    return el('p', { class: 'empty' }, `Record #${count(now.record)} has no result in this run yet.`);
+    return el('p.empty', `Record #${count(now.record)} has no result in this run yet.`);
   return el(
-    'p',
-    { class: 'empty' },
+    'p.empty',
     'This file has room only for the lowest-scoring records; this one is left out. To see it: ',
-    el('code', null, command(`ragstone view ${first.run}`, first.store)),
+    el('code', command(`ragstone view ${first.run}`, first.store)),
     '.',
   );
 }
 
 /** The values of a record, each leading to what it stands on. @param {Case} record @param {Tab[]} tabs */
 function scoreLine(record, tabs) {
-  const tabFor = (/** @type {string} */ metric) =>
-    tabs.find((tab) => tab.metrics?.includes(metric))?.name || 'scores';
-  const order = first.metrics.map((/** @type {any} */ metric) => metric.name);
+  const tabFor = (/** @type {string} */ metric) => tabs.find((tab) => tab.metrics?.includes(metric))?.name || 'scores';
+  const order = first.metrics.map((metric) => metric.name);
   const scores = record.document.scores
-    .filter((/** @type {any} */ { status }) => status !== 'missing_field') // the tab of scores says which
+    .filter(({ status }) => status !== 'missing_field') // the tab of scores says which
     .filter(
-      (/** @type {any} */ { metric }) =>
-        !metric.includes('.') || measureOf(metric).open || measureOf(metric).shown?.includes(metric),
+      ({ metric }) => !metric.includes('.') || measureOf(metric).open || measureOf(metric).shown?.includes(metric),
     )
-    .sort((/** @type {any} */ a, /** @type {any} */ b) => order.indexOf(a.metric) - order.indexOf(b.metric));
+    .sort((a, b) => order.indexOf(a.metric) - order.indexOf(b.metric));
   return el(
-    'dl',
-    { class: 'score-line' },
-    scores.map((/** @type {any} */ score) =>
+    'dl.score-line',
+    scores.map((score) =>
       el(
         'div',
-        null,
-        el('dt', null, named(score.metric)),
+        el('dt', named(score.metric)),
         el(
           'dd',
           score.value === null ? null : { class: 'toned', css: tone(score.value, score.metric) },
@@ -187,7 +163,7 @@ function scoreLine(record, tabs) {
 function layerChoice(record, layer) {
   if (!layer) return null;
   const said = (/** @type {Layer} */ one) => `${one.of} by ${spoken(one.metric)}`;
-  if (record.layers.length === 1) return el('span', { class: 'soft' }, said(layer));
+  if (record.layers.length === 1) return el('span.soft', said(layer));
   return choice(
     'Underline',
     record.layers.map((one) => [one.metric, said(one)]),
@@ -260,7 +236,7 @@ function tabsView(tabs, chosen) {
           on: { click: () => slide({ tab: tab.name, layer: '' }) },
         },
         tab.title,
-        tab.size === undefined ? null : el('span', { class: 'number soft' }, ` ${tab.size}`),
+        tab.size === undefined ? null : el('span.number.soft', ` ${tab.size}`),
       ),
     ),
   );
@@ -279,8 +255,7 @@ function tabsView(tabs, chosen) {
     document.getElementById(`tab-${tabs[next].name}`)?.focus();
   });
   return el(
-    'div',
-    { class: 'tabbed' },
+    'div.tabbed',
     list,
     el(
       'div',
@@ -302,11 +277,10 @@ function aboutRecord(found) {
   return el(
     'details',
     { class: 'meta', open: meta.length > 0 && meta.length <= 4 },
-    el('summary', null, 'About this record'),
+    el('summary', 'About this record'),
     el(
       'dl',
-      null,
-      rows.flatMap(([name, value]) => [el('dt', null, foreign(name)), el('dd', null, foreign(value))]),
+      rows.flatMap(([name, value]) => [el('dt', foreign(name)), el('dd', foreign(value))]),
     ),
   );
 }

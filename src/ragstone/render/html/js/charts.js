@@ -18,7 +18,7 @@ function strip(metric, open) {
     return draw(
       'g',
       { class: 'bin', on: { click: () => open(bin) } },
-      draw('title', null, `${between(bin / 20, (bin + 1) / 20)}%: ${plural(size, 'record')}`),
+      draw('title', `${between(bin / 20, (bin + 1) / 20)}%: ${plural(size, 'record')}`),
       draw('rect', { x: bin * wide, y: 0, width: wide, height: base, class: 'reach' }),
       draw('rect', { x: bin * wide + 0.75, y: base - tall, width: wide - 1.5, height: tall }),
     );
@@ -51,7 +51,9 @@ function binsOf(metric) {
 
 /** @param {any} metric */
 function stripInWords(metric) {
-  const low = binsOf(metric).slice(0, 10).reduce((/** @type {number} */ sum, /** @type {number} */ size) => sum + size, 0);
+  const low = binsOf(metric)
+    .slice(0, 10)
+    .reduce((/** @type {number} */ sum, /** @type {number} */ size) => sum + size, 0);
   return `Distribution: ${plural(low, 'record')} below 50%, ${plural(metric.scored - low, 'record')} at 50% or more`;
 }
 
@@ -68,6 +70,20 @@ function whisker(mean, interval, width, y, kind = '') {
     { class: `whisker ${kind}` },
     interval && draw('line', { x1: interval[0] * width, x2: interval[1] * width, y1: y, y2: y }),
     draw('circle', { cx: mean * width, cy: y, r: 4 }),
+  );
+}
+
+/** A cell with a mean and its interval on a scale. @param {number | null} mean @param {[number, number] | null} interval */
+function whiskerCell(mean, interval) {
+  return el(
+    'td.drawn',
+    mean !== null &&
+      draw(
+        'svg',
+        { viewBox: '-5 0 170 14', 'aria-hidden': 'true' },
+        draw('line', { x1: 0, x2: 160, y1: 7, y2: 7, class: 'axis' }),
+        whisker(mean, interval, 160, 7),
+      ),
   );
 }
 

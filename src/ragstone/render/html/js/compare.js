@@ -4,24 +4,16 @@ const page = /** @type {HTMLElement} */ (document.getElementById('page'));
 
 function runsTable() {
   return el(
-    'dl',
-    { class: 'runs' },
-    first.sides.map((/** @type {any} */ side, /** @type {number} */ place) => [
-      el(
-        'dt',
-        null,
-        el('span', { class: place ? 'dot after' : 'dot before', 'aria-hidden': 'true' }),
-        foreign(side.label),
-      ),
+    'dl.runs',
+    first.sides.map((side, place) => [
+      el('dt', el('span', { class: place ? 'dot after' : 'dot before', 'aria-hidden': 'true' }), foreign(side.label)),
       el(
         'dd',
-        null,
         first.root
           ? el('a', { class: 'name', href: `${first.root}run/${side.run}/` }, foreign(side.name))
-          : el('bdi', { class: 'name' }, side.name),
+          : el('bdi.name', side.name),
         el(
-          'span',
-          { class: 'soft' },
+          'span.soft',
           foreign(
             [
               side.started === null ? '' : moment(side.started),
@@ -34,17 +26,15 @@ function runsTable() {
         ),
       ),
     ]),
-    el('dt', null, 'paired'),
-    el('dd', null, foreign(pairedInWords())),
+    el('dt', 'paired'),
+    el('dd', foreign(pairedInWords())),
   );
 }
 
 /** How many records both have, and how many one has alone. */
 function pairedInWords() {
   const alone = first.sides
-    .map((/** @type {any} */ side, /** @type {number} */ place) =>
-      first.alone[place] ? `${count(first.alone[place])} only in ${side.label}` : '',
-    )
+    .map((side, place) => (first.alone[place] ? `${count(first.alone[place])} only in ${side.label}` : ''))
     .filter(Boolean);
   const differ = first.shared - first.same_responses;
   const texts = differ
@@ -56,65 +46,53 @@ function pairedInWords() {
 /** @param {string} title @param {string} id @param {string[]} lines @param {string} kind */
 function listed(title, id, lines, kind) {
   if (!lines.length) return null;
-  return el(
-    'section',
-    { class: kind, 'aria-labelledby': id },
-    el('h2', { id }, title),
-    el(
-      'ul',
-      null,
-      lines.map((line) => el('li', null, foreign(line))),
-    ),
-  );
+  const items = lines.map((line) => el('li', foreign(line)));
+  return section(kind, id, title, el('ul', items));
 }
 
 function comparisonView() {
   const [before, after] = first.sides;
   return el(
-    'main',
-    { class: 'sheet compare' },
+    'main.sheet.compare',
     el(
       'section',
       { class: 'told', 'aria-labelledby': 'title' },
       el(
-        'header',
-        { class: 'title' },
+        'header.title',
         el(
           'h1',
           { id: 'title', tabindex: '-1' },
           foreign(after.name),
-          el('span', { class: 'against' }, ' against '),
+          el('span.against', ' against '),
           foreign(before.name),
         ),
         runsTable(),
       ),
-      el('p', { class: 'sentence' }, foreign(first.headline)),
+      el('p.sentence', foreign(first.headline)),
     ),
     listed('Before you rely on these results', 'warnings', first.warnings, 'notice'),
-    el(
-      'section',
-      { class: 'metrics', 'aria-labelledby': 'differences' },
-      el('h2', { id: 'differences' }, 'What differs'),
+    section(
+      'metrics',
+      'differences',
+      'What differs',
       differencesTable(),
       el(
-        'ul',
-        { class: 'quiet' },
+        'ul.quiet',
         bandNote(),
-        first.notes.map((/** @type {string} */ note) => el('li', null, foreign(note))),
+        first.notes.map((/** @type {string} */ note) => el('li', foreign(note))),
       ),
     ),
     groupsTable(),
     movedSection(),
     listed('Not compared', 'left-out', first.left_out, 'left-out-list'),
-    el('footer', { class: 'quiet' }, `Made by Ragstone ${first.ragstone}. No judge was called.`),
+    el('footer.quiet', `Made by Ragstone ${first.ragstone}. No judge was called.`),
   );
 }
 
 function bandNote() {
-  return first.metrics.some((/** @type {any} */ one) => shownBand(one))
+  return first.metrics.some((one) => shownBand(one))
     ? el(
         'li',
-        null,
         'A grey band marks differences too small for this sample: a true difference inside it would usually be missed.',
       )
     : null;
@@ -133,11 +111,7 @@ function keys(event) {
   if (event.key === 'j' || event.key === 'k') stepMoved(event.key === 'j' ? 1 : -1);
 }
 
-refill(
-  page,
-  el('header', { class: 'top' }, wordmark(), lookButton()),
-  comparisonView(),
-);
+refill(page, el('header.top', wordmark(), lookButton()), comparisonView());
 addEventListener('hashchange', followAddress);
 addEventListener('keydown', keys);
 followAddress();

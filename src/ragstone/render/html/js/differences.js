@@ -56,7 +56,11 @@ function differencePlot(one, reach) {
   const band = shownBand(one);
   return draw(
     'svg',
-    { class: `difference-plot ${one.worth || one.finding}`, viewBox: `0 0 ${PLOT.width} ${PLOT.height}`, 'aria-hidden': 'true' },
+    {
+      class: `difference-plot ${one.worth || one.finding}`,
+      viewBox: `0 0 ${PLOT.width} ${PLOT.height}`,
+      'aria-hidden': 'true',
+    },
     band ? draw('rect', { x: at(-band), width: at(band) - at(-band), y: 2, height: 16, class: 'band' }) : null,
     draw('line', { x1: at(-reach / 100), x2: at(reach / 100), y1: PLOT.middle, y2: PLOT.middle, class: 'axis' }),
     draw('line', { x1: at(0), x2: at(0), y1: 0, y2: PLOT.height, class: 'zero' }),
@@ -80,11 +84,12 @@ function threeWays(one) {
     el(
       'span',
       { class: 'ways', 'aria-hidden': 'true' },
-      ways.map(([way, size]) => (size ? el('span', { class: way, css: { width: `${(100 * size) / one.paired.pairs}%` } }) : null)),
+      ways.map(([way, size]) =>
+        size ? el('span', { class: way, css: { width: `${(100 * size) / one.paired.pairs}%` } }) : null,
+      ),
     ),
     el(
-      'span',
-      { class: 'counts' },
+      'span.counts',
       ways.map(([way, size]) => el('span', { class: size ? null : 'none' }, `${count(size)} ${way}`)),
     ),
   ];
@@ -94,7 +99,7 @@ function threeWays(one) {
 function blockOf(one) {
   if (one.unit === 'nugget') return 'Individual nuggets';
   const name = metricOf(one.metric);
-  const columns = first.metrics.filter((/** @type {any} */ other) => metricOf(other.metric) === name);
+  const columns = first.metrics.filter((other) => metricOf(other.metric) === name);
   return columns.length > 1 ? named(name) : '';
 }
 
@@ -122,7 +127,7 @@ function cell(kind, label, ...children) {
 /** @param {any} one @param {string} block @param {number} reach */
 function differenceRow(one, block, reach) {
   const [before, after] = first.sides;
-  const words = one.worth ? el('b', null, one.said) : one.said;
+  const words = one.worth ? el('b', one.said) : one.said;
   const head = el(
     'th',
     { scope: 'row', role: 'rowheader', class: block ? 'inner' : null },
@@ -142,29 +147,20 @@ function differenceRow(one, block, reach) {
     cell('number level', foreign(before.label), percent(one.paired.first, one.paired.pairs)),
     cell('drawn', '', dotPair(one)),
     cell('number level', foreign(after.label), percent(one.paired.second, one.paired.pairs)),
-    cell(
-      'number points',
-      'points',
-      one.worth ? el('b', null, difference) : difference,
-    ),
+    cell('number points', 'points', one.worth ? el('b', difference) : difference),
     cell(
       'apart',
       reachTicks(reach),
       differencePlot(one, reach),
-      el(
-        'span',
-        { class: 'told' },
-        words,
-        !from ? null : el('span', { class: 'soft' }, ` \u00b7 95% CI ${from}${NBSP}to${NBSP}${to}`),
-      ),
+      el('span.told', words, !from ? null : el('span.soft', ` \u00b7 95% CI ${from}${NBSP}to${NBSP}${to}`)),
     ),
     cell('went', '', threeWays(one)),
-    cell('number chance', 'p', chance(one.adjusted) || el('span', { class: 'soft' }, DASH, unseen('not tested'))),
+    cell('number chance', 'p', chance(one.adjusted) || el('span.soft', DASH, unseen('not tested'))),
     cell(
       'number pairs',
       `${one.unit}s`,
       count(one.paired.pairs),
-      whole ? null : el('span', { class: 'note' }, `of ${count(first.shared)}`),
+      whole ? null : el('span.note', `of ${count(first.shared)}`),
     ),
   );
 }
@@ -174,7 +170,7 @@ function ticks(...marks) {
   return el(
     'span',
     { class: 'ticks', 'aria-hidden': 'true' },
-    marks.map((mark) => el('span', null, mark)),
+    marks.map((mark) => el('span', mark)),
   );
 }
 
@@ -186,7 +182,7 @@ function reachTicks(reach) {
 /** All metrics. */
 function differencesTable() {
   const reach = reachOf(first.metrics);
-  const [before, after] = first.sides.map((/** @type {any} */ side) => side.label);
+  const [before, after] = first.sides.map((side) => side.label);
   /** @type {Map<string, any[]>} */
   const blocks = new Map();
   for (const one of first.metrics) blocks.set(blockOf(one), [...(blocks.get(blockOf(one)) || []), one]);
@@ -204,7 +200,7 @@ function differencesTable() {
   return el(
     'table',
     { class: 'differences', role: 'table', 'aria-labelledby': 'differences' },
-    tableHead(titles.map(([kind, title]) => el('th', { scope: 'col', class: kind || null }, title))),
+    tableHead(titles.map(([kind, title]) => columnHead(title, kind || null))),
     [...blocks].map(([block, rows]) =>
       el(
         'tbody',
@@ -225,51 +221,29 @@ function differencesTable() {
 /** The groups of the main metric, the lowest difference on top. */
 function groupsTable() {
   if (!first.groups.length) return null;
-  const reach = reachOf(first.groups.map((/** @type {any} */ group) => ({ paired: { difference: group.difference } })));
-  return el(
-    'section',
-    { class: 'apart-groups', 'aria-labelledby': 'groups' },
-    el('h2', { id: 'groups' }, foreign(`${named(first.leading)} by ${first.by}`)),
-    el(
-      'p',
-      { class: 'note' },
-      'Means of the records with a value in both runs. Only the overall difference was tested.',
+  const reach = reachOf(first.groups.map((group) => ({ paired: { difference: group.difference } })));
+  const title = `${named(first.leading)} by ${first.by}`;
+  const rows = first.groups.map((group) =>
+    tableRow(
+      foreign(group.name),
+      el('td.number', percent(group.first, group.pairs)),
+      el('td.number', percent(group.second, group.pairs)),
+      el('td.number', inPoints(group.difference)),
+      el('td.apart', differencePlot({ finding: '', paired: { ...group, low: null, high: null } }, reach)),
+      el('td.number', count(group.pairs)),
     ),
-    el(
-      'div',
-      { class: 'wide', tabindex: '0', role: 'region', 'aria-labelledby': 'groups' },
-      el(
-        'table',
-        { class: 'plain' },
-        tableHead(
-          el('th', { scope: 'col' }, 'Group'),
-          [...first.sides.map((/** @type {any} */ side) => side.label), 'Points'].map((title) =>
-            el('th', { scope: 'col', class: 'number' }, title),
-          ),
-          el('th', { scope: 'col', class: 'apart' }, unseen('Chart'), reachTicks(reach)),
-          el('th', { scope: 'col', class: 'number' }, 'Pairs'),
-        ),
-        el(
-          'tbody',
-          null,
-          first.groups.map((/** @type {any} */ group) =>
-            el(
-              'tr',
-              null,
-              el('th', { scope: 'row' }, foreign(group.name)),
-              el('td', { class: 'number' }, percent(group.first, group.pairs)),
-              el('td', { class: 'number' }, percent(group.second, group.pairs)),
-              el('td', { class: 'number' }, inPoints(group.difference)),
-              el(
-                'td',
-                { class: 'apart' },
-                differencePlot({ finding: '', paired: { ...group, low: null, high: null } }, reach),
-              ),
-              el('td', { class: 'number' }, count(group.pairs)),
-            ),
-          ),
-        ),
-      ),
-    ),
+  );
+  const head = tableHead(
+    columnHead('Group'),
+    [...first.sides.map((side) => side.label), 'Points'].map((one) => columnHead(one, 'number')),
+    columnHead([unseen('Chart'), reachTicks(reach)], 'apart'),
+    columnHead('Pairs', 'number'),
+  );
+  return section(
+    'apart-groups',
+    'groups',
+    foreign(title),
+    el('p.note', 'Means of the records with a value in both runs. Only the overall difference was tested.'),
+    wide(title, el('table.plain', head, el('tbody', rows))),
   );
 }

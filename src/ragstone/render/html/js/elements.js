@@ -10,23 +10,31 @@ const LINK = /^(#.*|\.\/|(\.\.\/)+|(\.\/|(\.\.\/)+)(run\/\d+\/(label\/)?|compare
 const SVG = 'http://www.w3.org/2000/svg';
 
 /**
- * Make an HTML element.
- * @param {string} name
- * @param {Attributes | null} [attributes]
- * @param {...(Child | Child[])} children
+ * Make an HTML element: `p.note` is one of a class. Attributes, if any, stand before the children.
+ * @param {string} selector
+ * @param {...(Attributes | Child | Child[])} given
  */
-function el(name, attributes, ...children) {
-  return filled(document.createElement(name), attributes, children);
+function el(selector, ...given) {
+  return made(selector, given, (name) => document.createElement(name));
 }
 
 /**
  * Make an SVG element.
- * @param {string} name
- * @param {Attributes | null} [attributes]
- * @param {...(Child | Child[])} children
+ * @param {string} selector
+ * @param {...(Attributes | Child | Child[])} given
  */
-function draw(name, attributes, ...children) {
-  return filled(document.createElementNS(SVG, name), attributes, children);
+function draw(selector, ...given) {
+  return made(selector, given, (name) => document.createElementNS(SVG, name));
+}
+
+/** @param {string} selector @param {any[]} given @param {(name: string) => Element} make */
+function made(selector, given, make) {
+  const [name, ...classes] = selector.split('.');
+  const [start] = given;
+  const attributed = start && typeof start === 'object' && !(start instanceof Node) && !Array.isArray(start);
+  const element = make(name);
+  if (classes.length) element.setAttribute('class', classes.join(' '));
+  return filled(element, attributed ? start : null, attributed ? given.slice(1) : given);
 }
 
 /** @param {any} element @param {Attributes | null | undefined} attributes @param {(Child | Child[])[]} children */
@@ -89,6 +97,29 @@ function tableHead(...cells) {
   return el('thead', { role: 'rowgroup' }, row);
 }
 
+/** The title of a column. @param {Child | Child[]} title @param {string | null} [kind] class of its cells */
+function columnHead(title, kind = null) {
+  return el('th', { scope: 'col', class: kind }, title);
+}
+
+/** A row: what it is about, and its cells. @param {Child | Child[]} head @param {...(Child | Child[])} cells */
+function tableRow(head, ...cells) {
+  return el('tr', el('th', { scope: 'row' }, head), cells);
+}
+
+/** What may be wider than the page scrolls in a box of its own. @param {string} label @param {...(Child | Child[])} children */
+function wide(label, ...children) {
+  return el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': label }, children);
+}
+
+/**
+ * A section under the heading that names it.
+ * @param {string} kind @param {string} id @param {Child | Child[]} title @param {...(Child | Child[])} children
+ */
+function section(kind, id, title, ...children) {
+  return el('section', { class: kind, 'aria-labelledby': id }, el('h2', { id }, title), children);
+}
+
 /**
  * The id of a record as a heading of two lines at most, with a button for all of it where it is longer. Its text is
  * whole in any case: what is selected is copied whole.
@@ -112,13 +143,18 @@ function idHeading(name, attributes, id) {
   return [head, more];
 }
 
+/** The beginning of a quote with its place. @param {string} text @param {Child} place */
+function quoted(text, place) {
+  return el('p.quote', '\u201c', foreign(shortened(text, 400)), '\u201d ', el('span.note', place));
+}
+
 /** What was said before a question, folded where it is long. @param {string | undefined} text @param {string} [where] */
 function earlierTurns(text, where = '') {
   return text
     ? el(
         'details',
         { class: 'earlier', open: text.length < 500 },
-        el('summary', null, foreign(`Earlier in the conversation${where}`)),
+        el('summary', foreign(`Earlier in the conversation${where}`)),
         el('div', { class: 'prose', dir: 'auto' }, text),
       )
     : null;
@@ -126,7 +162,7 @@ function earlierTurns(text, where = '') {
 
 /** Words that are read aloud and not seen. @param {string} text */
 function unseen(text) {
-  return el('span', { class: 'unseen' }, text);
+  return el('span.unseen', text);
 }
 
 /** Give an element other children. @param {Element} element @param {...(Child | Child[])} children */
@@ -148,7 +184,33 @@ function choice(label, choices, chosen, then) {
     { id: `choose-${label.toLowerCase()}`, on: { change: () => then(select.value) } },
     choices.map(([value, text]) => el('option', { value, selected: value === chosen }, text)),
   );
-  return el('label', { class: 'choice' }, el('span', null, label), select);
+  return el('label.choice', el('span', label), select);
+}
+
+/**
+ * Of several elements of which one is reached by Tab, make that the wanted one and focus it; what the key would do else
+ * is not done.
+ * @param {KeyboardEvent} event @param {any[]} elements @param {any} wanted
+ */
+function rove(event, elements, wanted) {
+  for (const one of elements) one.tabIndex = one === wanted ? 0 : -1;
+  wanted.focus();
+  event.preventDefault();
+}
+
+/**
+ * A function that keeps what it found last, for as long as its arguments and what `state` tells are the same.
+ * @template T @param {(...given: any[]) => T} find @param {() => any} [state] @returns {(...given: any[]) => T}
+ */
+function remembering(find, state = () => '') {
+  let key = '';
+  /** @type {any} */
+  let found = null;
+  return (...given) => {
+    const wanted = JSON.stringify([given, state()]);
+    if (key !== wanted) [key, found] = [wanted, find(...given)];
+    return found;
+  };
 }
 
 /** The beginning of a text. @param {string} text @param {number} most */

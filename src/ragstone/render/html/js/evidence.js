@@ -9,12 +9,12 @@ const SHORT_ENOUGH = 4000;
 function textOfUnit(texts, unit) {
   if (unit.level === 'response') return texts.response;
   if (unit.level !== 'passage') return unit.text;
-  return texts.contexts.find((/** @type {any} */ one) => one.id === unit.passage)?.text ?? '';
+  return texts.contexts.find((one) => one.id === unit.passage)?.text ?? '';
 }
 
 /** The response with a unit's place in it marked. @param {any} texts @param {any} unit */
 function markedResponse(texts, unit) {
-  if (!texts.response.trim()) return el('p', { class: 'empty' }, 'none');
+  if (!texts.response.trim()) return el('p.empty', 'none');
   const spans = unit.span && unit.level !== 'response' ? [{ start: unit.span[0], end: unit.span[1], of: unit }] : [];
   return el(
     'div',
@@ -40,22 +40,17 @@ class Passages {
       on: { input: () => this.look(), keydown: (/** @type {KeyboardEvent} */ event) => this.typed(event) },
     });
     this.entries = contexts.map((context) => this.entry(context, long && context.text.length > LONG));
-    this.all = el(
-      'button',
-      { class: 'plain', 'aria-keyshortcuts': 'e', on: { click: () => this.openAll() } },
-    );
+    this.all = el('button', { class: 'plain', 'aria-keyshortcuts': 'e', on: { click: () => this.openAll() } });
     this.all.hidden = !this.entries.some((entry) => entry.more);
     this.tellAll();
     this.head = el(
-      'div',
-      { class: 'head' },
-      el('h2', null, 'Passages ', el('span', { class: 'number soft' }, contexts.length)),
+      'div.head',
+      el('h2', 'Passages ', el('span.number.soft', contexts.length)),
       this.all,
-      el('span', { class: 'search' }, this.found, this.search),
+      el('span.search', this.found, this.search),
     );
     this.list = el(
-      'div',
-      { class: 'passages' },
+      'div.passages',
       this.entries.map((entry) => entry.element),
     );
     this.match = -1;
@@ -64,18 +59,10 @@ class Passages {
   /** @param {any} context @param {boolean} folded */
   entry(context, folded) {
     const prose = el('div', { class: 'prose', dir: directionOf(context.text) }, context.text);
-    const more = folded
-      ? el('button', { class: 'plain more-text', on: { click: () => this.open(made) } })
-      : null;
+    const more = folded ? el('button', { class: 'plain more-text', on: { click: () => this.open(made) } }) : null;
     const name = String(context.rank) === context.id ? null : foreign(shortened(context.id, 120), { class: 'name' });
-    const head = el('h3', null, el('span', { class: 'rank' }, context.rank), name);
-    const element = el(
-      'article',
-      { class: 'passage', 'aria-label': `Passage ${context.rank}` },
-      head,
-      prose,
-      more,
-    );
+    const head = el('h3', el('span.rank', context.rank), name);
+    const element = el('article', { class: 'passage', 'aria-label': `Passage ${context.rank}` }, head, prose, more);
     const made = { context, prose, more, element, opened: true };
     if (folded) this.open(made, false);
     return made;
@@ -125,7 +112,7 @@ class Passages {
         hits.map((hit) => {
           const before = text.slice(at, hit.index);
           at = hit.index + hit[0].length;
-          return [before, el('mark', null, hit[0])];
+          return [before, el('mark', hit[0])];
         }),
         text.slice(at),
       );

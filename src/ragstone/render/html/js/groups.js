@@ -21,21 +21,24 @@ function groupsView(all = false) {
 function groupsBody(all, open) {
   if (!first.fields.length) {
     const why = first.ungrouped.length
-      ? ['No groups: all records have the same value, or there are too many values, in ', foreign(first.ungrouped.join(', ')), '.']
+      ? [
+          'No groups: all records have the same value, or there are too many values, in ',
+          foreign(first.ungrouped.join(', ')),
+          '.',
+        ]
       : 'No field to group by; add one to the records, e.g. topic.';
-    return el('p', { class: 'empty' }, why);
+    return el('p.empty', why);
   }
   if (!fieldsThere()) {
     const read = first.live ? table.whole.read : table.position.length;
-    return el('p', { class: 'empty' }, `Reading\u2026 ${count(read)} of ${count(first.records)}`);
+    return el('p.empty', `Reading\u2026 ${count(read)} of ${count(first.records)}`);
   }
-  const whole = first.metrics.find((/** @type {any} */ metric) => metric.name === now.of);
+  const whole = first.metrics.find((metric) => metric.name === now.of);
   const { groups, alone } = groupsKept(now.by, now.of);
   const shown = all ? groups : groups.slice(0, SHOWN);
   return [
     el(
-      'div',
-      { class: 'choices' },
+      'div.choices',
       choice(
         'Field',
         first.fields.map((/** @type {string} */ name) => [name, name]),
@@ -44,23 +47,23 @@ function groupsBody(all, open) {
       ),
       metricChoice('Metric', now.of, (of) => slide({ of })),
     ),
-    el('p', { class: 'on-paper' }, named(now.of), ' by ', foreign(now.by)),
+    el('p.on-paper', named(now.of), ' by ', foreign(now.by)),
     groups.length
       ? el(
-          'ol',
-          { class: 'rows' },
+          'ol.rows',
           shown.map((group) => groupRow(group, whole)),
           scaleRow(),
         )
-      : el('p', { class: 'empty' }, 'No record in any group has a value for this metric.'),
+      : el('p.empty', 'No record in any group has a value for this metric.'),
     el(
-      'p',
-      { class: 'note' },
+      'p.note',
       'Means with 95% intervals; the line is the overall mean.',
       shown.some((group) => group.below)
         ? ` Marked groups have ${FEWEST} records or more and an interval entirely below it.`
         : null,
-      alone ? ` Left out: ${plural(alone, 'record')} alone in ${alone === 1 ? 'its' : 'their'} group or without a value.` : '',
+      alone
+        ? ` Left out: ${plural(alone, 'record')} alone in ${alone === 1 ? 'its' : 'their'} group or without a value.`
+        : '',
     ),
     groups.length > shown.length
       ? el('button', { class: 'quiet', on: { click: open } }, `Show all ${count(groups.length)} groups`)
@@ -70,24 +73,16 @@ function groupsBody(all, open) {
 
 /** @param {string} label @param {string} chosen @param {(value: string) => void} then */
 function metricChoice(label, chosen, then) {
-  const scored = first.metrics.filter((/** @type {any} */ metric) => metric.scored);
   return choice(
     label,
-    scored.map((/** @type {any} */ metric) => [metric.name, named(metric.name)]),
+    scored.map(({ name }) => [name, named(name)]),
     chosen,
     then,
   );
 }
 
-/** @type {{key: string, found: any}} what was counted last: intervals are drawn anew for every letter of a search */
-let counted = { key: '', found: null };
-
-/** @param {string} field @param {string} metric @returns {ReturnType<typeof groupsOf>} */
-function groupsKept(field, metric) {
-  const key = `${field}\n${metric}`;
-  if (counted.key !== key) counted = { key, found: groupsOf(field, metric) };
-  return counted.found;
-}
+/** Intervals are drawn anew for every letter of a search: they are counted once. */
+const groupsKept = remembering(groupsOf);
 
 /**
  * The groups of a field, the lowest mean first, and how many records are in none.
@@ -105,7 +100,7 @@ function groupsOf(field, metric) {
     else if (values.has(name)) /** @type {number[]} */ (values.get(name)).push(value);
     else values.set(name, [value]);
   });
-  const mean = first.metrics.find((/** @type {any} */ one) => one.name === metric)?.mean ?? 0;
+  const mean = first.metrics.find((one) => one.name === metric)?.mean ?? 0;
   for (const [name, of] of values) if (of.length < 2 && values.delete(name)) alone++;
   const groups = [...values].map(([name, of]) => {
     const found = meanInterval(of);
@@ -125,7 +120,7 @@ function groupRow(group, whole) {
     el(
       'a',
       { href: address(to), 'aria-current': chosen ? 'true' : null },
-      el('span', { class: 'name' }, foreign(group.name)),
+      el('span.name', foreign(group.name)),
       el(
         'span',
         { class: 'plot', 'aria-hidden': 'true' },
@@ -138,8 +133,8 @@ function groupRow(group, whole) {
           : null,
         el('span', { class: 'dot', css: { left: `${group.mean * 100}%` } }),
       ),
-      el('span', { class: 'number' }, percent(group.mean, group.count), el('span', { class: 'soft' }, interval)),
-      el('span', { class: 'number soft size' }, unseen('of '), count(group.count), unseen(' records')),
+      el('span.number', percent(group.mean, group.count), el('span.soft', interval)),
+      el('span.number.soft.size', unseen('of '), count(group.count), unseen(' records')),
     ),
   );
 }
@@ -148,13 +143,12 @@ function scaleRow() {
   return el(
     'li',
     { class: 'scale', 'aria-hidden': 'true' },
-    el('span', { class: 'name' }),
+    el('span.name'),
     el(
-      'span',
-      { class: 'plot' },
+      'span.plot',
       [0, 25, 50, 75, 100].map((tick) => el('span', { css: { left: `${tick}%` } }, tick)),
     ),
-    el('span', { class: 'number' }, '%'),
-    el('span', { class: 'number size' }, 'n'),
+    el('span.number', '%'),
+    el('span.number.size', 'n'),
   );
 }

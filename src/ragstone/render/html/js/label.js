@@ -24,7 +24,7 @@ let saying = 0;
 const SAID = 5000;
 
 const status = el('p', { class: 'status', role: 'status' });
-const bar = el('div', { class: 'done-bar' });
+const bar = el('div.done-bar');
 const progress = el(
   'div',
   {
@@ -36,7 +36,7 @@ const progress = el(
   },
   bar,
 );
-const progressWords = el('span', { class: 'number soft' });
+const progressWords = el('span.number.soft');
 const file = el('input', {
   type: 'file',
   id: 'file',
@@ -47,13 +47,12 @@ const file = el('input', {
 const exporting = el('button', { id: 'export', on: { click: exportLabels } }, 'Export');
 const who = el('button', { class: 'plain', id: 'who', on: { click: showStart } });
 const tools = el(
-  'span',
-  { class: 'tools' },
+  'span.tools',
   who,
   el('button', { id: 'import', on: { click: () => file.click() } }, 'Import'),
   exporting,
 );
-const body = el('main', { class: 'sheet labelling' });
+const body = el('main.sheet.labelling');
 
 /** What a label is called on the page. @param {string | null} label */
 function spokenLabel(label) {
@@ -63,14 +62,7 @@ function spokenLabel(label) {
 // ---- the frame
 
 function drawFrame() {
-  refill(
-    page,
-    el('header', { class: 'top' }, wordmark(), progressWords, tools, lookButton()),
-    progress,
-    body,
-    status,
-    file,
-  );
+  refill(page, el('header.top', wordmark(), progressWords, tools, lookButton()), progress, body, status, file);
 }
 
 function drawProgress() {
@@ -81,7 +73,7 @@ function drawProgress() {
   refill(
     progressWords,
     `${count(done)} of ${plural(units.length, first.unit)}`,
-    minutes ? el('span', { class: 'left-over' }, `, about ${count(minutes)} min left`) : null,
+    minutes ? el('span.left-over', `, about ${count(minutes)} min left`) : null,
   );
   who.textContent = labels.annotator || 'no name';
   who.setAttribute('aria-label', `Annotator: ${labels.annotator || 'no name'}. Change`);
@@ -90,7 +82,7 @@ function drawProgress() {
 /** Say what happened for a while, and what is wrong with the storage as long as it is. @param {string} text */
 function say(text) {
   clearTimeout(saying);
-  refill(status, text, labels.unkept ? el('b', { class: 'wrong' }, text ? ' ' : '', labels.unkept) : null);
+  refill(status, text, labels.unkept ? el('b.wrong', text ? ' ' : '', labels.unkept) : null);
   if (text) saying = setTimeout(() => say(''), SAID);
 }
 
@@ -112,11 +104,10 @@ function showStart() {
   refill(
     body,
     el(
-      'div',
-      { class: 'start' },
+      'div.start',
       el('h1', { tabindex: -1 }, `Label ${plural(units.length, first.unit)}`),
-      el('p', { class: 'lead' }, first.asked),
-      el('p', { class: 'soft' }, `${records} You can stop after any record; those you have labelled still count.`),
+      el('p.lead', first.asked),
+      el('p.soft', `${records} You can stop after any record; those you have labelled still count.`),
       rubricList(false),
       rulesList(),
       el(
@@ -126,9 +117,12 @@ function showStart() {
         name,
         el('button', { class: 'primary', id: 'start' }, labels.last() === null ? 'Start' : 'Continue'),
       ),
-      el('p', { class: 'note' }, first.root
+      el(
+        'p.note',
+        first.root
           ? `The name goes into each label. Labels are saved next to the store, in ${first.file}.`
-          : 'The name goes into each label. Labels stay in this browser until you export them.'),
+          : 'The name goes into each label. Labels stay in this browser until you export them.',
+      ),
       keysList(),
     ),
   );
@@ -154,16 +148,15 @@ async function start(annotator) {
 /** The labels with their meanings, to read or to press. @param {boolean} pressed */
 function rubricList(pressed) {
   return el(
-    'ul',
-    { class: 'choices-list' },
+    'ul.choices-list',
     CHOICES.filter(({ label }) => pressed || label !== null).map(({ key, label, meaning }) => {
       const parts = [
         el('kbd', { 'aria-hidden': 'true' }, key),
         el('b', { class: key === label ? 'unseen' : null }, spokenLabel(label)),
-        meaning ? el('span', { class: 'means' }, meaning) : null,
+        meaning ? el('span.means', meaning) : null,
       ];
       const shortcut = { 'aria-keyshortcuts': key, 'data-key': key, 'aria-pressed': 'false' };
-      return el('li', null, pressed ? el('button', { ...shortcut, on: { click: () => give(label) } }, parts) : parts);
+      return el('li', pressed ? el('button', { ...shortcut, on: { click: () => give(label) } }, parts) : parts);
     }),
   );
 }
@@ -171,14 +164,18 @@ function rubricList(pressed) {
 function rulesList() {
   if (!first.rules.length) return null;
   return el(
-    'ul',
-    { class: 'rules' },
-    first.rules.map((/** @type {string} */ rule) => el('li', null, rule)),
+    'ul.rules',
+    first.rules.map((/** @type {string} */ rule) => el('li', rule)),
   );
 }
 
 const KEYS_TOLD = [
-  [CHOICES.filter(({ label }) => label !== null).map(({ key }) => key).join(' '), 'label'],
+  [
+    CHOICES.filter(({ label }) => label !== null)
+      .map(({ key }) => key)
+      .join(' '),
+    'label',
+  ],
   ['?', 'cannot tell'],
   ['u', 'undo'],
   ['\u2190 \u2192', 'previous, next'],
@@ -189,9 +186,14 @@ const KEYS_TOLD = [
 function keysList() {
   const told = first.evidence === 'passages' || first.unit === 'passage' ? KEYS_TOLD : KEYS_TOLD.slice(0, 4);
   return el(
-    'p',
-    { class: 'keys' },
-    told.map(([keys, what]) => el('span', null, keys.split(' ').map((key) => el('kbd', null, key)), ` ${what}`)),
+    'p.keys',
+    told.map(([keys, what]) =>
+      el(
+        'span',
+        keys.split(' ').map((key) => el('kbd', key)),
+        ` ${what}`,
+      ),
+    ),
   );
 }
 
@@ -231,9 +233,9 @@ function drawUnit(unit, texts) {
     /** @type {Element} */ (document.getElementById('card')),
     heading,
     whole
-      ? el('p', { class: 'unit-text soft' }, shown.passage === null ? 'The whole response' : 'The passage marked in the list')
+      ? el('p.unit-text.soft', shown.passage === null ? 'The whole response' : 'The passage marked in the list')
       : el('p', { class: 'unit-text', dir: 'auto' }, textOfUnit(texts, shown)),
-    el('p', { class: 'asked' }, first.asked),
+    el('p.asked', first.asked),
   );
   for (const button of body.querySelectorAll('[data-key]')) {
     const chosen = CHOICES.find(({ key }) => key === button.getAttribute('data-key'));
@@ -252,26 +254,25 @@ function drawRecord(unit, texts) {
   const passages = texts.contexts.length ? new Passages(texts.contexts) : null;
   drawn = { at: unit.at, texts, passages };
   const question = [
-    el('h2', null, 'Question'),
-    el('div', { class: 'prose question', dir: 'auto' }, texts.question || el('span', { class: 'empty' }, 'none')),
+    el('h2', 'Question'),
+    el('div', { class: 'prose question', dir: 'auto' }, texts.question || el('span.empty', 'none')),
   ];
   const box = { id: 'response', tabindex: 0, role: 'region', 'aria-label': 'Response' };
   // Whether a passage is relevant is judged by the question alone.
-  const response = first.unit === 'passage' ? null : [el('h2', null, 'Response'), el('div', box)];
+  const response = first.unit === 'passage' ? null : [el('h2', 'Response'), el('div', box)];
   const place = `Record ${unit.at + 1} of ${first.records.length} \u00b7 `;
   const right = passages ? 'Passages' : 'Question and response';
   refill(
     body,
     el(
-      'div',
-      { class: 'work' },
+      'div.work',
       el(
         'div',
         { class: 'column left', tabindex: 0, role: 'region', 'aria-label': 'Unit and labels' },
-        el('p', { class: 'place note' }, place, foreign(shortened(unit.record, 60))),
+        el('p.place.note', place, foreign(shortened(unit.record, 60))),
         el('div', { id: 'card' }),
         rubricList(true),
-        el('details', { class: 'rules-box' }, el('summary', null, 'Rules'), rubricList(false), rulesList()),
+        el('details.rules-box', el('summary', 'Rules'), rubricList(false), rulesList()),
         passages ? [question, response] : null,
         keysList(),
       ),
@@ -343,14 +344,13 @@ function showEnd() {
   refill(
     body,
     el(
-      'div',
-      { class: 'start end' },
+      'div.start.end',
       heading,
-      el('p', { class: 'soft' }, `${time}, ${each}${unsure ? `; cannot tell: ${unsure}` : ''}`),
+      el('p.soft', `${time}, ${each}${unsure ? `; cannot tell: ${unsure}` : ''}`),
       el('button', { class: 'primary', id: 'finish', on: { click: exportLabels } }, 'Export labels'),
-      el('p', null, 'Then compare the judge with them:'),
-      el('p', null, el('code', null, first.next.replace(first.file, labels.file()))),
-      el('p', { class: 'note' }, '\u2190 goes back through the labels, u undoes the last one.'),
+      el('p', 'Then compare the judge with them:'),
+      el('p', el('code', first.next.replace(first.file, labels.file()))),
+      el('p.note', '\u2190 goes back through the labels, u undoes the last one.'),
     ),
   );
   drawProgress();

@@ -4,8 +4,8 @@
 /** @typedef {{record: string, at: number, place: number, id: string, hash: string, text?: string}} LabelUnit */
 
 /** @type {LabelUnit[]} all units of the sample in the order in which they are labelled */
-const units = first.records.flatMap((/** @type {any} */ record, /** @type {number} */ at) =>
-  record.units.map((/** @type {any} */ unit, /** @type {number} */ place) => ({
+const units = first.records.flatMap((record, at) =>
+  record.units.map((unit, place) => ({
     ...unit,
     record: record.id,
     at,

@@ -5,8 +5,8 @@ const LOOKS = ['light', 'dark'];
 /** The name of the tool; in a served page it leads to the list of runs. */
 function wordmark() {
   return first.root
-    ? el('a', { class: 'wordmark', href: first.root }, 'Ragstone', el('span', null, ' \u00b7 all runs'))
-    : el('span', { class: 'wordmark' }, 'Ragstone');
+    ? el('a', { class: 'wordmark', href: first.root }, 'Ragstone', el('span', ' \u00b7 all runs'))
+    : el('span.wordmark', 'Ragstone');
 }
 
 function lookButton() {

@@ -5,8 +5,7 @@ let drawn = 0;
 
 function topBar() {
   return el(
-    'header',
-    { class: 'top' },
+    'header.top',
     el('button', { class: 'skip', on: { click: showRecords } }, 'Skip to the records'),
     wordmark(),
     lookButton(),
@@ -14,7 +13,7 @@ function topBar() {
 }
 
 const parts = { first: el('div'), hurts: el('div'), more: el('div'), every: el('div') };
-const overview = el('main', { class: 'sheet' }, parts.first, parts.hurts, parts.more, recordsBox, parts.every);
+const overview = el('main.sheet', parts.first, parts.hurts, parts.more, recordsBox, parts.every);
 /** What the links and figures that no filter changes were drawn for. */
 let drawnFor = '';
 
@@ -26,51 +25,48 @@ function drawOverview() {
   const wanted = [by, of, x, y, sort, tab, layer, table.complete, table.position.length, first.worst.length].join('\n');
   if (wanted !== drawnFor) {
     drawnFor = wanted;
-    refill(parts.first, overviewView(showRecords));
-    refill(parts.more, agreementSection(first.agreement), worstForPaper(), methodsBlock(), missingBlock(showRecords));
-    refill(parts.every, everyMetric(showRecords));
+    refill(parts.first, overviewView());
+    refill(parts.more, agreementSection(first.agreement), worstForPaper(), methodsBlock(), missingBlock());
+    refill(parts.every, everyMetric());
   }
   // The table and its fields are never taken out while somebody types in them.
   if (!overview.isConnected) refill(page, topBar(), overview);
 }
 
-/** Groups and the scatter; something hurts where the whole interval of a group lies below the mean. */
+/**
+ * Groups and the scatter; something hurts where the whole interval of a group lies below the mean. Without two metrics to
+ * plot the groups have the whole width.
+ */
 function whereItHurts() {
   const { groups } = first.fields.length && fieldsThere() ? groupsKept(now.by, now.of) : { groups: [] };
-  return el(
-    'section',
-    { class: groups.length ? 'hurts' : 'hurts screen', 'aria-labelledby': 'hurts' },
-    el('h2', { id: 'hurts' }, groups.some((group) => group.below) ? 'Lowest groups and metrics' : 'Groups and metrics'),
-    el('div', { class: 'pair' }, first.fields.length ? [groupsView(), scatterView()] : [scatterView(), groupsView()]),
-  );
+  const several = scored.length > 1;
+  const title = `${groups.some((group) => group.below) ? 'Lowest groups' : 'Groups'}${several ? ' and metrics' : ''}`;
+  const lacking = `${scored.length ? 'Only one metric has' : 'No metric has'} values; a plot of metrics needs two.`;
+  const body = several
+    ? el('div.pair', first.fields.length ? [groupsView(), scatterView()] : [scatterView(), groupsView()])
+    : [groupsView(), el('p.note.screen', lacking)];
+  return section(groups.length ? 'hurts' : 'hurts screen', 'hurts', title, body);
 }
 
 function worstForPaper() {
   if (!first.worst.length) return null;
   return el(
-    'section',
-    { class: 'paper' },
-    el('h2', null, `Lowest ${spoken(first.ranked)}`),
+    'section.paper',
+    el('h2', `Lowest ${spoken(first.ranked)}`),
     el(
-      'table',
-      { class: 'plain' },
+      'table.plain',
       el(
         'tbody',
-        null,
-        first.worst.map((/** @type {any} */ one) =>
+        first.worst.map((one) =>
           el(
             'tr',
-            null,
-            el('td', { class: 'number' }, percent(one.value)),
+            el('td.number', percent(one.value)),
             el(
               'td',
-              null,
-              el('b', null, foreign(shortened(one.id, 200))),
-              el('p', { class: 'written' }, foreign(one.question)),
-              one.unit
-                ? el('p', { class: 'written' }, el('span', { class: 'sign no' }, SIGNS.no), ' ', foreign(one.unit))
-                : null,
-              one.reason ? el('p', { class: 'note' }, foreign(one.reason)) : null,
+              el('b', foreign(shortened(one.id, 200))),
+              el('p.written', foreign(one.question)),
+              one.unit ? el('p.written', el('span.sign.no', SIGNS.no), ' ', foreign(one.unit)) : null,
+              one.reason ? el('p.note', foreign(one.reason)) : null,
             ),
           ),
         ),
@@ -96,7 +92,7 @@ async function render() {
     }
     if (mine !== drawn) return;
     const scrolled = [...document.querySelectorAll('.column')].map((column) => column.scrollTop);
-    refill(page, topBar(), el('main', { class: 'sheet' }, caseView(found, trouble)));
+    refill(page, topBar(), el('main.sheet', caseView(found, trouble)));
     if (before.record === now.record)
       document.querySelectorAll('.column').forEach((column, place) => (column.scrollTop = scrolled[place] || 0));
     document.title = seen(`${shortened(found?.id ?? `#${now.record}`, 120)} \u00b7 ${first.name}`);

@@ -29,19 +29,19 @@ class Case {
   /** @param {any} document */
   constructor(document) {
     this.document = document;
-    this.units = new Map(document.units.map((/** @type {any} */ unit) => [unit.id, unit]));
-    this.scores = new Map(document.scores.map((/** @type {any} */ score) => [score.metric, score]));
-    this.contexts = new Map(document.contexts.map((/** @type {any} */ context) => [context.id, context]));
+    this.units = new Map(document.units.map((unit) => [unit.id, unit]));
+    this.scores = new Map(document.scores.map((score) => [score.metric, score]));
+    this.contexts = new Map(document.contexts.map((context) => [context.id, context]));
     /** @type {Map<string, Entry[]>} */
-    this.entries = new Map(document.scores.map((/** @type {any} */ score) => [score.metric, this.entriesOf(score)]));
+    this.entries = new Map(document.scores.map((score) => [score.metric, this.entriesOf(score)]));
     /** @type {Layer[]} what can be underlined in the response, in the order in which it is offered */
     this.layers = document.scores
-      .map((/** @type {any} */ { metric }) => ({ metric, entries: this.of(metric), ...measureOf(metric) }))
-      .filter((/** @type {any} */ one) => one.entries.length && !WHOLE.includes(one.unit))
-      .sort((/** @type {any} */ a, /** @type {any} */ b) => a.rank - b.rank)
-      .map((/** @type {any} */ one) => ({ ...one, of: `${one.task === BANK ? 'bank ' : ''}${one.unit}s` }));
+      .map(({ metric }) => ({ metric, entries: this.of(metric), ...measureOf(metric) }))
+      .filter((one) => one.entries.length && !WHOLE.includes(one.unit))
+      .sort((a, b) => a.rank - b.rank)
+      .map((one) => ({ ...one, of: `${one.task === BANK ? 'bank ' : ''}${one.unit}s` }));
     /** The score with the map of sentences, if any. */
-    this.map = document.scores.find((/** @type {any} */ score) => mapped(score));
+    this.map = document.scores.find((score) => mapped(score));
     /** @type {Map<string, {words: string, unit: string, text: string}>} traced sentences by their keys */
     this.sentences = new Map(this.traced());
   }
@@ -51,7 +51,7 @@ class Case {
     if (!this.map) return [];
     const { detail } = this.map;
     const numbers = new Map();
-    const theirs = detail.contexts.map((/** @type {any} */ row) => {
+    const theirs = detail.contexts.map((row) => {
       numbers.set(row.passage, (numbers.get(row.passage) || 0) + 1);
       const words = `${this.called(row.passage)}, sentence ${numbers.get(row.passage)}`;
       return [row.key, { words, unit: row.key, text: this.wordsOf(row) }];
@@ -82,7 +82,7 @@ class Case {
   /** @param {any} score @returns {Entry[]} */
   entriesOf(score) {
     const rows = mapped(score) ? score.detail.response : [];
-    return score.verdicts.map((/** @type {any} */ verdict, /** @type {number} */ place) => {
+    return score.verdicts.map((verdict, place) => {
       const unit = this.units.get(verdict.unit) || { id: verdict.unit, level: '', text: '' };
       const quotes = rows[place] ? this.supports(score, rows[place].support) : verdict.evidence || [];
       const held = quotes.filter(
@@ -110,8 +110,8 @@ class Case {
    */
   supports(score, keys) {
     return score.detail.contexts
-      .filter((/** @type {any} */ row) => keys.includes(row.key))
-      .map((/** @type {any} */ row) => ({ passage: row.passage, start: row.start, end: row.end, verbatim: true }));
+      .filter((row) => keys.includes(row.key))
+      .map((row) => ({ passage: row.passage, start: row.start, end: row.end, verbatim: true }));
   }
 
   /** @param {any} unit @returns {string} */
@@ -200,7 +200,8 @@ function tablesIn(text) {
   let at = 0;
   const lines = text.split('\n').map((line) => ({ line, start: at, end: (at += line.length + 1) - 1 }));
   for (let number = 1; number < lines.length; number++) {
-    if (!lines[number].line.includes('|') || !RULE.test(lines[number].line) || !lines[number - 1].line.includes('|')) continue;
+    if (!lines[number].line.includes('|') || !RULE.test(lines[number].line) || !lines[number - 1].line.includes('|'))
+      continue;
     let last = number;
     while (lines[last + 1]?.line.includes('|')) last++;
     const rows = [lines[number - 1], ...lines.slice(number + 1, last + 1)].map(({ line, start }) => {
@@ -221,7 +222,11 @@ function tablesIn(text) {
 
 /** @param {ReturnType<typeof tablesIn>} tables */
 function cutsOf(tables) {
-  return tables.flatMap(({ start, end, rows }) => [start, end, ...rows.flat().flatMap((cell) => [cell.start, cell.end])]);
+  return tables.flatMap(({ start, end, rows }) => [
+    start,
+    end,
+    ...rows.flat().flatMap((cell) => [cell.start, cell.end]),
+  ]);
 }
 
 /**
@@ -252,11 +257,21 @@ function laidOut(text, spans, drawn) {
   let from = 0;
   for (const { start, end, rows } of tables) {
     const lines = rows.map((row, number) =>
-      el('tr', null, row.map((cell) => el(number ? 'td' : 'th', null, between(cell.start, cell.end)))),
+      el(
+        'tr',
+        row.map((cell) => el(number ? 'td' : 'th', null, between(cell.start, cell.end))),
+      ),
     );
-    const drawnTable = el('table', { class: 'plain drawn-table' }, el('tbody', null, lines));
+    const drawnTable = el('table.plain.drawn-table', el('tbody', lines));
     const name = lines[0].textContent.trim();
-    shown.push(between(from, start), el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${shortened(name, 80)}` }, drawnTable));
+    shown.push(
+      between(from, start),
+      el(
+        'div',
+        { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${shortened(name, 80)}` },
+        drawnTable,
+      ),
+    );
     from = end;
   }
   return [...shown, between(from, text.length)];

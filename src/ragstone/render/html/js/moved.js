@@ -3,8 +3,7 @@
 const AT_ONCE = 5;
 const LONG = 700;
 const LONGEST_TEXT = 600;
-const LONGEST_QUOTE = 400;
-const movedBox = el('div', { class: 'moved-box' });
+const movedBox = el('div.moved-box');
 let movedDrawn = 0;
 
 /** The metric that the address asks for, or the leading one, or any of which records moved. */
@@ -22,8 +21,7 @@ function movedSection() {
     { class: 'moved', 'aria-labelledby': 'moved' },
     el('h2', { id: 'moved', tabindex: '-1' }, 'Largest changes'),
     el(
-      'div',
-      { class: 'choices' },
+      'div.choices',
       choice(
         'Metric',
         metrics.map((name) => [name, named(name)]),
@@ -32,14 +30,7 @@ function movedSection() {
           location.hash = `moved=${name}`;
         },
       ),
-      el(
-        'p',
-        { class: 'note screen' },
-        el('kbd', null, 'j'),
-        ' and ',
-        el('kbd', null, 'k'),
-        ' step through the records',
-      ),
+      el('p.note.screen', el('kbd', 'j'), ' and ', el('kbd', 'k'), ' step through the records'),
     ),
     movedBox,
   );
@@ -57,12 +48,11 @@ async function drawMoved(least = AT_ONCE) {
     refill(
       movedBox,
       el(
-        'p',
-        { class: 'empty' },
+        'p.empty',
         `The ${plural(records, 'record')} for this metric do not fit in this file. Write it with a smaller `,
-        el('code', null, '--moved'),
+        el('code', '--moved'),
         ', or with ',
-        el('code', null, `-m ${metric}`),
+        el('code', `-m ${metric}`),
         ' alone.',
       ),
     );
@@ -72,14 +62,14 @@ async function drawMoved(least = AT_ONCE) {
   try {
     found = await block(name);
   } catch (error) {
-    if (mine === movedDrawn) refill(movedBox, el('p', { class: 'empty' }, foreign(/** @type {any} */ (error).message)));
+    if (mine === movedDrawn) refill(movedBox, el('p.empty', foreign(/** @type {any} */ (error).message)));
     return;
   }
   if (mine !== movedDrawn) return;
   const more = found.length - least;
   refill(
     movedBox,
-    found.slice(0, least).map((/** @type {any} */ one) => movedRecord(one, metric)),
+    found.slice(0, least).map((one) => movedRecord(one, metric)),
     more > 0
       ? el(
           'button',
@@ -98,22 +88,23 @@ async function showMore(before) {
 
 /** @param {any} one @param {string} metric */
 function movedRecord(one, metric) {
-  const [before, after] = first.sides.map((/** @type {any} */ side) => side.label);
+  const [before, after] = first.sides.map((side) => side.label);
   return el(
-    'article',
-    { class: 'moved-record' },
+    'article.moved-record',
     el(
       'header',
-      null,
-      el('div', null, idHeading('h3', { tabindex: '-1' }, one.id)),
+      el('div', idHeading('h3', { tabindex: '-1' }, one.id)),
       el(
-        'p',
-        { class: 'number' },
+        'p.number',
         `${percent(one.first)} `,
         el('span', { 'aria-hidden': 'true' }, '\u2192'),
         unseen('to'),
         ` ${percent(one.second)} `,
-        el('b', { class: one.second < one.first !== bestAtZero(metric) ? 'wrong' : null }, `${inPoints(one.second - one.first)} points`),
+        el(
+          'b',
+          { class: one.second < one.first !== bestAtZero(metric) ? 'wrong' : null },
+          `${inPoints(one.second - one.first)} points`,
+        ),
       ),
     ),
     one.histories.map((/** @type {string} */ turns, /** @type {number} */ place) =>
@@ -122,20 +113,15 @@ function movedRecord(one, metric) {
     el(
       'p',
       { class: 'prose question', dir: 'auto' },
-      one.question === null ? el('span', { class: 'soft' }, 'no question') : one.question,
+      one.question === null ? el('span.soft', 'no question') : one.question,
     ),
     one.other_question === null
       ? null
-      : el('p', { class: 'note' }, `Different question in ${after}: `, foreign(one.other_question, { class: 'written' })),
+      : el('p.note', `Different question in ${after}: `, foreign(one.other_question, { class: 'written' })),
     one.responses.length === 1
-      ? el(
-          'div',
-          { class: 'both' },
-          responseOf(`Response, the same in ${before} and ${after}`, one.responses[0], []),
-        )
+      ? el('div.both', responseOf(`Response, the same in ${before} and ${after}`, one.responses[0], []))
       : el(
-          'div',
-          { class: 'both columns' },
+          'div.both.columns',
           responseOf(`Response in ${before}`, one.responses[0], one.marks[0]),
           responseOf(`Response in ${after}`, one.responses[1], one.marks[1]),
         ),
@@ -152,13 +138,12 @@ function movedRecord(one, metric) {
 function responseOf(title, text, marks) {
   const spans = marks.map((mark) => ({ start: mark.start, end: mark.end, of: mark }));
   return el(
-    'div',
-    { class: 'side' },
-    el('h4', null, foreign(title)),
+    'div.side',
+    el('h4', foreign(title)),
     text === null
-      ? el('p', { class: 'empty' }, 'There is no response.')
+      ? el('p.empty', 'There is no response.')
       : !text.trim()
-        ? el('p', { class: 'empty' }, 'The response is blank.')
+        ? el('p.empty', 'The response is blank.')
         : el(
             'div',
             {
@@ -186,7 +171,7 @@ function changesTable(one, metric) {
   const rest = [
     one.more ? `${plural(one.more, 'more verdict')} that changed` : '',
     one.same ? `${plural(one.same, 'verdict')} the same in both` : '',
-    ...first.sides.map((/** @type {any} */ side, /** @type {number} */ place) =>
+    ...first.sides.map((side, place) =>
       one.full[place]
         ? `${plural(one.full[place], 'unit')} only in the ${sourceOf(metric)} of ${side.label}, with a full score`
         : '',
@@ -198,24 +183,19 @@ function changesTable(one, metric) {
       : measureOf(metric).task === 'trace'
         ? 'This score is computed from the context sentences.'
         : 'This score has no verdicts.';
-    return el('p', { class: 'note' }, `${why} `, showCommand(one));
+    return el('p.note', `${why} `, showCommand(one));
   }
   return [
-    el(
-      'div',
-      { class: 'wide', tabindex: '0', role: 'region', 'aria-label': `Verdicts that changed in ${one.id}` },
+    wide(
+      `Verdicts that changed in ${one.id}`,
       el(
         'table',
         { class: 'changes', role: 'table' },
-        tableHead(
-          ['Verdict on', ...first.sides.map((/** @type {any} */ side) => side.label)].map((title) =>
-            el('th', { scope: 'col' }, foreign(title)),
-          ),
-        ),
+        tableHead(['Verdict on', ...first.sides.map((side) => side.label)].map((title) => columnHead(foreign(title)))),
         el(
           'tbody',
           { role: 'rowgroup' },
-          one.changed.map((/** @type {any} */ row) =>
+          one.changed.map((row) =>
             el(
               'tr',
               { role: 'row' },
@@ -224,15 +204,13 @@ function changesTable(one, metric) {
                 { scope: 'row', role: 'rowheader', class: 'words' },
                 row.text ? foreign(shortened(row.text, LONGEST_TEXT)) : 'the response as a whole',
               ),
-              row.sides.map((/** @type {any} */ side, /** @type {number} */ place) =>
-                sideCell(side, place, one, metric),
-              ),
+              row.sides.map((side, place) => sideCell(side, place, one, metric)),
             ),
           ),
         ),
       ),
     ),
-    el('p', { class: 'note' }, rest.length ? `${rest.join(' \u00b7 ')} \u00b7 ` : '', showCommand(one)),
+    el('p.note', rest.length ? `${rest.join(' \u00b7 ')} \u00b7 ` : '', showCommand(one)),
   ];
 }
 
@@ -244,24 +222,17 @@ function sideCell(side, place, one, metric) {
       'td',
       { role: 'cell', class: 'soft' },
       label,
-      one.responses.length === 1 && sourceOf(metric) === 'response' ? 'not among its units' : `not in its ${sourceOf(metric)}`,
+      one.responses.length === 1 && sourceOf(metric) === 'response'
+        ? 'not among its units'
+        : `not in its ${sourceOf(metric)}`,
     );
   return el(
     'td',
     { role: 'cell' },
     label,
     verdictSign(side.kind, side.word),
-    side.why ? el('p', { class: 'reason' }, side.failed ? 'Unjudged: ' : '', foreign(side.why)) : null,
-    side.quotes.map((/** @type {any} */ quote) =>
-      el(
-        'p',
-        { class: 'quote' },
-        '\u201c',
-        foreign(shortened(quote.text, LONGEST_QUOTE)),
-        '\u201d ',
-        el('span', { class: 'note' }, foreign(quote.place)),
-      ),
-    ),
+    side.why ? el('p.reason', side.failed ? 'Unjudged: ' : '', foreign(side.why)) : null,
+    side.quotes.map((quote) => quoted(quote.text, foreign(quote.place))),
   );
 }
 
@@ -274,12 +245,12 @@ function sourceOf(metric) {
 function showCommand(one) {
   const side = first.sides[1];
   if (first.root)
-    return first.sides.map((/** @type {any} */ side, /** @type {number} */ place) => [
+    return first.sides.map((side, place) => [
       place ? ', in ' : 'the record in ',
       el('a', { href: `${first.root}run/${side.run}/#record=${one.positions[place]}` }, foreign(side.label)),
     ]);
   return side.run
-    ? ['full record: ', el('code', null, command(`ragstone show ${side.run} '#${one.positions[1]}'`, side.store))]
+    ? ['full record: ', el('code', command(`ragstone show ${side.run} '#${one.positions[1]}'`, side.store))]
     : null;
 }
 

@@ -1,32 +1,24 @@
 // The first screen: title, one sentence, a card a metric, and who judged at what cost.
 
-/** @param {() => void} toRecords brings the table into view */
-function overviewView(toRecords) {
-  const cards = first.metrics.filter((/** @type {any} */ metric) => metric.scored).slice(0, 6);
+function overviewView() {
+  const cards = scored.slice(0, 6);
   return el(
     'section',
     { class: 'first', 'aria-labelledby': 'title' },
     el(
-      'div',
-      { class: 'told' },
+      'div.told',
       titleBlock(),
       notice(),
       el(
-        'p',
-        { class: 'sentence' },
-        first.sentence.map((/** @type {any} */ part) => told(part, toRecords)),
+        'p.sentence',
+        first.sentence.map((part) =>
+          part.to ? figure(part.to, foreign(part.text), part.to.below && 'wrong') : foreign(part.text),
+        ),
       ),
-      cards.length
-        ? el(
-            'div',
-            { class: `cards of-${cards.length}` },
-            cards.map((/** @type {any} */ metric) => card(metric, toRecords)),
-          )
-        : nothingScored(),
+      cards.length ? el('div', { class: `cards of-${cards.length}` }, cards.map(card)) : nothingScored(),
       first.metrics.length > cards.length && cards.length
         ? el(
-            'p',
-            { class: 'note more screen' },
+            'p.note.more.screen',
             el('button', { class: 'plain', on: { click: toEvery } }, `All ${count(first.metrics.length)} measures`),
             ' are in the table below.',
           )
@@ -48,30 +40,19 @@ function titleBlock() {
     `run ${first.run}`,
   ];
   return el(
-    'header',
-    { class: 'title' },
+    'header.title',
     el('h1', { id: 'title', tabindex: '-1' }, foreign(first.name)),
     el(
-      'div',
-      { class: 'about' },
-      el('span', null, foreign(about.join(' \u00b7 '))),
+      'div.about',
+      el('span', foreign(about.join(' \u00b7 '))),
       el(
-        'details',
-        { class: 'signatures' },
-        el('summary', null, 'signature'),
+        'details.signatures',
+        el('summary', 'signature'),
         el(
           'dl',
-          null,
-          first.metrics.flatMap((/** @type {any} */ metric) => [
-            el('dt', null, metric.name),
-            el('dd', null, foreign(metric.signature)),
-          ]),
+          first.metrics.flatMap((metric) => [el('dt', metric.name), el('dd', foreign(metric.signature))]),
         ),
-        el(
-          'p',
-          null,
-          `Made by Ragstone ${first.ragstone}. Compare two numbers only if their signatures are equal.`,
-        ),
+        el('p', `Made by Ragstone ${first.ragstone}. Compare two numbers only if their signatures are equal.`),
       ),
     ),
   );
@@ -87,49 +68,44 @@ function notice() {
       unfinished: 'This run has not finished: it is running or was cut off.',
     }[/** @type {string} */ (first.status)] || `This run is ${first.status}.`;
   return el(
-    'p',
-    { class: 'notice' },
-    el('strong', null, why),
+    'p.notice',
+    el('strong', why),
     ` The figures cover the ${plural(first.records, 'record')} with a result. `,
     'Run the same command to resume; stored replies are free.',
   );
 }
 
-/** @param {any} part @param {() => void} toRecords */
-function told(part, toRecords) {
-  if (!part.to) return foreign(part.text);
-  return el(
-    'a',
-    { href: address(filterOf(part.to)), class: part.to.below ? 'figure wrong' : 'figure', on: { click: toRecords } },
-    foreign(part.text),
-  );
+/**
+ * A number that leads to the records that it stands on.
+ * @param {Record<string, any>} to @param {Child} said @param {string} [kind]
+ */
+function figure(to, said, kind) {
+  const more = kind ? ` ${kind}` : '';
+  return el('a', { href: address(filterOf(to)), class: `figure${more}`, on: { click: showRecords } }, said);
 }
 
-/** @param {any} metric @param {() => void} toRecords */
-function card(metric, toRecords) {
+/** The records with the worst values first. @param {string} sort a metric */
+function worstFirst(sort) {
+  return { sort, down: bestAtZero(sort) };
+}
+
+/** @param {any} metric */
+function card(metric) {
   const units = metric.scored;
-  const lowest = address(filterOf({ sort: metric.name, down: bestAtZero(metric.name) }));
   const interval =
-    metric.interval && el('span', { class: 'interval' }, `95% CI ${between(metric.interval[0], metric.interval[1], units)}`);
+    metric.interval && el('span.interval', `95% CI ${between(metric.interval[0], metric.interval[1], units)}`);
   return el(
-    'article',
-    { class: 'card' },
-    el('h2', null, named(metric.name)),
-    el('p', { class: 'meaning' }, metric.title),
-    el(
-      'p',
-      { class: 'mean' },
-      el('a', { href: lowest, class: 'figure', on: { click: toRecords } }, percent(metric.mean, units)),
-      ' ',
-      interval,
-    ),
+    'article.card',
+    el('h2', named(metric.name)),
+    el('p.meaning', metric.title),
+    el('p.mean', figure(worstFirst(metric.name), percent(metric.mean, units)), ' ', interval),
     strip(metric, (bin) => {
       go(
         filterOf({ sort: metric.name, ranges: { [metric.name]: [bin / 20, bin === 19 ? 1 : (bin + 1) / 20 - 0.001] } }),
       );
-      toRecords();
+      showRecords();
     }),
-    el('p', { class: 'coverage' }, coverage(metric, toRecords)),
+    el('p.coverage', coverage(metric)),
   );
 }
 
@@ -143,45 +119,35 @@ const WITHOUT = {
   set_aside: 'unreadable',
 };
 
-/**
- * How many records have a value, what the others lack, what the mean could be.
- * @param {any} metric
- * @param {() => void} toRecords
- */
-function coverage(metric, toRecords) {
-  const parts = [[`${count(metric.scored)} of ${count(metric.total)} scored`]];
+/** How many records have a value, what the others lack, what the mean could be. @param {any} metric */
+function coverage(metric) {
+  /** @type {Child[]} */
+  const parts = [`${count(metric.scored)} of ${count(metric.total)} scored`];
   const statuses = [...Object.entries(metric.statuses), ['set_aside', first.set_aside]];
   for (const [status, number] of statuses) {
     if (status === 'scored' || !number) continue;
-    const link = el(
-      'a',
-      { href: address(filterOf({ status })), class: 'figure', on: { click: toRecords } },
-      `${count(/** @type {number} */ (number))} ${WITHOUT[status] || status}`,
-    );
-    parts.push([/** @type {any} */ (link)]);
+    parts.push(figure({ status }, `${count(/** @type {number} */ (number))} ${WITHOUT[status] || status}`));
   }
   if (metric.low !== null && points(metric.low, metric.scored) !== points(metric.high, metric.scored)) {
-    parts.push([`could be ${between(metric.low, metric.high, metric.scored)}% if all units were judged`]);
+    parts.push(`could be ${between(metric.low, metric.high, metric.scored)}% if all units were judged`);
   }
   if (metric.outcomes) {
     const least = metric.threshold === null ? '' : ` (min ${percent(metric.threshold)})`;
-    parts.push([`${count(metric.outcomes.PASSED || 0)} passed${least}`]);
+    parts.push(`${count(metric.outcomes.PASSED || 0)} passed${least}`);
   }
   if (metric.repeats && metric.repeats.flip_rate !== null)
-    parts.push([`${percent(metric.repeats.flip_rate, metric.repeats.units)} of verdicts change when asked again`]);
-  return parts.flatMap((part, place) => (place ? [' \u00b7 ', ...part] : part));
+    parts.push(`${percent(metric.repeats.flip_rate, metric.repeats.units)} of verdicts change when asked again`);
+  return parts.flatMap((part, place) => (place ? [' \u00b7 ', part] : [part]));
 }
 
 function nothingScored() {
   return el(
-    'div',
-    { class: 'empty' },
-    el('p', null, 'There is no value to show.'),
+    'div.empty',
+    el('p', 'There is no value to show.'),
     el(
       'p',
-      null,
       'The reasons are below. Most often the judge could not be reached, or the records lack required fields: ',
-      el('code', null, 'ragstone validate FILE'),
+      el('code', 'ragstone validate FILE'),
       ' lists the metrics that could run.',
     ),
   );
@@ -193,15 +159,15 @@ function factsBlock() {
   let before = '';
   for (const fact of first.facts) {
     rows.push(
-      el('dt', null, fact.label === before ? '' : fact.label),
-      el('dd', null, foreign(fact.text), fact.note ? el('span', { class: 'note' }, foreign(fact.note)) : null),
+      el('dt', fact.label === before ? '' : fact.label),
+      el('dd', foreign(fact.text), fact.note ? el('span.note', foreign(fact.note)) : null),
     );
     before = fact.label;
   }
   return el(
     'div',
     { class: 'facts', role: 'group', 'aria-label': 'Judges and cost' },
-    el('dl', null, rows, labelFacts()),
+    el('dl', rows, labelFacts()),
     stepsChart(),
   );
 }
@@ -211,165 +177,135 @@ function labelFacts() {
   if (!first.labels) return null;
   return [
     el('dt', { class: first.labels.length ? null : 'screen' }, 'Labels'),
-    first.labels.map((/** @type {any} */ one) =>
+    first.labels.map((one) =>
       el(
         'dd',
-        null,
         foreign(`${count(one.labels)} by ${one.annotator || 'no name'}`),
-        el('span', { class: 'note' }, foreign(command(`ragstone agree ${first.run} ${one.file}`, first.store))),
+        el('span.note', foreign(command(`ragstone agree ${first.run} ${one.file}`, first.store))),
       ),
     ),
-    el('dd', { class: 'screen' }, el('a', { href: `${first.root}run/${first.run}/label/` }, 'Label a sample')),
+    el('dd.screen', el('a', { href: `${first.root}run/${first.run}/label/` }, 'Label a sample')),
   ];
 }
 
 /** Cost and time of a call by step: two bars each, on the scale of the largest. */
 function stepsChart() {
-  const judges = shortJudges([...new Set(first.steps.map((/** @type {any} */ one) => one.judge))]);
-  const steps = first.steps.map((/** @type {any} */ one) => ({
+  const judges = shortJudges([...new Set(first.steps.map((one) => one.judge))]);
+  const steps = first.steps.map((one) => ({
     ...one,
     each: one.calls && one.seconds !== undefined ? one.seconds / one.calls : null,
   }));
   if (!steps.length) return null;
   const bar = (/** @type {string} */ of, /** @type {number | null} */ value, /** @type {string} */ said) =>
-    el('td', { class: 'number' }, said, thinBar((value || 0) / Math.max(1e-9, ...steps.map((/** @type {any} */ one) => one[of] || 0))));
-  const paid = steps.some((/** @type {any} */ one) => one.dollars);
+    el('td.number', said, thinBar((value || 0) / Math.max(1e-9, ...steps.map((one) => one[of] || 0))));
+  const paid = steps.some((one) => one.dollars);
   return el(
-    'table',
-    { class: 'plain by-step' },
-    el('caption', null, 'By step'),
-    tableHead(['Step', paid ? 'Cost' : 'Calls', 'Time per call'].map((title, place) => el('th', { scope: 'col', class: place ? 'number' : null }, title))),
+    'table.plain.by-step',
+    el('caption', 'By step'),
+    tableHead(columnHead('Step'), columnHead(paid ? 'Cost' : 'Calls', 'number'), columnHead('Time per call', 'number')),
     el(
       'tbody',
-      null,
-      steps.map((/** @type {any} */ one) =>
-        el(
-          'tr',
-          null,
-          el('th', { scope: 'row' }, one.step.replaceAll('_', ' '), el('span', { class: 'note' }, foreign(judges[one.judge]))),
+      steps.map((one) =>
+        tableRow(
+          [one.step.replaceAll('_', ' '), el('span.note', foreign(judges[one.judge]))],
           paid ? bar('dollars', one.dollars, dollars(one.dollars)) : bar('calls', one.calls, count(one.calls)),
-          bar('each', one.each, one.each === null ? DASH : one.each < 1 ? `${Math.round(1000 * one.each)}${NBSP}ms` : `${one.each.toFixed(1)}${NBSP}s`),
+          bar(
+            'each',
+            one.each,
+            one.each === null
+              ? DASH
+              : one.each < 1
+                ? `${Math.round(1000 * one.each)}${NBSP}ms`
+                : `${one.each.toFixed(1)}${NBSP}s`,
+          ),
         ),
       ),
     ),
   );
 }
 
-/** All metrics in a table, where there are more than there are cards. @param {() => void} toRecords */
-function everyMetric(toRecords) {
-  if (first.metrics.length <= 6 && first.metrics.every((/** @type {any} */ metric) => metric.scored)) return null;
-  const rows = first.metrics.map((/** @type {any} */ metric) =>
+/** All metrics in a table, where there are more than there are cards. */
+function everyMetric() {
+  if (scored.length <= 6 && scored.length === first.metrics.length) return null;
+  const rows = first.metrics.map((metric) =>
     el(
       'tr',
       { class: metric.scored ? null : 'without' },
       el(
         'th',
         { scope: 'row' },
-        metric.scored
-          ? el(
-              'a',
-              { href: address(filterOf({ sort: metric.name, down: bestAtZero(metric.name) })), class: 'figure', on: { click: toRecords } },
-              named(metric.name),
-            )
-          : named(metric.name),
+        metric.scored ? figure(worstFirst(metric.name), named(metric.name)) : named(metric.name),
       ),
-      el('td', { class: 'number' }, percent(metric.mean, metric.scored)),
+      el('td.number', percent(metric.mean, metric.scored)),
       el(
-        'td',
-        { class: 'number soft' },
+        'td.number.soft',
         metric.interval ? `(${between(metric.interval[0], metric.interval[1], metric.scored)})` : '',
       ),
-      el(
-        'td',
-        { class: 'drawn' },
-        metric.mean === null
-          ? null
-          : draw(
-              'svg',
-              { viewBox: '-5 0 170 14', 'aria-hidden': 'true' },
-              draw('line', { x1: 0, x2: 160, y1: 7, y2: 7, class: 'axis' }),
-              whisker(metric.mean, metric.interval, 160, 7),
-            ),
-      ),
-      el('td', { class: 'number' }, `${count(metric.scored)} of ${count(metric.total)}`),
-      el('td', { class: 'written' }, metric.title),
+      whiskerCell(metric.mean, metric.interval),
+      el('td.number', `${count(metric.scored)} of ${count(metric.total)}`),
+      el('td.written', metric.title),
     ),
   );
-  return el(
-    'section',
-    { class: 'every', 'aria-labelledby': 'every' },
-    el('h2', { id: 'every' }, 'Every metric'),
-    el(
-      'div',
-      { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'All metrics as a table' },
-      el(
-        'table',
-        { class: 'plain' },
-        tableHead(
-          ['Metric', 'Mean', '95% CI', '', 'Scored', 'What the value means'].map((title, place) =>
-            el('th', { scope: 'col', class: place && place < 5 ? 'number' : null }, title || unseen('Chart')),
-          ),
-        ),
-        el('tbody', null, rows),
-      ),
-    ),
+  const head = tableHead(
+    columnHead('Metric'),
+    ['Mean', '95% CI', unseen('Chart'), 'Scored'].map((title) => columnHead(title, 'number')),
+    columnHead('What the value means'),
   );
+  const table = el('table.plain', head, el('tbody', rows));
+  return section('every', 'every', 'Every metric', wide('All metrics as a table', table));
 }
 
 /** The plain and the nuggetized triad, where the run has both. */
 function methodsBlock() {
   const methods = first.methods || {};
-  if (Object.values(methods).every((/** @type {any} */ found) => found.difference === null)) return null;
-  return el(
-    'section',
-    { class: 'every', 'aria-labelledby': 'methods' },
-    el('h2', { id: 'methods' }, 'Plain and nuggetized triad'),
-    methodsTable(methods),
-  );
+  if (Object.values(methods).every((found) => found.difference === null)) return null;
+  return section('every', 'methods', 'Plain and nuggetized triad', methodsTable(methods));
 }
 
-/** What has no value or stands on less than all, by cause. @param {() => void} toRecords */
-function missingBlock(toRecords) {
+/** What has no value or stands on less than all, by cause. */
+function missingBlock() {
   const causes = first.missing;
   const left = Object.entries(first.left_out);
   if (!causes.length && !left.length && !first.notes.length) return null;
   const rows = causes
     .slice(0, 12)
-    .map((/** @type {any} */ cause) =>
+    .map((cause) =>
       el(
         'li',
-        null,
-        el(
-          'a',
-          { href: address(filterOf({ status: cause.status })), class: 'figure number', on: { click: toRecords } },
-          plural(cause.count, 'record'),
-        ),
+        figure({ status: cause.status }, plural(cause.count, 'record'), 'number'),
         el(
           'span',
-          null,
-          el('b', null, STATUS[cause.status] || cause.status),
+          el('b', STATUS[cause.status] || cause.status),
           cause.reason && cause.status !== 'set_aside' ? [' (', foreign(cause.reason), ')'] : null,
-          el('span', { class: 'note' }, cause.metrics[0] === 'all metrics' ? 'no score' : (cause.status === 'partial' ? '' : 'no score for ') + cause.metrics.map(spoken).join(', ')),
+          el(
+            'span.note',
+            cause.metrics[0] === 'all metrics'
+              ? 'no score'
+              : (cause.status === 'partial' ? '' : 'no score for ') + cause.metrics.map(spoken).join(', '),
+          ),
         ),
       ),
     );
-  const rest = plural(causes.length - 12, 'more cause');
-  const more = causes.length > 12 ? el('p', { class: 'note' }, `and ${rest}, in summary.json`) : null;
-  return el(
-    'section',
-    { class: 'missing', 'aria-labelledby': 'missing' },
-    el('h2', { id: 'missing' }, causes.length ? 'Missing or partial scores' : 'Notes on this run'),
-    rows.length ? el('ul', { class: 'causes' }, rows) : null,
-    more,
+  return section(
+    'missing',
+    'missing',
+    causes.length ? 'Missing or partial scores' : 'Notes on this run',
+    rows.length ? el('ul.causes', rows) : null,
+    causes.length > 12 ? el('p.note', `and ${plural(causes.length - 12, 'more cause')}, in summary.json`) : null,
     first.notes.length
-      ? el('ul', { class: 'left-out' }, first.notes.map((/** @type {string} */ note) => el('li', null, foreign(note))))
+      ? el(
+          'ul.left-out',
+          first.notes.map((/** @type {string} */ line) => el('li', foreign(line))),
+        )
       : null,
     left.length
       ? el(
-          'details',
-          { class: 'left-out' },
-          el('summary', null, `${plural(left.length, 'metric')} skipped`),
-          el('ul', null, left.map(([name, why]) => el('li', null, `${named(name)}: `, foreign(why)))),
+          'details.left-out',
+          el('summary', `${plural(left.length, 'metric')} skipped`),
+          el(
+            'ul',
+            left.map(([name, why]) => el('li', `${named(name)}: `, foreign(why))),
+          ),
         )
       : null,
   );

@@ -3,7 +3,7 @@
 /** The metrics that a panel judged. @param {Case} record */
 function panelMetrics(record) {
   return record.document.scores
-    .map((/** @type {any} */ score) => score.metric)
+    .map((score) => score.metric)
     .filter((/** @type {string} */ metric) => record.of(metric).some((entry) => entry.verdict.members));
 }
 
@@ -11,58 +11,49 @@ function panelMetrics(record) {
 function panelView(record, lights) {
   return panelMetrics(record).map((/** @type {string} */ metric) => {
     const entries = record.of(metric).filter((entry) => entry.verdict.members);
-    const judges = [
-      ...new Set(entries.flatMap((entry) => entry.verdict.members.map((/** @type {any} */ member) => member.judge))),
-    ];
+    const judges = [...new Set(entries.flatMap((entry) => entry.verdict.members.map((member) => member.judge)))];
     const short = shortJudges(judges);
     const ordered = [...entries].sort((a, b) => Number(disagree(b)) - Number(disagree(a)));
     const apart = entries.filter(disagree).length;
     return el(
-      'section',
-      { class: 'panel' },
-      el('h4', null, named(metric)),
+      'section.panel',
+      el('h4', named(metric)),
       el(
-        'p',
-        { class: 'note' },
+        'p.note',
         apart
           ? `The judges disagree on ${apart} of ${plural(entries.length, 'unit')}, listed first.`
           : `The judges agree on all ${plural(entries.length, 'unit')}.`,
       ),
-      el(
-        'div',
-        { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `${named(metric)}, judge by judge` },
+      wide(
+        `${named(metric)}, judge by judge`,
         el(
-          'table',
-          { class: 'units judges' },
+          'table.units.judges',
           tableHead(
-            el('th', { scope: 'col' }, 'Unit'),
+            columnHead('Unit'),
             judges.map((judge) => el('th', { scope: 'col', title: judge }, foreign(short[judge]))),
-            el('th', { scope: 'col' }, 'Panel'),
+            columnHead('Panel'),
           ),
           el(
             'tbody',
-            null,
             ordered.map((entry) => {
               const row = el(
                 'tr',
                 { class: disagree(entry) ? 'apart' : null, tabindex: 0 },
                 el(
-                  'td',
-                  { class: 'words' },
-                  disagree(entry) ? el('b', { class: 'apart' }, 'disagree ') : null,
+                  'td.words',
+                  disagree(entry) ? el('b.apart', 'disagree ') : null,
                   foreign(shortened(record.textOf(entry.unit), 300)),
                 ),
                 judges.map((judge) =>
                   memberCell(
-                    entry.verdict.members.find((/** @type {any} */ member) => member.judge === judge),
+                    entry.verdict.members.find((member) => member.judge === judge),
                     metric,
                   ),
                 ),
                 el(
-                  'td',
-                  { class: 'given' },
+                  'td.given',
                   verdictSign(entry.kind, entry.word),
-                  el('span', { class: 'soft number' }, percent(entry.verdict.value)),
+                  el('span.soft.number', percent(entry.verdict.value)),
                 ),
               );
               lights.join(row, [entry.unit.id]);
@@ -77,21 +68,18 @@ function panelView(record, lights) {
 
 /** Whether two members gave different labels. @param {Entry} entry */
 function disagree(entry) {
-  const labels = entry.verdict.members
-    .map((/** @type {any} */ member) => member.label)
-    .filter((/** @type {any} */ label) => label !== null);
+  const labels = entry.verdict.members.map((member) => member.label).filter((label) => label !== null);
   return new Set(labels).size > 1;
 }
 
 /** @param {any} member @param {string} metric */
 function memberCell(member, metric) {
-  if (!member) return el('td', { class: 'soft' }, 'not asked');
+  if (!member) return el('td.soft', 'not asked');
   const reason = member.failure || member.reason;
   return el(
-    'td',
-    { class: 'given' },
+    'td.given',
     verdictSign(kindOf(member), wordFor(metric, member)),
     scaled(member),
-    reason ? el('span', { class: 'note' }, foreign(shortened(reason, 240))) : null,
+    reason ? el('span.note', foreign(shortened(reason, 240))) : null,
   );
 }

@@ -3,8 +3,8 @@
 /** @param {Case} record @param {Layer | undefined} layer @param {Lights} lights */
 function responseText(record, layer, lights) {
   const text = record.document.response;
-  if (text === null) return el('p', { class: 'empty' }, 'This record has no response.');
-  if (!text.trim()) return el('p', { class: 'empty' }, 'The response is blank: there was nothing to judge.');
+  if (text === null) return el('p.empty', 'This record has no response.');
+  if (!text.trim()) return el('p.empty', 'The response is blank: there was nothing to judge.');
   const spans = (layer?.entries || []).flatMap((entry) =>
     entry.spans.map(({ start, end }) => ({ start, end, of: entry })),
   );
@@ -40,10 +40,9 @@ function summed(entries) {
 /** The kinds of underline that are there, with their words. @param {Layer} layer */
 function legend(layer) {
   return el(
-    'ul',
-    { class: 'legend' },
+    'ul.legend',
     tally(layer.entries).map(({ kind, word, number }) =>
-      el('li', null, el('span', { class: `mark ${kind}` }, word), ' ', el('span', { class: 'number soft' }, number)),
+      el('li', el('span', { class: `mark ${kind}` }, word), ' ', el('span.number.soft', number)),
     ),
   );
 }
@@ -51,10 +50,10 @@ function legend(layer) {
 /** @param {Case} record @param {Layer | undefined} layer @param {Lights} lights */
 function passagesView(record, layer, lights) {
   const contexts = record.document.contexts;
-  if (!contexts.length) return el('p', { class: 'empty' }, 'This record has no contexts.');
+  if (!contexts.length) return el('p.empty', 'This record has no contexts.');
   const relevance = new Map(record.gradesOfPassages().map((entry) => [entry.unit.parent, entry]));
   const traced = layer && layer.metric === record.map?.metric ? statesOf(record) : new Map();
-  return contexts.map((/** @type {any} */ context) => {
+  return contexts.map((context) => {
     const spans = (layer?.entries || []).flatMap((entry) =>
       entry.quotes
         .filter((quote) => quote.passage === context.id && quote.start !== undefined)
@@ -64,7 +63,7 @@ function passagesView(record, layer, lights) {
           of: /** @type {any} */ (entry),
         })),
     );
-    const states = (traced.get(context.id) || []).map((/** @type {any} */ row) => ({
+    const states = (traced.get(context.id) || []).map((row) => ({
       start: row.start,
       end: row.end,
       of: row,
@@ -74,12 +73,11 @@ function passagesView(record, layer, lights) {
     const head = el(
       'h3',
       { tabindex: leaning.length ? 0 : null, class: leaning.length ? 'leaned' : null },
-      el('span', { class: 'rank' }, context.rank),
+      el('span.rank', context.rank),
       String(context.rank) === context.id ? null : foreign(context.id, { class: 'name' }),
       graded
         ? el(
-            'span',
-            { class: 'grade' },
+            'span.grade',
             verdictSign(graded.kind, graded.word),
             graded.verdict.value === undefined ? '' : ` ${percent(graded.verdict.value)}`,
           )
@@ -107,7 +105,7 @@ function passagePiece(piece, before, lights) {
   if (!entries.length && !row) return piece.text;
   const mark = entries.length
     ? el('span', { class: 'evidence', tabindex: 0, dir: 'auto' }, piece.text)
-    : el('span', null, piece.text);
+    : el('span', piece.text);
   lights.join(
     mark,
     entries.map((entry) => entry.unit.id),

@@ -4,14 +4,11 @@ const PAGE = 50;
 
 /** The metrics that are columns: those with a card. */
 function columns() {
-  return first.metrics
-    .filter((/** @type {any} */ metric) => metric.scored)
-    .slice(0, 6)
-    .map((/** @type {any} */ metric) => metric.name);
+  return scored.slice(0, 6).map(({ name }) => name);
 }
 
 const recordsBox = el('section', { class: 'records', id: 'records', 'aria-labelledby': 'records-title' });
-const recordsBody = el('div', { class: 'body' });
+const recordsBody = el('div.body');
 const said = el('p', { class: 'shown', 'aria-live': 'polite' });
 const search = /** @type {HTMLInputElement} */ (
   el('input', {
@@ -23,7 +20,7 @@ const search = /** @type {HTMLInputElement} */ (
     on: { input: () => slide({ q: search.value, page: 1 }) },
   })
 );
-const chosen = el('div', { class: 'chosen' });
+const chosen = el('div.chosen');
 
 refill(recordsBox, el('h2', { id: 'records-title', tabindex: '-1' }, 'Records'), chosen, said, recordsBody);
 
@@ -61,9 +58,8 @@ function focusRow(position) {
 /** Made once: whoever types or chooses stays where they are. */
 function filterBar() {
   return el(
-    'div',
-    { class: 'filters' },
-    el('label', { class: 'choice search' }, el('span', null, 'Search'), search),
+    'div.filters',
+    el('label.choice.search', el('span', 'Search'), search),
     ...verdictChoices(),
     statusChoice(),
     rangeForm(),
@@ -84,9 +80,7 @@ function saidOf(number) {
       ? ` The ${count(all)} lowest-scoring of ${plural(first.records, 'record')} are in this file.`
       : '';
   const order =
-    now.sort === 'position'
-      ? 'in the order of the input'
-      : `${sortedBy()}, ${now.down ? 'highest' : 'lowest'} first`;
+    now.sort === 'position' ? 'in the order of the input' : `${sortedBy()}, ${now.down ? 'highest' : 'lowest'} first`;
   const whole = plural(all, 'record');
   const told = filtered(now) ? `${count(number)} of ${whole}` : whole;
   return `${told}, ${order}; scores in percent, ${TONES}${coming || searching(all)}.${kept}`;
@@ -110,7 +104,7 @@ function searching(all) {
 }
 
 function statusChoice() {
-  const present = new Set(first.metrics.flatMap((/** @type {any} */ metric) => Object.keys(metric.statuses)));
+  const present = new Set(first.metrics.flatMap((metric) => Object.keys(metric.statuses)));
   const statuses = [
     ...first.statuses.filter((/** @type {string} */ status) => present.has(status)),
     ...(first.set_aside ? ['set_aside'] : []),
@@ -129,8 +123,8 @@ function statusChoice() {
 /** A kind of verdict that a record has, of any metric or of one. */
 function verdictChoices() {
   const names = first.metrics
-    .filter((/** @type {any} */ one) => one.units?.asked && measureOf(one.name).shown?.includes(one.name))
-    .map((/** @type {any} */ one) => [one.name, named(one.name)]);
+    .filter((one) => one.units?.asked && measureOf(one.name).shown?.includes(one.name))
+    .map((one) => [one.name, named(one.name)]);
   if (!names.length) return [];
   const kinds = Object.entries(VERDICTS).filter(([kind]) => kind !== 'apart' || first.panel);
   return [
@@ -152,12 +146,13 @@ function rangeForm() {
   const metric = el(
     'select',
     { 'aria-label': 'Score' },
-    first.metrics
-      .filter((/** @type {any} */ one) => one.scored)
-      .map((/** @type {any} */ one) => el('option', { value: one.name }, named(one.name))),
+    scored.map(({ name }) => el('option', { value: name }, named(name))),
   );
   const keep = () => {
-    const ends = [low, high].map((one) => Number(one.value || one.placeholder) / 100).map(bounded).sort((a, b) => a - b);
+    const ends = [low, high]
+      .map((one) => Number(one.value || one.placeholder) / 100)
+      .map(bounded)
+      .sort((a, b) => a - b);
     slide({
       ranges: { ...now.ranges, [/** @type {HTMLSelectElement} */ (metric).value]: [ends[0], ends[1]] },
       page: 1,
@@ -166,15 +161,14 @@ function rangeForm() {
   return el(
     'div',
     { class: 'choice range', role: 'group', 'aria-label': 'Filter by score' },
-    el('span', null, 'Score'),
+    el('span', 'Score'),
     el(
-      'span',
-      { class: 'fields' },
+      'span.fields',
       metric,
       low,
-      el('span', null, DASH),
+      el('span', DASH),
       high,
-      el('span', null, '%'),
+      el('span', '%'),
       el('button', { on: { click: keep } }, 'Apply'),
     ),
   );
@@ -184,7 +178,7 @@ function rangeForm() {
 function chips() {
   /** @type {[Child, Partial<State>][]} */
   const told = [];
-  if (now.field) told.push([el('span', null, `${now.field}: `, foreign(now.value)), { field: '', value: '' }]);
+  if (now.field) told.push([el('span', `${now.field}: `, foreign(now.value)), { field: '', value: '' }]);
   if (now.below) told.push([`${spoken(now.below)} below 100%`, { below: '' }]);
   for (const [metric, [low, high]] of Object.entries(now.ranges)) {
     const ranges = { ...now.ranges };
@@ -197,7 +191,7 @@ function chips() {
       { verdict: '', judged: '' },
     ]);
   if (now.status) told.push([STATUS[now.status] || now.status, { status: '' }]);
-  if (now.q) told.push([el('span', null, '\u201c', foreign(now.q), '\u201d'), { q: '' }]);
+  if (now.q) told.push([el('span', '\u201c', foreign(now.q), '\u201d'), { q: '' }]);
   if (!told.length) return null;
   return el(
     'ul',
@@ -205,7 +199,6 @@ function chips() {
     told.map(([words, without]) =>
       el(
         'li',
-        null,
         el(
           'a',
           { href: address({ ...without, page: 1 }) },
@@ -215,25 +208,21 @@ function chips() {
         ),
       ),
     ),
-    told.length > 1 ? el('li', { class: 'all' }, el('a', { href: address(CLEAR) }, 'Clear all')) : null,
+    told.length > 1 ? el('li.all', el('a', { href: address(CLEAR) }, 'Clear all')) : null,
   );
 }
 
 function noneFound() {
-  if (!table.complete) return el('p', { class: 'empty' }, 'Reading the records\u2026');
+  if (!table.complete) return el('p.empty', 'Reading the records\u2026');
   if (!first.records)
     return el(
-      'p',
-      { class: 'empty' },
+      'p.empty',
       'The run has no records. Either its input was empty, or it ended before the first one was evaluated.',
     );
   return el(
-    'p',
-    { class: 'empty' },
+    'p.empty',
     'No records match these filters. ',
-    now.q
-      ? 'Search covers ids, questions, responses, references, passages and judged units. '
-      : null,
+    now.q ? 'Search covers ids, questions, responses, references, passages and judged units. ' : null,
     el('a', { href: address(CLEAR) }, 'Clear them'),
     ' to see all.',
   );
@@ -244,22 +233,15 @@ function recordTable(lines) {
   const names = columns();
   const head = tableHead(
     heading('id', 'Record'),
-    el('th', { scope: 'col' }, 'Question and response'),
+    columnHead('Question and response'),
     names.map((/** @type {string} */ name) => heading(name, named(name), 'number')),
   );
   const body = el(
     'tbody',
-    null,
     lines.map((line, place) => recordRow(line, names, place === 0)),
   );
   body.addEventListener('keydown', moveRow);
-  return el(
-    'table',
-    { class: 'lines' },
-    el('caption', { class: 'unseen' }, 'Records; arrow keys move, Enter opens'),
-    head,
-    body,
-  );
+  return el('table.lines', el('caption.unseen', 'Records; arrow keys move, Enter opens'), head, body);
 }
 
 /** @param {string} sort @param {string} title @param {string} [kind] */
@@ -312,26 +294,17 @@ function recordRow(line, names, entry) {
       'th',
       { scope: 'row' },
       el('a', { href: to, tabindex: -1, class: 'id', title: table.id[line] }, foreign(table.id[line])),
-      el('span', { class: 'place' }, `#${count(position)}`),
+      el('span.place', `#${count(position)}`),
     ),
     el(
-      'td',
-      { class: 'texts' },
+      'td.texts',
       foreign(table.question[line] ?? '\u2026', { class: 'one-line question' }),
       table.setAside.has(line)
-        ? el(
-            'span',
-            { class: 'one-line' },
-            el('b', { class: 'state' }, STATUS.set_aside),
-            ': ',
-            foreign(table.response[line]),
-          )
+        ? el('span.one-line', el('b.state', STATUS.set_aside), ': ', foreign(table.response[line]))
         : foreign(table.response[line] || (table.response[line] === '' ? 'blank response' : without), {
             class: table.response[line] ? 'one-line' : 'one-line soft',
           }),
-      elsewhere
-        ? el('bdi', { class: 'one-line found' }, elsewhere[0], el('mark', null, elsewhere[1]), elsewhere[2])
-        : null,
+      elsewhere ? el('bdi.one-line.found', elsewhere[0], el('mark', elsewhere[1]), elsewhere[2]) : null,
     ),
     names.map((name) => scoreCell(line, name)),
   );
@@ -342,15 +315,14 @@ function scoreCell(line, name) {
   const value = table.values[name]?.[line] ?? null;
   const status = table.setAside.has(line) ? '' : first.statuses[table.statuses[name]?.[line] ?? -1] || '';
   const label = el('span', { class: 'of', 'aria-hidden': 'true' }, named(name));
-  if (value === null)
-    return el('td', { class: 'number without' }, label, el('span', { class: 'state' }, STATUS[status] || DASH));
+  if (value === null) return el('td.number.without', label, el('span.state', STATUS[status] || DASH));
   const kind = kindOf({ label: '', value: bestAtZero(name) ? 1 - value : value });
   return el(
     'td',
     { class: 'number toned', css: tone(value, name) },
     label,
-    el('span', { class: 'value' }, table.verdicts[name]?.[line] ? verdictSign(kind, '') : null, points(value)),
-    status !== 'scored' ? el('span', { class: 'state' }, STATUS[status]) : null,
+    el('span.value', table.verdicts[name]?.[line] ? verdictSign(kind, '') : null, points(value)),
+    status !== 'scored' ? el('span.state', STATUS[status]) : null,
     thinBar(value),
   );
 }
@@ -362,13 +334,8 @@ function moveRow(event) {
   const rows = /** @type {HTMLElement[]} */ ([...(row.parentElement?.children || [])]);
   const at = rows.indexOf(row);
   const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
-  if (next !== undefined && rows[next]) {
-    rows.forEach((one, place) => {
-      one.tabIndex = place === next ? 0 : -1;
-    });
-    rows[next].focus();
-    event.preventDefault();
-  } else if (event.key === 'Enter' && event.target === row) {
+  if (next !== undefined && rows[next]) rove(event, rows, rows[next]);
+  else if (event.key === 'Enter' && event.target === row) {
     go({ record: Number(row.dataset.record), tab: '' });
     event.preventDefault();
   }
@@ -378,13 +345,13 @@ function moveRow(event) {
 function pager(page, pages) {
   const to = (/** @type {number} */ target, /** @type {string} */ words) =>
     target < 1 || target > pages
-      ? el('span', { class: 'soft' }, words)
+      ? el('span.soft', words)
       : el('a', { href: address({ page: target }), on: { click: showRecords } }, words);
   return el(
     'nav',
     { class: 'pager', 'aria-label': 'Pages of records' },
     to(page - 1, '\u2190 Previous'),
-    el('span', { class: 'number' }, `Page ${count(page)} of ${count(pages)}`),
+    el('span.number', `Page ${count(page)} of ${count(pages)}`),
     to(page + 1, 'Next \u2192'),
   );
 }

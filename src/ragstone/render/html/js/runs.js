@@ -10,7 +10,7 @@ const COLUMNS = 4;
 /** The runs that a search leaves, the latest first. @param {string} words */
 function runsLeft(words) {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  return first.runs.filter((/** @type {any} */ run) => {
+  return first.runs.filter((run) => {
     const text = [run.name, run.status, ...run.judges, `#${run.run}`].join(' ').toLowerCase();
     return wanted.every((word) => text.includes(word));
   });
@@ -20,7 +20,9 @@ function runsLeft(words) {
 function metricsOf(runs, most) {
   const counts = first.metrics.map((/** @type {string} */ name) => runs.filter((run) => run.metrics[name]).length);
   const enough = Math.max(0, [...counts].sort((a, b) => b - a)[most - 1] || 0);
-  return first.metrics.filter((/** @type {string} */ _, /** @type {number} */ at) => counts[at] && counts[at] >= enough).slice(0, most);
+  return first.metrics
+    .filter((/** @type {string} */ _, /** @type {number} */ at) => counts[at] && counts[at] >= enough)
+    .slice(0, most);
 }
 
 /** @param {any} run */
@@ -53,18 +55,21 @@ function trendChart(runs, metric) {
   const right = width - scale;
   const across = (/** @type {number} */ at) => edge + (at * (right - 2 * edge)) / (alike.length - 1);
   const up = (/** @type {number} */ value) => bottom - value * (bottom - top);
-  const points = alike.map((run, at) => ({ run, x: across(at), mean: run.metrics[metric][0], entry: run.metrics[metric] }));
+  const points = alike.map((run, at) => ({
+    run,
+    x: across(at),
+    mean: run.metrics[metric][0],
+    entry: run.metrics[metric],
+  }));
   const last = points[points.length - 1];
   const before = points[points.length - 2];
   return el(
-    'article',
-    { class: 'card' },
-    el('h3', null, named(metric)),
+    'article.card',
+    el('h3', named(metric)),
     el(
-      'p',
-      { class: 'mean' },
+      'p.mean',
       percent(last.mean, last.entry[3]),
-      el('span', { class: 'interval' }, ` ${signed(100 * (last.mean - before.mean))} points since run ${before.run.run}`),
+      el('span.interval', ` ${signed(100 * (last.mean - before.mean))} points since run ${before.run.run}`),
     ),
     draw(
       'svg',
@@ -76,13 +81,16 @@ function trendChart(runs, metric) {
       draw('polyline', { points: points.map(({ x, mean }) => `${x},${up(mean)}`).join(' '), class: 'way' }),
       points.map(({ x, mean, entry, run }) => [
         entry[1] === null ? null : draw('line', { x1: x, x2: x, y1: up(entry[1]), y2: up(entry[2]), class: 'reach' }),
-        draw('circle', { cx: x, cy: up(mean), r: points.length > 20 ? 2.5 : 4 }, draw('title', null, seen(`${run.name}, run ${run.run}: ${percent(mean, entry[3])}`))),
+        draw(
+          'circle',
+          { cx: x, cy: up(mean), r: points.length > 20 ? 2.5 : 4 },
+          draw('title', seen(`${run.name}, run ${run.run}: ${percent(mean, entry[3])}`)),
+        ),
       ]),
     ),
-    el('p', { class: 'ends' }, el('span', null, `run ${points[0].run.run}`), el('span', null, `run ${last.run.run}`)),
+    el('p.ends', el('span', `run ${points[0].run.run}`), el('span', `run ${last.run.run}`)),
     el(
-      'p',
-      { class: 'coverage' },
+      'p.coverage',
       `${count(points.length)} runs with the same name, input and signature${others ? `; ${plural(others, 'other')} not shown` : ''}`,
     ),
   );
@@ -95,7 +103,13 @@ function trendInWords(metric, points) {
 }
 
 const words = /** @type {HTMLInputElement} */ (
-  el('input', { type: 'search', id: 'search', placeholder: 'name, judge, status', autocomplete: 'off', on: { input: () => drawRuns() } })
+  el('input', {
+    type: 'search',
+    id: 'search',
+    placeholder: 'name, judge, status',
+    autocomplete: 'off',
+    on: { input: () => drawRuns() },
+  })
 );
 const trends = el('section', { class: 'trends', 'aria-labelledby': 'trends' });
 const chosen = el('p', { class: 'shown', role: 'status' });
@@ -105,8 +119,16 @@ function drawRuns() {
   const runs = runsLeft(words.value);
   const names = metricsOf(runs, CHARTS);
   const cards = names.map((/** @type {string} */ name) => trendChart(runs, name)).filter(Boolean);
-  refill(trends, cards.length ? [el('h2', { id: 'trends' }, 'Trend'), el('div', { class: 'cards' }, cards)] : null);
-  refill(list, runs.length ? runsTable(runs) : el('p', { class: 'empty' }, first.runs.length ? 'No run matches these words.' : 'No runs yet; make one with: ragstone run FILE'));
+  refill(trends, cards.length ? [el('h2', { id: 'trends' }, 'Trend'), el('div.cards', cards)] : null);
+  refill(
+    list,
+    runs.length
+      ? runsTable(runs)
+      : el(
+          'p.empty',
+          first.runs.length ? 'No run matches these words.' : 'No runs yet; make one with: ragstone run FILE',
+        ),
+  );
   drawChosen();
 }
 
@@ -115,7 +137,11 @@ function drawChosen() {
   refill(
     chosen,
     other
-      ? el('a', { class: 'compare-link', href: `${first.root}compare/${one}/${other}/` }, `Compare run ${one} and run ${other} side by side`)
+      ? el(
+          'a',
+          { class: 'compare-link', href: `${first.root}compare/${one}/${other}/` },
+          `Compare run ${one} and run ${other} side by side`,
+        )
       : `${first.all > first.runs.length ? `the latest ${count(first.runs.length)} of ` : ''}${plural(first.all, 'run')}${first.all > 1 ? ', latest first. Select two to compare' : ''}; ${TONES}`,
   );
 }
@@ -125,15 +151,16 @@ function runsTable(runs) {
   const names = metricsOf(runs, COLUMNS);
   const paid = runs.some((run) => run.dollars);
   return el(
-    'table',
-    { class: 'plain runs-table' },
+    'table.plain.runs-table',
     tableHead(
-      el('th', { scope: 'col' }, unseen('Compare')),
-      el('th', { scope: 'col' }, 'Run'),
-      ['Records', ...(paid ? ['Cost'] : [])].map((title) => el('th', { scope: 'col', class: 'number' }, title)),
-      names.map((/** @type {string} */ name) => el('th', { scope: 'col', class: 'number' }, named(name))),
+      columnHead(unseen('Compare')),
+      columnHead('Run'),
+      ['Records', ...(paid ? ['Cost'] : []), ...names.map(named)].map((title) => columnHead(title, 'number')),
     ),
-    el('tbody', null, runs.map((run) => runRow(run, names, paid))),
+    el(
+      'tbody',
+      runs.map((run) => runRow(run, names, paid)),
+    ),
   );
 }
 
@@ -147,8 +174,7 @@ function runRow(run, names, paid) {
   });
   return el(
     'tr',
-    null,
-    el('td', null, box),
+    el('td', box),
     el(
       'th',
       { scope: 'row' },
@@ -156,16 +182,24 @@ function runRow(run, names, paid) {
       el(
         'span',
         { class: 'note', title: run.judges.join(', ') },
-        foreign([`run ${run.run}`, ...(run.command ? [run.command] : []), ...(run.status === 'done' ? [] : [run.status]), moment(run.started), shortJudged(run.judges)].join(' \u00b7 ')),
+        foreign(
+          [
+            `run ${run.run}`,
+            ...(run.command ? [run.command] : []),
+            ...(run.status === 'done' ? [] : [run.status]),
+            moment(run.started),
+            shortJudged(run.judges),
+          ].join(' \u00b7 '),
+        ),
       ),
     ),
-    el('td', { class: 'number' }, count(run.records)),
-    paid ? el('td', { class: 'number' }, run.dollars ? dollars(run.dollars) : DASH) : null,
+    el('td.number', count(run.records)),
+    paid ? el('td.number', run.dollars ? dollars(run.dollars) : DASH) : null,
     names.map((name) => {
       const entry = run.metrics[name];
       return entry
         ? el('td', { class: 'number toned', css: tone(entry[0], name) }, percent(entry[0], entry[3]), thinBar(entry[0]))
-        : el('td', { class: 'number soft' }, DASH);
+        : el('td.number.soft', DASH);
     }),
   );
 }
@@ -175,18 +209,18 @@ function pick(run, on) {
   picked.delete(run);
   if (on) picked.add(run);
   if (picked.size > 2) picked.delete([...picked][0]);
-  for (const box of list.querySelectorAll('input')) box.checked = picked.has(Number(/\d+/.exec(box.ariaLabel || '')?.[0]));
+  for (const box of list.querySelectorAll('input'))
+    box.checked = picked.has(Number(/\d+/.exec(box.ariaLabel || '')?.[0]));
   drawChosen();
 }
 
 refill(
   page,
-  el('header', { class: 'top' }, el('span', { class: 'wordmark' }, 'Ragstone'), lookButton()),
+  el('header.top', el('span.wordmark', 'Ragstone'), lookButton()),
   el(
-    'main',
-    { class: 'sheet runs-list' },
-    el('header', { class: 'title' }, el('h1', { id: 'title' }, 'Runs'), el('p', { class: 'about' }, foreign(first.store))),
-    el('div', { class: 'filters' }, el('label', { class: 'choice search' }, el('span', null, 'Search'), words)),
+    'main.sheet.runs-list',
+    el('header.title', el('h1', { id: 'title' }, 'Runs'), el('p.about', foreign(first.store))),
+    el('div.filters', el('label.choice.search', el('span', 'Search'), words)),
     trends,
     el('section', { class: 'records', 'aria-labelledby': 'all' }, el('h2', { id: 'all' }, 'All runs'), chosen, list),
   ),

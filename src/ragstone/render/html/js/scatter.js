@@ -4,34 +4,22 @@ const PLOT = { size: 440, left: 40, bottom: 36, top: 14, right: 14, tall: 0.66 }
 const CELLS = 50;
 
 function scatterView() {
-  const box = el(
+  const below = el('p.note');
+  const choices = el(
+    'div.choices',
+    metricChoice('X axis', now.x, (x) => slide({ x, ranges: {} })),
+    metricChoice('Y axis', now.y, (y) => slide({ y, ranges: {} })),
+  );
+  return el(
     'section',
     { class: 'scatter', 'aria-labelledby': 'scatter' },
     el('h3', { id: 'scatter' }, 'Two metrics, record by record'),
+    table.complete ? [choices, plot(below), below] : el('p.empty', 'Reading\u2026'),
   );
-  const scored = first.metrics.filter((/** @type {any} */ metric) => metric.scored);
-  if (scored.length < 2) {
-    const said = scored.length
-      ? 'Only one metric has values; this plot needs two.'
-      : 'No metric has values; this plot needs two.';
-    return filled(box, null, [el('p', { class: 'empty' }, said)]);
-  }
-  if (!table.complete) return filled(box, null, [el('p', { class: 'empty' }, 'Reading\u2026')]);
-  const note = el('p', { class: 'note' });
-  return filled(box, null, [
-    el(
-      'div',
-      { class: 'choices' },
-      metricChoice('X axis', now.x, (x) => slide({ x, ranges: {} })),
-      metricChoice('Y axis', now.y, (y) => slide({ y, ranges: {} })),
-    ),
-    plot(note),
-    note,
-  ]);
 }
 
-/** @param {HTMLElement} note */
-function plot(note) {
+/** @param {HTMLElement} below */
+function plot(below) {
   const { size, left, bottom, top, right } = PLOT;
   const tall = size * PLOT.tall;
   const width = left + size + right,
@@ -52,7 +40,7 @@ function plot(note) {
         r: 2.5 + 9 * Math.sqrt((dot.lines.length - 1) / Math.max(most, 40)),
         class: inside ? 'dot' : 'dot out',
       },
-      draw('title', null, dotInWords(dot)),
+      draw('title', dotInWords(dot)),
     );
   });
   const ticks = [0, 0.25, 0.5, 0.75, 1].flatMap((value) => [
@@ -82,19 +70,12 @@ function plot(note) {
   const lost = without
     ? `${plural(without, 'record')} without both values ${without === 1 ? 'is' : 'are'} left out. `
     : '';
-  refill(note, `${lost}Draw a box around dots to show only those records; scores can also be filtered below.`);
+  refill(below, `${lost}Draw a box around dots to show only those records; scores can also be filtered below.`);
   return drawing;
 }
 
-/** @type {{key: string, found: any}} what was gathered last: a filter leaves the dots where they are */
-let gathered = { key: '', found: null };
-
-/** @param {string} x @param {string} y @returns {ReturnType<typeof dotsOf>} */
-function dotsKept(x, y) {
-  const key = `${x} ${y} ${table.position.length}`;
-  if (gathered.key !== key) gathered = { key, found: dotsOf(x, y) };
-  return gathered.found;
-}
+/** A filter leaves the dots where they are. */
+const dotsKept = remembering(dotsOf, () => table.position.length);
 
 /** Records by their place on a fine grid. @param {string} x @param {string} y */
 function dotsOf(x, y) {
@@ -126,16 +107,12 @@ function dotInWords(dot) {
 
 /** @param {{x: number, y: number, lines: number[]}[]} dots */
 function scatterInWords(dots) {
-  const sum = (/** @type {(dot: any) => boolean} */ test) =>
-    dots.filter(test).reduce((total, dot) => total + dot.lines.length, 0);
+  const found = { both: 0, first: 0, second: 0, neither: 0 };
+  for (const { x, y, lines } of dots)
+    found[x < 0.5 ? (y < 0.5 ? 'both' : 'first') : y < 0.5 ? 'second' : 'neither'] += lines.length;
   return (
-    `${named(now.x)} across, ${named(now.y)} up: ${plural(
-      sum((dot) => dot.x < 0.5 && dot.y < 0.5),
-      'record',
-    )} low in both, ` +
-    `${sum((dot) => dot.x < 0.5 && dot.y >= 0.5)} low in the first only,  ` +
-    `${sum((dot) => dot.x >= 0.5 && dot.y < 0.5)} low in the second only,  ` +
-    `${sum((dot) => dot.x >= 0.5 && dot.y >= 0.5)} in neither`
+    `${named(now.x)} across, ${named(now.y)} up: ${plural(found.both, 'record')} low in both, ` +
+    `${found.first} low in the first only,  ${found.second} low in the second only,  ${found.neither} in neither`
   );
 }
 

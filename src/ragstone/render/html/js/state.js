@@ -20,27 +20,20 @@ const FILTERS = /** @type {const} */ (['q', 'status', 'field', 'value', 'below',
 /** What takes every filter away. */
 const CLEAR = { q: '', status: '', field: '', value: '', below: '', verdict: '', judged: '', ranges: {}, page: 1 };
 
+/** @type {any[]} the metrics that have values, in the order of cards */
+const scored = first.metrics.filter((metric) => metric.scored);
+
 /** @returns {State} */
 function usual() {
-  const scored = first.metrics
-    .filter((/** @type {any} */ metric) => metric.scored)
-    .map((/** @type {any} */ metric) => metric.name);
   return {
-    q: '',
-    status: '',
-    field: '',
-    value: '',
-    below: '',
-    verdict: '',
-    judged: '',
+    ...CLEAR,
     ranges: {},
     sort: first.ranked || 'position',
     down: false,
-    page: 1,
     by: first.fields[0] || '',
-    of: first.lead || scored[0] || '',
-    x: scored[0] || '',
-    y: scored[1] || scored[0] || '',
+    of: first.lead || scored[0]?.name || '',
+    x: scored[0]?.name || '',
+    y: (scored[1] || scored[0])?.name || '',
     record: 0,
     tab: '',
     layer: '',
@@ -51,7 +44,7 @@ function usual() {
 function readState(fragment) {
   const given = new URLSearchParams(fragment.replace(/^#/, ''));
   const state = usual();
-  const metrics = new Set(first.metrics.map((/** @type {any} */ metric) => metric.name));
+  const metrics = new Set(first.metrics.map((metric) => metric.name));
   for (const name of [...FILTERS, 'by', 'of', 'x', 'y', 'tab', 'layer']) {
     const text = given.get(name);
     if (text !== null) /** @type {any} */ (state)[name] = text;

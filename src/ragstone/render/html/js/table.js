@@ -69,15 +69,23 @@ function append(column, more) {
   for (const value of more) column.push(value);
 }
 
-/** Read all lines, telling now and then of those that have come. @param {() => void} then */
-async function readRows(then) {
-  let told = -PATIENCE;
-  for (let number = 0; number < first.row_blocks; number++) {
-    addRows(await block(`rows-${number}`));
-    if (performance.now() - told < PATIENCE) continue;
+/**
+ * Read blocks one after the other, telling now and then of those that have come.
+ * @param {string} kind @param {number} from @param {number} to @param {(block: any, number: number) => void} add
+ * @param {() => void} then @param {number} told when it was told last @param {number} patience until the next time
+ */
+async function readBlocks(kind, from, to, add, then, told = performance.now(), patience = PATIENCE) {
+  for (let number = from; number < to; number++) {
+    add(await block(`${kind}-${number}`), number);
+    if (performance.now() - told < patience) continue;
     then();
     told = performance.now();
   }
+}
+
+/** Read all lines. @param {() => void} then */
+async function readRows(then) {
+  await readBlocks('rows', 0, first.row_blocks, addRows, then, -PATIENCE);
   table.complete = true;
   allLines();
   then();
@@ -92,16 +100,13 @@ async function readRows(then) {
 async function readResults(then) {
   if (table.whole.asked) return;
   table.whole.asked = true;
-  let told = performance.now();
+  const add = (found, number) => {
+    addColumns(found, table.whole.read);
+    table.whole.read += table.sizes[number];
+    table.read++;
+  };
   try {
-    for (let number = table.read; number < table.sizes.length; number++) {
-      addColumns(await block(`more-${number}`), table.whole.read);
-      table.whole.read += table.sizes[number];
-      table.read++;
-      if (performance.now() - told < 4 * PATIENCE) continue;
-      then();
-      told = performance.now();
-    }
+    await readBlocks('more', table.read, table.sizes.length, add, then, performance.now(), 4 * PATIENCE);
   } catch (error) {
     table.whole.asked = false; // the next search tries again
     throw error;
@@ -157,14 +162,8 @@ async function readTexts(then) {
   if (table.whole.asked) return;
   table.whole = { asked: true, read: 0, complete: false };
   await linesThere;
-  let told = performance.now();
   try {
-    for (let number = 0; number < first.text_blocks; number++) {
-      addTexts(await block(`texts-${number}`));
-      if (performance.now() - told < PATIENCE) continue;
-      then();
-      told = performance.now();
-    }
+    await readBlocks('texts', 0, first.text_blocks, addTexts, then);
   } catch (error) {
     table.whole = { ...table.whole, asked: false, complete: true }; // the next search tries again
     throw error;
@@ -185,15 +184,17 @@ function addTexts(found) {
   }
 }
 
-/** @type {{key: string, order: number[]}} all lines in the order that was wanted last: a filter leaves it as it is */
-let inOrder = { key: '', order: [] };
+/** All lines in an order; a filter leaves it as it is. */
+const inOrder = remembering(
+  (/** @type {string} */ sort, /** @type {boolean} */ down) => sorted([...table.position.keys()], sort, down),
+  () => table.position.length,
+);
 
 /** The lines that a state shows, in its order. @param {State} state @returns {number[]} */
 function matching(state) {
-  const key = `${state.sort} ${state.down} ${table.position.length}`;
-  if (inOrder.key !== key) inOrder = { key, order: sorted([...table.position.keys()], state) };
+  const order = inOrder(state.sort, state.down);
   const tests = testsOf(state);
-  return tests.length ? inOrder.order.filter((line) => tests.every((test) => test(line))) : inOrder.order;
+  return tests.length ? order.filter((line) => tests.every((test) => test(line))) : order;
 }
 
 /** @param {State} state @returns {((line: number) => boolean)[]} */
@@ -277,18 +278,17 @@ function foundIn(line, words) {
   return [start > AROUND ? before.replace(/^\S*/, '\u2026') : before, text.slice(start, end), after];
 }
 
-/** @param {number[]} lines @param {State} state */
-function sorted(lines, state) {
-  const turn = state.down ? -1 : 1;
-  if (state.sort === 'id') {
+/** @param {number[]} lines @param {string} sort @param {boolean} down */
+function sorted(lines, sort, down) {
+  const turn = down ? -1 : 1;
+  if (sort === 'id') {
     const order = new Intl.Collator('en', { numeric: true });
     return lines.sort(
       (a, b) => turn * order.compare(table.id[a], table.id[b]) || table.position[a] - table.position[b],
     );
   }
-  if (state.sort === 'position' || !table.values[state.sort])
-    return lines.sort((a, b) => turn * (table.position[a] - table.position[b]));
-  const column = table.values[state.sort];
+  const column = table.values[sort];
+  if (sort === 'position' || !column) return lines.sort((a, b) => turn * (table.position[a] - table.position[b]));
   return lines.sort((a, b) => {
     const one = column[a] ?? null,
       other = column[b] ?? null;

@@ -26,8 +26,7 @@ function stateOf(row) {
 /** The sentences of each passage. @param {Case} record @returns {Map<string, any[]>} */
 function statesOf(record) {
   const found = new Map();
-  for (const row of record.map?.detail.contexts || [])
-    found.set(row.passage, [...(found.get(row.passage) || []), row]);
+  for (const row of record.map?.detail.contexts || []) found.set(row.passage, [...(found.get(row.passage) || []), row]);
   return found;
 }
 
@@ -37,29 +36,26 @@ function stateSign(row) {
   return el('span', { class: 'state-sign', title: STATES[state] }, square(state), unseen(`[${STATES[state]}] `));
 }
 
+const WHOLE_SQUARE = { x: 1, y: 1, width: 10, height: 10 };
+const OUTLINE = { x: 1.75, y: 1.75, width: 8.5, height: 8.5 };
+const SPOT = { cx: 6, cy: 6, r: 1.6 };
+/** @type {Record<string, [string, Attributes]>} what is drawn for a state, or for a kind of verdict */
+const SHAPES = {
+  both: ['rect.full', WHOLE_SQUARE],
+  unused: ['rect.hollow', OUTLINE],
+  beside: ['path.accent', { d: 'M6 1 L11.5 11 L0.5 11 Z' }],
+  neither: ['circle.faint', SPOT],
+  unknown: ['rect.unknown', OUTLINE],
+  yes: ['rect.full', WHOLE_SQUARE],
+  no: ['path.wrong', { d: 'M1.75 1.75 H10.25 V10.25 H1.75 Z M1.75 1.75 L10.25 10.25 M10.25 1.75 L1.75 10.25' }],
+  partly: ['rect.partly', OUTLINE],
+  unjudged: ['rect.unknown', OUTLINE],
+  trivial: ['circle.faint', SPOT],
+};
+
 /** @param {string} state */
 function square(state) {
-  const shapes = {
-    both: () => draw('rect', { x: 1, y: 1, width: 10, height: 10, class: 'full' }),
-    unused: () => draw('rect', { x: 1.75, y: 1.75, width: 8.5, height: 8.5, class: 'hollow' }),
-    beside: () => draw('path', { d: 'M6 1 L11.5 11 L0.5 11 Z', class: 'accent' }),
-    neither: () => draw('circle', { cx: 6, cy: 6, r: 1.6, class: 'faint' }),
-    unknown: () => draw('rect', { x: 1.75, y: 1.75, width: 8.5, height: 8.5, class: 'unknown' }),
-    yes: () => draw('rect', { x: 1, y: 1, width: 10, height: 10, class: 'full' }),
-    no: () =>
-      draw('path', {
-        d: 'M1.75 1.75 H10.25 V10.25 H1.75 Z M1.75 1.75 L10.25 10.25 M10.25 1.75 L1.75 10.25',
-        class: 'wrong',
-      }),
-    partly: () => draw('rect', { x: 1.75, y: 1.75, width: 8.5, height: 8.5, class: 'partly' }),
-    unjudged: () => draw('rect', { x: 1.75, y: 1.75, width: 8.5, height: 8.5, class: 'unknown' }),
-    trivial: () => draw('circle', { cx: 6, cy: 6, r: 1.6, class: 'faint' }),
-  };
-  return draw(
-    'svg',
-    { class: 'square', viewBox: '0 0 12 12', 'aria-hidden': 'true' },
-    shapes[/** @type {keyof typeof shapes} */ (state)](),
-  );
+  return draw('svg', { class: 'square', viewBox: '0 0 12 12', 'aria-hidden': 'true' }, draw(...SHAPES[state]));
 }
 
 /** @param {Case} record @param {Lights} lights */
@@ -72,12 +68,12 @@ function traceView(record, lights) {
   /** @type {Map<string, Element>} */
   const squares = new Map();
   /** @type {Map<string, string[]>} a sentence's key to the keys that it is tied to */
-  const tied = new Map(detail.contexts.map((/** @type {any} */ row) => [row.key, []]));
-  detail.response.forEach((/** @type {any} */ row) => {
+  const tied = new Map(detail.contexts.map((row) => [row.key, []]));
+  detail.response.forEach((row) => {
     tied.set(row.key, row.support);
     for (const key of row.support) tied.get(key)?.push(row.key);
   });
-  const box = el('div', { class: 'map' });
+  const box = el('div.map');
   const show = (/** @type {string} */ key, /** @type {Child[]} */ words) => {
     tieLines(
       box,
@@ -89,7 +85,7 @@ function traceView(record, lights) {
   };
   // At rest all lines are there, faintly.
   const hide = () => {
-    const all = detail.response.flatMap((/** @type {any} */ row) => row.support.map((/** @type {string} */ key) => [row.key, key]));
+    const all = detail.response.flatMap((row) => row.support.map((/** @type {string} */ key) => [row.key, key]));
     tieLines(box, lines, squares, all, true);
     refill(reading, restingWords());
   };
@@ -112,7 +108,7 @@ function traceView(record, lights) {
       square(state),
       el('span', { class: 'number', 'aria-hidden': 'true' }, number),
     );
-    const words = [el('b', null, `${word}: `), foreign(text)];
+    const words = [el('b', `${word}: `), foreign(text)];
     for (const event of ['pointerenter', 'focus']) made.addEventListener(event, () => show(key, words));
     for (const event of ['pointerleave', 'blur']) made.addEventListener(event, hide);
     squares.set(key, made);
@@ -120,9 +116,8 @@ function traceView(record, lights) {
   };
   const passages = [...statesOf(record)].map(([passage, rows]) =>
     el(
-      'span',
-      { class: 'block' },
-      el('span', { class: 'soft number' }, record.contexts.size < 7 ? 'passage ' : null, record.contexts.get(passage)?.rank ?? '?'),
+      'span.block',
+      el('span.soft.number', record.contexts.size < 7 ? 'passage ' : null, record.contexts.get(passage)?.rank ?? '?'),
       rows.map((row, place) => {
         const text = stretch(record.contexts.get(passage)?.text || '', row.start, row.end);
         const made = button(row.key, stateOf(row), STATES[stateOf(row)], text, place + 1);
@@ -132,9 +127,8 @@ function traceView(record, lights) {
     ),
   );
   const response = el(
-    'span',
-    { class: 'block' },
-    detail.response.map((/** @type {any} */ row, /** @type {number} */ place) => {
+    'span.block',
+    detail.response.map((row, place) => {
       const entry = entries[place];
       const made = button(row.key, entry.kind, entry.word, record.textOf(entry.unit), place + 1);
       lights.join(made, [entry.unit.id], { passive: true });
@@ -145,35 +139,25 @@ function traceView(record, lights) {
   refill(
     box,
     lines,
-    el('div', { class: 'band' }, el('span', { class: 'label' }, 'Contexts'), el('div', { class: 'squares' }, passages)),
-    el(
-      'div',
-      { class: 'band response' },
-      el('span', { class: 'label' }, 'Response'),
-      el('div', { class: 'squares' }, response),
-    ),
+    el('div.band', el('span.label', 'Contexts'), el('div.squares', passages)),
+    el('div.band.response', el('span.label', 'Response'), el('div.squares', response)),
   );
-  const kept = (/** @type {string} */ state) =>
-    detail.contexts.filter((/** @type {any} */ row) => stateOf(row) === state);
+  const kept = (/** @type {string} */ state) => detail.contexts.filter((row) => stateOf(row) === state);
   return el(
     'div',
-    null,
     traceScores(record),
     box,
     reading,
     traceLegend(detail, entries),
     standingOut(record, kept('unused'), 'Relevant but unused'),
     standingOut(record, kept('beside'), 'Used but not relevant'),
-    detail.relevance_reason
-      ? el('p', { class: 'said' }, el('b', null, 'On relevance: '), reasoned(record, detail.relevance_reason, lights))
-      : null,
-    detail.support_reason
-      ? el('p', { class: 'said' }, el('b', null, 'On support: '), reasoned(record, detail.support_reason, lights))
-      : null,
+    ['relevance', 'support'].map((what) => {
+      const reason = detail[`${what}_reason`];
+      return reason ? el('p.said', el('b', `On ${what}: `), reasoned(record, reason, lights)) : null;
+    }),
     detail.dropped?.length
       ? el(
-          'p',
-          { class: 'note' },
+          'p.note',
           `Dropped: ${plural(detail.dropped.length, 'key')} that the judge named but the record does not have.`,
         )
       : null,
@@ -184,8 +168,7 @@ function traceView(record, lights) {
 function restingWords() {
   return [
     el(
-      'span',
-      { class: 'soft' },
+      'span.soft',
       'Point at a square or use the arrow keys: ',
       'its sentence appears here, with lines to its evidence.',
     ),
@@ -194,17 +177,11 @@ function restingWords() {
 
 /** @param {Case} record */
 function traceScores(record) {
-  const found = record.document.scores.filter((/** @type {any} */ score) => measureOf(score.metric).task === 'trace');
+  const found = record.document.scores.filter((score) => measureOf(score.metric).task === 'trace');
   return el(
-    'dl',
-    { class: 'inline-scores' },
-    found.map((/** @type {any} */ score) =>
-      el(
-        'div',
-        null,
-        el('dt', null, score.metric.slice(6).replaceAll('_', ' ')),
-        el('dd', { class: 'number' }, percent(score.value)),
-      ),
+    'dl.inline-scores',
+    found.map((score) =>
+      el('div', el('dt', score.metric.slice(6).replaceAll('_', ' ')), el('dd.number', percent(score.value))),
     ),
   );
 }
@@ -214,7 +191,7 @@ function traceLegend(detail, entries) {
   const states = Object.keys(STATES).map((state) => [
     state,
     STATES[state],
-    detail.contexts.filter((/** @type {any} */ row) => stateOf(row) === state).length,
+    detail.contexts.filter((row) => stateOf(row) === state).length,
   ]);
   const kinds = tally(entries).map(({ kind, word, number }) => [kind, word, number]);
   const list = (/** @type {any[][]} */ rows, /** @type {string} */ name) =>
@@ -223,43 +200,33 @@ function traceLegend(detail, entries) {
       { class: 'legend', 'aria-label': name },
       rows
         .filter(([, , number]) => number)
-        .map(([state, words, number]) =>
-          el('li', null, square(state), ` ${words} `, el('span', { class: 'number soft' }, number)),
-        ),
+        .map(([state, words, number]) => el('li', square(state), ` ${words} `, el('span.number.soft', number))),
     );
-  return el(
-    'div',
-    { class: 'legends' },
-    list(states, 'Sentences of the contexts'),
-    list(kinds, 'Sentences of the response'),
-  );
+  return el('div.legends', list(states, 'Sentences of the contexts'), list(kinds, 'Sentences of the response'));
 }
 
 /** @param {Case} record @param {any[]} rows @param {string} title */
 function standingOut(record, rows, title) {
   if (!rows.length) return null;
   return el(
-    'div',
-    { class: 'standing-out' },
-    el('h4', null, title, ' ', el('span', { class: 'number soft' }, rows.length)),
+    'div.standing-out',
+    el('h4', title, ' ', el('span.number.soft', rows.length)),
     el(
       'ul',
-      null,
       rows
         .slice(0, 12)
         .map((row) =>
           el(
             'li',
-            null,
             square(stateOf(row)),
             ' ',
             foreign(stretch(record.contexts.get(row.passage)?.text || '', row.start, row.end)),
             ' ',
-            el('span', { class: 'note' }, record.called(row.passage)),
+            el('span.note', record.called(row.passage)),
           ),
         ),
     ),
-    rows.length > 12 ? el('p', { class: 'note' }, `and ${rows.length - 12} more, marked in the passages`) : null,
+    rows.length > 12 ? el('p.note', `and ${rows.length - 12} more, marked in the passages`) : null,
   );
 }
 
@@ -303,10 +270,6 @@ function moveSquare(event, squares) {
     End: squares.length - 1,
   }[event.key];
   if (at < 0 || next === undefined || !squares[next]) return;
-  squares.forEach((one, place) => {
-    /** @type {HTMLElement} */ (one).tabIndex = place === next ? 0 : -1;
-  });
-  /** @type {HTMLElement} */ (squares[next]).focus();
-  event.preventDefault();
+  rove(event, squares, squares[next]);
   event.stopPropagation();
 }

@@ -15,17 +15,13 @@ function unitTable(record, metrics, lights, unit) {
   const weighed = ordered.some(([entry]) => entry.unit.importance);
   if (weighed) ordered.sort((a, b) => rank(a[0].unit) - rank(b[0].unit));
   return el(
-    'table',
-    { class: 'units' },
+    'table.units',
     tableHead(
-      weighed ? el('th', { scope: 'col' }, 'Importance') : null,
-      there.map((metric) => el('th', { scope: 'col' }, named(metric))),
-      el('th', { scope: 'col' }, unit),
-      el('th', { scope: 'col' }, 'Reasons and evidence'),
+      weighed ? columnHead('Importance') : null,
+      [...there.map(named), unit, 'Reasons and evidence'].map((title) => columnHead(title)),
     ),
     el(
       'tbody',
-      null,
       ordered.map((entries) => unitRow(record, entries, there, weighed, lights)),
     ),
   );
@@ -58,22 +54,19 @@ function unitRow(record, entries, metrics, weighed, lights) {
     metrics.map((metric) => {
       const entry = entries.find((one) => one.metric === metric);
       return el(
-        'td',
-        { class: 'given' },
+        'td.given',
         entry ? [verdictSign(entry.kind, entry.word), scaled(entry.verdict), byPeople(record, entry)] : DASH,
       );
     }),
     el(
-      'td',
-      { class: 'words' },
+      'td.words',
       foreign(record.textOf(unit)),
       unit.confidence !== undefined && unit.confidence < 1
-        ? el('span', { class: 'note' }, `writer\u2019s confidence ${percent(unit.confidence)}`)
+        ? el('span.note', `writer\u2019s confidence ${percent(unit.confidence)}`)
         : null,
     ),
     el(
-      'td',
-      { class: 'why' },
+      'td.why',
       entries.map((entry) => whyOf(record, entry, entries.length > 1, lights)),
     ),
   );
@@ -84,13 +77,16 @@ function unitRow(record, entries, metrics, weighed, lights) {
 /** What people said of a unit in the served pages, and whether it is another label. @param {Case} record @param {any} entry */
 function byPeople(record, entry) {
   const { task } = measureOf(entry.metric);
-  const said = (record.document.labels || []).filter(
-    (/** @type {any} */ one) => one.unit === entry.unit.id && one.task === task,
-  );
-  return said.map((/** @type {any} */ one) => {
+  const said = (record.document.labels || []).filter((one) => one.unit === entry.unit.id && one.task === task);
+  return said.map((one) => {
     const apart = one.label !== null && one.label !== entry.verdict.label;
     const word = one.label === null ? 'cannot tell' : one.label.replaceAll('_', ' ');
-    return el('span', { class: apart ? 'people apart' : 'people' }, foreign(`${one.annotator || 'label'}: ${word}`), apart ? ' \u2260' : ' =');
+    return el(
+      'span',
+      { class: apart ? 'people apart' : 'people' },
+      foreign(`${one.annotator || 'label'}: ${word}`),
+      apart ? ' \u2260' : ' =',
+    );
   });
 }
 
@@ -99,7 +95,7 @@ function scaled(verdict) {
   const parts = [];
   if (verdict.raw !== undefined && verdict.raw !== null) parts.push(`raw ${Number(verdict.raw.toFixed(2))}`);
   if (verdict.probability !== undefined) parts.push(`probability ${percent(verdict.probability)}`);
-  return parts.map((part) => el('span', { class: 'soft number' }, part));
+  return parts.map((part) => el('span.soft.number', part));
 }
 
 /**
@@ -115,11 +111,10 @@ function whyOf(record, entry, several, lights) {
   const special = entry.special.map((/** @type {string} */ name) => SPECIALS[name] || name).join(', ');
   if (!reason && !quotes.length && !special) return null;
   return el(
-    'div',
-    { class: 'because' },
-    several ? el('span', { class: 'note' }, named(entry.metric)) : null,
-    reason ? el('p', null, entry.verdict.failure ? 'Unjudged: ' : '', reasoned(record, reason, lights)) : null,
-    special ? el('p', { class: 'note' }, foreign(special)) : null,
+    'div.because',
+    several ? el('span.note', named(entry.metric)) : null,
+    reason ? el('p', entry.verdict.failure ? 'Unjudged: ' : '', reasoned(record, reason, lights)) : null,
+    special ? el('p.note', foreign(special)) : null,
     quotes,
   );
 }
@@ -142,87 +137,70 @@ function reasoned(record, reason, lights) {
     lights.join(name, [sentence.unit]);
     return name;
   });
-  return el('bdi', null, told);
+  return el('bdi', told);
 }
 
 /** @param {Case} record @param {Quote} quote */
 function quoteLine(record, quote) {
   const place =
     quote.start === undefined
-      ? el('b', { class: 'absent' }, quote.passage ? `not in ${record.called(quote.passage)}` : 'in no passage')
+      ? el('b.absent', quote.passage ? `not in ${record.called(quote.passage)}` : 'in no passage')
       : `${quote.verbatim ? '' : 'close match in '}${record.called(quote.passage)}`;
-  return el(
-    'p',
-    { class: 'quote' },
-    '\u201c',
-    foreign(shortened(record.wordsOf(quote), 400)),
-    '\u201d ',
-    el('span', { class: 'note' }, place),
-  );
+  return quoted(record.wordsOf(quote), place);
 }
 
 /** The plain triad beside the nuggetized one, of a record or of a run. @param {Record<string, any>} methods */
 function methodsTable(methods) {
   const titles = ['Plain', 'By nuggets', 'Points'];
   const rows = Object.entries(methods).map(([aspect, found]) =>
-    el(
-      'tr',
-      null,
-      el('th', { scope: 'row' }, named(aspect)),
-      [percent(found.plain), percent(found.nuggetized), found.difference === null ? DASH : signed(found.difference)].map(
-        (text, place) => el('td', { class: 'number' }, el('span', { class: 'of', 'aria-hidden': 'true' }, titles[place], ' '), text),
+    tableRow(
+      named(aspect),
+      [
+        percent(found.plain),
+        percent(found.nuggetized),
+        found.difference === null ? DASH : signed(found.difference),
+      ].map((text, place) =>
+        el('td.number', el('span', { class: 'of', 'aria-hidden': 'true' }, titles[place], ' '), text),
       ),
-      el('td', { class: 'words' }, found.interpretation),
+      el('td.words', found.interpretation),
     ),
   );
   return el(
-    'table',
-    { class: 'units' },
+    'table.units',
     tableHead(
-      el('th', { scope: 'col' }, 'Aspect'),
-      titles.map((title) => el('th', { scope: 'col', class: 'number' }, title)),
-      el('th', { scope: 'col' }, 'What it means'),
+      columnHead('Aspect'),
+      titles.map((title) => columnHead(title, 'number')),
+      columnHead('What it means'),
     ),
-    el('tbody', null, rows),
+    el('tbody', rows),
   );
 }
 
 /** Every score of a record with what it stands on. @param {Case} record @param {Lights} lights */
 function scoresTable(record, lights) {
   return el(
-    'table',
-    { class: 'units' },
-    tableHead(
-      el('th', { scope: 'col' }, 'Metric'),
-      el('th', { scope: 'col', class: 'number' }, 'Value'),
-      el('th', { scope: 'col' }, 'Based on'),
-      el('th', { scope: 'col' }, 'Why'),
-    ),
+    'table.units',
+    tableHead(columnHead('Metric'), columnHead('Value', 'number'), columnHead('Based on'), columnHead('Why')),
     el(
       'tbody',
-      null,
-      record.document.scores.map((/** @type {any} */ score) => {
+      record.document.scores.map((score) => {
         const alone = record.of(score.metric).filter((entry) => entry.unit.level === 'response');
-        const row = el(
-          'tr',
-          null,
-          el('th', { scope: 'row' }, named(score.metric)),
-          el('td', { class: 'number' }, percent(score.value)),
-          el('td', { class: 'stands' }, standing(score)),
+        const row = tableRow(
+          named(score.metric),
+          el('td.number', percent(score.value)),
+          el('td.stands', standing(score)),
           el(
-            'td',
-            { class: 'why' },
-            score.reason ? el('p', null, foreign(score.reason)) : null,
+            'td.why',
+            score.reason ? el('p', foreign(score.reason)) : null,
             alone.map((entry) => whyOf(record, entry, false, lights)),
             Object.values(score.detail?.steps || {}).map((steps) =>
               el(
-                'ol',
-                { class: 'note' },
-                steps.map((/** @type {string} */ step) => el('li', null, foreign(step))),
+                'ol.note',
+                steps.map((/** @type {string} */ step) => el('li', foreign(step))),
               ),
             ),
             score.signature
-              ? el('p', { class: 'note' }, 'Judged with settings that differ from the run\u2019s: ', foreign(score.signature))
+              ? el('p.note', 'Judged with settings that differ from the run\u2019s: ', foreign(score.signature))
               : null,
           ),
         );

@@ -65,7 +65,9 @@ function wordFor(metric, verdict) {
  */
 function shortJudges(names) {
   const short = names.map((name) => name.split('@')[0].split('/').pop() || name);
-  return Object.fromEntries(names.map((name, place) => [name, new Set(short).size < short.length ? name : short[place]]));
+  return Object.fromEntries(
+    names.map((name, place) => [name, new Set(short).size < short.length ? name : short[place]]),
+  );
 }
 
 /** Judges by their short names, in a line. @param {string[]} names */
@@ -127,5 +129,5 @@ function spoken(metric) {
  */
 function verdictSign(kind, word) {
   const sign = el('span', { class: `sign ${kind}`, 'aria-hidden': 'true' }, SIGNS[kind]);
-  return el('span', { class: 'verdict' }, sign, ` ${word}`);
+  return el('span.verdict', sign, ` ${word}`);
 }
