@@ -13,6 +13,7 @@ from ragstone import check
 from ragstone.analysis.check import CheckResult
 from ragstone.cli.app import app
 from ragstone.errors import ConfigError
+from run_folders import result, score
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -30,18 +31,11 @@ def results(
 ) -> None:
     """The folder of a run with one metric, m, and these values; ``partly`` bounds those that have a unit unjudged."""
     Path(name).mkdir(exist_ok=True)
-    bounds = partly or {}
-    lines = [
-        {
-            "id": f"r{n}", "position": n, "units": [], "meta": {},
-            "scores": [{
-                "metric": "m", "value": value, "low": bounds.get(n, (value,))[0], "high": bounds.get(n, (value,))[-1],
-                "asked": 2, "unjudged": int(n in bounds), "status": "empty" if value is None else "scored",
-                "signature": "m|v:1", "reason": "", "verdicts": [],
-            }],
-        }
-        for n, value in enumerate(values, first)
-    ]  # fmt: skip
+    lines = []
+    for n, value in enumerate(values, first):
+        low, high = (partly or {}).get(n, (value, value))
+        more = {"status": "empty"} if value is None else {"unjudged": int(low != high)}
+        lines.append(result(f"r{n}", n, [score("m", value, low=low, high=high, **more)]))
     write(f"{name}/results.jsonl", lines)
 
 

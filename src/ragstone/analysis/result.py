@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Mapping
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ragstone.errors import InputError
-from ragstone.result_types import ResultDict
+
+if TYPE_CHECKING:  # what every command loads is to be light
+    from ragstone.result_types import ResultDict
 
 PAGES: Final[dict[str, Callable[[Any], str]]] = {}
 """Functions that draw the notebook pages of ``Run`` and ``Result``; the API sets them, since nothing here renders."""
