@@ -111,7 +111,7 @@ def test_where_no_test_is_possible_that_is_said_with_the_reason_and_no_p(tmp_pat
 
     changed = {name: 0.6 if n < 5 else 0.5 for n, name in enumerate(ids)}
     assert told("few", changed) == "no test possible (only 5 records changed; at least 6 are needed for a test)"
-    both = "no test possible (only 1 record in both; at least 6 are needed for a test)"
+    both = "no test possible (only 1 record has a value in both; at least 6 are needed for a test)"
     assert told("both", {"r1": 1.0, "new": 1.0}) == both
     assert told("same", dict.fromkeys(ids, 0.5)) == "no test possible (every record has the same value in both)"
     assert told("none", dict.fromkeys(ids)) == "no test possible (no record has a value in both)"

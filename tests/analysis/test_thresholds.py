@@ -132,7 +132,7 @@ def test_a_drop_of_all_by_the_same_has_no_interval_and_fails() -> None:
     gate = drop_of([0.5] * 8, [0.3] * 8)
     assert (gate.outcome, gate.decisions[0].low) == ("failed", None)
     few = drop_of([0.5] * 5, [0.3] * 5)
-    said = "no test possible (only 5 records in both; at least 6 are needed for a test)"
+    said = "no test possible (only 5 records have a value in both; at least 6 are needed for a test)"
     assert (few.outcome, few.decisions[0].found) == ("error", said)
     assert drop_of([0.5] * 8, [0.5] * 8).decisions[0].notes == (
         "no test possible (every record has the same value in both)",

@@ -89,7 +89,7 @@ def test_runs_are_compared_by_it(run: Run, tmp_path: Path) -> None:
     found = compare(run, second)
     shown = flat(compare_page(found, run, second, Look(100)))
     assert (
-        f"{NAME}: no test possible (only 2 records in both; at least 6 are needed for a test; 2 paired records)"
+        f"{NAME}: no test possible (only 2 records have a value in both; at least 6 are needed for a test; 2 paired records)"
         in shown
     )
     assert f"Largest changes in {NAME}" in shown

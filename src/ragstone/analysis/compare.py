@@ -92,8 +92,9 @@ class Compared:
             return f"every {unit} has the same value in both"
         if self.finding != "too_few":
             return ""
-        few = "changed" if count >= least_moved() else "in both"
-        return f"only {records_said(pairs.moved if few == 'changed' else count, unit)} {few}; {self.needed}"
+        if count < least_moved():
+            return f"only {records_said(count, unit)} {'has' if count == 1 else 'have'} a value in both; {self.needed}"
+        return f"only {records_said(pairs.moved, unit)} changed; {self.needed}"
 
     @property
     def only_alone(self) -> bool:

@@ -27,8 +27,8 @@ _FOUND: Final = {
     "lower": "Lower in {label}",
     "none": "No significant difference",
     "too_few": "Too few records changed ({needed})",
-    "same": "Unchanged, so no test was possible",
-    "nothing": "No value in both runs, so no test was possible",
+    "same": "Unchanged (no test possible)",
+    "nothing": "No value in both runs (no test possible)",
 }
 """The words for a finding; ``label`` is that of the second run."""
 IDS: Final = 3
