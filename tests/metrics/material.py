@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ragstone.judges.base import Failed
 from ragstone.metrics import find
 from ragstone.metrics.base import Metric
-from ragstone.questions import TASKS, Answer, Question
+from ragstone.questions import TASKS, Answer, Question, Write
 from ragstone.testing import drive
 from ragstone.types import Passage, Record, Score
 
@@ -37,10 +37,14 @@ def record(
     return Record("r", question=question, response=response, contexts=None if no_contexts else passages(*texts), **more)
 
 
+def metric(name: str, **parameters: Any) -> Metric:
+    """A metric by its name, with parameters."""
+    return find(name)().with_parameters(parameters)
+
+
 def made(name: str) -> Metric:
     """A metric by its name, with what it cannot do without."""
-    metric = find(name)()
-    return metric.with_parameters({"criteria": {"x": {"criterion": "So?"}}}) if metric.unset() else metric
+    return metric(name, criteria={"x": {"criterion": "So?"}}) if find(name)().unset() else metric(name)
 
 
 def weigh(metric: Metric, about: Record, script: Script) -> tuple[Any, list[Any]]:
@@ -70,6 +74,26 @@ def columns(metric: Metric, about: Record, script: Script) -> tuple[dict[str, An
 def nobody(question: Any) -> Answer:
     """A script for metrics that must ask nothing."""
     raise AssertionError(f"asked for nothing: {question}")
+
+
+def claims(labels: Sequence[str | None]) -> Script:
+    """A script that writes a claim for each label and judges it so."""
+    written = [f"Claim {n}." for n in range(len(labels))]
+    return lambda question: written if isinstance(question, Write) else list(labels)
+
+
+class Writer:
+    """A script that writes one list of nuggets a question while there are any, weighs them and labels them."""
+
+    def __init__(self, *lists: Any, importance: Any = "okay", vital: Sequence[str] = (), labels: Any = "support"):
+        self.lists, self.importance, self.vital, self.labels = list(lists), importance, vital, labels
+
+    def __call__(self, question: Any) -> Any:
+        if isinstance(question, Write):
+            return self.lists.pop(0) if self.lists else []
+        if question.task == "importance" and self.vital:
+            return ["vital" if unit.text in self.vital else "okay" for unit in question.units]
+        return self.importance if question.task == "importance" else self.labels
 
 
 DOWN = Failed("the endpoint is down")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from material import columns, made, passages, record, weigh
+from material import claims, columns, made, passages, record, weigh
 
 from ragstone.engine import Route, Routes, signature_of
 from ragstone.judges.catalogue import build
@@ -40,15 +40,6 @@ def metric() -> Metric:
 def mean(units: Sequence[Weighted]) -> Any:
     """The mean of units with weights, as nuggets have."""
     return metric().mean_score(record(), verdicts([value for value, _ in units]), weights=[each for _, each in units])
-
-
-def claims(labels: Sequence[str | None]) -> Any:
-    """A script that writes one claim a label and judges it so."""
-
-    def answer(question: Any) -> Any:
-        return [f"Claim {n}." for n in range(len(labels))] if isinstance(question, Write) else list(labels)
-
-    return answer
 
 
 @given(NAMES, TEXTS, st.lists(TEXTS, max_size=4), st.data())

@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from material import DOWN, record, weigh
+from material import DOWN, Writer, metric, record, weigh
 
 from ragstone.judges.base import Failed
-from ragstone.metrics import find
 from ragstone.metrics.methods import compare_methods, interpretation
 from ragstone.questions import Rate, Write
 from ragstone.types import Record
@@ -20,26 +19,12 @@ EACH = pytest.mark.parametrize("name", BOTH)
 TASK = {"nugget_groundedness": "support", "nugget_relevance": "relevance"}
 
 
-class Judge:
-    """Writes nuggets round by round, calls them vital or okay, grades them; what it was asked is kept."""
-
-    def __init__(self, rounds: Sequence[Any], importance: Any = "okay", grades: Any = "3") -> None:
-        self.rounds = list(rounds)
-        self.importance = importance
-        self.grades = grades
-
-    def __call__(self, question: Any) -> Any:
-        if isinstance(question, Write):
-            return self.rounds.pop(0) if self.rounds else []
-        return self.importance if question.task == "importance" else self.grades
-
-
 def judged(nuggets: Sequence[tuple[str | None, str | None]], name: str = BOTH[0], **parameters: Any) -> Any:
     """The score of nuggets with these importances and grades."""
     texts = [f"nugget {n}" for n in range(len(nuggets))]
     importance = {text: given for text, (given, _) in zip(texts, nuggets, strict=True)}
     grades = {text: grade for text, (_, grade) in zip(texts, nuggets, strict=True)}
-    score, _ = weigh(find(name)().with_parameters(parameters), record(), Judge([texts], importance, grades))
+    score, _ = weigh(metric(name, **parameters), record(), Writer(texts, importance=importance, labels=grades))
     return score
 
 
@@ -78,7 +63,7 @@ def test_an_unjudged_nugget_leaves_the_mean_and_widens_the_bounds_by_its_weight(
 
 def test_both_metrics_ask_for_one_and_the_same_list() -> None:
     """Writing and importance are equal questions, which an engine pays for once."""
-    asked = [weigh(find(name)(), record(), Judge([["One", "Two"]], "vital"))[1] for name in BOTH]
+    asked = [weigh(metric(name), record(), Writer(["One", "Two"], importance="vital", labels="3"))[1] for name in BOTH]
     shared = [[q for q in questions if q.task in ("nuggetize", "importance")] for questions in asked]
     assert shared[0] == shared[1]
     assert len(shared[0]) == 3  # a round, the round that brings nothing, the importance
@@ -86,8 +71,8 @@ def test_both_metrics_ask_for_one_and_the_same_list() -> None:
 
 
 def test_rounds_go_on_until_one_brings_nothing_new() -> None:
-    judge = Judge([["One fact", "Two facts"], ["Three facts", "one FACT."], ["Two  facts"]])
-    score, asked = weigh(find(BOTH[0])(), record(), judge)
+    judge = Writer(["One fact", "Two facts"], ["Three facts", "one FACT."], ["Two  facts"], labels="3")
+    score, asked = weigh(metric(BOTH[0]), record(), judge)
     writes = [q for q in asked if isinstance(q, Write)]
     assert [q.known for q in writes] == [(), ("One fact", "Two facts"), ("One fact", "Two facts", "Three facts")]
     assert {q.most for q in writes} == {30}
@@ -97,8 +82,8 @@ def test_rounds_go_on_until_one_brings_nothing_new() -> None:
 
 
 def test_the_list_is_full_at_its_limit_and_what_is_left_out_is_counted() -> None:
-    judge = Judge([["a", "b"], ["c", "d", "e"], ["f"]])
-    score, asked = weigh(find(BOTH[0])().with_parameters({"max_nuggets": 3}), record(), judge)
+    judge = Writer(["a", "b"], ["c", "d", "e"], ["f"], labels="3")
+    score, asked = weigh(metric(BOTH[0], max_nuggets=3), record(), judge)
     assert [v.unit.text for v in score.verdicts] == ["a", "b", "c"]
     assert score.detail["left_out"] == 2
     assert sum(isinstance(q, Write) for q in asked) == 2
@@ -106,8 +91,8 @@ def test_the_list_is_full_at_its_limit_and_what_is_left_out_is_counted() -> None
 
 
 def test_a_judge_that_never_ends_is_ended_by_the_limit() -> None:
-    judge = Judge([[f"fact {n}"] for n in range(100)])
-    score, asked = weigh(find(BOTH[0])(), record(), judge)
+    judge = Writer(*([f"fact {n}"] for n in range(100)), labels="3")
+    score, asked = weigh(metric(BOTH[0]), record(), judge)
     assert len(score.verdicts) == 30
     assert sum(isinstance(q, Write) for q in asked) == 30
     assert score.reason == "reached max_nuggets (30), so the response may contain more nuggets"
@@ -118,47 +103,47 @@ def test_a_judge_that_never_ends_is_ended_by_the_limit() -> None:
 
 @EACH
 def test_no_nuggets_is_empty_and_a_failure_is_none(name: str) -> None:
-    empty, asked = weigh(find(name)(), record(), Judge([[]]))
+    empty, asked = weigh(metric(name), record(), Writer([], labels="3"))
     assert (empty.status, empty.value, empty.reason) == ("empty", None, "the response contains no nuggets")
     assert [q.task for q in asked] == ["nuggetize"]
-    failed, asked = weigh(find(name)(), record(), {"nuggetize": DOWN})
+    failed, asked = weigh(metric(name), record(), {"nuggetize": DOWN})
     assert (failed.status, failed.value, failed.low, failed.high) == ("judge_failed", None, 0.0, 1.0)
     assert failed.reason == "no nuggets: the endpoint is down"
     assert [q.task for q in asked] == ["nuggetize"]
 
 
 def test_a_later_round_that_fails_leaves_what_is_there_and_no_certainty() -> None:
-    score, _ = weigh(find(BOTH[0])(), record(), Judge([["One"], Failed("cut off")]))
+    score, _ = weigh(metric(BOTH[0]), record(), Writer(["One"], Failed("cut off"), labels="3"))
     assert (score.value, score.status, score.low, score.high) == (1.0, "partial", 0.0, 1.0)
     assert score.reason == "not all nuggets: cut off"
 
 
 def test_importance_that_fails_altogether_leaves_equal_weights() -> None:
     texts = {"One": "3", "Two": "0"}
-    score, _ = weigh(find(BOTH[0])(), record(), Judge([list(texts)], DOWN, texts))
+    score, _ = weigh(metric(BOTH[0]), record(), Writer(list(texts), importance=DOWN, labels=texts))
     assert (score.value, score.status, score.detail["unweighed"]) == (0.5, "scored", 2)
     assert score.detail["why_unweighed"] == "the endpoint is down"
 
 
 @EACH
 def test_who_rates_the_nuggets_does_not_see_their_importance(name: str) -> None:
-    score, asked = weigh(find(name)(), record(), Judge([["One", "Two"]], {"One": "vital", "Two": "okay"}))
+    score, asked = weigh(metric(name), record(), Writer(["One", "Two"], vital=["One"], labels="3"))
     (rate,) = [q for q in asked if isinstance(q, Rate) and q.task == TASK[name]]
     assert [unit.importance for unit in rate.units] == [None, None]
     assert [v.unit.importance for v in score.verdicts] == ["vital", "okay"]
 
 
 def test_groundedness_is_asked_of_contexts_and_question_and_relevance_of_the_question() -> None:
-    _, asked = weigh(find(BOTH[0])(), record(), Judge([["One"]]))
+    _, asked = weigh(metric(BOTH[0]), record(), Writer(["One"], labels="3"))
     rate = asked[-1]
     assert (rate.passages, rate.question, rate.evidence) == (record().passages, record().question, True)
-    _, asked = weigh(find(BOTH[1])(), record(), Judge([["One"]]))
+    _, asked = weigh(metric(BOTH[1]), record(), Writer(["One"], labels="3"))
     rate = asked[-1]
     assert (rate.passages, rate.question, rate.evidence) == ((), record().question, False)
 
 
 def test_a_nugget_keeps_the_sentence_that_it_comes_from() -> None:
-    score, _ = weigh(find(BOTH[0])(), record(), Judge([["It boils fast"]]))
+    score, _ = weigh(metric(BOTH[0]), record(), Writer(["It boils fast"], labels="3"))
     span = score.verdicts[0].unit.span
     assert (record().response or "")[span.start : span.end] == "It boils fast"
 
@@ -219,5 +204,5 @@ def test_each_gap_has_a_meaning_of_its_own() -> None:
 
 def test_a_response_without_contexts_has_relevance_and_no_groundedness() -> None:
     bare: Record = replace(record(), contexts=None)
-    assert weigh(find(BOTH[0])(), bare, Judge([["One"]]))[0].status == "missing_field"
-    assert weigh(find(BOTH[1])(), bare, Judge([["One"]]))[0].value == 1.0
+    assert weigh(metric(BOTH[0]), bare, Writer(["One"], labels="3"))[0].status == "missing_field"
+    assert weigh(metric(BOTH[1]), bare, Writer(["One"], labels="3"))[0].value == 1.0

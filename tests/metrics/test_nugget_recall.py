@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from material import DOWN, columns, nobody, record
+from material import DOWN, Writer, columns, metric, nobody, record
 
 from ragstone.judges.base import Failed
-from ragstone.metrics import find
 from ragstone.metrics.nugget_recall import COLUMNS, Held, NuggetRecall, held, recalls
 from ragstone.metrics.nuggetset import NuggetBank
 from ragstone.questions import SUPPORT_2, SUPPORT_3, Rated, Write
@@ -110,7 +109,7 @@ def with_bank(*nuggets: tuple[str, Importance | None], **more: Any) -> Record:
 
 
 def weighed(about: Record, script: Any, **parameters: Any) -> tuple[dict[str, Score], list[Any]]:
-    return columns(find("nugget_recall")().with_parameters(parameters), about, script)
+    return columns(metric("nugget_recall", **parameters), about, script)
 
 
 FOUR = with_bank(("a", "vital"), ("b", "okay"), ("c", "vital"), ("d", "okay"))
@@ -241,21 +240,6 @@ def test_five_hundred_nuggets_and_one_of_two_thousand_words_are_assigned() -> No
 # ---- a bank that is created
 
 
-class Writer:
-    """Returns one updated list a window, calls what it is told vital, and supports everything."""
-
-    def __init__(self, *lists: Any, vital: Sequence[str] = ()) -> None:
-        self.lists = list(lists)
-        self.vital = vital
-
-    def __call__(self, question: Any) -> Any:
-        if isinstance(question, Write):
-            return self.lists.pop(0)
-        if question.task == "importance":
-            return {unit.text: "vital" if unit.text in self.vital else "okay" for unit in question.units}
-        return "support"
-
-
 def many_passages(count: int, **more: Any) -> Record:
     return record("x", *(f"passage {n}" for n in range(1, count + 1)), **more)
 
@@ -341,7 +325,7 @@ def test_recall_creates_the_bank_where_the_record_brings_none() -> None:
 
 
 def test_recall_that_may_not_create_says_what_is_missing() -> None:
-    scores, _ = columns(find("nugget_recall")().with_parameters({"create": False}), record(), nobody)
+    scores, _ = columns(metric("nugget_recall", create=False), record(), nobody)
     assert {(score.status, score.reason) for score in scores.values()} == {("missing_field", "no nuggets")}
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
-from material import DOWN, RESPONSE, columns, record
+from material import DOWN, RESPONSE, claims, columns, metric, record
 
 from ragstone import check, evaluate
 from ragstone.errors import ConfigError
 from ragstone.metrics import find
 from ragstone.metrics.base import Metric
-from ragstone.questions import SUPPORT_CONTRADICT, Rate, Write
+from ragstone.questions import SUPPORT_CONTRADICT, Rate
 from ragstone.testing import ScriptedJudge
 
 MODE = {"scoring_mode": "support_contradict"}
@@ -19,11 +19,7 @@ LABELS = ["supported", "contradicted", "not_mentioned", None]
 
 
 def made(name: str, **more: Any) -> Metric:
-    return find(name)().with_parameters({**MODE, **more})
-
-
-def claims(labels: list[str | None]) -> Any:
-    return lambda question: [f"Claim {n}." for n in range(len(labels))] if isinstance(question, Write) else labels
+    return metric(name, **MODE, **more)
 
 
 def test_the_share_contradicted_stands_beside_the_value() -> None:
