@@ -292,7 +292,8 @@ def _take(
             again.question = replace(again.question, scale=own)
         scale, allowed = (YES_NO, YES_NO.labels) if one.mark else (again.scale, again.labels)
         joined.scale = joined.scale or scale
-        if scale is None or _foreign(one, allowed):
+        used = {verdict["label"] for verdicts in one.verdicts.values() for verdict in verdicts}
+        if scale is None or not used <= {*allowed, None}:  # labels of another scale: the record has settings of its own
             gathered.refuse("other_settings", *(row for rows in labels.values() for row in rows))
         else:
             units, wholes = _labelled(gathered, one, scale, allowed, labels, group)
@@ -317,11 +318,6 @@ def _take(
     known = [value for value in judged if value is not None]
     joined.passed.append(sum(value >= 1 for value in known))
     joined.judged.append(len(known))
-
-
-def _foreign(one: JudgedUnits, labels: Collection[str]) -> bool:
-    """Whether the judge used labels that the run's scale does not have: the record has settings of its own."""
-    return any(v["label"] not in {*labels, None} for verdicts in one.verdicts.values() for v in verdicts)
 
 
 def _labelled(

@@ -236,9 +236,10 @@ def _record(result: Result, metric: str, evidence: Evidence) -> LabelRecord:
     shown = evidence == "passages" or any(unit.passage is not None for unit in units)
     # A list that a judge wrote, most important first, would tell what it thought of them.
     units.sort(key=lambda unit: (unit.span or (0, 0), "" if unit.span or unit.passage else _hash(unit.id)))
+    contexts = (Passage(one["id"], one["text"], one["rank"]) for one in result["contexts"] if one["text"].strip())
     return LabelRecord(
         result["id"], in_conversation(result["question"] or "", history_of(result["meta"])), result["response"] or "",
-        _passages(result) if shown else (), tuple(units),
+        tuple(contexts) if shown else (), tuple(units),
     )  # fmt: skip
 
 
@@ -253,10 +254,6 @@ def _unit(result: Result, unit: Mapping[str, Any]) -> LabelUnit:
     passage = unit["parent"] if unit["level"] == "passage" else None
     place = None if unit["start"] is None or passage is not None else (unit["start"], unit["end"])
     return LabelUnit(unit["id"], unit["level"], unit_text(result, unit), place, passage)
-
-
-def _passages(result: Result) -> tuple[Passage, ...]:
-    return tuple(Passage(one["id"], one["text"], one["rank"]) for one in result["contexts"] if one["text"].strip())
 
 
 # ---- the question
