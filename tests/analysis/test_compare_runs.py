@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ragstone import check, compare
-from ragstone.analysis.compare import said
+from ragstone.analysis.compare import Comparison, said
 from ragstone.analysis.pairing import SignaturePart
 from ragstone.analysis.scored import signatures_differ
 from ragstone.api.comparing import opened
@@ -29,6 +29,14 @@ def run_of(path: Path, values: Values, **more: Any) -> str:
     """A run with one metric."""
     scores = [result(name, n, [score("grounding", value, **more)]) for n, (name, value) in enumerate(values.items(), 1)]
     return folder(path, scores)
+
+
+def drawn(found: Comparison, first: str, second: str) -> str:
+    """The screen of a comparison of two folders."""
+    stream = io.StringIO()
+    with opened(first) as before, opened(second) as after:
+        screen(stream).print(compare_page(found, before, after, Look(100)))
+    return stream.getvalue()
 
 
 def test_records_are_paired_by_id_wherever_they_stand(tmp_path: Path) -> None:
@@ -102,10 +110,7 @@ def test_where_no_test_is_possible_that_is_said_with_the_reason_and_no_p(tmp_pat
         found = compare(flat, other)
         (one,) = found.metrics
         assert (one.tested, one.adjusted, found.tests, notes(found)) == (False, None, 0, [])
-        stream = io.StringIO()
-        with opened(flat) as before, opened(other) as after:
-            screen(stream).print(compare_page(found, before, after, Look(200)))
-        for shown in (stream.getvalue(), compared(found).decode()):
+        for shown in (drawn(found, flat, other), compared(found).decode()):
             assert ("no significant difference" in shown.lower(), "no test" in shown) == (False, True)
         return said(one, "b")
 
@@ -128,10 +133,7 @@ def test_a_rise_of_a_score_that_is_best_at_0_is_worse(tmp_path: Path) -> None:
     assert (risen.finding, risen.worth, risen.ways) == ("higher", "worse", (0, 0, 8))
     assert (fallen.finding, fallen.worth, fallen.ways) == ("lower", "better", (8, 0, 0))
     assert said(risen, "run 2") == "30.0 points higher in run 2, which is worse"
-    stream = io.StringIO()
-    with opened(first) as before, opened(second) as after:
-        screen(stream).print(compare_page(compare(first, second), before, after, Look(100)))
-    shown = stream.getvalue()
+    shown = drawn(compare(first, second), first, second)
     assert "0/0/8" in shown
     assert "Higher in the second, which is worse: grounding.contradicted." in shown
     with pytest.raises(ConfigError, match=r"grounding.contradicted: its best value is 0, .* use --max grounding"):

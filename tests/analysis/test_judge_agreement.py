@@ -247,7 +247,6 @@ def test_several_annotators_vote_and_a_tie_is_left_out(compare: Any) -> None:
     assert found.pairs[0].kappa == Matrix.of([(1, 1), (0, 1), (0, 0), (1, 0)], 2).kappa()
     people = {each.name: (each.labels, each.records, each.cannot_tell, each.minutes) for each in found.annotators}
     assert people == {"ana": (5, 1, 0, 1.5), "ben": (4, 1, 0, 1.5), "eva": (3, 1, 1, 1.5)}
-    assert one_metric.people_alphas is not None
     assert one_metric.people_alphas.nominal != one_metric.items.alphas.nominal
     (worst,) = found.disagreements
     assert (worst.unit, worst.people, worst.judge, worst.gap, worst.votes) == ("a/claim/3", "no", "yes", 1.0, {"no": 3})
@@ -400,7 +399,6 @@ def test_error_rates_correct_the_share_that_passes(compare: Any) -> None:
     assert mean.raw == pytest.approx((160 + 200 + 1) / 401), "a unit without a verdict is none that fails"
     sensitivity, specificity = 60 / 60, 8 / 20
     assert mean.value == pytest.approx((289 / 321 + specificity - 1) / (sensitivity + specificity - 1))
-    assert mean.low is not None
     assert mean.low < mean.value < mean.high
     chance = [replace(each, label="no" if each.label == "yes" else "yes") for each in gold]
     (mean,) = compare(results, chance, correction="rogan_gladen")["grounding"].means

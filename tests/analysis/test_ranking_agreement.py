@@ -46,13 +46,9 @@ def drawn(noise: float) -> list[SystemValue]:
 def test_rankings_by_means_and_by_topic() -> None:
     """scipy's figures, each in an interval that draws topics; a worse judge agrees less."""
     values = drawn(2.0)
-    found = rank_systems("m", values)
+    found: Any = rank_systems("m", values)
     assert [one.system for one in found.systems] == list(SYSTEMS)
     judged, gold = [one.judged for one in found.systems], [one.gold for one in found.systems]
-    assert found.tau is not None
-    assert found.tau_ap is not None
-    assert found.spearman is not None
-    assert found.topic_tau is not None
     assert found.tau.value == pytest.approx(scipy.kendalltau(judged, gold).statistic)
     assert found.spearman.value == pytest.approx(scipy.spearmanr(judged, gold).statistic)
     assert found.tau_ap.value == tau_ap(judged, gold)
@@ -75,8 +71,7 @@ def test_repeated_answers_to_a_topic_say_nothing_new() -> None:
     level = [SystemValue(system, str(topic), (topic * (place + 1) % 3) / 10, 0.1 * (topic % 3))
              for place, system in enumerate("ab") for topic in range(3)]  # fmt: skip
     lower = [SystemValue("c", str(topic), 0.0, 0.0) for topic in range(3)]
-    found = rank_systems("m", [*level, *lower])
-    assert found.tau is not None
+    found: Any = rank_systems("m", [*level, *lower])
     assert found.tau.value == 1.0  # a and b tie on both sides
 
 
