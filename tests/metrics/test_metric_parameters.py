@@ -141,11 +141,12 @@ def test_what_no_metric_can_mean_is_refused_by_name(
 
 
 OF_CLAIMS = ("grounding", "claim_relevance")
+MODES = "binary_yes_no (or binary, yes_no), or scale_1_5 (or likert)"
+NO_MODES: tuple[Any, ...] = ("scale_1_10", "", "Binary", None, 1, ["binary"], [{}], {"a": 1})
 NUMBER = "two numbers above 0, for vital and okay nuggets, as in [2, 1]"
 REFUSED: dict[tuple[tuple[str, ...], str, str], tuple[Any, ...]] = {
-    (OF_CLAIMS, "scoring_mode", "binary_yes_no (or binary, yes_no), or scale_1_5"): (
-        "scale_1_10", "", "Binary", None, 1, ["binary"], [{}], {"a": 1},
-    ),
+    (("claim_relevance",), "scoring_mode", MODES): (*NO_MODES, "support_contradict"),
+    (("grounding",), "scoring_mode", f"{MODES}, or support_contradict"): NO_MODES,
     (OF_CLAIMS, "max_claims", "a whole number from 0"): (-1, 1.5, True, "9", "all"),
     (OF_CLAIMS, "part_tokens", "a whole number from 10"): (9, None),
     (OF_CLAIMS, "batch", "a whole number from 0, or all"): (-1, "half"),
@@ -165,6 +166,9 @@ REFUSED: dict[tuple[tuple[str, ...], str, str], tuple[Any, ...]] = {
     (("nugget_relevance",), "weights", NUMBER): (
         [2], [0, 1], [2, -1], ["2", 1], 3, {"vital": 2}, [True, 1], None, [math.nan, 1],
     ),
+    (("trace",), "normaliser", "a whole number from 1"): (0, 1.5, True),
+    (("trace",), "length", "sentences, characters or tokens"): ("words", ["tokens"]),
+    (("groundedness",), "scoring_mode", "scale_0_3 or support_contradict"): ("likert",),
     (("refalign",), "model", "a folder, or ORG/MODEL on the hub"): ("", None, 3),
 }  # fmt: skip
 """Values that mean nothing, by metrics, parameter, and what is expected in their place."""
@@ -178,7 +182,7 @@ REFUSED: dict[tuple[tuple[str, ...], str, str], tuple[Any, ...]] = {
 def test_a_value_that_means_nothing_is_refused_by_name(name: str, parameter: str, value: Any, expected: str) -> None:
     message = refusal(name, {parameter: value})
     assert message.startswith(f"{name}.{parameter}: invalid value ")
-    assert f"; expected {expected}" in message
+    assert message.endswith(f"; expected {expected}")
 
 
 CLAIMS = pytest.mark.parametrize("name", OF_CLAIMS)

@@ -8,7 +8,6 @@ import pytest
 from material import DOWN, RESPONSE, claims, columns, metric, record
 
 from ragstone import check, evaluate
-from ragstone.errors import ConfigError
 from ragstone.metrics import find
 from ragstone.metrics.base import Metric
 from ragstone.questions import SUPPORT_CONTRADICT, Rate
@@ -62,15 +61,6 @@ def test_nothing_to_judge_is_as_good_or_bad_as_on_empty_says() -> None:
     assert (scores["groundedness"].value, scores["contradicted"].value) == (1.0, 0.0)
     scores, _ = columns(made("grounding"), record(), claims([]))
     assert (scores["contradicted"].status, scores["contradicted"].value) == ("empty", None)
-
-
-@pytest.mark.parametrize(
-    ("name", "said"), [("claim_relevance", "scale_1_5 \\(or likert\\)$"), ("groundedness", "or support_contradict")]
-)
-def test_a_mode_that_a_metric_lacks_is_refused(name: str, said: str) -> None:
-    wrong = "support_contradict" if name == "claim_relevance" else "likert"
-    with pytest.raises(ConfigError, match=said):
-        find(name)().with_parameters({"scoring_mode": wrong})
 
 
 def test_the_embedded_judge_names_what_differs() -> None:

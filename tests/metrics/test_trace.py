@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from material import DOWN, columns, record
 
-from ragstone.errors import ConfigError
 from ragstone.metrics import find
 from ragstone.questions import Traced, key_of
 from ragstone.types import Citation, Record, Score, Span
@@ -231,10 +230,3 @@ def test_the_map_says_what_supports_what_and_what_was_left_unused() -> None:
         ([FIRST], ["general"], True), ([], [], False),
     ]  # fmt: skip
     assert all(not score.detail for name, score in scores.items() if name != "adherence")
-
-
-@pytest.mark.parametrize(("parameter", "value"), [("normaliser", 0), ("normaliser", 1.5), ("normaliser", True),
-                                                  ("length", "words"), ("length", ["tokens"])])  # fmt: skip
-def test_parameters_that_mean_nothing_are_refused(parameter: str, value: Any) -> None:
-    with pytest.raises(ConfigError, match=f"trace.{parameter}: "):
-        find("trace")().with_parameters({parameter: value})
