@@ -183,12 +183,10 @@ def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None
 
     Tied pairs count in the denominator as defined for tau-b (Kendall 1945). Raises ValueError for unequal lengths.
     """
-    if len(first) != len(second):
-        raise ValueError(f"{len(first)} values against {len(second)}")
     balance = ties_first = ties_second = 0
-    pairs = list(combinations(range(len(first)), 2))
-    for i, j in pairs:
-        a, b = first[i] - first[j], second[i] - second[j]
+    pairs = list(combinations(zip(first, second, strict=True), 2))
+    for one, other in pairs:
+        a, b = one[0] - other[0], one[1] - other[1]
         balance += ((a > 0) - (a < 0)) * ((b > 0) - (b < 0))
         ties_first += a == 0
         ties_second += b == 0
