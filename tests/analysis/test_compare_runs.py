@@ -279,6 +279,7 @@ def test_nuggets_are_paired_one_by_one_within_their_topics(tmp_path: Path) -> No
     assert (every.unit, every.paired.pairs, every.paired.clusters) == ("nugget", 3, 2)
     assert (every.paired.first, every.paired.second) == (0.5, 1.0)
     assert every.unmatched == 3  # Red twice, and Blues
+    assert "(only 2 topics have a value in both; at least 6 are needed for a test)" in said(every, "b")
     assert (every.second.unjudged, every.second.scored) == (1, 4)
     assert (vital.paired.pairs, vital.paired.difference) == (1, 0.0)
     with pytest.raises(KeyError):
