@@ -118,16 +118,6 @@ def nuggets_of_contexts(record: Record, window: int, most: int, min_judgment: fl
     return NuggetSet(units, "; ".join(failures), "", left_out, full, rounds, read, len(record.passages))
 
 
-def created_bank(record: Record, window: int, most: int, min_judgment: float, keep: int) -> Flow[NuggetSet]:
-    """A bank from the contexts: written, weighed, vital nuggets first, of all of them the first ``keep`` (0: all)."""
-    written = yield from nuggets_of_contexts(record, window, most, min_judgment)
-    found = yield from weighed(record, written)
-    ordered = sorted(found.units, key=lambda unit: unit.importance != "vital")
-    kept = ordered[:keep] if keep else ordered
-    left_out = found.left_out + len(ordered) - len(kept)
-    return replace(found, units=_numbered(record, "bank", kept), left_out=left_out)
-
-
 def nuggets_of_record(record: Record) -> NuggetSet:
     """The bank that the record brings, in its order."""
     nuggets = record.nuggets or ()
@@ -262,8 +252,13 @@ class BankMetric(Metric):
             self.refuse("min_judgment", found, "a number")
 
     def created(self, record: Record) -> Flow[NuggetSet]:
-        """The bank of a record's contexts."""
-        return (yield from created_bank(record, self.window, self.max_nuggets, self.min_judgment, self.keep))
+        """A bank from the contexts: written, weighed, vital nuggets first, of all of them the first ``keep``."""
+        written = yield from nuggets_of_contexts(record, self.window, self.max_nuggets, self.min_judgment)
+        found = yield from weighed(record, written)
+        ordered = sorted(found.units, key=lambda unit: unit.importance != "vital")
+        kept = ordered[: self.keep or None]
+        left_out = found.left_out + len(ordered) - len(kept)
+        return replace(found, units=_numbered(record, "bank", kept), left_out=left_out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
