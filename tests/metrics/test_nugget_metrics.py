@@ -97,7 +97,7 @@ def test_a_judge_that_never_ends_is_ended_by_the_limit() -> None:
     assert sum(isinstance(q, Write) for q in asked) == 30
     assert score.reason == "reached max_nuggets (30), so the response may contain more nuggets"
     assert score.detail["limit_reached"] is True  # by one that writes no more than it is allowed to, none is left out
-    short, _ = weigh(find(BOTH[0])(), record(), Judge([["a"], []]))
+    short, _ = weigh(metric(BOTH[0]), record(), Writer(["a"], [], labels="3"))
     assert "limit_reached" not in short.detail
 
 

@@ -10,7 +10,7 @@ from material import DOWN, RESPONSE, claims, columns, metric, record
 from ragstone import check, evaluate
 from ragstone.metrics import find
 from ragstone.metrics.base import Metric
-from ragstone.questions import SUPPORT_CONTRADICT, Rate
+from ragstone.questions import SUPPORT_CONTRADICT, Rate, Write
 from ragstone.testing import ScriptedJudge
 
 MODE = {"scoring_mode": "support_contradict"}
