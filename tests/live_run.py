@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ragstone import api, evaluate
+from ragstone import Run, api, evaluate
 from ragstone.render.html.live import Live
 from ragstone.store.database import Store
 from ragstone.testing import ScriptedJudge
@@ -24,10 +24,14 @@ def listening(store: Store) -> Iterator[Live]:
         thread.join()
 
 
+def stored(folder: Path, records: int = 1, grade: str = "3") -> Run:
+    """A run of so many records, all of one grade, in the store ``s.db`` of a folder."""
+    rows = [{"id": f"r{n}", "question": "q", "response": "It is.", "contexts": ["It is."]} for n in range(records)]
+    return evaluate(rows, "groundedness", ScriptedJudge({"support": grade}), store=folder / "s.db")
+
+
 @contextmanager
 def served(folder: Path, records: int) -> Iterator[Live]:
     """The server of one run of so many records, which is stored in ``folder``, while it listens."""
-    rows = [{"id": f"r{n}", "question": "q", "response": "It is.", "contexts": ["It is."]} for n in range(records)]
-    run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=folder / "s.db")
-    with listening(run.store) as server:
+    with listening(stored(folder, records).store) as server:
         yield server

@@ -11,15 +11,14 @@ from typing import Any
 
 import pytest
 
-from live_run import served
+from live_run import served, stored
 from page_blocks import unpacked
-from ragstone import api, evaluate
+from ragstone import api
 from ragstone.analysis.run import find_run
 from ragstone.errors import ConfigError
 from ragstone.render.html.live import Live
 from ragstone.render.html.served_run import ROWS
 from ragstone.store.database import ResultRow, Store
-from ragstone.testing import ScriptedJudge
 
 RECORDS = 5
 
@@ -148,8 +147,7 @@ def test_labels_come_from_its_own_pages_alone(live: Live) -> None:
 
 def test_rows_come_by_place(tmp_path: Path) -> None:
     """A run whose places have gaps, as one that was cut off, has every record in one block."""
-    run = evaluate([{"id": "a", "question": "q", "response": "It is.", "contexts": ["It is."]}], "groundedness",
-                   ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")  # fmt: skip
+    run = stored(tmp_path)
     number = run.store.start_run("gaps", dict(run.spec))
     (row,) = run.store.results(run.id)
     run.store.begin()
@@ -161,8 +159,7 @@ def test_rows_come_by_place(tmp_path: Path) -> None:
 
 def test_a_run_that_is_being_written_is_one_run(tmp_path: Path) -> None:
     """Each load shows what there is by then; the table holds the records that the figures are of."""
-    rows = [{"id": f"r{n}", "question": "q", "response": "It is.", "contexts": ["It is."]} for n in range(3)]
-    run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")
+    run = stored(tmp_path, 3)
     number = run.store.start_run("growing", dict(run.spec))
     (result, *_) = run.store.results(run.id)
     scores = list(run.store.scores(run.id, until=1))
@@ -199,8 +196,7 @@ def test_a_run_that_is_being_written_is_one_run(tmp_path: Path) -> None:
 
 def test_the_first_screen_of_a_finished_run_reads_no_score(tmp_path: Path) -> None:
     """A run of a million has its figures in its summary; its lowest records, for paper, come later."""
-    rows = [{"id": f"r{n}", "question": "q", "response": "It is.", "contexts": ["It is."]} for n in range(2)]
-    with evaluate(rows, "groundedness", ScriptedJudge({"support": "0"}), store=tmp_path / "s.db").store as store:
+    with stored(tmp_path, 2, "0").store as store:
         queries: list[str] = []
         store._reader.set_trace_callback(queries.append)
         with api.serving(store) as live:
@@ -213,8 +209,7 @@ def test_the_first_screen_of_a_finished_run_reads_no_score(tmp_path: Path) -> No
 
 def test_what_is_read_together_is_of_one_moment(tmp_path: Path) -> None:
     """Results that another process writes between two questions are in the answer of neither."""
-    rows = [{"id": "r", "question": "q", "response": "It is.", "contexts": ["It is."]}]
-    run = evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")
+    run = stored(tmp_path)
     (result,) = run.store.results(run.id)
     with Store(tmp_path / "s.db") as other:
         with other.snapshot():
@@ -223,14 +218,13 @@ def test_what_is_read_together_is_of_one_moment(tmp_path: Path) -> None:
             run.store.insert([], [(run.id, result._replace(position=2, record="r2"), [])])
             run.store.commit()
             assert other.count(run.id) == 1
-            assert other.ids(run.id) == {1: "r"}
-        assert other.ids(run.id) == {1: "r", 2: "r2"}
+            assert other.ids(run.id) == {1: "r0"}
+        assert other.ids(run.id) == {1: "r0", 2: "r2"}
 
 
 def test_a_port_that_is_taken_is_said(live: Live, tmp_path: Path) -> None:
     """In one line, with what to do."""
-    run = evaluate([{"id": "a", "response": "It is.", "contexts": ["It is."]}], "groundedness",
-                   ScriptedJudge({"support": "3"}), store=tmp_path / "s.db")  # fmt: skip
+    run = stored(tmp_path)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
