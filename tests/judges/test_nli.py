@@ -106,21 +106,21 @@ def test_what_a_passage_entails_is_supported_with_its_sentence_as_evidence(judge
 
 
 @pytest.mark.parametrize(
-    ("claim", "text", "said"),
+    ("claim", "said", "entailed"),
     [
-        ("The pot has not a steel lid.", LID, "contradicted by passage 1 (probability 1.00); highest entailment 0."),
-        ("Bake it for 25 minutes.", TWINS, "says 25 minutes; passage 1 says 20 minutes"),
-        ("Anna Holm runs the shop.", TWINS, "Holm"),
+        ("The lid is not made of steel.", "contradicted by passage 1 (probability 1.00); highest entailment 0.", False),
+        ("Bake it for 25 minutes.", "says 25 minutes; passage 1 says 20 minutes", True),
+        ("Anna Holm runs the shop.", "Holm", True),
     ],
 )
 def test_a_contradiction_is_named_and_another_number_or_name_overrules_the_model(
-    judge: NliJudge, claim: str, text: str, said: str
+    judge: NliJudge, claim: str, said: str, *, entailed: bool
 ) -> None:
-    (verdict,) = rated(judge, (claim,), text)
+    """``entailed``: the model alone would accept it."""
+    (verdict,) = rated(judge, (claim,), TWINS)
     assert verdict.label == "no"
     assert said in verdict.reason
-    if text == TWINS:
-        assert float(verdict.reason.rpartition("; entailment ")[2]) > 0.5, "the model alone would accept it"
+    assert (float(verdict.reason.rpartition("entailment ")[2]) > 0.5) == entailed
 
 
 def test_sentences_that_state_nothing_and_what_is_missing_are_the_rules(judge: NliJudge) -> None:
