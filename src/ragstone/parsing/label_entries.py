@@ -39,20 +39,15 @@ _BLANKS: Final = re.compile(r"[^\S\n]{2,}")
 _REPEATED: Final = re.compile(r"([^\w\s]|_)\1{3,}")
 WIDEST: Final = 200
 """The most units that one line may give a label to."""
+_NUMBER: Final = NOUN + r"[0-9]{1,4}"
+_MORE: Final = rf"(?:\s*(?:[-\u2013,&]|to|and|и)\s*{_NUMBER})"
+"""A further number of the units that have one label together."""
 _GROUP: Final = re.compile(
-    r"[\s*_>\-\u2022]*"
-    + NOUN
-    + r"(?P<numbers>[0-9]{1,4}(?:\s*(?:[-\u2013,&]|to|and|и)\s*"
-    + NOUN
-    + r"[0-9]{1,4})+)[*_]*"
-    r"\s*[:=\u2192\u2014][*_]*\s*(?P<rest>.+)"
+    rf"[\s*_>\-\u2022]*{NOUN}(?P<numbers>[0-9]{{1,4}}{_MORE}+)[*_]*\s*[:=\u2192\u2014][*_]*\s*(?P<rest>.+)"
 )
 _GROUPED: Final = re.compile(
-    r"[\s*_>\-\u2022]*(?P<rest>[^\W\d][\w -]{0,40}?)[*_\s]*[:=\u2192\u2014][*_\s]*(?P<numbers>"
-    + NOUN
-    + r"[0-9]{1,4}(?:\s*(?:[-\u2013,&]|to|and|и)\s*"
-    + NOUN
-    + r"[0-9]{1,4})*)[\s.]*"
+    r"[\s*_>\-\u2022]*(?P<rest>[^\W\d][\w -]{0,40}?)[*_\s]*[:=\u2192\u2014][*_\s]*"
+    rf"(?P<numbers>{_NUMBER}{_MORE}*)[\s.]*"
 )
 _FENCE: Final = re.compile(r"\s*(?:```|~~~)")
 _RANGE: Final = re.compile(r"([0-9]{1,4})(?:\s*(?:[-\u2013]|to)\s*([0-9]{1,4}))?")
