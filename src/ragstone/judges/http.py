@@ -443,9 +443,10 @@ def said_by(error: Mapping[str, Any]) -> str:
     return str(said)
 
 
-def whole_number(holder: object, name: str) -> int | None:
-    """Read a count; None for what is no whole number."""
-    value = holder.get(name) if isinstance(holder, dict) else None
+def whole_number(value: Any, *names: str) -> int | None:
+    """Read a count that stands under these names, each within the one before; None for what is no whole number."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, ClassVar, Final
 
 import orjson
@@ -89,16 +90,10 @@ class MessagesBackend(HttpBackend):
 
     def usage(self, answer: Any) -> Usage:
         """Return the usage; counts that are not whole numbers are ignored."""
-        usage = answer.get("usage") if isinstance(answer, dict) else None
-        fresh, read, saved = (
-            whole_number(usage, f"{name}input_tokens") for name in ("", "cache_read_", "cache_creation_")
-        )
-        return Usage(
-            input=None if fresh is None else fresh + (read or 0) + (saved or 0),
-            output=whole_number(usage, "output_tokens"),
-            cached=read,
-            saved=saved,
-        )
+        count = partial(whole_number, answer, "usage")
+        fresh, read, saved = (count(f"{name}input_tokens") for name in ("", "cache_read_", "cache_creation_"))
+        whole = None if fresh is None else fresh + (read or 0) + (saved or 0)
+        return Usage(input=whole, output=count("output_tokens"), cached=read, saved=saved)
 
     # ---- batches
 

@@ -6,6 +6,7 @@ Guarantees: reasoning is kept separate from the answer. No other module reads th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Final
 
 import orjson
@@ -94,14 +95,12 @@ class OpenAIBackend(HttpBackend):
 
     def usage(self, answer: Any) -> Usage:
         """Return the usage; counts that are not whole numbers are ignored."""
-        usage = answer.get("usage") if isinstance(answer, dict) else None
-        if not isinstance(usage, dict):
-            return Usage()
+        count = partial(whole_number, answer, "usage")
         return Usage(
-            input=whole_number(usage, "prompt_tokens"),
-            output=whole_number(usage, "completion_tokens"),
-            cached=whole_number(usage.get("prompt_tokens_details"), "cached_tokens"),
-            reasoning=whole_number(usage.get("completion_tokens_details"), "reasoning_tokens"),
+            input=count("prompt_tokens"),
+            output=count("completion_tokens"),
+            cached=count("prompt_tokens_details", "cached_tokens"),
+            reasoning=count("completion_tokens_details", "reasoning_tokens"),
         )
 
     # ---- batches
