@@ -13,9 +13,9 @@ from ragstone.parsing.label_words import Words
 
 _MARKED: Final = re.compile(r"[xX\u2713\u2714\u2705\u2612\u00d7*\u2022+]|yes|true|1", re.IGNORECASE)
 """What stands in the column of the label that is meant."""
+_Rows = Sequence[tuple[int, int, list[str]]]
+"""Where each row begins and ends, and its cells."""
 _RULE: Final = re.compile(r"[\s|:+=\-\u2013\u2014]*")
-
-
 TABLES: Final[tuple[Format, ...]] = ("pipe", "tsv", "csv")
 """The formats of tables."""
 
@@ -66,7 +66,7 @@ def _row(cells: Sequence[str], words: Words) -> bool:
     )
 
 
-def _table(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: Format) -> list[Found]:
+def _table(table: _Rows, words: Words, kind: Format) -> list[Found]:
     if (told := _across(table, words, kind)) is not None:
         return [told]
     header = _header(table, words) if len(table) > 1 else None
@@ -97,9 +97,7 @@ def _table(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: Form
     return _columns(table, words, kind, 0, None)
 
 
-def _columns(
-    table: Sequence[tuple[int, int, list[str]]], words: Words, kind: Format, number_at: int | None, label_at: int | None
-) -> list[Found]:
+def _columns(table: _Rows, words: Words, kind: Format, number_at: int | None, label_at: int | None) -> list[Found]:
     """Found by their number; by place where a header names a column of labels and none of numbers."""
     runs: list[Found] = []
     for start, end, cells in table:
@@ -122,7 +120,7 @@ def _columns(
     return [found for found in runs if any(found.labels)]
 
 
-def _across(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: Format) -> Found | None:
+def _across(table: _Rows, words: Words, kind: Format) -> Found | None:
     """A table with a column for each unit, or with a column for each label and a mark in one of them."""
     start, end, head = table[0][0], table[-1][1], table[0][2]
     numbers = [_number(cell) for cell in head]
@@ -146,7 +144,7 @@ def _across(table: Sequence[tuple[int, int, list[str]]], words: Words, kind: For
     return found if any(found.labels) else None
 
 
-def _header(table: Sequence[tuple[int, int, list[str]]], words: Words) -> tuple[int | None, int] | None:
+def _header(table: _Rows, words: Words) -> tuple[int | None, int] | None:
     """Find the columns of numbers and labels, if the first row names them."""
     cells = table[0][2]
     names = [re.sub(r"[\s\-]+", "_", cell.strip(" *_`\"'").casefold()) for cell in cells]
