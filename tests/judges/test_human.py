@@ -11,8 +11,10 @@ import pytest
 from by_hand import computed
 
 from ragstone import ConfigError, InputError, estimate, evaluate
+from ragstone.api.plan import planned
 from ragstone.judges.human import HumanJudge
 from ragstone.labels import text_hash
+from ragstone.options import RunOptions
 from ragstone.questions import GRADE_0_3, YES_NO, Rate, Rated, Trace, Traced, Write, Written
 from ragstone.types import TRIVIAL, Passage, Scale, Span, Unit
 
@@ -318,10 +320,40 @@ def test_what_was_not_said_is_unjudged(tmp_path: Path) -> None:
     assert {found["a"][name]["status"] for name in ("adherence_share", "relevance")} == {"judge_failed"}
 
 
-def test_a_key_that_no_sentence_has_is_dropped_and_named(tmp_path: Path) -> None:
-    found = scores(tmp_path, file(tmp_path, {**LABELS, "relevant": ["doc_0_s0", "doc_7_s0"]}))["a"]
-    assert found["relevance"]["value"] == 0.05
-    assert found["adherence"]["detail"]["dropped"] == ["doc_7_s0"]
+TEXTS = {
+    "doc_0_s0": "It boils.", "doc_0_s1": "It is  cold.", "resp_s0": "It boils.", "resp_s1": "It is hot.",
+}  # fmt: skip
+"""The sentences of record a, one with other white space."""
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({"sentences": {**TEXTS, "doc_0_s0": "It is cold."}}, "sentence doc_0_s0 has changed since it was labelled"),
+        ({"sentences": {**TEXTS, "resp_s2": "It sings."}}, "sentence resp_s2 has changed since it was labelled"),
+        ({"sentences": {"doc_0_s0": "It boils."}}, "sentence doc_0_s1, which is not in 'sentences' of the label file"),
+        ({"relevant": ["doc_0_s0", "doc_7_s0"]}, "sentence doc_7_s0, which is not in this record"),
+        ({"support": {"resp_s9": []}}, "sentence resp_s9, which is not in this record"),
+    ],
+)
+def test_labels_of_other_sentences_leave_the_record_unjudged(
+    tmp_path: Path, more: dict[str, Any], problem: str
+) -> None:
+    found = scores(tmp_path, file(tmp_path, {**LABELS, **more}))["a"]
+    assert {score["status"] for score in found.values()} == {"judge_failed"}
+    assert problem in found["relevance"]["reason"]
+    assert problem in found["adherence"]["reason"]
+
+
+def test_labels_without_the_texts_of_their_sentences_are_said_to_be_unchecked(tmp_path: Path) -> None:
+    unchecked = scores(tmp_path, file(tmp_path, LABELS))["a"]["adherence"]
+    checked = scores(tmp_path, file(tmp_path, {**LABELS, "sentences": TEXTS}))["a"]["adherence"]
+    assert checked["value"] == unchecked["value"]
+    assert "by number" in unchecked["detail"]["relevance_reason"]
+    assert "relevance_reason" not in checked["detail"]
+    for labels, notes in ((LABELS, 1), ({**LABELS, "sentences": TEXTS}, 0)):
+        with planned(TRACED, RunOptions(metrics="trace", judge=f"human:{file(tmp_path, labels)}")) as plan:
+            assert sum("matched to sentences by number" in note for note in plan.notes) == notes
 
 
 def test_labels_keep_the_sentences_that_came_with_the_record(tmp_path: Path) -> None:
@@ -346,6 +378,8 @@ def test_labels_keep_the_sentences_that_came_with_the_record(tmp_path: Path) -> 
         (["[]"], r"labels.jsonl:1: no id; expected \{id, relevant"),
         ([LABELS, {"relevant": []}], r"labels.jsonl:2: no id"),
         ([{"id": "a", "relevant": "doc_0_s0"}], r"labels.jsonl:1: field 'relevant' is a str; expected"),
+        ([{"id": "a", "relevant": [0]}], r"labels.jsonl:1: field 'relevant' has a value that is not text; expected"),
+        ([{"id": "a", "support": {"resp_s0": 1}}], r"labels.jsonl:1: field 'support.resp_s0' has a value that is not"),
         ([LABELS, LABELS], r"labels.jsonl:2: the record 'a' is labelled twice"),
         ([""], r"labels.jsonl: no labels found"),
     ],

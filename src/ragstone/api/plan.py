@@ -140,6 +140,7 @@ def planned(source: Any, options: RunOptions, *, digest: bool = False) -> Iterat
             *_absent(plan),
             *_unread(plan, options),
             *uncascaded(plan, options),
+            *(f"{one.name}: {note}" for one in plan.judges.values() if (note := getattr(one, "note", ""))),
             *(
                 f"{one.name}: price unknown; did you mean '{near}'?"
                 for one in plan.judges.values()

@@ -3,7 +3,9 @@
 A file of labels is JSON lines of one of two forms. Label rows (``ragstone.labels``) answer every step that the file has
 rows for, and the steps ``claims`` and ``nuggetize`` where rows have the text of their unit. Records of a trace are one
 line each: ``{"id": …, "relevant": [keys], "utilized": [keys], "support": {response key: [keys]}, "supported": true or
-false}``, with keys of the sentences as the record is divided (``doc_0_s0``, ``resp_s0``).
+false, "sentences": {key: text}}``, with keys of the sentences as the record is divided (``doc_0_s0``, ``resp_s0``).
+``sentences`` has the texts that people labelled; a record in which one of them reads otherwise is unjudged. Without it,
+keys are matched by number, which the answer says.
 
 What people did not say is unjudged: a unit without a label, one whose text has changed since, and one that its
 annotators disagree on.
@@ -17,6 +19,7 @@ from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,9 +47,12 @@ from ragstone.questions import (
 from ragstone.segment import folded
 from ragstone.types import TRIVIAL, Scale, Unit, Verdict
 
-RECORD_FORM: Final = "{id, relevant: [keys], utilized: [keys], support: {key: [keys]}, supported: true or false}"
+RECORD_FORM: Final = (
+    "{id, relevant: [keys], utilized: [keys], support: {key: [keys]}, supported: true or false, sentences: {key: text}}"
+)
 EXPECTED: Final = f"expected {RECORD_FORM}"
 UNLABELLED: Final = "no label for this record"
+BY_NUMBER: Final = "labels are matched to sentences by number; add 'sentences': {key: text} to check them"
 NO_BANK: Final = "labels cannot create nuggets from passages; add a bank with --nuggets FILE"
 
 RELEVANT: Final = "trace.relevant"
@@ -82,7 +88,10 @@ class HumanBackend(InProcess):
 
 
 class HumanJudge:
-    """Answers from a file of labels, ``FILE`` or ``FILE#ANNOTATOR``. InputError names a line that is no label."""
+    """Answers from a file of labels, ``FILE`` or ``FILE#ANNOTATOR``. InputError names a line that is no label.
+
+    ``note`` is a warning for the run.
+    """
 
     model: str = ""
     provider: str = ""
@@ -94,6 +103,8 @@ class HumanJudge:
         labels = _labels(path, annotator)
         self.backend = HumanBackend(labels)
         self._tasks = {task for _, task in labels}
+        unchecked = any(line[:1] == b"{" and b'"sentences"' not in line for line in labels.values())
+        self.note = BY_NUMBER if unchecked else ""
         lines = b"\n".join(labels[key] for key in sorted(labels))
         self._digest = hashlib.blake2b(lines, digest_size=3).hexdigest()
 
@@ -246,25 +257,34 @@ def _traced_record(question: Trace, labels: Mapping[str, Any] | None, failure: s
     if labels is None:
         found.problem = failure
         return traced(question, [found], judge)
-    known = {key_of(unit) for unit in question.sentences}
+    texts = {key_of(unit): unit.text for unit in (*question.sentences, *question.response)}
+    if problem := _misplaced(labels, texts):
+        found.problem = problem
+        return traced(question, [found], judge)
     found.problem = "no label for this sentence"
-    found.relevant = _known(labels.get("relevant"), known, found)
-    found.utilized = _known(labels.get("utilized"), known, found)
-    supported = labels.get("supported")
-    found.overall = supported if isinstance(supported, bool) else None
-    support = labels.get("support")
-    for key, keys in support.items() if isinstance(support, dict) else ():
-        named = _known(keys, known | set(SPECIAL), found)
-        if named is not None:
-            found.labels[key] = Label(tuple(dict.fromkeys(key for key in keys if key in named)), bool(named))
+    found.relevant, found.utilized = (
+        None if labels.get(name) is None else set(labels[name]) for name in ("relevant", "utilized")
+    )
+    found.overall = labels.get("supported")
+    for key, keys in (labels.get("support") or {}).items():
+        found.labels[key] = Label(tuple(dict.fromkeys(keys)), bool(keys))
+    if not labels.get("sentences") and (found.relevant or found.utilized or found.labels):
+        found.relevance_reason = found.support_reason = BY_NUMBER
     return traced(question, [found], judge)
 
 
-def _known(given: object, known: set[str], found: Labelling) -> set[str] | None:
-    if not isinstance(given, list):
-        return None
-    found.dropped.update((str(key)[:40], None) for key in given if key not in known)
-    return {key for key in given if key in known}
+def _misplaced(labels: Mapping[str, Any], texts: Mapping[str, str]) -> str:
+    """Why a record's labels are not of its sentences; empty where they are, differences in white space aside."""
+    read = labels.get("sentences") or {}
+    for key, text in read.items():
+        if "".join(texts.get(key, "").split()) != "".join(text.split()):
+            return f"sentence {key} has changed since it was labelled; label the record again"
+    support = labels.get("support") or {}
+    for key in chain(labels.get("relevant") or (), labels.get("utilized") or (), support, *support.values()):
+        if key not in (read or texts) and key not in SPECIAL:
+            where = "'sentences' of the label file" if read else "this record"
+            return f"the labels name sentence {key}, which is not in {where}; label the record again"
+    return ""
 
 
 def _split(path: str) -> tuple[str, str]:
@@ -332,8 +352,16 @@ def _id_of(line: bytes, where: str) -> str:
         raise ConfigError(f"{where}: a label row among lines of records; keep one form in a file")
     if not isinstance(row, dict) or not isinstance(row.get("id"), str):
         raise ConfigError(f"{where}: no id; {EXPECTED}")
-    kinds: dict[str, type] = {"relevant": list, "utilized": list, "support": dict, "supported": bool}
+    kinds: dict[str, type] = {
+        "relevant": list, "utilized": list, "support": dict, "supported": bool, "sentences": dict
+    }  # fmt: skip
     for name, kind in kinds.items():
         if row.get(name) is not None and not isinstance(row[name], kind):
             raise ConfigError(f"{where}: field '{name}' is a {type(row[name]).__name__}; {EXPECTED}")
+    named = {name: row.get(name) or () for name in ("relevant", "utilized")}
+    named |= {f"support.{key}": keys for key, keys in (row.get("support") or {}).items()}
+    named["sentences"] = list((row.get("sentences") or {}).values())
+    for name, keys in named.items():
+        if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
+            raise ConfigError(f"{where}: field '{name}' has a value that is not text; {EXPECTED}")
     return str(row["id"])
