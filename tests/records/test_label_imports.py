@@ -82,6 +82,24 @@ def test_argilla(tmp_path: Path, responses: object) -> None:
     assert found.skipped == {"not submitted": 1}
 
 
+SHOWN: dict[str, Any] = {**UNIT, "record": 0}
+READ: list[dict[str, Any]] = [
+    {"data": {**SHOWN, "text": "It is red."}, "annotations": [{"result": [choice("yes")]}]},
+    {
+        "fields": {"text": "It is red."},
+        "metadata": SHOWN,
+        "responses": [{"user_id": "", "values": {"label": {"value": "yes"}}}],
+    },
+    {**SHOWN, "text": "It is red.", "label": "yes"},
+]
+
+
+@pytest.mark.parametrize("row", READ)
+def test_a_label_keeps_the_text_that_was_read_and_a_record_may_be_a_number(tmp_path: Path, row: object) -> None:
+    (found,) = import_labels(saved(tmp_path, [row])).rows
+    assert (found.record, found.text, found.hash) == ("0", "It is red.", text_hash("It is red."))
+
+
 def test_a_table_becomes_label_rows(tmp_path: Path) -> None:
     """The command writes rows that are read again, and says what it skipped; a unit left blank is no label."""
     table = saved(tmp_path, "record;unit;label;annotator\nr1;r1/claim/1;yes;ann\nr1;r1/claim/2;;ann\n", "labels.csv")

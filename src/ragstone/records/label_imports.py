@@ -28,7 +28,7 @@ FORMS: Final = (
     "label rows or a table {record, unit, label}, Label Studio JSON {data: {record, unit}, annotations} or Argilla "
     "records {metadata: {record, unit}, responses}"
 )
-GIVEN: Final = ("record", "unit", "task", "draw", "rubric", "hash")
+GIVEN: Final = ("record", "unit", "task", "draw", "rubric", "hash", "text")
 """What a tool hands back of the rows that it was given."""
 UNSURE: Final = "?"
 """The label of a person who cannot tell."""
@@ -110,6 +110,10 @@ def _drafts(where: str, row: Row, skipped: Counter[str]) -> Iterator[Row]:
         for draft in read(row, skipped):
             if draft["label"] == UNSURE:
                 draft["label"] = None
+            if type(draft.get("record")) is int:
+                draft["record"] = str(draft["record"])
+            if isinstance(text := draft.get("text"), str):
+                draft.setdefault("hash", text_hash(text))
             yield draft
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"{where}: unreadable labels ({error}); expected {FORMS}") from error
@@ -121,8 +125,6 @@ def _labelled(row: Row, skipped: Counter[str]) -> Iterator[Row]:
     if "label" not in draft:
         skipped["without a label"] += 1
         return
-    if isinstance(text := draft.get("text"), str):
-        draft.setdefault("hash", text_hash(text))
     if isinstance(draft.get("seconds"), str):
         draft["seconds"] = float(draft["seconds"])
     yield draft
@@ -176,7 +178,7 @@ def _responses(given: Any) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
 
 def _given(about: Mapping[str, Any], question: object) -> Row:
     """What a tool was given of a row; where that names no task, the question does if it is called after one."""
-    found = {name: about[name] for name in GIVEN if about.get(name)}
+    found = {name: about[name] for name in GIVEN if about.get(name) not in (None, "")}
     if "task" not in found and question in TASKS:
         found["task"] = question
     return found
