@@ -76,6 +76,16 @@ def worst(row: LabelRow) -> bool:
     return row.draw is not None and row.draw.mode == "worst"
 
 
+def topic_unit(topic: str, text: str) -> str:
+    """The unit of a nugget that is labelled for a topic as a whole, over all blocks of its answer."""
+    return f"{topic}/topic/{text}"
+
+
+def of_topic(row: LabelRow) -> bool:
+    """Whether the row is of such a unit; its record is then the topic."""
+    return bool(row.text) and row.unit == topic_unit(row.record, row.text)
+
+
 def text_hash(text: str) -> str:
     """The hash of a unit's text, blank space at its ends aside: 16 hex digits."""
     return hashlib.blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

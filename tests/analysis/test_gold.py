@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from labelled import write
-from ragstone import Run, evaluate
+from ragstone import Run, agree, evaluate
 from ragstone.analysis.gold import gold_rows
 from ragstone.analysis.run import find_run
 from ragstone.analysis.saved import AnyRun
@@ -18,6 +18,9 @@ from ragstone.api.stored import export_run
 from ragstone.errors import InputError
 from ragstone.labels import LabelRow, text_hash
 from ragstone.metrics import of_score
+from ragstone.questions import Question, Rate
+from ragstone.render.agreement import wholes_said
+from ragstone.testing import ScriptedJudge
 
 CITIES = "Paris is the capital of France."
 RIVERS = "The Seine flows through Paris."
@@ -111,6 +114,48 @@ def test_blocks_are_joined_by_their_text(tmp_path: Path, assigned: Run) -> None:
     assert labels(gold(topic, assigned)) == {("Paris lies on the Seine", "assign"): "partial_support"}
     alone = evaluate(answers()[:1], "nugget_recall", store=tmp_path / "store.db")
     assert labels(gold(topic, alone)) == {("q1/bank/2", "assign"): "partial_support"}
+
+
+def test_labels_of_a_topic_meet_the_best_verdict_over_its_blocks(tmp_path: Path) -> None:
+    """Two blocks of one answer, each with labels of its own, and the same labels of the topic in both."""
+    texts = ("Paris lies on the Seine", "Rome is old", "Lima is wet")
+    script: dict[str, list[str | None]] = {
+        "One.": ["support", "not_support", None], "Two.": ["not_support", "partial_support", None]
+    }  # fmt: skip
+    said = {"global_nuggets_assignment": [
+        {"text": text.upper(), "assignment": label}
+        for text, label in zip(texts, ("support", "support", "not_support"), strict=True)
+    ]}  # fmt: skip
+    blocks = [
+        {"qid": "q1", "query": "What?", "block": [block], **said,
+         "block_nuggets_assignment": [{"text": text, "assignment": "support"} for text in texts]}
+        for block in script
+    ]  # fmt: skip
+
+    def answer(question: Question[Any]) -> list[str | None]:
+        assert isinstance(question, Rate)
+        return script[question.passages[0].text]
+
+    judge = ScriptedJudge(answer)
+    store = tmp_path / "store.db"
+    records = [
+        {"id": "q1", "question": "What?", "response": block, "run_id": "a",
+         "nuggets": [{"text": text, "importance": "vital"} for text in texts]}
+        for block in script
+    ]  # fmt: skip
+    run = evaluate(records, "nugget_recall", judge, store=store)
+    gold = write(tmp_path / "gold.jsonl", blocks)
+    found = agree(run, gold, store=store)
+    assert (found.rows, found.joined, found.refused) == (9, 9, ())
+    wholes = found["nugget_recall"].wholes
+    assert wholes is not None
+    assert wholes.matrix.counts == ((0, 0, 0), (0, 0, 0), (0, 1, 1)), "worst first, by people and judge"
+    assert wholes_said(found["nugget_recall"]) == "topic nuggets"
+    other = {"global_nuggets_assignment": [{"text": texts[0], "assignment": "not_support"}]}
+    contradicting = agree(run, write(tmp_path / "other.jsonl", [blocks[0], {**blocks[1], **other}]), store=store)
+    assert (contradicting["nugget_recall"].wholes, [one.count for one in contradicting.refused]) == (None, [4])
+    two = evaluate([{**records[0], "run_id": "b"}, records[1]], "nugget_recall", judge, store=store)
+    assert agree(two, gold, store=store)["nugget_recall"].wholes is None, "of two systems"
 
 
 @pytest.mark.parametrize("form", ["blocks", "assignments"])

@@ -100,12 +100,13 @@ class MetricAgreement:
     """Agreement on one metric's units.
 
     ``items`` has the judged units, ``with_unjudged`` also those without a verdict, ranked below the worst label.
-    ``wholes`` are responses as a whole. Left out are ``unjudged`` units, ``ties`` of people, ``worst`` units of a
-    worst-first draw, and ``trivial`` ones by who calls them so. ``people_alphas`` are among people only, None with one.
-    ``accuracy_lost`` is what units without a verdict cost, if each counts as an error. ``labelled_in_part`` records
-    have labels, but not for all units; ``unlike`` have a score that does not follow from the run's settings.
-    ``systems`` rank systems by each score, if there are several. ``repeats`` are means of each score in repeats, and
-    ``at_k`` their labels against people's, which a run of ``--repeat`` does not keep.
+    ``wholes`` are responses as a whole, or nuggets over all blocks of a topic. Left out are ``unjudged`` units,
+    ``ties`` of people, ``worst`` units of a worst-first draw, and ``trivial`` ones by who calls them so.
+    ``people_alphas`` are among people only, None with one. ``accuracy_lost`` is what units without a verdict cost, if
+    each counts as an error. ``labelled_in_part`` records have labels, but not for all units; ``unlike`` have a score
+    that does not follow from the run's settings. ``systems`` rank systems by each score, if there are several.
+    ``repeats`` are means of each score in repeats, and ``at_k`` their labels against people's, which a run of
+    ``--repeat`` does not keep.
     """
 
     metric: str
@@ -132,6 +133,11 @@ class MetricAgreement:
     def leading(self) -> LabelAgreement:
         """That of the units; of the whole responses where only those have labels."""
         return self.wholes if self.wholes is not None and not self.items.matrix.n else self.items
+
+    @property
+    def whole(self) -> str:
+        """What ``wholes`` are called: whole responses, or nuggets of topics."""
+        return "topic nugget" if self.unit == "nugget" else "response"
 
     @property
     def accuracy_lost(self) -> float | None:
@@ -294,7 +300,7 @@ def attached(found: Agreement) -> AgreementDict:
         items = one.leading
         for mean in one.means:
             metrics[mean.score] = rounded_in({
-                "task": one.task, "unit": one.unit if items is one.items else "response",
+                "task": one.task, "unit": one.unit if items is one.items else one.whole,
                 "judge": one.judge, "labels": items.labels, "counts": items.matrix.counts, "units": items.matrix.n,
                 "records": items.records, "unjudged": one.unjudged, "accuracy": items.matrix.accuracy,
                 "base_rate": items.matrix.base_rate, "kappa": items.kappa, "interval": items.interval,

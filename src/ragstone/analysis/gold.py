@@ -1,8 +1,9 @@
 """Gold labels of a run's units as label rows, from a file of any form, another run, or a field of the run's records.
 
 The form is recognised by what is in a file, never by its name. Gold records are joined by topic, system and response,
-their nuggets and sentences by text; what a gold record says of another response joins nothing. Labels that join
-nothing are rows all the same, with the text in the place of the unit, so that they are counted and listed.
+their nuggets and sentences by text; what a gold record says of another response joins nothing. Labels of a topic whose
+answer is in labelled blocks are of the topic's nuggets. Labels that join nothing are rows all the same, with the text
+in the place of the unit, so that they are counted and listed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ragstone.analysis.leaderboard import run_of
 from ragstone.analysis.run import unit_text
 from ragstone.analysis.saved import AnyRun
 from ragstone.errors import InputError, RagstoneError
-from ragstone.labels import LabelRow, row_from_json, text_hash
+from ragstone.labels import LabelRow, row_from_json, text_hash, topic_unit
 from ragstone.metrics import of_score
 from ragstone.records import Fields, SetAside, label_imports, open_records, values
 from ragstone.records.paths import find
@@ -237,12 +238,24 @@ def _joined(golds: list[_Gold], run: AnyRun) -> Iterator[LabelRow]:
     by_topic: dict[str, list[_Gold]] = defaultdict(list)
     for gold in golds:
         by_topic[gold.topic].append(gold)
+    systems: dict[str, set[str | None]] = defaultdict(set)
     for result in run.results():
         fitting = [gold for gold in by_topic.get(result.get("topic", ""), ()) if gold.fits(result.typed)]
         own = [gold for gold in fitting if gold.record == result["id"]]
         sure = [gold for gold in own or fitting if gold.response is not None]
+        systems[result.get("topic", "")].add(run_of(result["meta"]) if any(gold.nuggets for gold in sure) else None)
         for gold in sure or fitting:
             gold.found[result["id"]] = _checked(gold, result.typed)
+    for topic, given in by_topic.items():
+        wholes = [gold for gold in given if gold.response is None and gold.nuggets]
+        labels = {pair for gold in wholes for pair in _assigned(gold.nuggets).values()}
+        once = len({folded(text) for text, _ in labels}) == len({(folded(text), label) for text, label in labels})
+        if once and len(systems[topic]) == 1 and None not in systems[topic]:  # its results are blocks of one answer
+            for gold in wholes:
+                gold.found[""] = [
+                    LabelRow(topic, topic_unit(topic, text), "assign", label, gold.annotator, text=text)
+                    for text, label in _assigned(gold.nuggets).values()
+                ]
     for gold in golds:
         if gold.found and (gold.response is not None or len(gold.found) == 1):
             yield from (row for rows in gold.found.values() for row in rows)

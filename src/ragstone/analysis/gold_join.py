@@ -19,10 +19,11 @@ from ragstone.analysis.reply_formats import Formats
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import grouping
 from ragstone.errors import InputError
-from ragstone.labels import LabelRow, each_once, text_hash, worst
+from ragstone.labels import LabelRow, each_once, of_topic, text_hash, worst
 from ragstone.metrics.base import Metric
 from ragstone.questions import YES_NO, Rate, Traced
 from ragstone.result_types import ResultDict
+from ragstone.segment import folded
 from ragstone.stats.rankings import majority
 from ragstone.types import NOTHING, TRIVIAL, Scale, Score, Unit, Verdict
 
@@ -120,13 +121,14 @@ class RecordValues:
 class Joined:
     """What was gathered of one metric.
 
-    ``units`` have labels; ``wholes`` are records with a label of the whole response, or of every passage. ``stand`` are
-    the scores that stand on labelled units. By score, ``values`` are those of records that people labelled in full,
-    ``others`` the judge's of all other scored records, ``settled`` those of records without verdicts, such as empty
-    ones, which no label changes, and ``without_verdicts`` those of them that have labels. ``part`` counts records that
-    were labelled in part, ``unlike`` those whose score does not follow from its verdicts with the run's settings. Of
-    the units of each record without a label of a random draw, ``judged`` counts those with a value, ``passed`` those
-    that pass. ``repeats`` are by score the values of each record that was asked several times.
+    ``units`` have labels; ``wholes`` are records with a label of the whole response, or of every passage, and nuggets
+    with a label of their topic, to which ``blocks`` are the judge's verdicts by unit. ``stand`` are the scores that
+    stand on labelled units. By score, ``values`` are those of records that people labelled in full, ``others`` the
+    judge's of all other scored records, ``settled`` those of records without verdicts, such as empty ones, which no
+    label changes, and ``without_verdicts`` those of them that have labels. ``part`` counts records that were labelled
+    in part, ``unlike`` those whose score does not follow from its verdicts with the run's settings. Of the units of
+    each record without a label of a random draw, ``judged`` counts those with a value, ``passed`` those that pass.
+    ``repeats`` are by score the values of each record that was asked several times.
     """
 
     metric: Metric
@@ -143,6 +145,7 @@ class Joined:
     passed: array[int] = field(default_factory=lambda: array("q"))
     judged: array[int] = field(default_factory=lambda: array("q"))
     repeats: dict[str, list[Sequence[float | None]]] = field(default_factory=lambda: defaultdict(list))
+    blocks: dict[str, list[LabelledUnit]] = field(default_factory=lambda: defaultdict(list))
     part: int = 0
     unlike: int = 0
 
@@ -165,7 +168,7 @@ class Gathered:
     """All that the one pass over a run's results leaves.
 
     ``names`` are all of its metrics, ``example`` is a record's id. ``joined`` holds the identities of rows that joined,
-    ``places`` says where each labelled record belongs.
+    ``places`` says where each labelled record belongs. ``topics`` are rows of nuggets of a whole topic.
     """
 
     metrics: dict[str, Joined] = field(default_factory=dict)
@@ -175,6 +178,7 @@ class Gathered:
     joined: set[int] = field(default_factory=set)
     places: dict[str, RecordPlace] = field(default_factory=dict)
     example: str = ""
+    topics: dict[str, list[LabelRow]] = field(default_factory=lambda: defaultdict(list))
 
     def refuse(self, problem: Problem, *rows: LabelRow, labels: Iterable[str] = ()) -> None:
         """Count rows that did not join."""
@@ -193,9 +197,9 @@ def join(
     write.
     """
     waiting: dict[str, list[LabelRow]] = defaultdict(list)
-    for row in distinct(rows):
-        waiting[row.record].append(row)
     gathered = Gathered()
+    for row in distinct(rows):
+        (gathered.topics if of_topic(row) else waiting)[row.record].append(row)
     grouped = grouping(by) if by is not None else lambda _: None
     parameters = run.spec.get("parameters", {})
     tasks = {row.task for row in rows}
@@ -231,6 +235,7 @@ def join(
             ) from error
     for unread in waiting.values():
         gathered.refuse("unknown_record", *unread)
+    _join_topics(gathered)
     return gathered
 
 
@@ -299,6 +304,7 @@ def _take(
             units, wholes = _labelled(gathered, one, scale, allowed, labels, group)
             joined.units += units
             joined.wholes += wholes
+            _add_block(joined, one, scale, gathered.topics.get(one.result["topic"], ()), group)
             gold = {unit.unit: unit.gold for unit in units if unit.random and unit.gold is not None}
             whole = next((unit.gold for unit in wholes if unit.random and unit.votes), None)
             if units and not one.mark:
@@ -318,6 +324,42 @@ def _take(
     known = [value for value in judged if value is not None]
     joined.passed.append(sum(value >= 1 for value in known))
     joined.judged.append(len(known))
+
+
+def _add_block(joined: Joined, one: JudgedUnits, scale: Scale, rows: Sequence[LabelRow], group: str | None) -> None:
+    """Keep the judge's verdicts on the nuggets of a block that have a label for their topic."""
+    result = one.result
+    units = {folded(text): unit for unit, text in one.texts().items()} if rows else {}
+    for row in rows:
+        if row.task == joined.task and (unit := units.get(folded(row.text))):
+            verdict = one.verdict(unit, scale)
+            joined.blocks[row.unit].append(LabelledUnit(
+                result["id"], result["position"], row.unit, row.text, {}, None, verdict["label"], None, "",
+                verdict["judge"], group=group,
+            ))  # fmt: skip
+
+
+def _join_topics(gathered: Gathered) -> None:
+    """Add the nuggets that have a label for their topic, each with the judge's best label over the topic's blocks."""
+    for row in (row for rows in gathered.topics.values() for row in rows):
+        homes = [one for one in gathered.metrics.values() if one.task == row.task and row.unit in one.blocks]
+        if not homes:
+            gathered.refuse("unknown_unit", row)
+        for joined in homes:
+            scale = joined.scale
+            assert scale is not None, "labels of the block have joined"
+            if row.label not in scale.labels:
+                gathered.refuse("unknown_label", row, labels=scale.labels)
+                continue
+            gathered.joined.add(id(row))
+            blocks = joined.blocks[row.unit]
+            blocks[0] = replace(blocks[0], votes={**blocks[0].votes, row.annotator: row.label})
+    for joined in gathered.metrics.values():
+        for blocks in joined.blocks.values():
+            if blocks[0].votes and joined.scale is not None:
+                judged = overall([block.judged for block in blocks], joined.scale, best=True)
+                gold = cast("str | None", majority([*blocks[0].votes.values()]))
+                joined.wholes.append(replace(blocks[0], gold=gold, judged=judged))
 
 
 def _labelled(

@@ -120,6 +120,11 @@ def agreement_said(people: str, unit: str, counted: str, kappa: float | None, in
     return f"Judge {agrees} with {people}: kappa {kappa_said(kappa, interval)} on {counted}"
 
 
+def wholes_said(one: MetricAgreement) -> str:
+    """What the wholes of a metric are called at the start of a line."""
+    return "whole responses" if one.whole == "response" else f"{one.whole}s"
+
+
 def kappa_said(kappa: float | None, interval: Sequence[float] | None) -> str:
     """``.71 (95% CI .58-.82)`` with an en dash; a dash where kappa is undefined."""
     if kappa is None:

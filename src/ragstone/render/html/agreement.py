@@ -15,7 +15,7 @@ from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.verdicts import with_verdicts
-from ragstone.render.agreement import agreement_of, kappa_said, systems_and_repeats
+from ragstone.render.agreement import agreement_of, kappa_said, systems_and_repeats, wholes_said
 from ragstone.render.html.document import page
 from ragstone.render.text import clean, coefficient, plural, shorten
 from ragstone.render.wording import in_words, place
@@ -40,8 +40,8 @@ def agreement_page(found: Agreement, run: AnyRun) -> list[bytes]:
         "people": found.labelled_by,
         "figures": [asdict(one) for one in systems_and_repeats(found)],
         "wholes": [
-            f"{one.metric}, whole responses: kappa {kappa_said(one.wholes.kappa, one.wholes.interval)} on "
-            f"{plural(one.wholes.matrix.n, 'response')}"
+            f"{one.metric}, {wholes_said(one)}: kappa {kappa_said(one.wholes.kappa, one.wholes.interval)} on "
+            f"{plural(one.wholes.matrix.n, one.whole)}"
             for one in found.metrics
             if one.wholes is not None and one.wholes is not one.leading
         ],

@@ -14,7 +14,14 @@ from ragstone.analysis.label_agreement import UNJUDGED, LabelAgreement
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.metrics import column_of
-from ragstone.render.agreement import FiguresTable, agreement_said, ends_said, kappa_said, systems_and_repeats
+from ragstone.render.agreement import (
+    FiguresTable,
+    agreement_said,
+    ends_said,
+    kappa_said,
+    systems_and_repeats,
+    wholes_said,
+)
 from ragstone.render.facts import handle, show_command
 from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, indented, page, section
 from ragstone.render.terminal.tables import Column, Fitted, beside, grid, unit_lines
@@ -54,7 +61,7 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
 def headline(one: MetricAgreement, people: str = PEOPLE) -> str:
     """``Judge agrees with people: kappa .71 (.58-.82) on 214 …; always answering 'yes' would be right …``."""
     items, count = one.leading, one.leading.matrix.n
-    units = plural(count, one.unit if items is one.items else "response")
+    units = plural(count, one.unit if items is one.items else one.whole)
     counted = f"{units} from {plural(items.records, 'record')}" if count else ""
     said = agreement_said(people, one.unit, counted, items.kappa, items.interval)
     if count and items.kappa is not None:
@@ -165,7 +172,7 @@ def _matrix(one: MetricAgreement, people: str) -> RenderableType | None:
     whole = one.wholes if one.wholes is not one.leading else None
     told = [
         _measures(one.leading),
-        *([f"whole responses: kappa {kappa_said(whole.kappa, whole.interval)}"] if whole else []),
+        *([f"{wholes_said(one)}: kappa {kappa_said(whole.kappa, whole.interval)}"] if whole else []),
     ]
     return section(
         one.metric,
