@@ -417,6 +417,15 @@ def test_more_written_is_more_expected(tmp_path: Path) -> None:
     assert row.input.worlds == sorted(row.input.worlds)
 
 
+@pytest.mark.parametrize("metric", ["grounding", "nugget_groundedness"])
+def test_a_short_response_has_a_claim_and_a_nugget(metric: str, tmp_path: Path) -> None:
+    """A few may have none, which the low end has room for."""
+    rows = [{**row, "response": "It is a dam."} for row in traces(2)]
+    told = ragstone.estimate(rows, [metric], "openai:gpt-4o-mini", store=tmp_path / "s.db")
+    calls = {row.step: row.calls.worlds for row in told.rows}
+    assert calls["support"][1:] == [2, 2]
+
+
 def test_claims_that_a_limit_left_out_count_as_written(tmp_path: Path) -> None:
     """How many of them are judged says nothing of how many a judge writes, which is what is learned."""
     rates = []

@@ -96,7 +96,9 @@ class Assumptions:
             yield from (Unit("", "nugget", text) for text in question.known)
         room = question.most - len(question.known) if question.most else count
         texts = _pieces(read, int(length), luck)
-        for number in range(max(0, min(count, room))):
+        # A response has a claim, and a nugget; only the low end has room for short ones without, such as refusals.
+        least = 1 if world and kind != "bank" and not question.known and read.strip() else 0
+        for number in range(max(least, min(count, room))):
             sentence = question.sentences[number % len(question.sentences)] if question.sentences else None
             text = f"{number + 1}{len(question.known) or ''} {next(texts)}"
             yield Unit(
@@ -159,7 +161,7 @@ class Assumptions:
                 expected += len(question.known)
             if question.most:
                 expected = min(expected, question.most)
-            return 5 + expected * ((CLAIM if kind == "claim" else NUGGET) + length / 4)
+            return 5 + max(expected, 1.0) * ((CLAIM if kind == "claim" else NUGGET) + length / 4)
         if isinstance(question, Trace):
             return OVERALL + 3 * len(question.sentences) + SENTENCE * len(question.response)
         assert isinstance(question, Rate)
