@@ -2,7 +2,8 @@
 
 The last assistant turn is the response, the last user turn before it the question, and what was said before is kept
 as ``history``. What tools returned after the question are the contexts, unless the row has its own; of a system
-message, or of the question, what stands between ``<context>`` or ``<documents>`` tags.
+message, or of the question, what stands between ``<context>`` or ``<documents>`` tags; else of a system message what
+stands after a heading such as ``Context:``.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ REPLIES: Final = ("response", "completion", "output", "outputs", "answer", "data
 EVIDENCE: Final = frozenset(("contexts", "retrievedcontexts", "retrievalcontext", "documents", "passages", "context"))
 TAGGED: Final = re.compile(r"<(context|documents?|sources?)>(.+?)</\1>", re.DOTALL | re.IGNORECASE)
 IN_PROMPT: Final = "contexts: read from tags in the prompt"
+IN_SYSTEM: Final = "contexts: read from the system message, below its heading"
+NONE_IN_SYSTEM: Final = "contexts: none found in the system message; put passages between <context> and </context>"
 UNANSWERED: Final = "conversation: later user turns have no answer; the last exchange before them is used"
 NO_USER, NO_ANSWER = "without a user message", "without an assistant answer"
 
@@ -90,6 +93,14 @@ def _evidence(talk: list[ChatTurn]) -> tuple[list[Any] | None, str]:
     if tools:
         found = ((documents(text) if opened(text) is not text else None, text) for text in tools)
         return [item for inner, text in found for item in ([text] if inner is None else inner)], ""
-    texts = [turn.text for turn in talk if turn.role == "system"] + [talk[last].text]
-    tagged = [match[2].strip() for text in texts for match in TAGGED.finditer(text)]
-    return (tagged, IN_PROMPT) if tagged else (None, "")
+    systems = [turn.text for turn in talk if turn.role == "system"]
+    tagged = [match[2].strip() for text in [*systems, talk[last].text] for match in TAGGED.finditer(text)]
+    if tagged:
+        return tagged, IN_PROMPT
+    if not systems:
+        return None, ""
+    from ragstone.records.prompt_contexts import contexts_in, mentions_contexts  # noqa: PLC0415 - for these alone
+
+    if shown := [item for text in systems for item in contexts_in(text)]:
+        return shown, IN_SYSTEM
+    return None, NONE_IN_SYSTEM if any(map(mentions_contexts, systems)) else ""

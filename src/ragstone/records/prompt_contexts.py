@@ -1,0 +1,75 @@
+"""Contexts that an application wrote into a system message: after a heading such as ``Context:``.
+
+Only plain forms are read: one text, passages that are numbered from 0 or 1 or are list items, and passages between
+lines of dashes. The last one ends at a heading such as ``Question:``, at a line of dashes, or at the end of its line,
+where the message ends too. Whatever is less clear, such as instructions below the passages, gives none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_KIND: Final = r"(?:contexts?|passages?|documents?|chunks?|excerpts?|snippets?)"
+_FIRST: Final = (
+    r"(?:(?:here|these|this) (?:is|are) )?(?:(?:the|relevant|following|provided|supporting|search|source) )*"
+)
+_HEADING: Final = re.compile(
+    rf"^[#*_ \t]*(?:{_FIRST}(?:{_KIND}|context information|search results)|retrieved [\w -]{{1,40}}?)(?: below)?"
+    r"[*_]*[ \t]*:[*_]*|^(?:use the )?context information (?:is )?below(?: to assist the user)?\.?",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NEXT: Final = re.compile(
+    r"^[#*_ \t]*(?:(?:user |current )?(?:question|query|input)|instructions?|rules|guidelines|tasks?|answer|response|"
+    r"output format|(?:chat |conversation )?history|examples?)[*_]*[ \t]*:",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Headings after which no passages stand."""
+_RULE: Final = re.compile(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,}|#{3,})[ \t]*$", re.MULTILINE)
+_NAME: Final = rf"(?:{_KIND}|docs?|sources?|results?)"
+_ITEM: Final = re.compile(
+    rf"^[ \t]*(?:[#*_-]+[ \t]*)?(?:\[?(?:{_NAME}[ \t]*)?#?(\d{{1,4}})\][:.]?|\((\d{{1,4}})\)|(\d{{1,4}})[.):](?=\s)|"
+    rf"{_NAME}[ \t]*#?(\d{{1,4}})[*_]*[ \t]*[:.)-])[*_]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BULLET: Final = re.compile(r"^[ \t]*[-*\u2022][ \t]+", re.MULTILINE)
+_MENTION: Final = re.compile(rf"\b(?:{_KIND}|retrieved)\b", re.IGNORECASE)
+
+
+def mentions_contexts(message: str) -> bool:
+    """Whether a message speaks of contexts at all."""
+    return _MENTION.search(message) is not None
+
+
+def contexts_in(message: str) -> list[str]:
+    """The passages after the heading of a system message; empty where there is none, or where they are unclear."""
+    heading = _HEADING.search(message)
+    if heading is None:
+        return []
+    after = _NEXT.search(message, heading.end())
+    body = message[heading.end() : after.start() if after else None]
+    return [text for item in _divided(body, closed=after is not None) if (text := item.strip())]
+
+
+def _divided(body: str, *, closed: bool) -> list[str]:
+    """The passages of a body; ``closed`` says whether a heading ends it, so that nothing but passages is in it."""
+    first, *pieces = _RULE.split(body)
+    if pieces and not first.strip():  # a frame, which must be closed
+        return pieces[:-1] if len(pieces) > 1 and not pieces[-1].strip() else []
+    items = [first, *pieces] if pieces else _items(body)
+    last = items[-1].strip()
+    return items if closed or (pieces and not last) or "\n" not in last else []
+
+
+def _items(body: str) -> list[str]:
+    """The items of a numbered list or of one with bullets; the body itself where it is no list."""
+    marks = list(_ITEM.finditer(body))
+    numbers = [int(next(number for number in mark.groups() if number)) for mark in marks]
+    if not marks or numbers != list(range(numbers[0], numbers[0] + len(marks))) or numbers[0] > 1:
+        marks = list(_BULLET.finditer(body))
+        lines = [line for line in body.splitlines() if line.strip()]
+        marks = marks if len(marks) == len(lines) else []
+    if not marks or body[: marks[0].start()].strip():
+        return [body]
+    ends = [*(mark.start() for mark in marks[1:]), len(body)]
+    return [body[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
