@@ -271,7 +271,24 @@ def test_a_step_that_rates_whole_responses_is_shown_with_one() -> None:
     assert (rated.evidence, rated.reasons, len(rated.units)) == (True, False, 3)
 
 
+def test_a_prompt_as_json_has_its_text_and_its_names() -> None:
+    told = ragstone("prompts", "show", "support", "short_cot", "--json").json
+    assert (told["step"], told["style"], told["text"]) == ("support", "short_cot", text_of("support", "short_cot"))
+    assert Path(told["path"]).is_file()
+    mine = ragstone("prompts", "show", own(), "--json").json
+    assert (mine["prompt"], mine["path"], mine["step"]) == ("mine.md", "mine.md", None)
+
+
 # ---- diff
+
+
+def test_a_difference_as_json() -> None:
+    """With the same exit code as without."""
+    came = ragstone("prompts", "diff", "support=short_cot", "support=long_cot", "--json")
+    plain = ragstone("prompts", "diff", "support=short_cot", "support=long_cot")
+    assert (came.code, came.json["differ"], came.json["diff"]) == (1, True, plain.out)
+    same = ragstone("prompts", "diff", "support=short_cot", "support=short_cot", "--json")
+    assert (same.code, same.json["differ"], same.json["diff"]) == (0, False, "")
 
 
 def test_prompts_that_differ_leave_with_one() -> None:

@@ -51,7 +51,7 @@ def list_prompts(*, as_json: AsJson = False) -> None:
     "ragstone prompts show assign=optimized.ru",
     "ragstone prompts show support short_cot > mine.md",
 )
-def show(prompt: Prompt, style: Style = None, *, pack: PackFile = None) -> None:
+def show(prompt: Prompt, style: Style = None, *, pack: PackFile = None, as_json: AsJson = False) -> None:
     """Print the text of a prompt.
 
     With --pack, shows where the pack is inserted. Redirect the output to a file to start your own prompt.
@@ -67,6 +67,11 @@ def show(prompt: Prompt, style: Style = None, *, pack: PackFile = None) -> None:
     if pack is not None:
         mark = "=== user ===\n"
         found = replace(found, text=found.text.replace(mark, f"\n{read_pack(pack).section()}\n{mark}", 1))
+    if as_json:
+        entry = found.entry
+        step, name = (entry.task, entry.name) if entry else (None, None)
+        show_json({"prompt": found.name, "step": step, "style": name, "path": str(found.path), "text": found.text})
+        return
     say("prompt", found.name if found.entry is None else f"{found.name} in {found.path}")
     if not sys.stdout.isatty():
         _write(found.text)
@@ -148,10 +153,12 @@ def render(
 def diff(
     first: str = arg("A", "STEP=STYLE, with an optional language (STYLE.ru) or version (STYLE.v1), or a file."),
     second: str | None = arg("B", "Prompt to compare with A [default: A's newest version]", default=None),
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Compare two prompts, or two versions of one, line by line.
 
-    Exits 1 if they differ; otherwise prints nothing and exits 0.
+    Exits 1 if they differ; otherwise exits 0 and, without --json, prints nothing.
     """
     import difflib
 
@@ -164,13 +171,14 @@ def diff(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
         for line in difflib.unified_diff(old, new, before.name, after.name)
     ]
-    if not lines:
-        return
-    if sys.stdout.isatty():
+    if as_json:
+        show_json({"before": before.name, "after": after.name, "differ": bool(lines), "diff": "".join(lines)})
+    elif sys.stdout.isatty():
         _print(*coloured(lines))
     else:
         _write("".join(lines))
-    raise typer.Exit(DIFFERENT)
+    if lines:
+        raise typer.Exit(DIFFERENT)
 
 
 @command(prompts, "ragstone prompts check", "ragstone prompts check mine.md")
