@@ -62,7 +62,7 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Labels and judges": ("label", "agree", "tune", "formats", "judges"),
     "Nuggets and prompts": ("nuggets", "prompts"),
     "Other tools": ("pull", "push"),
-    "Set up": ("init", "metrics", "fields", "cache"),
+    "Set up": ("init", "metrics", "fields", "schema", "cache"),
 }
 """The commands as help lists them: in the order of use. One that is in no group comes at the end."""
 

@@ -1,4 +1,4 @@
-"""``ragstone metrics``, ``judges``, ``fields`` and ``init``: what a run can be set up from."""
+"""``ragstone metrics``, ``judges``, ``fields``, ``schema`` and ``init``: what a run can be set up from."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragstone import api
 from ragstone.cli.options import AsJson, Configuration, arg, command, flag, opt
-from ragstone.cli.output import answer
+from ragstone.cli.output import answer, show_json
 from ragstone.cli.run_commands import app
 
 if TYPE_CHECKING:
@@ -61,6 +61,22 @@ def fields(*, as_json: AsJson = False) -> None:
 
     told = [{"name": one.name, "title": one.title, "reads": one.reads} for one in EXPORTS]
     answer({"fields": dict(ALIASES), "formats": told}, lambda _: input_list(), as_json=as_json)
+
+
+@command(app, "ragstone schema", "ragstone schema result > result.schema.json")
+def schema(
+    name: str | None = arg("NAME", "record, label, result or summary.", default=None),
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Print the JSON Schema of an input or output, or list them."""
+    from ragstone.output.schema import DOCUMENTS, schema_of
+    from ragstone.render.terminal.lists import schema_list
+
+    if name is None:
+        answer(dict(DOCUMENTS), lambda _: schema_list(DOCUMENTS), as_json=as_json)
+    else:
+        show_json(schema_of(name))
 
 
 @command(app, "ragstone init")

@@ -36,6 +36,7 @@ COMMANDS: Final = _by_word(
     ("config setup configure settings", "init"),
     ("lint survey", "validate FILE"),
     ("inputs formats-in aliases columns", "fields"),
+    ("jsonschema json-schema types", "schema"),
     ("csv download save", "export RUN -o scores.csv"),
     ("clean clear prune purge", "cache prune"),
     ("metric", "metrics"),

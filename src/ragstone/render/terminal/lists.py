@@ -307,6 +307,14 @@ def input_list() -> Page:
     )
 
 
+def schema_list(documents: Mapping[str, str]) -> Page:
+    """The documents that have a schema."""
+    return page(
+        section("JSON Schemas", indented(grid(list(documents.items()), "<~"))),
+        facts([("Next", Command("ragstone schema result"))], 4),
+    )
+
+
 # ---- files that were written, pages that are served
 
 

@@ -1,0 +1,110 @@
+"""JSON Schema (2020-12) of records, labels, results and summaries.
+
+Results and labels follow from their types; keys that a later version adds are allowed, so that a document of today
+passes tomorrow.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import Any, Final, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+from ragstone.errors import ConfigError
+from ragstone.labels import LabelRow
+from ragstone.records.fields import ALIASES, closest
+from ragstone.result_types import ResultDict, SummaryDict
+
+DOCUMENTS: Final[Mapping[str, str]] = {
+    "record": "input: one record",
+    "label": "input of agree, output of label: one row",
+    "result": "one line of results.jsonl",
+    "summary": "summary.json",
+}
+_PLAIN: Final = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
+_TEXT: Final = {"type": ["string", "null"]}
+_RECORD: Final[Mapping[str, Mapping[str, Any]]] = {
+    "id": {"type": ["string", "integer", "null"]},
+    "question": _TEXT,
+    "response": {"type": ["string", "array", "null"], "items": {"type": "object", "required": ["text"]}},
+    "contexts": {"type": ["string", "array", "null"], "items": {"type": ["string", "object", "null"]}},
+    "reference": _TEXT,
+    "nuggets": {
+        "type": ["array", "null"],
+        "items": {
+            "type": ["string", "object"],
+            "properties": {"text": {"type": "string"}, "importance": _TEXT, "assignment": _TEXT},
+        },
+    },
+    "citations": {"type": ["array", "null"]},
+    "relevant": {"type": ["array", "object", "null"]},
+    "answerable": {"type": ["boolean", "null"]},
+    "overrides": {"type": ["object", "null"]},
+}
+"""Types of a record's fields; all other keys are kept as ``meta``."""
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """The schema of a document, by its name in ``DOCUMENTS``; ConfigError for another name."""
+    if name not in DOCUMENTS:
+        raise ConfigError(f"schema '{name}': no such document{closest(name, DOCUMENTS)}")
+    defs: dict[str, Any] = {}
+    if name == "record":
+        found: dict[str, Any] = {"type": "object", "properties": {key: _field(key) for key in _RECORD}}
+    elif name == "result":
+        unread = {"id": "string", "position": "integer", "set_aside": "string", "scores": "array"}
+        properties = {key: {"type": kind} for key, kind in unread.items()}
+        aside = {"type": "object", "properties": properties, "required": [*unread]}
+        found = {"anyOf": [_of(ResultDict, defs), aside]}
+    else:
+        found = _of({"label": LabelRow, "summary": SummaryDict}[name], defs)
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": DOCUMENTS[name]}
+    return {**head, **found, **({"$defs": defs} if defs else {})}
+
+
+def _field(name: str) -> dict[str, Any]:
+    others = ", ".join(ALIASES[name])
+    return {**_RECORD[name], **({"description": f"Also named {others}."} if others else {})}
+
+
+def _of(hint: Any, defs: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a type; those of objects go into ``defs``."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is NotRequired:
+        return _of(inner[0], defs)
+    if hint is Any:
+        return {}
+    if is_typeddict(hint) or dataclasses.is_dataclass(hint):
+        name = hint.__name__.removesuffix("Dict")
+        if name not in defs:
+            defs[name] = {}  # for a type that contains itself
+            defs[name] = _object(hint, defs)
+        return {"$ref": f"#/$defs/{name}"}
+    if origin is Literal:
+        return {"enum": [*inner]}
+    if origin in (Union, UnionType):
+        kinds = [_of(one, defs) for one in inner]
+        plain = [kind["type"] for kind in kinds if kind.keys() == {"type"}]
+        return {"type": plain} if len(plain) == len(kinds) else {"anyOf": kinds}
+    if origin in (list, tuple):
+        return {"type": "array", "items": _of(inner[0], defs)}
+    if origin in (dict, Mapping):
+        return {"type": "object", "additionalProperties": _of(inner[1], defs)}
+    return {"type": _PLAIN[hint]}
+
+
+def _object(kind: Any, defs: dict[str, Any]) -> dict[str, Any]:
+    hints = get_type_hints(kind, include_extras=True)
+    if dataclasses.is_dataclass(kind):
+        required = [one.name for one in dataclasses.fields(kind) if one.default is dataclasses.MISSING]
+        hints = {name: hint if name in required else hint | None for name, hint in hints.items()}
+    else:
+        required = [name for name, hint in hints.items() if get_origin(hint) is not NotRequired]
+    return {
+        "type": "object",
+        "description": inspect.getdoc(kind),
+        "properties": {name: _of(hint, defs) for name, hint in hints.items()},
+        "required": required,
+    }
