@@ -131,17 +131,16 @@ def test_every_sentence_is_in_exactly_one_part(lengths: Any, tokens: Any) -> Non
     assert all(len(group) for group in groups)
 
 
-def test_a_long_sentence_is_a_part_alone() -> None:
-    """A sentence over the size is not joined with its neighbours."""
-    text = "Short one. " + "word " * 200 + "end. Short two."
-    assert parts(text, sentences(text), 50) == (range(1), range(1, 2), range(2, 3))
-
-
-def test_short_sentences_share_a_part() -> None:
-    """About a hundred tokens are seventy-five words."""
-    text = "One two three four five six seven. " * 20
-    sizes = [len(group) for group in parts(text, sentences(text), 100)]
-    assert sizes == [10, 10]
+@pytest.mark.parametrize(
+    ("text", "tokens", "sizes"),
+    [
+        ("Short one. " + "word " * 200 + "end. Short two.", 50, [1, 1, 1]),
+        ("One two three four five six seven. " * 20, 100, [10, 10]),
+    ],
+    ids=["a sentence over the size is alone", "a hundred tokens are about 75 words"],
+)
+def test_short_sentences_share_a_part(text: str, tokens: int, sizes: list[int]) -> None:
+    assert [len(group) for group in parts(text, sentences(text), tokens)] == sizes
 
 
 @pytest.mark.parametrize(

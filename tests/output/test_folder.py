@@ -121,14 +121,11 @@ def test_different_ids_have_different_names(one: str, other: str) -> None:
         assert file_name(one) != file_name(other)
 
 
-def test_a_place_that_is_no_folder_is_refused(tmp_path: Path) -> None:
-    """Before anything is weighed, with what to do."""
+def test_a_place_where_nothing_can_be_written_is_refused(tmp_path: Path) -> None:
+    """One that is no folder before anything is evaluated, with what to do."""
     (tmp_path / "file").write_text("x")
     with pytest.raises(ConfigError, match=r"cannot write there .*; choose another folder with -o"):
         Folder(tmp_path / "file" / "out", cases=False)
-
-
-def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "results.jsonl.partial").mkdir()
     with pytest.raises(ConfigError, match="cannot write there"), Folder(tmp_path, cases=False):
         pass

@@ -126,7 +126,7 @@ class Layout:
     def __post_init__(self) -> None:
         names = [export.name for export in EXPORTS] + [PLAIN]
         if self.name and self.name not in names:
-            said = written(self.files.get("name"), "[run] from", "--from", f" {self.name}")
+            said = written(self.files.get("name"), "[run] from", "--from", self.name, " ")
             raise ConfigError(f"{said}: no such format{closest(self.name, names)}")
         if self.path.endswith("[]"):
             object.__setattr__(self, "path", self.path.removesuffix("[]"))
@@ -186,7 +186,7 @@ class Layout:
 
     def _listed(self, where: str, found: Any) -> Iterator[Item]:
         if not isinstance(found, list):
-            said = written(self.files.get("path"), "[run] records", "--records", f" {self.path}")
+            said = written(self.files.get("path"), "[run] records", "--records", self.path, " ")
             what = "nothing found there" if found is MISSING else f"found {kind(found)}"
             yield where, RecordError(where, f"{said}: {what}", "expected the path of a list, e.g. data.items[]")
             return

@@ -114,17 +114,14 @@ class Fields:
 
     def written(self, name: str, path: str = "") -> str:
         """A field's path as the user wrote it, for messages."""
-        return written(self.files.get(name), f"[fields] {name}", f"--field {name}", path and f"={path}")
+        return written(self.files.get(name), f"[fields] {name}", f"--field {name}", path)
 
 
-def written(file: str | None, setting: str, option: str, value: str) -> str:
-    """A value as the user wrote it, for messages: in the configuration file that sets it, else behind an option.
-
-    The first sign of ``value`` is what parts it from the option; an empty one is left out.
-    """
+def written(file: str | None, setting: str, option: str, value: str, between: str = "=") -> str:
+    """A value as the user wrote it, for messages: in the configuration file that sets it, else behind an option."""
     if file is None:
-        return option + value
-    return f"{file}: {setting}" + (f' = "{value[1:]}"' if value else "")
+        return f"{option}{between}{value}" if value else option
+    return f'{file}: {setting} = "{value}"' if value else f"{file}: {setting}"
 
 
 def closest(name: str, names: Iterable[str]) -> str:

@@ -80,20 +80,20 @@ class Mapper:
         """Texts, numbers and lists by path: of the first row, and of those after it that lacked a mapped path."""
         self.sources: dict[str, dict[str, None]] = {}
         """The first columns and paths that each field was read from."""
-        self._mapped_fields = frozenset(field for field, _ in fields.each)
+        self.mapped_fields = frozenset(field for field, _ in fields.each)
         self.claimed = frozenset(path for _, path in fields.each)
-        self._roots = frozenset(map(root, self.claimed))
+        self.roots = frozenset(map(root, self.claimed))
         self._names = {
             field: tuple(name for name in (field, *aliases) if name not in self.claimed)
             for field, aliases in ALIASES.items()
-            if field not in self._mapped_fields
+            if field not in self.mapped_fields
         }
         self._row_keys: tuple[str, ...] = ()
         self._there: dict[str, tuple[str, ...]] = dict.fromkeys(self._names, ())
 
     def record(self, where: str, row: Row) -> Record:
         """The record, its id not yet made unique; RecordError names the field that cannot be read."""
-        reading = self._reading(where, row)
+        reading = _Reading(self, where, row)
         contexts, details = reading.take("contexts", values.passages) or (None, {})
         response, citations = self._response(reading, contexts or ())
         nuggets = reading.take("nuggets", _nuggets)
@@ -108,7 +108,7 @@ class Mapper:
         answerable = reading.take("answerable", values.truth, lenient=True)
         overrides = self._overrides(reading)
         name = reading.take("id", values.identifier) or ""
-        language = reading.take(LANGUAGE, values.text) if LANGUAGE in self._mapped_fields else None
+        language = reading.take(LANGUAGE, values.text) if LANGUAGE in self.mapped_fields else None
         meta = _unfolded(reading.rest()) | ({LANGUAGE: language} if language else {})
         if earlier := turns_before(meta, question or "", response or ""):
             if "history" in meta and meta["history"] != list(earlier):
@@ -139,17 +139,7 @@ class Mapper:
             topic=name,
         )
 
-    def _reading(self, where: str, row: Row) -> _Reading:
-        mapped = self._mapped(row)
-        row, spelled = self._spelled(row)
-        whole, lifted = trec.lifted(row, self._mapped_fields, self._roots)
-        reading = _Reading(where, whole, self._names_in(whole), mapped, lifted, spelled)
-        said = "contexts" in self._mapped_fields or GOLD in self._roots
-        if row.get(GOLD) and not said and not row.keys().isdisjoint(GOLD_BESIDE):
-            reading.set_gold_aside()
-        return reading
-
-    def _names_in(self, row: Row) -> Mapping[str, tuple[str, ...]]:
+    def names_in(self, row: Row) -> Mapping[str, tuple[str, ...]]:
         """The names of each field that a row has; kept, as the rows of a file have the same keys."""
         keys = tuple(row)
         if keys != self._row_keys:
@@ -157,13 +147,13 @@ class Mapper:
             self._there = {field: tuple(name for name in names if name in row) for field, names in self._names.items()}
         return self._there
 
-    def _spelled(self, row: Row) -> tuple[Row, Mapping[str, str]]:
+    def spelled(self, row: Row) -> tuple[Row, Mapping[str, str]]:
         """The row with its names as they are spelled here, and how the input spells those that changed."""
         renamed: dict[str, str] = {}
         for key in row:
             if key in KNOWN or (name := SPELLINGS.get(folded(key))) is None:
                 continue
-            if name not in row and name not in renamed and key not in self._roots and name not in self._roots:
+            if name not in row and name not in renamed and key not in self.roots and name not in self.roots:
                 renamed[name] = key
         if not renamed:
             return row, NOTHING
@@ -173,7 +163,7 @@ class Mapper:
     def name(self, where: str, row: Row) -> str:
         """The id of a row that cannot be a record: its own if that can be read, else its place."""
         try:
-            found = self._reading(where, row).take("id", values.identifier)
+            found = _Reading(self, where, row).take("id", values.identifier)
         except RecordError:
             return where
         return found if found and found.strip() else where
@@ -211,7 +201,7 @@ class Mapper:
             return f"{self.fields.written(field, path)}: {said}{closest(path, inner)}"
         return f"{self.fields.written(field, path)}: no record has it{closest(start, self._keys)}"
 
-    def _mapped(self, row: Row) -> dict[str, dict[str, Any]]:
+    def mapped(self, row: Row) -> dict[str, dict[str, Any]]:
         """What stands at each path of each mapped field."""
         found = {(field, path): find(row, path) for field, path in self._paths}
         if self._unseen or not self._keys:
@@ -269,27 +259,25 @@ class Mapper:
 class _Reading:
     """One row while it is read: what was consumed, and what is worth a note."""
 
-    def __init__(
-        self,
-        where: str,
-        row: Row,
-        names: Mapping[str, tuple[str, ...]],
-        mapped: Mapping[str, Mapping[str, Any]],
-        lifted: Mapping[str, str] = NOTHING,
-        spelled: Mapping[str, str] = NOTHING,
-    ) -> None:
-        """``lifted`` and ``spelled`` say under which key of the input a field stood that was brought to its name."""
+    def __init__(self, mapper: Mapper, where: str, row: Row) -> None:
         self.where = where
-        self.row = row
+        self._mapped = mapper.mapped(row)
+        row, self._spelled = mapper.spelled(row)
+        self.row, lifted = trec.lifted(row, mapper.mapped_fields, mapper.roots)
+        # Under which key of the input a field stood that was brought to its name.
+        self._lifted = {**self._spelled, **lifted}
+        self._names = mapper.names_in(self.row)
         given = row.get(NOTES, ())  # an input may hold that name too
         self.notes = [str(note) for note in given] if isinstance(given, list) else []
-        self._names = names
-        self._mapped = mapped
-        self._lifted = {**spelled, **lifted}
-        self._spelled = spelled
         self._consumed: set[str] = {NOTES}
         self._gold: dict[str, Any] = {}
         self.sources: dict[str, str] = {}
+        said = "contexts" in mapper.mapped_fields or GOLD in mapper.roots
+        if row.get(GOLD) and not said and not row.keys().isdisjoint(GOLD_BESIDE):
+            # Passages that should have been retrieved, out of the way of those that were.
+            self._gold = {GOLD if GOLD_KEPT in row else GOLD_KEPT: row[GOLD]}
+            self.consume(GOLD)
+            self.notes.append(SAID_GOLD)
 
     def consume(self, name: str) -> None:
         self._consumed.add(name)
@@ -336,13 +324,6 @@ class _Reading:
             return None
         self.consume(blank)
         return found
-
-    def set_gold_aside(self) -> None:
-        """Passages that should have been retrieved, out of the way of those that were."""
-        name = GOLD if GOLD_KEPT in self.row else GOLD_KEPT
-        self._gold = {name: self.row[GOLD]}
-        self.consume(GOLD)
-        self.notes.append(SAID_GOLD)
 
     def _say_others(self, field: str, taken: str, read: Callable[[Any, list[str]], Any]) -> None:
         """A note for each further name whose value could have been the field and says something else.
