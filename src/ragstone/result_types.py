@@ -1,6 +1,6 @@
 """The keys of results.jsonl and summary.json, for type checkers; at run time these are plain dicts.
 
-Values are in [0, 1] or None, offsets count characters, and ``dollars`` is None where a price is unknown.
+Values are in [0, 1] or None, offsets count characters, and ``dollars`` is None if a price is unknown.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class CallDict(TypedDict):
 
 
 class SentDict(TypedDict):
-    """A call to the last judge of a cascade: the bytes of its request and the number of units in it."""
+    """A call to the last judge of a cascade: the size of its request in bytes and its number of units."""
 
     key: str
     bytes: int
@@ -203,8 +203,8 @@ class MoreInputDict(TypedDict):
 class InputDict(MoreInputDict):
     """The input that a result repeats.
 
-    ``id``: a repeated one ends in ``#2``. ``topic``: the id from the input. ``position``: the place in the input, from
-    1. ``where``: the file and line.
+    ``id``: unique; a repeated id gets the suffix ``#2``. ``topic``: the id from the input. ``position``: the position
+    in the input, from 1. ``where``: the file and line.
     """
 
     id: str

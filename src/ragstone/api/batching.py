@@ -335,7 +335,7 @@ def cancel_batches(store: Path | str | None = None) -> int:
 
 
 def export_batches(path: Path, store: Path | str | None = None) -> int:
-    """Write the calls waiting for export to a batch file and return their number; raise ConfigError if there are none."""
+    """Write the calls waiting for export to a batch file and return their number; ConfigError if there are none."""
     with _batches(store) as found:
         rows = found.batches("export")
         if not rows:
@@ -355,7 +355,7 @@ def export_batches(path: Path, store: Path | str | None = None) -> int:
 
 
 def import_batches(path: Path, store: Path | str | None = None) -> int:
-    """Import the results of exported calls and return their number; raise InputError with the line if one is invalid."""
+    """Import the results of exported calls and return their number; InputError names an invalid line."""
     with _batches(store) as found, found.alone():
         rows = found.batches("export")
         if not rows:

@@ -170,7 +170,7 @@ class Workers:
         return self._workers[done % len(self._workers)]
 
     async def _rest(self, done: int) -> list[Weighed]:
-        """Stop all workers and return their finished results; with a cascade, only up to the first gap, as in an engine."""
+        """Stop all workers; return the finished results (for a cascade only up to the first gap, as an engine does)."""
         for worker in self._workers:
             worker.stop()
         rest = {worker: await worker.rest() for worker in self._workers}
