@@ -216,7 +216,7 @@ def score_nuggets(
 
     ``source`` is a file or a tuple of files. ``against`` is a leaderboard, in one of ``records.FORMS`` or detected from
     its content, or a file of assignment records. Ranks are compared on the topics that both have scored. Raises
-    InputError that names the record if its nuggets are not assigned.
+    InputError if a record has no nuggets, which it names, or if no nugget is assigned.
     """
     board = leaderboard_of(source)
     board.standings(on_missing)  # raises an error for missing assignments, if they are an error
@@ -227,7 +227,7 @@ def score_nuggets(
 
 
 def leaderboard_of(source: Any) -> Leaderboard:
-    """Return the leaderboard of files of assignment records; raise InputError if a record has no nuggets."""
+    """Return the leaderboard of assignment records; InputError if a record has no nuggets or none at all is assigned."""
     board = Leaderboard()
     with open_records(source, blocks=metrics.blocks()) as records:
         name = Path(records.name).name.partition(".")[0] or records.name

@@ -154,7 +154,7 @@ def planned(source: Any, options: RunOptions, *, digest: bool = False) -> Iterat
 
 @dataclass(frozen=True, slots=True)
 class _Generators:
-    """Check each record, and collect the names of the models that wrote the responses."""
+    """Checks each record, and collects the names of the models that wrote the responses."""
 
     names: set[str]
     sharded: bool

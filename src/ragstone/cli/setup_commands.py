@@ -1,4 +1,4 @@
-"""``ragstone metrics``, ``judges``, ``fields`` and ``init``: what a run can be set up from."""
+"""``ragstone metrics``, ``judges``, ``fields`` and ``init``: list what a run can use, and write a configuration."""
 
 from __future__ import annotations
 
