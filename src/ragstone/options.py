@@ -38,8 +38,7 @@ SCORING: Final = f"{RUNS} estimate assign"
 SENDING: Final = f"{RUNS} create assign tune"
 READING: Final = f"{SCORING} create"
 EVERY: Final = f"{READING} tune"
-"""Groups of commands: those that write a run's folder, score responses, send calls, can read a part of the input; and
-all that use judges."""
+"""Commands that write a run's folder, score responses, send calls, can read part of the input; and all that judge."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

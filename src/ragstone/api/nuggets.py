@@ -227,7 +227,7 @@ def score_nuggets(
 
 
 def leaderboard_of(source: Any) -> Leaderboard:
-    """Return the leaderboard of assignment records; InputError if a record has no nuggets or none at all is assigned."""
+    """Return the leaderboard of assignment records; InputError if a record has no nuggets or none is assigned."""
     board = Leaderboard()
     with open_records(source, blocks=metrics.blocks()) as records:
         name = Path(records.name).name.partition(".")[0] or records.name

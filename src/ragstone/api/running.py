@@ -87,7 +87,7 @@ def score(
     judge: Sequence[str | Judge] | str | Judge | None = None,
     **options: Any,
 ) -> Result:
-    """Evaluate one record and return its result; its status tells if a field is missing or the record is unreadable.
+    """Evaluate one record and return its result; its status says if a field is missing or the record is unreadable.
 
     ``contexts`` are texts, dicts, or the documents of a framework. ``options`` are those of ``evaluate``.
     """
