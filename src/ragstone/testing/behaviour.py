@@ -162,9 +162,9 @@ class Behaviour:
     longer known.
 
     ``latency`` is in seconds, or a (min, max) pair. ``obey_max_tokens`` truncates an answer at the request's limit.
-    ``usage=False`` omits token counts; ``cached_share`` is the share of the prompt reported as cached. ``vary`` makes
-    the answers to equal requests differ. ``headers`` are added to every reply. ``answer`` computes the answers;
-    ``script`` lists the first answers, in order of arrival, and these have no faults.
+    Without ``usage``, token counts are omitted; ``cached_share`` is the share of the prompt reported as cached.
+    ``vary`` makes the answers to equal requests differ. ``headers`` are added to every reply. ``answer`` computes the
+    answers; ``script`` lists the first answers, in order of arrival, and these have no faults.
     """
 
     latency: float | tuple[float, float] = 0.0
