@@ -1,7 +1,7 @@
 """Ragstone evaluates the answers of RAG systems against their evidence.
 
-``evaluate`` judges records and returns a ``Run``; ``open_run`` opens an earlier one. Each name is loaded when it is
-first used, so that importing the package costs next to nothing; ``__init__.pyi`` has the same names for type checkers.
+``evaluate`` judges records and returns a ``Run``; ``open_run`` opens an earlier one. Names are imported on first use,
+so importing the package is fast. ``__init__.pyi`` has the same names for type checkers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = sorted(["__version__", *_HOME])  # noqa: PLE0605 - type checkers read 
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name when it is first asked for."""
+    """Import a public name on first use."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

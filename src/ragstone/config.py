@@ -1,7 +1,7 @@
-"""From ``RunOptions``, the environment and ``ragstone.toml`` to a ``RunSpec``.
+"""Resolve ``RunOptions``, the environment and ``ragstone.toml`` into a ``RunSpec``.
 
-What the caller gives wins over the environment, that over the file, and the file over the defaults. Whatever makes no
-sense is refused here, by name, before a record is read.
+Precedence: the caller's options, the environment, the file, the defaults. Invalid settings are rejected here, by name,
+before a record is read.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from ragstone.types import NOTHING
 
 ENGINE: Final = Settings(tries=TRIES, deadline=DEADLINE, dead_after=5, ahead=1024)
 SHOWN: Final = 20
-"""Characters of a name that a message shows."""
+"""Maximum number of characters of a name shown in a message."""
 Tables = Mapping[str, Any]
-"""The file's settings by table."""
+"""The settings of the configuration file, by table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The judges of one step by name: one, a panel with how its verdicts are combined, or a cascade."""
+    """The judges of one step, by name: a single judge, a panel (with ``aggregate`` and ``weights``) or a cascade."""
 
     judges: tuple[str, ...]
     aggregate: Aggregate = "mean"
@@ -48,7 +48,7 @@ class Step:
 
     @classmethod
     def of(cls, names: Sequence[str], where: str, *, cascade: bool = False) -> Step:
-        """Make the step of these judges; ConfigError for none, and for one named twice."""
+        """Make a step with these judges; raise ConfigError if there is none or one is named twice."""
         if not names or not all(names):
             raise ConfigError(f"{where} names no judge" + (" on one side of '>'" if cascade else ""))
         if len(set(names)) < len(names):
@@ -64,7 +64,7 @@ class Step:
                 raise ConfigError(f"{where}: a cascade cannot contain a panel")
             return cls.of([name.strip() for name in text.split(">")], where, cascade=True)
         opens, closes = text.startswith("["), text.endswith("]")
-        if (opens and not closes) or (closes and "[" not in text):  # an address may end in a bracket of its own
+        if (opens and not closes) or (closes and "[" not in text):  # an address may itself end in a bracket
             raise ConfigError(f"{where}: a panel begins with [ and ends with ], as in [A,B]")
         if not opens and "," not in text:
             return cls.of([text], where)
@@ -74,14 +74,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """The judges of every step without its own (None: not given), and those of single steps."""
+    """The default judges (None: not given), and the judges of single steps."""
 
     default: Step | None = None
     steps: Mapping[Task, Step] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, given: Sequence[str], where: str = "") -> Judging:
-        """Parse ``NAME`` and ``STEP=NAME``; a panel or a cascade may stand for the name."""
+        """Parse ``NAME`` and ``STEP=NAME``; the name may be a panel or a cascade."""
         default: Step | None = None
         steps: dict[Task, Step] = {}
         for text in given:
@@ -97,7 +97,7 @@ class Judging:
 
     @classmethod
     def given(cls, judge: object) -> Judging:
-        """Parse what a caller gives; an object that no name mentions judges every step without its own."""
+        """Parse a caller's judges; judge objects that no step names become the default."""
         named = cls.parse([one for one in as_list(judge) if isinstance(one, str)])
         steps = (named.default, *named.steps.values())
         mentioned = {name for step in steps if step for name in step.judges}
@@ -119,14 +119,14 @@ def _task(name: str, where: str) -> Task:
 
 
 def as_list(value: Any) -> list[Any]:
-    """One value, or several, as a list."""
+    """Return one or several values as a list."""
     if value is None:
         return []
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
 
 
 def objects(judge: object) -> dict[str, Judge]:
-    """The judges that a caller gives as objects, by name."""
+    """Return the judges that a caller passes as objects, by name."""
     given = [one for one in as_list(judge) if not isinstance(one, str)]
     if unnamed := [one for one in given if not isinstance(getattr(one, "name", None), str)]:
         raise ConfigError(f"judge {unnamed[0]!r}; expected a name, or a judge, which has one")
@@ -135,11 +135,11 @@ def objects(judge: object) -> dict[str, Judge]:
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """Everything a run is made from, and nothing that changes while it runs.
+    """All settings of a run; none of them changes while it runs.
 
-    ``metrics`` are names, suites or ``auto``, as given; ``parameters`` change a metric for the whole run.
-    ``cascade_error`` is the accepted error rate of each judge of a cascade but the last. ``field_files`` has the
-    configuration file of each field that is mapped in one.
+    ``metrics`` are names, suites or ``auto``, as given. ``parameters`` change a metric for the whole run.
+    ``cascade_error`` is the accepted error rate of each judge in a cascade except the last. ``field_files`` names the
+    configuration file of each field that is mapped there.
     """
 
     metrics: tuple[str, ...] = ("auto",)
@@ -162,7 +162,7 @@ class RunSpec:
     shard: Shard | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON for run.json: it has names of variables, never a key."""
+        """Return plain JSON for run.json; it has the names of environment variables, never an API key."""
         layout = self.layout
         return {
             "metrics": list(self.metrics),
@@ -181,7 +181,7 @@ class RunSpec:
 
 
 def file_settings(options: RunOptions) -> tuple[Tables, str]:
-    """Read the configuration file: its settings by table, and its name for messages; empty without a file."""
+    """Read the configuration file; return its settings by table (empty without a file), and its name for messages."""
     named = options.config or os.environ.get(option_named("config").variable)
     if not named and not Path(FILE).exists():
         return {}, FILE
@@ -191,7 +191,7 @@ def file_settings(options: RunOptions) -> tuple[Tables, str]:
 
 
 def completed(given: RunOptions, file: Tables) -> RunOptions:
-    """Fill options from the environment, the file and the defaults; ConfigError for an unusable value."""
+    """Fill in options from the environment, the file and the defaults; raise ConfigError for an invalid value."""
     found: dict[str, Any] = {}
     for one in options_of(type(given)):
         value = getattr(given, one.name)
@@ -209,7 +209,7 @@ def completed(given: RunOptions, file: Tables) -> RunOptions:
 
 
 def resolve(given: RunOptions) -> RunSpec:
-    """Merge what the caller gives with the environment, the file and the defaults; ConfigError says where and what."""
+    """Merge the caller's options with the environment, the file and the defaults; raise ConfigError if invalid."""
     file, origin = file_settings(given)
     options = completed(given, file)
     _check_name(options.name or "")
@@ -280,7 +280,7 @@ def _check_name(name: str) -> None:
 def _metrics(
     options: RunOptions, given: RunOptions, file: Tables, origin: str
 ) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
-    """The chosen names, and the parameters of metrics: the file's, then ``on_empty``, then the caller's."""
+    """Return the chosen names and the parameters by metric; a later source overrides: file, ``on_empty``, caller."""
     chosen = tuple(name for item in as_list(options.metrics) for name in re.split(r"[,;\s]+", item) if name)
     if not chosen:
         raise ConfigError("no metrics named; give names, suites, or 'auto'")
@@ -318,7 +318,7 @@ def _metrics(
 
 
 def _criteria(paths: Sequence[Path | str], of_file: Any, origin: str) -> list[dict[str, Any]]:
-    """The user's criteria as tables with a name: those of the configuration, then those of files."""
+    """Return the user's criteria as tables with a name: first from the configuration, then from files."""
     tables = [(of_file, origin)] if of_file else []
     if paths:
         from ragstone import settings  # noqa: PLC0415 - pydantic is only for a file that is there
@@ -339,7 +339,7 @@ def _criteria(paths: Sequence[Path | str], of_file: Any, origin: str) -> list[di
 def _judging(
     given: RunOptions, file: Tables, origin: str, parameters: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Step, dict[Task, Step]]:
-    """The judges of every step without its own, and those of single steps."""
+    """Return the default judges, and the judges of single steps."""
     where = f"{origin}: "
     of_file, said = Judging.parse(as_list(file.get("run", {}).get("judge")), where), Judging.given(given.judge)
     default = said.default or of_file.default or Step((DEFAULT_JUDGE,))
@@ -358,7 +358,7 @@ def _judging(
 
 
 def _completed(default: Step, steps: Mapping[Task, Step], specs: Mapping[str, Spec]) -> dict[Task, Step]:
-    """Give the steps that a model of inference cannot answer to the other judges of every step, else to the default."""
+    """Assign the steps that an NLI model cannot answer to the other default judges, else to the built-in default."""
     found = dict(steps)
     for task in TASKS:
         able = [name for name in default.judges if specs[name].provider != NLI or task in (*NLI_ANSWERS, *UNCOMPUTED)]
@@ -375,14 +375,14 @@ def _specs(used: Sequence[str], options: RunOptions, given: RunOptions, file: Ta
         spec = Spec(name, provider=prompting.GIVEN) if name in brought else _spec(name, file.get("judges", {}))
         table = file.get("judges", {}).get(name, {})
         prompts = [(f"{origin}: judges.{name}.prompts", table["prompts"])] if "prompts" in table else []
-        # Checked for every judge, also where it has no prompts.
+        # Prompt settings are checked for every judge, even one without prompts.
         prompted = prompting.prompted(spec, given, *prompts, (f"{origin}: prompts", file.get("prompts", {})))
         specs[name] = replace(_tiered(prompted, options) if prompting.is_prompted(spec) else spec, **limits)
     return specs
 
 
 def _tiered(spec: Spec, options: RunOptions) -> Spec:
-    """Set the service tier, with the patience that it takes, and whether calls go out in batches."""
+    """Set the service tier, with the timeout that it needs, and whether calls are sent in batches."""
     tier: Tier = options.tier or spec.tier
     if options.batch:
         spec = replace(spec, batch=True)
@@ -462,7 +462,7 @@ def _cache(options: RunOptions) -> Cache:
 
 
 def spec_as_json(spec: Spec) -> dict[str, Any]:
-    """Return a judge's settings as plain JSON, as runs and batches keep them."""
+    """Return a judge's settings as plain JSON, as stored with runs and batches."""
     plain = {name: getattr(spec, name) for name in Spec.__dataclass_fields__}
     return {**plain, "extra": dict(spec.extra), "choice": spec.choice.as_json()}
 

@@ -1,7 +1,7 @@
-"""Labels that people gave to units, as rows of a file: one JSON line for each unit, task and annotator.
+"""Read people's labels of units from a file: one JSON line per unit, task and annotator.
 
-A row names its unit by id and by a hash of the text that the person read, so that a label is never joined to a unit
-that has changed since. Nothing here knows a judge or a metric.
+A row identifies its unit by id and by a hash of the text that the annotator read, so a label is never matched to a unit
+that has changed since. This module does not depend on judges or metrics.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ EXPECTED: Final = "expected {record, unit, task, label, annotator}, as ragstone 
 class LabelDraw:
     """How the records of a labelled sample were drawn: ``n`` of ``of`` records, with a seed.
 
-    ``worst`` is a draw of what judges disagree on. It is no ground for a mean or an interval. ``by`` is the field that
-    the draw was stratified by, if any.
+    ``worst`` draws the records on which judges disagree; it is not valid for a mean or an interval. ``by`` is the field
+    used for stratification, if any.
     """
 
     mode: DrawMode
@@ -39,7 +39,7 @@ class LabelDraw:
     by: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """The draw as rows have it, ``by`` only where it is set."""
+        """Return the draw as written in rows; ``by`` only if it is set."""
         return {name: value for name, value in asdict(self).items() if value != ""}
 
 
@@ -47,10 +47,10 @@ class LabelDraw:
 class LabelRow:
     """One person's label of one unit for one task.
 
-    ``label`` None means that the person could not tell. ``hash`` is ``text_hash`` of what the person read as the unit,
-    empty where that is not known; ``text`` is the unit itself where a judge wrote it (claims, nuggets). ``rubric`` is a
-    hash of the scale's text. ``seconds`` is the time that the label took. ``response`` is ``text_hash`` of the response
-    that the label is about, empty for any.
+    ``label`` None means that the annotator could not tell. ``hash`` is ``text_hash`` of the unit's text as shown to the
+    annotator, empty if unknown. ``text`` is the unit itself if a judge wrote it (claims, nuggets). ``rubric`` is a hash
+    of the scale's text. ``seconds`` is the time taken for the label. ``response`` is ``text_hash`` of the labelled
+    response, empty for any response.
     """
 
     record: str
@@ -66,13 +66,13 @@ class LabelRow:
     response: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """The row without its empty fields; ``label`` is always there."""
+        """Return the row without empty fields, except ``label``, which is always included."""
         every = asdict(self)
         return {name: value for name, value in every.items() if name == "label" or value not in (None, "")}
 
 
 def worst(row: LabelRow) -> bool:
-    """Whether the row is of a worst-first draw."""
+    """Return whether the row comes from a ``worst`` draw."""
     return row.draw is not None and row.draw.mode == "worst"
 
 
@@ -87,12 +87,12 @@ def of_topic(row: LabelRow) -> bool:
 
 
 def text_hash(text: str) -> str:
-    """The hash of a unit's text, blank space at its ends aside: 16 hex digits."""
+    """Return the hash of a unit's text without surrounding whitespace: 16 hex digits."""
     return hashlib.blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def row_from_json(row: object, where: str) -> LabelRow:
-    """Check a row; InputError says ``where`` it is, what was found and what is expected."""
+    """Check and convert a row; raise InputError with ``where`` it is, what was found and what is expected."""
     if not isinstance(row, Mapping):
         raise InputError(f"{where}: a {type(row).__name__}, not a label; {EXPECTED}")
     for name in ("record", "unit", "task"):
@@ -124,22 +124,23 @@ def _draw(row: Mapping[str, Any], where: str) -> LabelDraw | None:
 
 
 def is_label_row(row: object) -> bool:
-    """Whether a parsed line is meant as a label row, right or wrong: it has a unit."""
+    """Return whether a parsed line is meant as a label row, valid or not: it has a unit."""
     return isinstance(row, Mapping) and "unit" in row
 
 
 def read_labels(path: Path | str) -> Iterator[LabelRow]:
-    """The rows of a file of labels, in order; InputError for a line that is none, and for an unreadable file.
+    """Yield the rows of a label file, in order; raise InputError for an invalid line or an unreadable file.
 
-    The same label twice is one; two different ones of one annotator for a unit and task are refused.
+    Repeated labels are skipped. Two different labels by one annotator for the same unit and task are an error.
     """
     return each_once((f"{where}: ", row) for where, row in _rows(path))
 
 
 def each_once(rows: Iterable[tuple[str, LabelRow]]) -> Iterator[LabelRow]:
-    """Rows, each after its place, each label once; InputError for two of one annotator for a unit, its text and a task.
+    """Yield each label once; ``rows`` are pairs of place and row.
 
-    Rows with the hashes of two texts are of two units that have one id.
+    Raises InputError for two different labels by one annotator for the same unit, text and task. Rows with different
+    text hashes are about different units, even if these share an id.
     """
     seen: dict[tuple[str, str, str, str], dict[str, str | None]] = defaultdict(dict)
     for where, row in rows:

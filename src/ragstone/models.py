@@ -1,8 +1,8 @@
-"""Find and run small models on this computer: an ONNX file with its tokenizer, from a folder or the Hugging Face hub.
+"""Find and run small local models: an ONNX file with its tokenizer, from a folder or the Hugging Face hub.
 
-A model is ``config.json``, ``tokenizer.json``, and one ONNX file. Nothing else is read: no pickle is loaded, and no
-code of others runs. A model on the hub has a commit: those of known models stand with their users, another's is that of
-``main`` when it was first downloaded, and stays so. The hub's cache names each file by its hash, and each file is
+A model is ``config.json``, ``tokenizer.json`` and one ONNX file. Nothing else is read: no pickle is loaded and no
+third-party code runs. A hub model is pinned to a commit: known models to the one listed by their user (``ModelUser``),
+others to the commit of ``main`` when first downloaded. The hub's cache names each file by its hash, and each file is
 hashed again whenever its model is loaded.
 """
 
@@ -23,9 +23,9 @@ from ragstone.errors import BackendError, ConfigError
 
 PACKAGES: Final = ("onnxruntime", "tokenizers", "huggingface_hub", "numpy")
 LONGEST: Final = 512
-"""Tokens that a model is given at most, also where it takes more."""
+"""Maximum number of tokens given to a model, even if it accepts more."""
 SPECIAL: Final = 4
-"""Tokens that a tokenizer adds to a text or a pair, at most."""
+"""Maximum number of special tokens that a tokenizer adds to a text or pair."""
 INPUTS: Final = frozenset(("input_ids", "attention_mask", "token_type_ids"))
 
 _CONFIG: Final = "config.json"
@@ -37,9 +37,10 @@ _CPU_FLAGS: Final = Path("/proc/cpuinfo")
 
 
 class ModelUser(NamedTuple):
-    """Who uses a model, for messages: ``name`` begins them, ``subject`` needs packages, ``written`` names a model.
+    """The feature that uses a model, for messages.
 
-    ``known`` has the commits of models that have all files.
+    ``name`` starts a message, ``subject`` is what needs missing packages, and ``written`` is the template of a model's
+    name. ``known`` has the commits of known, complete models.
     """
 
     name: str
@@ -50,10 +51,10 @@ class ModelUser(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OnnxFiles:
-    """A model's files, which are what their hashes say.
+    """A model's files, whose hashes have been verified.
 
-    ``revision`` is its commit on the hub, empty for a folder. ``settings`` is its ``config.json``, ``window`` the
-    tokens that it takes. ``digest`` is twelve hex digits of all files.
+    ``revision`` is the commit on the hub, empty for a folder. ``settings`` is the content of ``config.json``.
+    ``window`` is the maximum number of tokens. ``digest`` is a hash of all files (12 hex digits).
     """
 
     user: ModelUser
@@ -69,7 +70,7 @@ class OnnxFiles:
 def locate(name: str, user: ModelUser) -> OnnxFiles:
     """Find a model: a folder, or ``ORG/MODEL[@REVISION]`` on the hub.
 
-    ConfigError if the model cannot be used, BackendError if it cannot be downloaded.
+    Raises ConfigError if the model cannot be used, and BackendError if it cannot be downloaded.
     """
     if missing := missing_package():
         raise ConfigError(f'{user.subject} needs {missing}; pip install "ragstone[nli]"')
@@ -86,12 +87,12 @@ def locate(name: str, user: ModelUser) -> OnnxFiles:
 
 
 def missing_package() -> str:
-    """The first package that is needed and not installed; empty if all are."""
+    """Return the first required package that is not installed; empty if all are."""
     return next((package for package in PACKAGES if importlib.util.find_spec(package) is None), "")
 
 
 def short_name(name: str) -> str:
-    """Return the name of a model for ids: without its revision, and of a folder only its own name."""
+    """Return the name of a model for ids: without the revision or, for a folder, without its parents."""
     folder = Path(name).expanduser()
     if folder.is_dir():
         return folder.resolve().name
@@ -116,7 +117,7 @@ def _only_onnx(folder: Path, user: ModelUser) -> Path:
 
 
 def _of_this_cpu() -> Iterator[str]:
-    """Yield the usual names of files that are quantized for this processor, the fastest first."""
+    """Yield the usual names of files quantized for this processor, fastest first."""
     machine = platform.machine().lower()
     if machine in {"arm64", "aarch64"}:
         yield "onnx/model_qint8_arm64.onnx"
@@ -136,14 +137,14 @@ def _on_hub(user: ModelUser, repo: str, revision: str) -> OnnxFiles:
     folder = user.written.format("FOLDER")
 
     def fetch(file: str, revision: str) -> Path | None:
-        """Return a file, from the cache if it is there; None if the model has no such file."""
+        """Return a file, from the cache if possible; None if the model has no such file."""
         known = hub.try_to_load_from_cache(repo, file, revision=revision)
         if isinstance(known, str):
             return Path(known)
-        if known is not None:  # the hub said earlier that there is none
+        if known is not None:  # cached as missing on the hub
             return None
         try:
-            if file == _CONFIG:  # fails at once, where a download tries for half a minute
+            if file == _CONFIG:  # fails at once, unlike a download, which retries for half a minute
                 hub.get_hf_file_metadata(hub.hf_hub_url(repo, file, revision=revision))
             return Path(hub.hf_hub_download(repo, file, revision=revision))
         except errors.RemoteEntryNotFoundError:
@@ -205,11 +206,11 @@ def _checked(user: ModelUser, name: str, revision: str, config: Path, tokenizer:
 
 
 def _hash_of(path: Path, name: str, user: ModelUser) -> str:
-    """Return the SHA-256 of a file; ConfigError if it is not what the hub's cache has named it after."""
+    """Return the SHA-256 of a file; raise ConfigError if it differs from the hash in its cache name."""
     try:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
-            named = path.resolve().name  # the hub's cache links to a file named by its SHA-256, or as git names it
+            named = path.resolve().name  # the hub's cache links to a file named by its SHA-256 or git hash
             if len(named) == 40 and _COMMIT.fullmatch(named):
                 file.seek(0)
                 same = named == hashlib.sha1(b"blob %d\0" % path.stat().st_size + file.read()).hexdigest()  # noqa: S324
@@ -236,7 +237,7 @@ def _settings(path: Path, name: str, user: ModelUser) -> Mapping[str, Any]:
 
 
 class OnnxModel:
-    """A loaded model with its tokenizer, one text or pair at a time. BackendError if the files are no such model."""
+    """A loaded model with its tokenizer; runs one text or pair at a time. Raises BackendError for unsuitable files."""
 
     def __init__(self, files: OnnxFiles) -> None:
         import numpy as np  # noqa: PLC0415 - comes with onnxruntime
@@ -253,7 +254,7 @@ class OnnxModel:
             self.tokenizer = tokenizers.Tokenizer.from_file(str(path))
             path = files.onnx
             self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # both libraries raise bare exceptions for a file that they cannot read
+        except Exception as error:  # both libraries raise bare exceptions for unreadable files
             raise self.unusable(f"{path.name} cannot be loaded: {str(error).splitlines()[0]}") from error
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
@@ -262,25 +263,25 @@ class OnnxModel:
             raise self.unusable(f"expected the inputs input_ids and attention_mask, found {', '.join(self._inputs)}")
 
     def run(self, encoded: Any) -> Any:
-        """The first output for an encoded text, as a numpy array."""
+        """Return the model's first output for an encoded text, as a numpy array."""
         given = {
             "input_ids": encoded.ids, "attention_mask": encoded.attention_mask, "token_type_ids": encoded.type_ids,
         }  # fmt: skip
         return self._session.run(None, {name: self._array([given[name]], dtype="int64") for name in self._inputs})[0]
 
     def cut(self, text: str, tokens: int) -> list[tuple[int, int]]:
-        """Divide a text into stretches of so many tokens; offsets into it."""
+        """Divide a text into parts of ``tokens`` tokens; return their offsets."""
         offsets = self.tokenizer.encode(text, add_special_tokens=False).offsets
         starts = [offsets[at][0] for at in range(0, len(offsets), tokens)] or [0]
         return list(zip([0, *starts[1:]], [*starts[1:], len(text)], strict=True))
 
     def unusable(self, why: str) -> BackendError:
-        """The error for files that are no such model."""
+        """Return the error for unsuitable files."""
         return BackendError(f"{self.files.user.name}: {self.files.name}: {why}", fatal=True)
 
 
 class SentenceEncoder(OnnxModel):
-    """A model of sentence embeddings: the mean over its tokens' vectors, of length 1."""
+    """A sentence-embedding model: the mean of the token vectors, normalized to length 1."""
 
     def __init__(self, files: OnnxFiles) -> None:
         super().__init__(files)
@@ -288,7 +289,7 @@ class SentenceEncoder(OnnxModel):
             raise self.unusable(f"expected a vector for each token, found an output with {found} dimensions")
 
     def encode(self, text: str) -> tuple[float, ...]:
-        """The vector of a text; a long one is read in parts, whose tokens all count alike."""
+        """Return the vector of a text; a long text is encoded in parts, with equal weight for every token."""
         total: list[float] = []
         for start, end in self.cut(text, self.files.window - SPECIAL):
             part = self.run(self.tokenizer.encode(text[start:end]))[0].sum(axis=0).tolist()

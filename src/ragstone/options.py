@@ -1,7 +1,7 @@
-"""Every option of a run, written once: ``RunOptions``.
+"""Define every option of a run in one place: ``RunOptions``.
 
-The command line, ``ragstone.toml``, the environment, the keywords of ``evaluate`` and the commands under ``Next`` are
-made from its fields. A new option is one field here, and the code that reads it.
+The command line, ``ragstone.toml``, the environment variables, the keywords of ``evaluate`` and the commands suggested
+under ``Next`` are derived from its fields. A new option needs one field here, and the code that uses it.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ FILE: Final = "ragstone.toml"
 STORE: Final = ".ragstone/ragstone.db"
 DEFAULT_JUDGE: Final = "embedded"
 DEADLINE: Final = 300.0
-"""Seconds from a call's first try to the end of its last."""
+"""Seconds from the start of a call's first attempt to the end of its last."""
 TRIES: Final = 6
-"""Tries of one call."""
+"""Maximum number of attempts per call."""
 MOST_REPEATS: Final = 100
-"""The most times that a run asks everything."""
+"""The maximum of ``repeat``."""
 RUNS: Final = "run compare-methods"
 SCORING: Final = f"{RUNS} estimate assign"
 SENDING: Final = f"{RUNS} create assign tune"
 READING: Final = f"{SCORING} create"
 EVERY: Final = f"{READING} tune"
-"""Commands: those that write a run's folder, score responses, send calls, read a part; and all that judge."""
+"""Commands that write a run's folder, score responses, send calls, can read part of the input; and all that judge."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Option:
-    """One option as people write it: how, where, and which values it takes.
+    """One option as users write it: its flags, where it can be set, and its values.
 
-    ``flags`` is empty for an option of Python alone. ``commands`` have the option. ``setting`` is its key in
-    ragstone.toml, ``variable`` its name in the environment, ``default`` its value where neither they nor the caller
-    give one. ``example`` is a value for the commented file, ``note`` its comment where that says more than ``help``.
-    Numbers are from ``least`` to ``most``, or ``between`` them. ``parse`` reads the words of the command line. The
-    flag of a ``bare`` option may stand alone. The rest comes from the field: ``kind`` is the type as text has it,
-    ``many`` whether it is written repeatedly, ``hint`` its type from Python, ``unset`` the value that a caller leaves.
+    ``flags`` is empty for a Python-only option. ``commands`` lists the commands that have it. ``setting`` is its key in
+    ragstone.toml and ``variable`` its environment variable; ``default`` applies if nothing sets it. ``example`` is a
+    value for the commented file, ``note`` its comment if that differs from ``help``. Numbers range from ``least`` to
+    ``most`` inclusive, or strictly ``between`` them. ``parse`` converts the command-line values. A ``bare`` flag needs
+    no value. The rest comes from the field: ``kind`` is the type of a value given as text, ``many`` whether the option
+    is repeatable, ``hint`` its Python type, ``unset`` the value that means "not given".
     """
 
     flags: tuple[str, ...] = ()
@@ -75,23 +75,23 @@ class Option:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The values of an option that takes a few words only."""
+        """The allowed values, if the option has a fixed set of them."""
         return _values(self.kind)
 
     @property
     def help_with_default(self) -> str:
-        """The help text, with the default where there is one."""
+        """The help text, with the default if there is one."""
         return self.help if self.default is None else f"{self.help} [default: {self.default}]"
 
     @property
     def label(self) -> str:
-        """The name for messages, with the flag where that is called otherwise."""
+        """The name for messages, with the flag if that has another name."""
         alike = not self.flags or self.flags[0].startswith(f"--{self.name.replace('_', '-')}")
         return self.name if alike else f"{self.name} ({self.flags[0]})"
 
     @property
     def expected(self) -> str:
-        """The values that a message asks for."""
+        """A description of the valid values, for messages."""
         if self.values:
             return " or ".join(part for part in (", ".join(self.values[:-1]), self.values[-1]) if part)
         if self.kind not in (int, float):
@@ -103,7 +103,7 @@ class Option:
         return " ".join(["a whole number" if self.kind is int else "a number", *bounds])
 
     def check(self, value: object, where: str = "") -> None:
-        """ConfigError for a value that the option does not take; from Python it may be anything."""
+        """Raise ConfigError if the option does not accept the value; from Python, it may have any type."""
         if value is None or self.kind is bool:
             return
         if self.values:
@@ -122,7 +122,7 @@ class Option:
         return inside and math.isfinite(number)
 
     def read(self, text: str) -> Any:
-        """The value of a text of the environment."""
+        """Parse the value of an environment variable."""
         if self.kind in (int, float):
             try:
                 value = self.kind(text)
@@ -134,7 +134,7 @@ class Option:
         return value
 
     def words(self, value: Any) -> list[str]:
-        """The words of the command line that give this value."""
+        """Return the command-line words that set this value."""
         flag = min(self.flags, key=len)
         if isinstance(value, bool) and self.kind is bool:
             return [flag.split("/")[0 if value else 1]] if "/" in flag or value else []
@@ -144,12 +144,12 @@ class Option:
 
 
 def option(*flags: str, unless: Any = None, **more: Any) -> Any:
-    """A field of ``RunOptions``, with the value ``unless`` where the caller gives none; ``more`` as in ``Option``."""
+    """Return a field of ``RunOptions``; ``unless`` is its value if the caller gives none, ``more`` as in ``Option``."""
     return field(default=unless, metadata={"option": Option(flags=flags, unset=unless, **more)})
 
 
 def _texts(value: Any) -> list[str]:
-    """A value as it is typed; of a mapping and a list each part."""
+    """Return a value as it is typed on the command line; each item separately for a mapping or list."""
     if isinstance(value, Mapping):
         return [
             f"{name}.{inner}={_literal(part)}" if isinstance(held, Mapping) else f"{name}={part}"
@@ -162,7 +162,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _literal(value: Any) -> str:
-    """A value that ``--set`` reads back as it is."""
+    """Return a text that ``--set`` parses back to the same value."""
     import json  # noqa: PLC0415 - for a command to type next alone
 
     return value if isinstance(value, str) and _value(value) == value else json.dumps(value, default=str)
@@ -179,7 +179,7 @@ def _value(text: str) -> Any:
 
 
 def assignments(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Parameters by metric from ``METRIC.PARAMETER=VALUE``; values are read as TOML, else taken as text."""
+    """Parse ``METRIC.PARAMETER=VALUE`` into parameters by metric; a value that is not TOML is kept as text."""
     found: dict[str, dict[str, Any]] = {}
     for pair in pairs:
         left, equals, text = pair.partition("=")
@@ -191,7 +191,7 @@ def assignments(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def field_paths(pairs: Sequence[str]) -> dict[str, str | list[str]]:
-    """Paths by field from ``FIELD=PATH``."""
+    """Parse ``FIELD=PATH`` into paths by field."""
     found: dict[str, dict[str, None]] = {}
     for pair in pairs:
         name, equals, path = pair.partition("=")
@@ -220,8 +220,8 @@ class Progress:
 class RunOptions:
     """Options of a run. None means not given: the environment, the configuration file or the default decides.
 
-    ``judge`` is a name for every step, ``STEP=NAME`` for one step, or a list of these. ``[A,B]`` in place of a name is
-    a panel, ``A>B`` a cascade: A answers if it is confident enough, B answers the rest. A judge may also be an object.
+    ``judge`` is a name for all steps, ``STEP=NAME`` for one step, or a list of these. Instead of a name, ``[A,B]`` is a
+    panel and ``A>B`` a cascade: A answers if it is confident enough, B answers the rest. A judge may also be an object.
     ``parameters`` maps a metric to changed parameters, ``fields`` a canonical field to a path. ``only_failed`` is an
     earlier run, by number or name, or True for the input's last run. ``progress`` turns the progress display on or off;
     None shows it in a terminal or notebook, but not under pytest or CI. ``on_start`` receives the progress before the
@@ -429,7 +429,7 @@ class RunOptions:
 
     @classmethod
     def called(cls, *positional: Any, **given: Any) -> Self:
-        """Make options from the keywords of ``evaluate``; None counts as not given. TypeError for an unknown name."""
+        """Make options from the keywords of ``evaluate``; None means not given. Raise TypeError for an unknown name."""
         known = [one.name for one in fields(cls)]
         unknown = sorted(set(given) - set(known))
         if unknown:
@@ -445,20 +445,20 @@ class RunOptions:
         return cls(**{name: value for name, value in {**named, **given}.items() if value is not None})
 
     def words(self, *, without: Sequence[str] = ()) -> list[str]:
-        """The options that were given, as command-line words."""
+        """Return the given options as command-line words."""
         found = ((one, getattr(self, one.name)) for one in options_of(type(self)) if one.name not in without)
         return [word for one, value in found if value not in (one.unset, None, "") for word in one.words(value)]
 
 
 def options_of(cls: type[RunOptions]) -> tuple[Option, ...]:
-    """The options of a class that a person can write, in order."""
-    found: Any = cls  # a class is hashable, which mypy does not believe of this one
+    """Return the options of a class that users can write, in order."""
+    found: Any = cls  # mypy does not accept this class as hashable
     return _options_of(found)
 
 
 @functools.cache
 def _options_of(cls: Any) -> tuple[Option, ...]:
-    # A judge may be any object; the other two are for the checker alone.
+    # A judge may be any object; the other two are only for type checkers.
     hints = get_type_hints(cls, localns={"Judge": object, "Tally": Any, "Survey": Any})
     found = []
     for one in fields(cls):
@@ -470,7 +470,7 @@ def _options_of(cls: Any) -> tuple[Option, ...]:
 
 
 def option_named(name: str) -> Option:
-    """The option of ``RunOptions`` that has this name."""
+    """Return the option of ``RunOptions`` with this name."""
     return next(one for one in options_of(RunOptions) if one.name == name)
 
 
@@ -479,7 +479,7 @@ def _values(kind: Any) -> tuple[str, ...]:
 
 
 def _fits(value: object, hint: Any) -> bool:
-    """Return whether a value is of a type, with all that it holds."""
+    """Return whether a value has a type, including the types of its items."""
     origin, inner = get_origin(hint) or hint, get_args(hint)
     if origin is Any:
         return True
@@ -491,7 +491,7 @@ def _fits(value: object, hint: Any) -> bool:
 
 
 def _kind(hint: Any) -> tuple[Any, bool]:
-    """The type of a value as a person writes it, and whether several may be written."""
+    """Return the type of a value given as text, and whether the option is repeatable."""
     inner = () if get_origin(hint) is Literal else get_args(hint)
     parts = [part for part in inner if part is not NoneType] or [hint]
     if any(isinstance(origin := get_origin(part), type) and issubclass(origin, Sequence | Mapping) for part in parts):

@@ -1,6 +1,6 @@
 """The keys of results.jsonl and summary.json, for type checkers; at run time these are plain dicts.
 
-Values are in [0, 1] or None, offsets count characters, and ``dollars`` is None where a price is unknown.
+Values are in [0, 1] or None, offsets count characters, and ``dollars`` is None if a price is unknown.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class CallDict(TypedDict):
 
 
 class SentDict(TypedDict):
-    """A call to the last judge of a cascade: the bytes of its request and the number of units in it."""
+    """A call to the last judge of a cascade: the size of its request in bytes and its number of units."""
 
     key: str
     bytes: int
@@ -203,8 +203,8 @@ class MoreInputDict(TypedDict):
 class InputDict(MoreInputDict):
     """The input that a result repeats.
 
-    ``id``: a repeated one ends in ``#2``. ``topic``: the id from the input. ``position``: the place in the input, from
-    1. ``where``: the file and line.
+    ``id``: unique; a repeated id gets the suffix ``#2``. ``topic``: the id from the input. ``position``: the position
+    in the input, from 1. ``where``: the file and line.
     """
 
     id: str
@@ -367,14 +367,14 @@ class QuotesDict(TypedDict):
 
 
 class SummaryDict(TypedDict):
-    """summary.json; for a killed run, only what its stored scores give.
+    """summary.json; for a killed run, only what can be computed from its stored scores.
 
     ``run``: its number in the store. ``status``: done, stopped (by an error) or interrupted. ``set_aside``: number of
     unreadable records. ``cost``: of all calls that the results use, whenever they were paid for; a call shared by
     several metrics counts for the first. ``bill``: the calls of this run. ``missing``: scores without a full value, by
     reason. ``left_out``: metrics that did not run, with the reason. ``taken_over``: results copied from an earlier run.
-    ``estimate``: low, expected and high of each figure, its ``error``, and whether the range ``held`` the bill.
-    ``stopped``: the error that ended the run. ``seconds``: duration.
+    ``estimate``: low, expected and high of each figure, its ``error``, and whether the bill was in the range
+    (``held``). ``stopped``: the error that ended the run. ``seconds``: duration.
     """
 
     run: int

@@ -1,6 +1,6 @@
-"""``ragstone.toml``: its tables and settings, and what is wrong with a file, in one line.
+"""Validate ``ragstone.toml``: its tables and settings, with one-line error messages.
 
-Settings that are options of a run too come from ``RunOptions``. Loaded only where there is a file to read.
+Settings that are also options of a run come from ``RunOptions``. This module is imported only if there is a file.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from ragstone.options import DEADLINE, DEFAULT_JUDGE, FILE, TRIES, Option, RunOp
 _HARMLESS: Final = frozenset(
     "model concurrency rpm tpm timeout temperature max_tokens context seed threshold price prompts".split()  # noqa: SIM905
 )
-"""Settings of a judge whose value a message may repeat."""
+"""Settings of a judge whose value a message may show; others may contain a key."""
 
 
 class Table(BaseModel):
-    """A table: no unknown setting, no value of another type."""
+    """A table that rejects unknown settings and values of another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
@@ -43,7 +43,7 @@ class PriceTable(Table):
 
 
 class PromptsTable(Table):
-    """``[prompts]`` and ``[judges.NAME.prompts]``: styles by step, and how labels are given and read."""
+    """``[prompts]`` and ``[judges.NAME.prompts]``: styles by step, label formats and packs."""
 
     style: str | None = None
     format: str | None = None
@@ -93,14 +93,14 @@ class JudgeTable(Table):
 
 
 class EngineTable(Table):
-    """``[engine]``: how long a call is tried."""
+    """``[engine]``: how long and how often a call is tried."""
 
     deadline: float | int = Field(default=DEADLINE, gt=0)
     tries: int = Field(default=TRIES, ge=1)
 
 
 class PanelTable(Table):
-    """``[panel]``, beside its options."""
+    """``[panel]``: its settings that are not options."""
 
     weights: dict[str, Annotated[float | int, Field(gt=0)]] = Field(default_factory=dict)
 
@@ -123,7 +123,7 @@ class CheckTable(Table):
 
 @functools.cache
 def file_table(options: Any = RunOptions) -> type[Table]:
-    """The whole file, with the settings that are options."""
+    """Return the model of the whole file, including the settings that are options."""
     made: dict[str, dict[str, Any]] = {"run": {}, "panel": {}, "cascade": {}}
     for one in options_of(options):
         table, dot, key = one.setting.partition(".")
@@ -151,7 +151,7 @@ def _filled(kind: Any, empty: Any = None) -> Any:
 
 
 def _field(one: Option) -> Any:
-    """The type and the default of a setting that is an option."""
+    """Return the type and default of a setting that is an option."""
     kind: Any = {float: float | int, Path: str}.get(one.kind, one.kind)
     least, most = ("gt", "lt") if one.between else ("ge", "le")
     bounds = ((least, one.least), (most, one.most))
@@ -163,7 +163,7 @@ def _field(one: Option) -> Any:
 
 
 def read(path: Path, options: Any = RunOptions) -> dict[str, Any]:
-    """The settings of a file by table, without those that it does not give; ConfigError in one line."""
+    """Return the settings that a file contains, by table; raise ConfigError with a one-line message."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -176,12 +176,12 @@ def read(path: Path, options: Any = RunOptions) -> dict[str, Any]:
     try:
         return model.model_validate(table).model_dump(exclude_unset=True)
     except ValidationError as error:
-        # Without its cause: that would show all of the table, a key that was put there by mistake too.
+        # Without its cause, which would show the whole table, including a key put there by mistake.
         raise ConfigError(f"{path}: {_first(error, table, model)}") from None
 
 
 def read_criteria(path: Path) -> Any:
-    """The ``rubric`` tables of a file of criteria, TOML or JSON; ConfigError in one line."""
+    """Return the ``rubric`` tables of a file of criteria (TOML or JSON); raise ConfigError with a one-line message."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
@@ -207,14 +207,14 @@ def _first(error: ValidationError, table: Mapping[str, Any], model: type[BaseMod
         meant = " or ".join(f"'{name}'" for name in near)
         return f"no setting '{where}'" + (f"; did you mean {meant}?" if near else f"; known: {', '.join(known)}")
     more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    # A text in the place of a judge's setting may be a key; it is not repeated.
+    # A string in a judge's setting may be a key; do not repeat it.
     secret = problem["loc"][0] == "judges" and not _HARMLESS.intersection(problem["loc"][2:])
     found = "" if secret else f" = {problem.get('input')!r}"
     return f"{where}{found}: {problem['msg'][0].lower()}{problem['msg'][1:]}{more}"
 
 
 def _where(loc: tuple[int | str, ...], table: Any) -> str:
-    """The setting's name as the file has it; pydantic also names the form of a value that it tried."""
+    """Return the setting's name as in the file; pydantic's location also contains the type it tried."""
     parts = []
     for part in loc:
         parts.append(str(part))
@@ -226,20 +226,20 @@ def _where(loc: tuple[int | str, ...], table: Any) -> str:
 
 def _known(parent: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
     for part in parent:
-        if (field := model.model_fields.get(str(part))) is not None:  # else it is the name of a judge
+        if (field := model.model_fields.get(str(part))) is not None:  # else it is, e.g., the name of a judge
             model = table_in(field.annotation) or model
     return sorted(model.model_fields)
 
 
 def table_in(annotation: Any) -> type[BaseModel] | None:
-    """The table that a setting is, or that it has by name; None for a value."""
+    """Return the table in a setting's type, also if it has tables by name; None for a plain value."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((inner for part in get_args(annotation) if (inner := table_in(part)) is not None), None)
 
 
 def commented() -> str:
-    """The commented file that ``ragstone init`` writes."""
+    """Return the commented file that ``ragstone init`` writes."""
     lines = []
     for one in options_of(RunOptions):
         table, _, key = one.setting.partition(".")

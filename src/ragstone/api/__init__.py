@@ -1,7 +1,7 @@
 """The functions that the command line and users call: one per command.
 
-``evaluate`` is ``aevaluate`` in an event loop of its own, so that it works in a script, in a notebook and
-inside a running loop alike, and patches nothing. Each name is loaded when it is first used: a command needs few.
+``evaluate`` runs ``aevaluate`` in its own event loop. It therefore works in a script, in a notebook and inside a
+running loop, without patching asyncio. Names are imported on first use, because a command needs only a few of them.
 ``__init__.pyi`` has the same names for type checkers.
 """
 
@@ -38,7 +38,7 @@ _HOME: Final = {name: f"{__name__}.{module}" for module, names in _HOMES.items()
 
 
 def __getattr__(name: str) -> Any:
-    """Load a name when it is first asked for."""
+    """Import a name on first use."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)
@@ -47,7 +47,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _drawn_by(page: str) -> Callable[[Any], str]:
-    """A notebook page, loaded when a notebook first asks for one."""
+    """Return a function that draws a notebook page and imports the renderer on first use."""
 
     def draw(shown: object) -> str:
         html: str = getattr(import_module("ragstone.render.notebook"), page)(shown)

@@ -1,4 +1,4 @@
-"""Compare a run's judge with people's labels."""
+"""Compare the verdicts of a run's judge with people's labels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ragstone.result_types import AgreementDict
 
 ON_PAGE: Final = 100
-"""Disagreements that a page lists at least."""
+"""The minimum number of disagreements that a page lists, if there are as many."""
 
 
 def agree(
@@ -102,9 +102,9 @@ def agree(
 
 
 def attach_agreement(run: AnyRun, agreement: AgreementDict) -> None:
-    """Keep an agreement with people in a run's summary, in the place of an earlier one.
+    """Save the agreement with people in a run's summary, replacing an earlier one.
 
-    InputError for a run without a summary; OutputError where summary.json of a folder cannot be written.
+    Raises InputError if the run has no summary, and OutputError if summary.json cannot be written to the run's folder.
     """
     if isinstance(run, Run):
         run.attach(agreement)

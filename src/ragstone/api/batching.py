@@ -1,8 +1,8 @@
-"""A run in batches: send what is missing as one wave, collect it, until nothing is missing.
+"""Run in batches: send the missing calls as one wave and collect the results, until nothing is missing.
 
-A wave is a replay of the run until only missing calls remain. Promises: a batch is on disk before it is sent, and after
-a crash it is found again; a call that came back nowhere is missing, never a score; a batch that ends with no result is
-an error and is not waited for.
+To find the calls of a wave, the run is replayed from stored replies. Guarantees: a batch is on disk before it is sent,
+and is found again after a crash. A call without a result counts as missing, never as a score. A batch that ends without
+any result is an error and is not waited for.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ from ragstone.store.batches import BatchCall, BatchRow, BatchStore
 from ragstone.store.database import CallRow
 
 MOST: Final = 50_000
-"""Calls of one batch."""
+"""Maximum number of calls in a batch."""
 LONGEST: Final = 190_000_000
-"""Bytes of one batch: 95% of OpenAI's limit."""
+"""Maximum size of a batch in bytes: 95% of OpenAI's limit."""
 SMALL: Final = 200
-"""Calls of a wave after the first from which on it is a batch."""
+"""After the first wave, fewer missing calls than this are sent live by default, not as a batch."""
 ALL: Final = 200_000
-"""Calls of one wave, of all batches: they are in memory at a time. More wait for the next wave."""
+"""Maximum number of calls in a wave, all batches together, because they are held in memory; the rest wait."""
 POLL: Final = (5.0, 60.0)
-"""Seconds between two looks at batches that are waited for: at first, and at most."""
+"""Seconds between two polls of a batch: initial and maximum."""
 WINDOW: Final = "a batch usually takes less than an hour, and at most 24 hours"
 
 
 async def in_waves(plan: Plan, options: RunOptions) -> None:
-    """Collect the batches of the store and send the next wave; return when the run can be finished live.
+    """Collect the batches in the store and send the next wave; return when the run can be finished live.
 
-    Raises BatchPending while a batch is on its way, unless ``options.wait``.
+    Raises BatchPending while a batch is unfinished, unless ``options.wait``.
     """
     run = options.name or plan.source.name
     pause = POLL[0]
     with BatchStore(plan.spec.store) as store, store.alone():
         while True:
             if pending := await _collected(store, tolerant=options.wait):
-                if not options.wait or pending[0].status == "export":  # nothing but an import ends those
+                if not options.wait or pending[0].status == "export":  # only an import ends an export
                     raise _pending(pending)
                 await asyncio.sleep(pause)
                 pause = min(POLL[1], 1.5 * pause)
@@ -72,7 +72,7 @@ async def in_waves(plan: Plan, options: RunOptions) -> None:
 
 
 def add_paid(plan: Plan, options: RunOptions, tally: Tally, budget: Budget) -> None:
-    """Count what batches brought for this run, which found it in the store, as paid by it."""
+    """Charge the run for replies that its batches stored, and not count them as replayed."""
     with BatchStore(plan.spec.store) as store:
         for judge, task, usage, dollars in _paid(plan, store, options.name or plan.source.name, budget):
             if judge is not None:
@@ -82,7 +82,7 @@ def add_paid(plan: Plan, options: RunOptions, tally: Tally, budget: Budget) -> N
 
 
 def count_paid(plan: Plan, options: RunOptions, budget: Budget) -> None:
-    """Take from a run's budget what batches have taken already."""
+    """Deduct what the run's batches have already used from its budget."""
     if budget.limits:
         with BatchStore(plan.spec.store) as store:
             budget.settle(Amount(), _spent(plan, store, options.name or plan.source.name, budget))
@@ -91,7 +91,7 @@ def count_paid(plan: Plan, options: RunOptions, budget: Budget) -> None:
 def _paid(
     plan: Plan, store: BatchStore, run: str, budget: Budget
 ) -> Iterator[tuple[Judge | None, str, Usage, float | None]]:
-    """The calls of a run's batches: judge (None for one of another run), step, usage and dollars."""
+    """Yield the paid calls of a run's batches: judge (None if this run does not use it), step, usage and dollars."""
     judges = {judge.id: judge for judge in plan.routes.judges()}
     for name, task, reply in store.paid(run):
         judge, usage = judges.get(name), reply_from_json(reply).usage
@@ -106,7 +106,7 @@ def _spent(plan: Plan, store: BatchStore, run: str, budget: Budget) -> Amount:
 
 
 def forget(plan: Plan, options: RunOptions) -> None:
-    """Forget the batches of a run that is done."""
+    """Close the batches of a finished run."""
     with BatchStore(plan.spec.store) as store:
         store.close_batches(options.name or plan.source.name)
 
@@ -128,7 +128,7 @@ def _pending(rows: Sequence[BatchRow]) -> BatchPending:
 
 
 async def _collected(store: BatchStore, *, tolerant: bool) -> list[BatchRow]:
-    """Collect the batches that have ended; return the others. ``tolerant``: an endpoint may be away for a while."""
+    """Collect the ended batches and return the others. ``tolerant``: ignore retryable errors of an endpoint."""
     pending = store.batches("export")
     for row in store.batches("made", "sent"):
         try:
@@ -158,7 +158,7 @@ def _judge_of(spec: Mapping[str, Any]) -> Judge:
 
 async def _ended(store: BatchStore, row: BatchRow, backend: Batching) -> bool:
     remote = row.remote
-    if remote is None:  # it was about to be sent
+    if remote is None:  # the process ended while sending it
         remote = await backend.find(row.tag, row.made, row.calls)
         if not remote:
             store.drop_batch(row.id)
@@ -185,7 +185,7 @@ def _lost(row: BatchRow, said: str) -> BackendError:
 
 
 def _read(backend: Batching, lines: Iterable[bytes], *, strict: bool) -> list[tuple[str, Reply | BackendError]]:
-    """Read results; a line that is none is lost, or a ValueError that begins with its number if ``strict``."""
+    """Read results and skip invalid lines; if ``strict``, raise ValueError that starts with the line number."""
     read = []
     for number, line in enumerate(lines, 1):
         try:
@@ -198,7 +198,7 @@ def _read(backend: Batching, lines: Iterable[bytes], *, strict: bool) -> list[tu
 
 
 def collect(store: BatchStore, rows: Sequence[BatchRow], read: Sequence[tuple[str, Reply | BackendError]]) -> int:
-    """Store the results of batches and close them; return how many calls they are about."""
+    """Store the results of batches and close the batches; return the number of results for known calls."""
     results = {key: found for key, found in read if isinstance(found, Reply) or not found.retryable}
     known = 0
     for row in rows:
@@ -224,7 +224,7 @@ def collect(store: BatchStore, rows: Sequence[BatchRow], read: Sequence[tuple[st
 async def _missing(
     plan: Plan, store: BatchStore, options: RunOptions
 ) -> tuple[dict[bytes, tuple[Judge, Call]], Budget]:
-    """Replay the run and return the calls that a wave has to bring."""
+    """Replay the run and return the missing calls for the next wave, with the budget."""
     plan, earlier = settled(plan, store, options)
     failed = store.failed_calls()
     missing: dict[bytes, tuple[Judge, Call]] = {}
@@ -243,7 +243,7 @@ async def _missing(
 async def _send(
     plan: Plan, store: BatchStore, run: str, missing: Mapping[bytes, tuple[Judge, Call]], budget: Budget
 ) -> None:
-    """Send a wave, in as many batches as it takes and as the budget has room for."""
+    """Send a wave in one or more batches, as far as the budget allows."""
     room = _room(plan, store, run, budget)
     judges = {judge.name: judge for judge, _ in missing.values()}
     sent = 0
@@ -270,11 +270,11 @@ async def _send(
 
 
 def split(calls: Iterable[Call], backend: Batching, tokens: int) -> Iterator[list[Call]]:
-    """Split calls by number and bytes; with a limit of ``tokens`` at a time only the first so many go out."""
+    """Split calls into batches by number and bytes; with a limit of ``tokens``, stop where they would exceed it."""
     part: list[Call] = []
     size = queued = 0
     for call in calls:
-        length = len(call.body) + 200  # a line has more than the request
+        length = len(call.body) + 200  # overhead of the line around the request
         queued += size_of(backend, call.body).at_most // 4 if tokens else 0
         if tokens and queued > tokens and part:
             break
@@ -288,7 +288,7 @@ def split(calls: Iterable[Call], backend: Batching, tokens: int) -> Iterator[lis
 
 
 def _room(plan: Plan, store: BatchStore, run: str, budget: Budget) -> Callable[[Judge, Iterable[Call]], Iterator[Call]]:
-    """Return what picks the calls of a judge that a budget has room for: at their worst, at the price of a batch."""
+    """Return a function that selects the calls of a judge whose worst case, at batch prices, fits the budget."""
     held = _spent(plan, store, run, budget) if budget.limits else Amount()
 
     def within(judge: Judge, calls: Iterable[Call]) -> Iterator[Call]:
@@ -309,13 +309,13 @@ def _room(plan: Plan, store: BatchStore, run: str, budget: Budget) -> Callable[[
 
 
 def list_batches(store: Path | str | None = None) -> list[BatchRow]:
-    """Return the batches of a store that no finished run has used up."""
+    """Return the batches in a store that do not belong to a finished run."""
     with _batches(store) as found:
         return found.batches()
 
 
 def cancel_batches(store: Path | str | None = None) -> int:
-    """Ask providers to stop all batches that are on their way; return how many there were. Exports are dropped."""
+    """Ask providers to cancel all unfinished batches and drop exports; return the number of both."""
 
     async def cancel(found: BatchStore) -> int:
         rows = found.batches("made", "sent", "export")
@@ -335,7 +335,7 @@ def cancel_batches(store: Path | str | None = None) -> int:
 
 
 def export_batches(path: Path, store: Path | str | None = None) -> int:
-    """Write the calls that wait to be exported as a batch file and return how many; ConfigError if there are none."""
+    """Write the calls waiting for export to a batch file and return their number; ConfigError if there are none."""
     with _batches(store) as found:
         rows = found.batches("export")
         if not rows:
@@ -355,7 +355,7 @@ def export_batches(path: Path, store: Path | str | None = None) -> int:
 
 
 def import_batches(path: Path, store: Path | str | None = None) -> int:
-    """Read the results of exported calls; return how many there are. InputError names a line that is none."""
+    """Import the results of exported calls and return their number; InputError names an invalid line."""
     with _batches(store) as found, found.alone():
         rows = found.batches("export")
         if not rows:

@@ -25,10 +25,10 @@ from ragstone.options import RunOptions
 from ragstone.store.database import CallFilter, CallGroup, RunRow, Store
 
 UNITS: Final = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-"""Seconds in a minute, an hour, a day, a week."""
+"""Seconds in a minute, hour, day and week."""
 _AGE: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)\s*([mhdw])")
 _BATCH: Final = 10_000
-"""Calls that are marked as used in one transaction."""
+"""The number of calls marked as used in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class CacheInfo:
     unused: Sequence[CallGroup]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON; ``oldest`` and ``newest`` are seconds since 1970, UTC."""
+        """Return plain JSON; ``oldest`` and ``newest`` are Unix timestamps."""
         return {
             "store": self.path,
             "bytes": self.size,
@@ -60,7 +60,8 @@ class CacheInfo:
 class Pruning:
     """The calls and runs to delete, or deleted if ``done``: calls by judge, step and maker, runs by number.
 
-    ``size`` is the store's in bytes before, ``after`` once done. ``note`` says why its file could not shrink.
+    ``size`` is the store's size in bytes before, ``after`` the size afterwards. ``note`` says why the file could not
+    shrink.
     """
 
     path: str
@@ -77,7 +78,7 @@ class Pruning:
         return sum(group.calls for group in self.groups)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         return {
             "store": self.path,
             "done": self.done,
@@ -93,9 +94,11 @@ class Pruning:
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """Selection of calls to delete: ``older_than`` an age (``30d``), of a ``judge``, ``unused``; all given must match.
+    """The calls and runs to delete.
 
-    ``keep_runs``: delete the results of all but the latest runs. ``everything``: all calls; with ``runs`` all runs too.
+    ``older_than`` (an age, e.g. ``30d``), ``judge`` and ``unused`` select calls; all that are given must match.
+    ``keep_runs``: delete the results of all but this many latest runs. ``everything``: delete all calls, and with
+    ``runs`` all runs, too.
     """
 
     older_than: str = ""
@@ -120,7 +123,8 @@ def prune_cache(
 ) -> Pruning:
     """Delete calls and runs, and shrink the file; with ``dry_run`` only count them.
 
-    A judge may be named as in ``config``. ConfigError if nothing is given, InputError for a judge without stored calls.
+    A judge may have a name from ``config``. Raises ConfigError if nothing is selected, and InputError if a judge has no
+    stored calls.
     """
     some = bool(wanted.older_than or wanted.judge or wanted.unused)
     if not (some or wanted.everything or wanted.keep_runs is not None):
@@ -164,12 +168,12 @@ def _before(age: str) -> float | None:
 
 
 def _judge(store: Store, name: str, config: Path | str | None) -> str:
-    """A judge's id in the store; its name may be written as on the command line, or be of the configuration."""
+    """Return a judge's id in the store, given the id or a name as on the command line or in the configuration."""
     if not name:
         return ""
     known = list(dict.fromkeys(group.judge for group in store.calls_by(CallFilter())))
     wanted = {name}
-    with contextlib.suppress(ConfigError):  # then it is an id, or unknown
+    with contextlib.suppress(ConfigError):  # else it is an id or unknown
         wanted.update(build(spec).id for spec in resolve(RunOptions(config=config, judge=name)).judges.values())
     for judge in known:
         if judge in wanted:
@@ -190,7 +194,7 @@ def _mark_used(store: Store, runs: Sequence[RunRow]) -> None:
 
 
 def _unfinished_since(runs: Sequence[RunRow]) -> float | None:
-    """The start of the first run that did not end and was not run again to its end."""
+    """Return the start of the oldest unfinished run that no later run of its name completed."""
     ended = {row.name: row.id for row in runs if row.status == "done"}
     return min((row.started for row in runs if row.status != "done" and ended.get(row.name, 0) < row.id), default=None)
 

@@ -21,7 +21,7 @@ from ragstone.output.target import write_parts
 from ragstone.types import NOTHING
 
 RunChoice: TypeAlias = str | int | Path | AnyRun
-"""A run: by number, by name, ``last``, by the folder that it was written to, or opened."""
+"""A run: its number, name or folder, ``last``, or an opened run."""
 
 
 def compare(
@@ -66,7 +66,7 @@ def compare(
 
 
 def sources(run: AnyRun) -> list[Path]:
-    """The files of a run."""
+    """Return the files of a run."""
     if isinstance(run, Run):
         return [Path(run.store.path)]
     return [run.path, *(run.path.with_name(name) for name in (ABOUT, SUMMARY))]
@@ -157,9 +157,9 @@ def check(
 
 @contextmanager
 def opened(which: RunChoice, store: Path | str | None = None) -> Iterator[AnyRun]:
-    """Open a run of the store, or of a folder; it is closed again unless it was open.
+    """Open a run from the store or a folder; close it afterwards unless it was already open.
 
-    A run of the store comes before a folder of its name; a path (``./main``, ``out/``) is a folder.
+    A run in the store takes precedence over a folder of the same name; a path (``./main``, ``out/``) is a folder.
     """
     if not isinstance(which, str | int | Path):
         yield which
@@ -173,7 +173,7 @@ def opened(which: RunChoice, store: Path | str | None = None) -> Iterator[AnyRun
 
 
 def run_named(which: str | int | Path, store: Path | str | None) -> Run | SavedRun:
-    """The run of a number, name or folder; InputError for none."""
+    """Return the run with this number, name or folder; raise InputError if there is none."""
     if isinstance(which, int):
         return open_run(which, store)
     if is_path(which) and (folder := saved(str(which))) is not None:

@@ -1,4 +1,4 @@
-"""Two runs of the example traces, to see what there is to see without records of one's own."""
+"""Create two runs of the example traces, to try Ragstone without your own records."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from ragstone.segment import sentences
 
 NAMES: Final = ("demo", "demo-copied")
 COPIED: Final = 2
-"""Sentences of the first passage that the second system answers with."""
+"""The number of sentences that the second system copies from the first passage."""
 
 
 def demo(store: Path | str | None = None) -> tuple[Run, Run]:
-    """Evaluate the example traces, and the same questions answered by copying; no judge is sent anything.
+    """Evaluate the example traces, and the same questions answered by copying; nothing is sent.
 
-    The second system's responses are the first two sentences of the first passage. StoreError for an unusable store.
+    The second system's responses are the first two sentences of the first passage. Raises StoreError if the store
+    cannot be used.
     """
     rows = _traces()
     copied = [{**row, "response": _beginning(row["contexts"][0])} for row in rows]
@@ -32,7 +33,7 @@ def demo(store: Path | str | None = None) -> tuple[Run, Run]:
 
 
 def _traces() -> list[dict[str, Any]]:
-    """The example traces: in the package, or of a checkout beside it."""
+    """Return the example traces, from the package or from the source checkout."""
     found = resources.files("ragstone").joinpath("traces.jsonl")
     lines = found if found.is_file() else Path(__file__).parents[3] / "examples" / "traces.jsonl"
     return [orjson.loads(line) for line in lines.read_bytes().splitlines()]

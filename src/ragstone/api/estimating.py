@@ -1,4 +1,4 @@
-"""The estimate of a run, made before it."""
+"""Estimate a run before it is made."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def forecast(source: Any, options: RunOptions) -> Estimate:
 
 
 def estimate_of(plan: Plan, jobs: Iterable[Job], store: Store) -> Estimate:
-    """The estimate of the jobs of a plan; ConfigError for an offline run, which would send nothing."""
+    """Return the estimate of a plan's jobs; raise ConfigError for an offline run, which would send nothing."""
     settings, prices = plan.spec.engine, plan.prices
     if settings.cache == "offline":
         raise ConfigError("an offline run sends nothing, so there is nothing to estimate")
@@ -53,12 +53,12 @@ def estimate_of(plan: Plan, jobs: Iterable[Job], store: Store) -> Estimate:
 
 
 def store_for_reading(path: Path) -> Store:
-    """The store, for reading; an empty one in memory where there is none."""
+    """Open the store for reading; without a store, return an empty one in memory."""
     return Store(path if path.exists() else ":memory:")
 
 
 def judge_price(judge: Judge, prices: PriceBook) -> JudgePrice:
-    """The price of a judge, with its source."""
+    """Return the price of a judge, with its source."""
     at = (judge.id, judge.provider, judge.model)
     found = prices.prices(*at)
     rate = getattr(judge.backend, "rate", 1.0)

@@ -1,7 +1,7 @@
-"""The work of a run, record by record, without what an earlier run has done: reused results, a resumed refresh.
+"""Yield the jobs of a run, record by record, reusing results of an earlier run or resuming a refresh.
 
-A result is reused only for the same record in the same place, scored in the same way. Anything else is evaluated
-again, which the store makes free where nothing failed.
+A result is reused only for the same record at the same position with the same signatures. Anything else is evaluated
+again, which costs nothing where the store has all replies.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Earlier:
     """An earlier run whose results can be reused.
 
-    ``run`` is its number, ``results`` how many it has, ``failed`` the places of those that are evaluated again.
+    ``run`` is its number, ``results`` the number of its results, and ``failed`` the positions to evaluate again.
     """
 
     def __init__(self, store: Store, run: int, *, banked: bool) -> None:
@@ -45,26 +45,26 @@ class Earlier:
         self._ended = time.time() if row is None or row.finished is None else row.finished
 
     def told(self) -> str:
-        """Say what is reused and what is evaluated again."""
+        """Return a note on how many results are reused and how many records are evaluated again."""
         kept = self.results - len(self.failed)
         again = f"{len(self.failed)} failed and are evaluated again" if self.failed else "none failed"
         return f"run {self.run} has {self.results} results: {again}, {kept} are reused"
 
     def unreadable(self, position: int) -> Mapping[bytes, float]:
-        """Return the calls of a failed record whose replies could not be read, with the time at which the run ended."""
+        """Return the calls of a failed record whose replies could not be parsed, with the time the run ended."""
         row = self._store.result(self.run, position=position) if position in self.failed else None
         calls = [] if row is None else orjson.loads(row.document).get("calls", [])
         short = [(call, read) for call in calls if (read := call.get("reading")) and read["read"] < read["asked"]]
-        # What a first reply lacked was asked for in a repair.
+        # A repair call asked for what the first reply lacked.
         failed = [call for call, read in short if not read["read"] or read.get("repair")] or [call for call, _ in short]
         return dict.fromkeys((bytes.fromhex(call["key"]) for call in failed), self._ended)
 
     def result(self, position: int, record: Record, metrics: Sequence[tuple[Metric, str]]) -> Weighed | None:
-        """The record's result if it can be reused as it is."""
+        """Return the record's result if it can be reused unchanged, else None."""
         if position in self.failed:
             return None
         if record.nuggets is not None and not self._banked:
-            # A signature names a bank by its digest, but nuggets of a record's own by nothing.
+            # A signature contains a bank's digest, but does not identify a record's own nuggets.
             return None
         row = self._store.result(self.run, position=position)
         if row is None:
@@ -94,9 +94,9 @@ class Earlier:
 
 
 def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) -> Earlier | None:
-    """Find the run that ``only_failed`` names; None if no result is to be reused.
+    """Find the run that ``only_failed`` selects; return None if no result should be reused.
 
-    True is the last of this name. ConfigError where there is none, or it was not made as this one would be.
+    True selects the last run of this name. Raises ConfigError if there is none or it used other settings.
     """
     if which is False or which == "":
         return None
@@ -108,7 +108,7 @@ def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) ->
         row = named[-1]
         by_number = {one.id: one for one in named}
         while row.status != "done" and (before := by_number.get(row.spec.get("only_failed", 0))) is not None:
-            row = before  # it was taking over itself when it ended; its new replies are in the store
+            row = before  # it was itself reusing that run when it ended; its new replies are in the store
         number, spec = row.id, row.spec
         alike = next((one for one in reversed(named) if not _changed(one.spec, plan)), None)
     else:
@@ -124,7 +124,7 @@ def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) ->
 
 
 def _changed(spec: Mapping[str, Any], plan: Plan) -> str:
-    """Say how a run's settings differ from the plan; an older version stored repeat as an index, 0."""
+    """Return how a run's settings differ from the plan; older versions stored ``repeat`` as the index 0."""
     before, now = spec.get("signatures", {}), plan.signatures
     if before.keys() != now.keys():
         return f"its metrics were {', '.join(before)}"
@@ -138,7 +138,7 @@ def _changed(spec: Mapping[str, Any], plan: Plan) -> str:
 
 
 def refresh_since(store: Store, name: str, now: float) -> float:
-    """Say when replies became fresh: now, or when an unfinished refresh of this name began."""
+    """Return the time from which replies count as fresh: now, or the start of an unfinished refresh of this name."""
     named = [row for row in store.runs() if row.name == name]
     engine = named[-1].spec.get("engine", {}) if named and named[-1].status != "done" else {}
     return float(engine["since"]) if engine.get("cache") == "refresh" else now
@@ -185,14 +185,14 @@ def settled(plan: Plan, store: Store, options: RunOptions) -> tuple[Plan, Earlie
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Every record ``of`` so many, from the one numbered ``first`` (1 to ``of``), that comes after ``after``."""
+    """Every ``of``-th record, starting with number ``first`` (1 to ``of``), skipping those up to ``after``."""
 
     first: int = 1
     of: int = 1
     after: int = 0
 
     def has(self, number: int) -> bool:
-        """Return whether the record of this number, from 1, is in it."""
+        """Return whether the share includes the record with this number, counted from 1."""
         return number > self.after and (number - self.first) % self.of == 0
 
 
@@ -218,7 +218,7 @@ def _all_jobs(plan: Plan, share: Share) -> Iterator[Job]:
             continue
         some = (record.nuggets is not None and "nuggetize" not in plan.given) or (
             record.relevant is not None and "relevance" not in plan.given
-        )  # brought by some records, and not by others
+        )  # only some of the records have them
         if record.overrides or some:
             own = [metric.overridden(record.overrides.get(metric.name, NOTHING)) for metric in plan.metrics]
             yield Job(position, record.id, record, tuple((metric, plan.signature(metric, record)) for metric in own))

@@ -1,4 +1,4 @@
-"""List the judges, and check that one answers."""
+"""List the judges, and check that a judge answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ragstone.types import Passage, Span, Unit
 
 
 def known_judges(config: Path | str | None = None) -> list[KnownJudge]:
-    """The judges with a name, then those of the configuration's ``[judges.NAME]`` tables."""
+    """Return the built-in judges and providers, then the ``[judges.NAME]`` tables of the configuration."""
     tables = file_settings(RunOptions(config=config))[0].get("judges", {})
     own = [resolve(RunOptions(config=config, judge=name)).judges[name] for name in tables]
     return [
@@ -57,7 +57,7 @@ def _price(spec: Spec) -> JudgePrice:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The answer of a judge to one short question: the verdict in words, and the call's seconds and tokens."""
+    """The answer of a judge to one short question: the verdict in words, the seconds and the tokens."""
 
     judge: str
     seconds: float
@@ -67,12 +67,12 @@ class Checked:
 
 
 def check_judge(name: str, config: Path | str | None = None) -> Checked:
-    """Ask a judge one short question; BackendError if no answer came, ConfigError for an unknown judge.
+    """Ask a judge one short question; raise BackendError if it does not answer, ConfigError if it is unknown.
 
-    Nothing is stored; a judge that costs money is paid for this one call.
+    Nothing is stored. If the judge costs money, this one call is charged.
     """
     spec = resolve(RunOptions(config=config, judge=name))
-    *others, last = spec.default.judges  # of a cascade, the judge that may cost something
+    *others, last = spec.default.judges  # the last judge of a cascade may cost money
     if others:
         raise ConfigError(f"'{name}' names several judges; check them one at a time: --check {last}")
     return asyncio.run(_asked(build(spec.judges[last])))

@@ -1,4 +1,4 @@
-"""Functions that take each option of a run as a keyword."""
+"""Turn functions that take ``RunOptions`` into functions that take each option as a keyword."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 def takes(options: Callable[P, Options]) -> Callable[[Callable[[Any, Options], R]], Callable[Concatenate[Any, P], R]]:
-    """Have a function of a source and options take each option as a keyword, with its type.
+    """Decorate a function of a source and options to take each option as a typed keyword.
 
     Type checkers and editors see the parameters of ``RunOptions``; ``help`` shows them with their help texts.
     """

@@ -1,4 +1,4 @@
-"""Draw records of a run and write the page on which a person labels them."""
+"""Draw records from a run and write the page on which a person labels them."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ def label(
 
 
 def agree_command(run: AnyRun) -> str:
-    """The command that measures a run's judge against exported labels."""
+    """Return the command that compares a run's judge with exported labels."""
     if isinstance(run, Run):
         return f"ragstone agree {shlex.quote(run.called)} {LABELS} {run.elsewhere}".rstrip()
     return f"ragstone agree {shlex.quote(str(run.path))} {LABELS}"
 
 
 def holder(run: AnyRun, metric: str | None) -> str:
-    """The score that holds the verdicts of a metric, or of the one that leads; InputError if there is none."""
+    """Return the score that has the verdicts of a metric (default: the main one); raise InputError if there is none."""
     names = ratable(run)
     if not names:
         raise InputError(f"run {run.name}: no record has a score with verdicts, so there is nothing to label")

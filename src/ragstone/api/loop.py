@@ -1,9 +1,8 @@
-"""Run a coroutine in an event loop of its own, with orderly interrupts and rare garbage collections.
+"""Run a coroutine in its own event loop, with orderly interrupts and infrequent garbage collection.
 
-The first interrupt lets the work end in order, the second stops it at once and still in order; neither breaks into
-the middle of a write. Until the work waits for the first time, which is while it reads its input, an interrupt breaks
-into it at once. One that finds the loop busy later does so when it comes a second time, and so does one that comes
-again and again.
+The first interrupt lets the work finish in order, the second stops it at once, also in order. Neither interrupts a
+write. While the input is still being read, before the work first awaits, an interrupt raises KeyboardInterrupt
+immediately. Later, it does so if the loop was too busy to handle the previous one, or after ``PATIENT`` interrupts.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from typing import Any, Final, TypeVar
 
 R = TypeVar("R")
 YOUNG: Final = 50_000
-"""New objects after which the collector looks for cycles while work goes on. Python's own 700 to 2000 suit programs
-that are smaller than hundreds of records on their way: it would look through those again and again, and find none."""
+"""The number of new objects between garbage collections during a run. With hundreds of records in flight, Python's
+default of 700 to 2000 would scan them over and over, and find no cycles."""
 ORDERLY: Final = 2
-"""Interrupts that the work is told of."""
+"""The number of interrupts that cancel the task."""
 PATIENT: Final = 4
-"""Interrupts after which a further one is no longer held back."""
+"""After this many interrupts, the next one raises KeyboardInterrupt immediately."""
 
 
 def run_here(work: Coroutine[Any, Any, R]) -> R:
-    """Run the coroutine to its end in a loop of its own; KeyboardInterrupt after it was interrupted."""
+    """Run the coroutine to completion in its own loop; raise KeyboardInterrupt if it was interrupted."""
     runner = asyncio.Runner()
     loop = runner.get_loop()
     task = loop.create_task(work)
@@ -39,12 +38,12 @@ def run_here(work: Coroutine[Any, Any, R]) -> R:
         raise KeyboardInterrupt from None
     except KeyboardInterrupt:
         if task.done() and not task.cancelled():
-            task.exception()  # looked at, so that the loop does not report it as lost
+            task.exception()  # retrieved, so that the loop does not report it as lost
         raise
 
 
 class _Seldom:
-    """Run the garbage collector less often, on new objects only, from the first ``with`` to the last."""
+    """Run the garbage collector less often, and on new objects only, while at least one ``with`` is active."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -79,10 +78,11 @@ _SELDOM: Final = _Seldom()
 
 @contextmanager
 def _interrupts(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> Iterator[None]:
-    """Have interrupts cancel the task in its loop; where somebody else handles them already, leave that as it is.
+    """Make interrupts cancel the task in its loop; leave existing signal handlers unchanged.
 
-    Interrupts are all signals that raise KeyboardInterrupt: Ctrl-C, and what the command line adds to it. One that
-    comes after the task, while its loop is closed, is raised at the end: a loop half closed complains when it goes.
+    Interrupts are all signals that raise KeyboardInterrupt: Ctrl-C and those that the command line adds. If one arrives
+    after the task has ended, while its loop is being closed, KeyboardInterrupt is raised at the end, because a
+    half-closed loop would print errors.
     """
     ours = threading.current_thread() is threading.main_thread()
     known = signal.valid_signals() if ours else ()
@@ -117,7 +117,7 @@ def _interrupts(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> Ite
     try:
         yield
     finally:
-        if come:  # an interrupt that breaks into the collector's callbacks is lost, and noisily so
+        if come:  # an interrupt inside the collector's callbacks would be printed and lost
             gc.collect()
         for number in theirs:
             signal.signal(number, signal.default_int_handler)
@@ -126,7 +126,7 @@ def _interrupts(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> Ite
 
 
 def wait_for(coroutine: Coroutine[Any, Any, R]) -> R:
-    """Run the coroutine in a loop of its own; on a thread of its own where a loop runs in this one already."""
+    """Run the coroutine in its own loop, on a separate thread if a loop is already running in this one."""
     if not _in_a_loop():
         return run_here(coroutine)
     with ThreadPoolExecutor(1, "ragstone-evaluate") as thread:

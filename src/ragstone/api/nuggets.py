@@ -1,7 +1,7 @@
-"""Nuggets step by step: create banks, assign them to responses, score runs; and the two triads side by side.
+"""Nuggets step by step: create banks, assign them to responses, score runs; also compare the two triads.
 
-Each step streams: a line is written as soon as it is there. Replies are kept in the store, so that a step that
-was broken off goes on where it stopped and pays for nothing twice.
+Each step streams its output: a line is written as soon as it is ready. Replies are stored, so an interrupted step
+resumes where it stopped and pays for nothing twice.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ from ragstone.store.database import Store
 from ragstone.types import Nugget, Record, nouns
 
 Write = Callable[[bytes], object]
-"""Where lines go; each is whole, without its line end."""
+"""Receives each output line, without its line end."""
 
 PARAMETERS: Final = ("window", "max_nuggets", "keep", "min_judgment")
-"""The parameters of nugget_recall that creating a bank shares with it."""
+"""The parameters of nugget_recall that also apply to creating a bank."""
 
 
 @dataclass(slots=True)
 class Created:
     """The outcome of creating banks.
 
-    ``topics`` have a bank, with ``nuggets`` in all, some ``vital``, some ``unweighed``; ``partial`` banks lack what a
-    window would have added. ``without`` counts topics that have none, by reason. ``repeated`` records have a topic
-    that came before.
+    ``topics`` is the number of banks; together they have ``nuggets``, of which ``vital`` are vital and ``unweighed``
+    have no importance. ``partial`` banks lack the nuggets of at least one window. ``without`` counts topics without a
+    bank, by reason. ``repeated`` counts records whose topic was seen before.
     """
 
     topics: int = 0
@@ -72,18 +72,18 @@ class Created:
 
 
 def create_nuggets(source: Any, options: RunOptions, write: Write, *, form: str = "nuggets") -> Created:
-    """Create a bank for each topic of the input from its contexts, and write each as a line when it is there.
+    """Create a bank for each topic of the input from its contexts, and write each as a line when it is ready.
 
-    The first record of a topic gives its contexts. ``form`` is ``nuggets`` (a nugget record of TREC RAG) or
-    ``autojudge`` (a bank of TREC AutoJudge). A topic whose bank could not be created is not written: it is counted
-    with the reason, and the same command tries it again. Parameters are those of nugget_recall.
+    The contexts of a topic are those of its first record. ``form`` is ``nuggets`` (a nugget record of TREC RAG) or
+    ``autojudge`` (a bank of TREC AutoJudge). If a bank cannot be created, its topic is counted by reason instead, and
+    the same command tries it again. Parameters are those of nugget_recall.
     """
     return wait_for(_create(source, options, write, form))
 
 
 @contextlib.contextmanager
 def _creating(source: Any, options: RunOptions) -> Iterator[Plan]:
-    """The plan of creating banks; everything that can be refused is refused here, before a call is made."""
+    """Plan the creation of banks; everything that can be rejected is rejected here, before the first call."""
     spec = resolve(options)
     wanted = spec.parameters.get("nugget_recall", {})
     maker = NuggetBank().with_parameters({name: wanted[name] for name in PARAMETERS if name in wanted})
@@ -145,7 +145,7 @@ def forecast_banks(source: Any, options: RunOptions) -> Estimate:
 
 
 def _topics(plan: Plan, topics: dict[int, tuple[str, str]], done: Created) -> Iterator[Job]:
-    """A job for the first record of each topic; ``topics`` gets its topic and question by the job's position."""
+    """Yield a job for the first record of each topic; add its topic and question to ``topics`` by job position."""
     (maker,) = plan.metrics
     signature = plan.signature(maker)
     seen: set[str] = set()
@@ -169,10 +169,10 @@ def _topics(plan: Plan, topics: dict[int, tuple[str, str]], done: Created) -> It
 
 
 def assign_nuggets(source: Any, options: RunOptions, write: Write) -> Run:
-    """Assign the nuggets of each record's topic to its response; each assignment record is written when it is there.
+    """Assign the nuggets of each record's topic to its response; write each assignment record when it is ready.
 
-    ``source`` may be a tuple of files, one a run. Nuggets are those of ``options.nuggets``, else the records' own;
-    none are created. ConfigError where there are none at all.
+    ``source`` may be a tuple of files, one per run. Nuggets come from ``options.nuggets``, else from the records; none
+    are created. Raises ConfigError if there are none at all.
     """
 
     def line(document: bytes) -> None:
@@ -214,12 +214,12 @@ def score_nuggets(
 ) -> Scored:
     """Score assignment records; calls no judge.
 
-    ``source`` is a file or a tuple of files. ``against`` is a leaderboard, in one of ``records.FORMS`` or told
-    apart by its content, or a file of assignment records: ranks are compared on the topics that both have scored.
-    InputError names the record whose nuggets are not assigned.
+    ``source`` is a file or a tuple of files. ``against`` is a leaderboard, in one of ``records.FORMS`` or detected from
+    its content, or a file of assignment records. Ranks are compared on the topics that both have scored. Raises
+    InputError if a record has no nuggets, which it names, or if no nugget is assigned.
     """
     board = leaderboard_of(source)
-    board.standings(on_missing)  # says what is missing, where that is an error
+    board.standings(on_missing)  # raises an error for missing assignments, if they are an error
     if against is None:
         return Scored(board, on_missing)
     theirs = from_rows(read_leaderboard(against, form)) if _is_board(against, form) else leaderboard_of(against)
@@ -227,7 +227,7 @@ def score_nuggets(
 
 
 def leaderboard_of(source: Any) -> Leaderboard:
-    """The runs of some files of assignment records; InputError where no nugget of a record is assigned."""
+    """Return the leaderboard of assignment records; InputError if a record has no nuggets or none is assigned."""
     board = Leaderboard()
     with open_records(source, blocks=metrics.blocks()) as records:
         name = Path(records.name).name.partition(".")[0] or records.name
@@ -235,7 +235,7 @@ def leaderboard_of(source: Any) -> Leaderboard:
             assert isinstance(record, Record)
             nuggets = record.nuggets or ()
             answered = record.meta.get("status") != "empty"
-            if record.nuggets is None and answered:  # an empty list is a topic without nuggets, which has no recall
+            if record.nuggets is None and answered:  # an empty list is valid: a topic without nuggets has no recall
                 raise InputError(
                     f"{record.where}: no nuggets; expected assignment records, as ragstone nuggets assign writes"
                 )
@@ -246,7 +246,7 @@ def leaderboard_of(source: Any) -> Leaderboard:
 
 
 def _is_board(path: Path | str, form: str) -> bool:
-    """Return whether a file is a leaderboard and not assignment records: those are JSON objects with nuggets."""
+    """Return whether a file is a leaderboard, not assignment records (JSON objects with nuggets)."""
     if form != "auto" or Path(path).is_dir():
         return True
     try:
@@ -258,7 +258,7 @@ def _is_board(path: Path | str, form: str) -> bool:
 
 
 def compare_methods(source: Any, options: RunOptions) -> Run:
-    """Evaluate with both triads, plain and nuggetized; each result and the summary have them side by side."""
+    """Evaluate with both triads, plain and nuggetized; each result and the summary show them side by side."""
     return run(source, replace(options, metrics=METHODS))
 
 

@@ -1,4 +1,4 @@
-"""Write a run as an HTML page, or serve it on this machine, with the labels that people give in its pages."""
+"""Write a run as an HTML page, or serve runs on this machine and save the labels given in the browser."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from ragstone.store.database import Store
 def write_report(run: Run, path: Path | str, *, calls: bool = True) -> Path:
     """Write a run as one self-contained HTML file of at most 50 MB.
 
-    ``calls``: include prompts and replies. What does not fit is left out, raw calls before records and high scores
-    before low ones, and the page says so. ConfigError if the file cannot be written.
+    ``calls``: include prompts and replies. What does not fit is left out: raw calls before records, and high scores
+    before low ones. The page says so. Raises ConfigError if the file cannot be written.
     """
     target = Path(path)
     write_parts(target, report(run, calls=calls))
@@ -36,14 +36,14 @@ def write_report(run: Run, path: Path | str, *, calls: bool = True) -> Path:
 
 
 def write_beside(run: Run, folder: Path) -> None:
-    """Write the page to a run's folder; OutputError if it cannot be written."""
+    """Write the report to a run's folder; raise OutputError if that fails."""
     with whole(folder / REPORT, instead=OTHER_FOLDER) as file:
         file.writelines(report(run))
 
 
 @contextlib.contextmanager
 def serving(store: Store, port: int = 0) -> Iterator[Live]:
-    """A server of a store's runs, not yet serving; ``port`` 0 is any free one. ConfigError if the port is taken."""
+    """Yield a server for a store's runs, not yet serving; ``port`` 0: any free port. ConfigError if it is taken."""
     try:
         server = Live(store, Desk(), port)
     except OSError as error:
@@ -55,14 +55,14 @@ def serving(store: Store, port: int = 0) -> Iterator[Live]:
 
 
 class Desk:
-    """Makes and keeps labels; rows are those that ``ragstone agree`` reads."""
+    """Serves label pages and saves their labels, in the rows that ``ragstone agree`` reads."""
 
     def __init__(self) -> None:
         self._pages: dict[int, list[bytes]] = {}
         self._read: dict[Path, tuple[int, list[LabelRow]]] = {}
 
     def page(self, run: Run) -> list[bytes]:
-        """The page to label a random sample on, for the metric that leads; InputError if there is nothing to label."""
+        """Return the page to label a random sample for the main metric; InputError if there is nothing to label."""
         if run.id not in self._pages:
             file = _file(run, "NAME")
             following = agree_command(run).replace(LABELS, str(file))
@@ -72,11 +72,11 @@ class Desk:
         return self._pages[run.id]
 
     def kept(self, run: Run, annotator: str) -> bytes:
-        """The labels of an annotator, as lines; empty if there are none."""
+        """Return the labels of an annotator, as JSON lines; empty if there are none."""
         return _lines([row for row in self._rows(_file(run, annotator)) if row.annotator == annotator])
 
     def keep(self, run: Run, annotator: str, lines: bytes) -> None:
-        """Replace the labels of an annotator; InputError for lines that are none."""
+        """Replace the labels of an annotator; raise InputError for invalid lines."""
         file = _file(run, annotator)
         given = [_row(line, number) for number, line in enumerate(lines.splitlines(), 1)]
         if any(row.annotator != annotator for row in given):
@@ -86,7 +86,7 @@ class Desk:
             target.write(_lines([*others, *given]))
 
     def files(self, run: Run) -> list[dict[str, Any]]:
-        """Who labelled how many units, in which file."""
+        """Return the number of labels by annotator and file."""
         found: dict[tuple[str, str], int] = {}
         for file in _files(run):
             for row in self._rows(file):
@@ -94,7 +94,7 @@ class Desk:
         return [{"annotator": who, "file": file, "labels": count} for (who, file), count in found.items()]
 
     def of_record(self, run: Run, result: Result) -> list[dict[str, Any]]:
-        """All labels of a record's units as they are now: unit, task, label, annotator."""
+        """Return all labels of a record's units whose text has not changed: unit, task, label and annotator."""
         texts = {unit["id"]: text_hash(unit_text(result, unit)) for unit in result.get("units", ())}
         rows = (row for file in _files(run) for row in self._rows(file) if row.record == result["id"])
         return [
@@ -109,7 +109,7 @@ class Desk:
         ]
 
     def _rows(self, file: Path) -> list[LabelRow]:
-        """The rows of a file, which are read again when it changes."""
+        """Return the rows of a file, reading it again if it has changed."""
         if not file.exists():
             return []
         changed = file.stat().st_mtime_ns

@@ -1,4 +1,4 @@
-"""The plan of a run: everything that can be refused is refused here, before a call is made."""
+"""Plan a run: everything that can be rejected is rejected here, before the first call."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ if TYPE_CHECKING:
     from ragstone.records.topics import Qrels
 
 AUTO_CALLS: Final = 2
-"""The most LLM calls per record of a metric that ``auto`` chooses."""
+"""``auto`` chooses only metrics with at most this many LLM calls per record."""
 FILES: Final = {"nuggets": "--nuggets", "relevant": "--qrels"}
-"""Fields that a file may bring."""
+"""Fields that can come from a file, with its option."""
 GENERATORS: Final = 1000
-"""The most different names of generators that are looked at."""
+"""The maximum number of distinct generator names to collect."""
 LIBRARIES: Final = (*TEXT_LIBRARIES, "json-repair", "jinja2", "genai-prices")
-"""What a run's numbers and its bill pass through."""
+"""Libraries whose version can affect a run's scores or cost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The plan of a run: its metrics, the judges of each step, and why metrics are left out.
 
-    ``given`` names what stands in a judge's place where every record brings a step's answer. ``notes`` are warnings
-    for the user. ``digest`` is that of all records, if it is wanted. The limits of a shard may come from a ``lender``;
-    ``before`` is the progress of the shards that a merge follows.
+    ``given`` has the steps that every record already answers, with the source of these answers. ``notes`` are warnings
+    for the user. ``digest`` is the digest of all records, if requested. A ``lender`` may provide the limits of a shard.
+    For a merge, ``before`` is the progress of its shards.
     """
 
     spec: RunSpec
@@ -70,17 +70,17 @@ class Plan:
 
     @property
     def total(self) -> int:
-        """How many records the run evaluates."""
+        """The number of records that the run evaluates."""
         return self.survey.total if self.survey.in_shard is None else self.survey.in_shard
 
     @property
     def prices(self) -> PriceBook:
-        """The price book, with the prices that the configuration gives for judges of its own."""
+        """The price book, including the prices of judges from the configuration."""
         own = ((judge.id, self.spec.judges[name].price) for name, judge in self.judges.items())
         return PriceBook({judge: price for judge, price in own if price})
 
     def signature(self, metric: Metric, record: Record | None = None, lang: str = "") -> str:
-        """Return the signature of the metric's scores, of the whole run, of records in a language, or of one record."""
+        """Return the signature of the metric's scores: for the whole run, for a language, or for one record."""
         if record is None:
             return signature_of(metric, self.routes, self.given, lang)
         lang = record_language(record.meta, record.question, record.response)
@@ -88,11 +88,14 @@ class Plan:
 
     @property
     def signatures(self) -> dict[str, str]:
-        """The signature of each score by its name."""
+        """The signature of each score, by score name."""
         return {name: self.signature(metric) for metric in self.metrics for name in metric.given_names()}
 
     def cascades(self) -> dict[str, Any]:
-        """By step that has a cascade: its judges' ids, how often one may err, and where each but the last is sure."""
+        """Return, for each step with a cascade, its judges' ids, the accepted error rate and the confidence bands.
+
+        The last judge has no band.
+        """
         found = {task: self.routes.of(task) for task in self.routes.asked}
         return {
             task: {
@@ -123,9 +126,9 @@ class Plan:
 
 @contextlib.contextmanager
 def planned(source: Any, options: RunOptions, *, digest: bool = False) -> Iterator[Plan]:
-    """Plan a run; its input is open as long as the context lasts. ``digest`` says whether one is wanted."""
+    """Plan a run; its input stays open inside the context. ``digest``: compute the digest of all records."""
     spec = resolve(options)
-    if isinstance(source, list | Mapping | Iterator):  # the file's mapping is for the columns of files and tables
+    if isinstance(source, list | Mapping | Iterator):  # the configured mapping is only for files and tables
         spec = replace(spec, fields=options.fields or {})
     generators = _Generators({options.generator or ""} - {""}, sharded=spec.shard is not None)
     bank, qrels = named_file(spec, source, "nuggets"), named_file(spec, source, "qrels")
@@ -192,7 +195,7 @@ def _plan(
         _check_shard(metric, sharded=spec.shard is not None)
     asked = (task for metric in chosen for task in metric.asks if not (task in answers and task in metric.brings))
     routes = replace(routes, asked=tuple(asked))
-    if spec.default.cascade:  # not every step has one, so that each is told by name
+    if spec.default.cascade:  # some steps do not use it, so list the judges of each step
         tasks = [task for task in dict.fromkeys(routes.asked) if task not in spec.steps]
         spec = replace(spec, steps={**{task: _step(routes.of(task)) for task in tasks}, **spec.steps})
     told = "" if digest is None else digest.hexdigest()
@@ -204,8 +207,9 @@ def _chosen(
 ) -> tuple[tuple[Metric, ...], dict[str, str]]:
     """Choose the metrics of a run, with reasons for those left out.
 
-    Of a program's own records (``loose``) a blank field is there, and where none has what any metric needs every metric
-    is tried, unless several have other columns to map: each record's status says what it lacks.
+    In records passed as Python objects (``loose``), a blank field counts as present. If the records lack the fields of
+    every metric, all metrics are tried, unless several records have other columns that could be mapped. Each record's
+    status then names the missing fields.
     """
     pick = partial(choose, spec, unable=unable, columns=found.columns, meant=found.meant)
     if not loose:
@@ -219,7 +223,7 @@ def _chosen(
 
 
 def _reasons(left_out: Mapping[str, str], found: Survey) -> str:
-    """Say why no metric can run: missing fields once, other reasons by metric."""
+    """Return why no metric can run: missing fields once, other reasons by metric."""
     known = [metrics.find(name) for name in left_out]
     absent = {
         metric.name: [needed for needed in (*metric.needs, *metric.wants) if not found.present.get(needed)]
@@ -241,11 +245,11 @@ def choose(
 ) -> tuple[tuple[Metric, ...], dict[str, str]]:
     """Choose the metrics of a run, with reasons for those that ``auto`` leaves out.
 
-    ``present`` says on how many records each field is there; ``unable`` why a metric's judges cannot answer it;
-    ``columns`` what a message can offer for a field that is not there, ``meant`` the option that brings it, in words.
-    What ``auto`` takes does not depend on what a judge costs, so that two judges are compared on the same metrics.
-    A metric that was asked for by name and whose fields no record has is a ConfigError, unless they are ``loose``:
-    dicts of a program, where nothing is to be mapped and each record's own status says what it lacks.
+    ``present`` counts the records with each field. ``unable`` returns why the judges cannot evaluate a metric.
+    ``columns`` are the columns to suggest for a missing field, ``meant`` the option that would provide it. The choice
+    of ``auto`` does not depend on a judge's cost, so two judges are compared on the same metrics. Raises ConfigError if
+    no record has the fields of a metric given by name, unless the records are ``loose``: Python dicts, whose fields are
+    not mapped and whose status names the missing ones.
     """
     suites = metrics.suites()
     ready = {
@@ -295,7 +299,7 @@ def choose(
 
 
 def unfound(fields: Sequence[str], columns: Sequence[str]) -> str:
-    """Say that no record has these fields, or that a column is blank in all of them."""
+    """Return a message that no record has these fields, or that a column is blank in all records."""
     blank = [field for field in fields if field in columns]
     absent = [field for field in fields if field not in columns]
     said = [f"{' and '.join(blank)} {'is' if len(blank) == 1 else 'are'} blank in every record"] if blank else []
@@ -303,7 +307,7 @@ def unfound(fields: Sequence[str], columns: Sequence[str]) -> str:
 
 
 def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
-    """Say why ``auto`` leaves a metric out, by the number of records with each field; empty if it does not."""
+    """Return why ``auto`` leaves a metric out, given the number of records with each field; empty if it does not."""
     if lacks := metric.lacks(present):
         return lacks
     if metric.calls > AUTO_CALLS:
@@ -317,7 +321,7 @@ def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
 
 
 def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Judge], Routes]:
-    """Build the judges by name, unless the caller gives them, and the route of each step."""
+    """Build the judges that the caller does not pass, by name, and the route of each step."""
     judges = {name: given[name] if name in given else build(judge) for name, judge in spec.judges.items()}
     steps = {task: _route(step, judges, spec.cascade_error) for task, step in spec.steps.items()}
     default = _route(spec.default, judges, spec.cascade_error)
@@ -327,7 +331,7 @@ def make_routes(spec: RunSpec, given: Mapping[str, Judge]) -> tuple[dict[str, Ju
 
 
 class _Brought:
-    """Count the steps whose answers the records bring."""
+    """Counts the steps whose answers come with the records."""
 
     def __init__(self, bank: Bank | None, qrels: Qrels | None) -> None:
         self._bank, self._qrels = bank, qrels
@@ -348,11 +352,11 @@ class _Brought:
         self._counts.update(found.keys())
 
     def given(self) -> dict[Task, str]:
-        """The steps that every record brings, with what stands in the judge's place."""
+        """Return the steps that every record answers, with the source of the answers."""
         return {task: self._tokens[task] for task, count in self._counts.items() if count == self._records}
 
     def trouble(self) -> str:
-        """Why a bank has nothing for these records: lists that are empty, or topics that are others."""
+        """Return why a bank has no nuggets for these records: its lists are empty, or its topics differ."""
         assert self._bank is not None
         if self._empty:
             return f"its lists are empty for {self._empty} of {self._records} records"
@@ -361,7 +365,7 @@ class _Brought:
 
 
 def _answers_of(record: Record, bank: Bank | None, qrels: Qrels | None) -> dict[Task, str]:
-    """The steps whose answer a record brings: relevant ids, nuggets, and their importance where all have one."""
+    """Return the steps that a record answers: relevant ids, nuggets, and their importance if all have one."""
     found: dict[Task, str] = {}
     if record.relevant is not None:
         found["relevance"] = f"qrels#{qrels.digest}" if qrels else "record"
@@ -393,7 +397,7 @@ def _route(step: Step, judges: Mapping[str, Judge], error: float) -> Route:
 
 
 def _judging_itself(judges: Iterable[Judge], generators: Iterable[str]) -> list[str]:
-    """Warn of each judge that wrote the responses: models favour their own."""
+    """Warn about each judge that wrote the responses: models favour their own."""
     ours = {generator.rpartition("/")[2].casefold() for generator in generators}
     return [
         f"the judge {judge.name} is the model that wrote the responses; models overrate their own answers"
@@ -403,7 +407,7 @@ def _judging_itself(judges: Iterable[Judge], generators: Iterable[str]) -> list[
 
 
 def _absent(plan: Plan) -> list[str]:
-    """Warn of fields that metrics need and no record has; each record's status says so, too."""
+    """Warn about fields that metrics need and no record has; each record's status says so, too."""
     needed = dict.fromkeys(name for metric in plan.metrics for name in metric.needs)
     found = plan.survey
     absent = [name for name in needed if not found.present[name] and not found.blank.get(name)]
@@ -411,7 +415,7 @@ def _absent(plan: Plan) -> list[str]:
 
 
 def _unread(plan: Plan, options: RunOptions) -> list[str]:
-    """Warn of prompt options if no judge is prompted."""
+    """Warn about prompt options if no judge uses prompts."""
     named = [
         option_named(name).flags[0] for name in ("prompts", "pack", "format", "structured") if getattr(options, name)
     ]
@@ -422,7 +426,7 @@ def _unread(plan: Plan, options: RunOptions) -> list[str]:
 
 
 def uncascaded(plan: Plan, options: RunOptions) -> list[str]:
-    """Warn of a cascade that no step can have, and of an error rate without a cascade."""
+    """Warn about a cascade that no step can use, and about an error rate without a cascade."""
     spec, routes = plan.spec, plan.routes
     if routes.cascading():
         return []
@@ -444,7 +448,7 @@ def open_source(
     bank: Bank | None = None,
     qrels: Qrels | None = None,
 ) -> Source:
-    """Open the source; ``inspect`` checks each record in every reading. A tuple of paths is read as one."""
+    """Open the source; ``inspect`` checks each record every time it is read. A tuple of paths is read as one source."""
     more: dict[str, Any] = {
         "fields": Fields(spec.fields, spec.field_files), "blocks": metrics.blocks(), "on_error": spec.on_error,
         "inspect": inspect, "bank": bank, "cut": spec.cut, "layout": spec.layout,
@@ -454,7 +458,7 @@ def open_source(
 
 
 def _check_shard(metric: Metric, *, sharded: bool) -> None:
-    """Raise ConfigError for what each shard would have written differently; a merge has room for one."""
+    """Raise ConfigError if each shard would write its own version of something; a merge can keep only one."""
     if sharded and metric.writes:
         said = 'each shard would write its own; list the steps in place of "write"'
         raise ConfigError(f'{metric.name}: steps = "write" cannot be used with --shard: {said}')
@@ -463,7 +467,7 @@ def _check_shard(metric: Metric, *, sharded: bool) -> None:
 def named_file(spec: RunSpec, source: Any, name: Literal["nuggets", "topics", "qrels"]) -> Any:
     """Read the bank of nuggets, the questions or the relevance judgments that the options name, if any.
 
-    ConfigError if the file and the records are both standard input.
+    Raises ConfigError if the file and the records are both standard input.
     """
     path = getattr(spec, name)
     if path is None:
@@ -478,7 +482,7 @@ def named_file(spec: RunSpec, source: Any, name: Literal["nuggets", "topics", "q
 
 
 def check_overrides(record: Record, *, sharded: bool = False) -> None:
-    """Raise RecordError if a record brings parameters that a metric does not take, or not in a shard."""
+    """Raise RecordError if a record has parameters that a metric does not accept, or not in a shard."""
     for name, parameters in record.overrides.items():
         try:
             _check_shard(metrics.find(name)().overridden(parameters), sharded=sharded)

@@ -1,4 +1,4 @@
-"""Progress of ``evaluate``: one line that is rewritten in a terminal and in a notebook, else a line now and then."""
+"""Show the progress of ``evaluate``: one updated line in a terminal or notebook, else a new line every 10 seconds."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ragstone.render.text import flat
 from ragstone.render.watch import Watch
 
 OFTEN: Final = 0.25
-"""Seconds between two states of a line that is rewritten."""
+"""Seconds between updates of a rewritten line."""
 SELDOM: Final = 10.0
-"""Seconds between two lines that stay."""
+"""Seconds between permanent lines."""
 CLEARED: Final = "\r\x1b[2K"
 
 
@@ -30,7 +30,7 @@ class _Line(NamedTuple):
 
 @contextmanager
 def drawn(options: RunOptions) -> Iterator[RunOptions]:
-    """The options, with an ``on_start`` that begins to draw; the line is cleared when the block ends."""
+    """Yield the options with an ``on_start`` that shows progress; clear the line when the block ends."""
     line = _line(options.progress)
     if line is None:
         yield options
@@ -50,7 +50,7 @@ def drawn(options: RunOptions) -> Iterator[RunOptions]:
 
 @contextmanager
 def again_and_again(work: Callable[[], object], every: float) -> Iterator[None]:
-    """Do this every so many seconds on a thread of its own until the block ends."""
+    """Call ``work`` every ``every`` seconds on a separate thread until the block ends."""
     over = threading.Event()
 
     def repeat() -> None:
@@ -67,7 +67,7 @@ def again_and_again(work: Callable[[], object], every: float) -> Iterator[None]:
 
 
 def _line(wanted: bool | None) -> _Line | None:
-    """Where progress is shown; None if it is not wanted, or not asked for where nobody looks."""
+    """Return where to show progress; None if turned off, and by default under pytest, in CI or without a terminal."""
     unseen = "PYTEST_CURRENT_TEST" in os.environ or bool(os.environ.get("CI"))
     if wanted is False or (wanted is None and unseen):
         return None
@@ -79,7 +79,7 @@ def _line(wanted: bool | None) -> _Line | None:
 
 
 def _notebook() -> _Line | None:
-    """An output of the cell that runs; None outside a notebook."""
+    """Return an output of the running cell, or None outside a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if getattr(shell, "kernel", None) is None:
         return None

@@ -1,7 +1,8 @@
-"""The shards of one run as tasks of Ray, on this machine or a cluster; an actor lends them the limits of the run.
+"""Run the shards of a run as Ray tasks, on this machine or a cluster; an actor lends them shares of the run's limits.
 
-Promises: a shard whose process or machine dies, or whose upload is lost, is run again and replays what was stored; an
-interrupt lets every task hand in what it has. Usage statistics are off. A Ray that is started here asks for a token.
+Guarantees: if a shard's process or machine dies, or its upload is lost, it is run again and replays the stored calls.
+After an interrupt, every task still hands in what it has. Ray's usage statistics are off. A Ray instance started here
+requires a token.
 """
 
 from __future__ import annotations
@@ -28,21 +29,21 @@ from ragstone.options import RunOptions
 
 Evaluate = Callable[[Any, RunOptions, Lender], Run]
 OFTEN: Final = 0.25
-"""Seconds between two looks at the tasks."""
+"""Seconds between polls of the tasks."""
 PATIENCE: Final = 30.0
-"""Seconds that tasks have to hand in what they have once they are to stop."""
+"""Seconds that interrupted tasks have to hand in their calls."""
 REACHED: Final = 10.0
-"""Seconds in which a cluster must take a connection."""
+"""Timeout in seconds for connecting to a cluster."""
 MEMORY: Final = 100 << 20
-"""Bytes of memory for what tasks of this machine share: nothing large is sent."""
+"""Size of Ray's object store on this machine in bytes; small, because nothing large is sent."""
 _TOKEN: Final = secrets.token_hex(32)
 
 
 class RayTasks:
-    """The tasks of one run; ``tally`` counts for all of them."""
+    """The tasks of one run; ``tally`` adds up the counts of all tasks."""
 
     def __init__(self, run: Evaluate, options: RunOptions, limits: Limits, tally: Tally) -> None:
-        """ConfigError if Ray is not installed. ``run`` evaluates a shard."""
+        """Raise ConfigError if Ray is not installed. ``run`` evaluates a shard."""
         self._address = options.address
         self._evaluate = run
         self._options = options
@@ -61,7 +62,7 @@ class RayTasks:
     @contextlib.contextmanager
     def _environment(self) -> Iterator[None]:
         wanted = {"RAY_USAGE_STATS_ENABLED": "0"}
-        if not self._address:  # its ports are open to the network, and run what they are sent
+        if not self._address:  # Ray's ports are open to the network and execute any code they receive
             wanted |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": _TOKEN}
         before = {name: os.environ.get(name) for name in wanted}
         os.environ.update(wanted)
@@ -74,7 +75,7 @@ class RayTasks:
 
     @contextlib.asynccontextmanager
     async def connected(self, records: int) -> AsyncIterator[int]:
-        """Connect to the cluster, or start one here; yield how many shards so many records are worth in it."""
+        """Connect to the cluster, or start one here; yield the number of shards suitable for this many records."""
         ray, there = self._ray, self._ray.is_initialized()
         here = {"num_cpus": self._options.workers or processors(), "object_store_memory": MEMORY}
         more = {} if self._address else {**here, "include_dashboard": False}
@@ -98,7 +99,7 @@ class RayTasks:
                     ray.shutdown()
 
     async def evaluate(self, shards: Shards, source: Any, store: Path) -> None:
-        """Evaluate the shards that are missing, and put the calls of all in the store."""
+        """Evaluate the missing shards, and copy the calls of all shards to the store."""
         missing = shards.missing()
         self._earlier = shards.records()
         for left in reversed(range(DEATHS)):
@@ -139,7 +140,7 @@ class RayTasks:
         )
 
     async def _finished(self, ref: Any, number: int, of: int) -> bool:
-        """Return whether a shard is done; False where its process or machine died. Raises what ended it else."""
+        """Return True if a shard is done, False if its process or machine died; raise any error that ended it."""
         worker, errors = (number, self._attempts[number]), self._ray.exceptions
         try:
             ended = self._ray.get(ref)
@@ -168,7 +169,7 @@ class RayTasks:
             self._tally.limit = next((tally.limit for tally in tallies.values() if tally.limit()), str)
 
     async def _stop(self, pending: list[Any]) -> None:
-        """Interrupt tasks, and wait until they have handed in what they have."""
+        """Interrupt tasks, and wait until they have handed in their calls."""
         for ref in pending:
             self._ray.cancel(ref)
         end = time.monotonic() + PATIENCE
@@ -181,7 +182,7 @@ class RayTasks:
 
 
 class _SharedLedger(Ledger):
-    """The ledger with a clock."""
+    """A ledger that reads the clock itself."""
 
     def ask(self, asked: Ask) -> Grant:
         return self.trade(time.monotonic(), asked)
@@ -190,7 +191,7 @@ class _SharedLedger(Ledger):
 def _evaluate(
     run: Evaluate, source: Any, options: RunOptions, worker: tuple[int, int], ledger: Any, folder: str
 ) -> Ended:
-    """Evaluate one shard; errors are returned, since some cannot be pickled as they are."""
+    """Evaluate one shard; errors are returned, because some cannot be pickled directly."""
     from ray.exceptions import RayError  # noqa: PLC0415 - an extra
 
     async def ask(asked: Ask) -> Grant:
@@ -200,7 +201,7 @@ def _evaluate(
             raise WorkerError("the process that shares the limits cannot be reached") from error
         return grant
 
-    with contextlib.suppress(OSError):  # another machine may have no such folder, and then needs whole paths
+    with contextlib.suppress(OSError):  # another machine may not have this folder; it then needs absolute paths
         os.chdir(folder)
     try:
         run(source, options, Lender(worker, ask)).store.close()

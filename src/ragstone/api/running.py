@@ -1,4 +1,4 @@
-"""A run from its input to its summary: plan it, drive the engine, keep what comes of it."""
+"""Execute a run from its input to its summary: plan it, drive the engine, store the results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ragstone.judges.base import Judge
 
 QUICKLY: Final = 200
-"""The most records for which a run estimates its cost unasked, if it costs anything: about a second."""
+"""Runs of at most this many records estimate their cost by default, if they cost anything: about a second."""
 
 
 @takes(RunOptions)
@@ -67,7 +67,7 @@ async def aevaluate(source: Any, options: RunOptions) -> Run:
 
 @contextlib.contextmanager
 def _in_python(options: RunOptions) -> Iterator[RunOptions]:
-    """The options with progress; an error that suggests ``--field`` says how Python writes it."""
+    """Yield the options with progress; add the Python spelling to an error that suggests ``--field``."""
     with drawn(options) as shown:
         try:
             yield shown
@@ -87,7 +87,7 @@ def score(
     judge: Sequence[str | Judge] | str | Judge | None = None,
     **options: Any,
 ) -> Result:
-    """Evaluate one record and return its result, whose status says if a field is missing or the record is unreadable.
+    """Evaluate one record and return its result; its status says if a field is missing or the record is unreadable.
 
     ``contexts`` are texts, dicts, or the documents of a framework. ``options`` are those of ``evaluate``.
     """
@@ -98,7 +98,7 @@ def score(
 
 
 def run(source: Any, options: RunOptions, lender: Lender | None = None) -> Run:
-    """Evaluate records, with the options as one value; a shard's limits may come from a ``lender``."""
+    """Evaluate records, with the options as one value; a ``lender`` may provide the limits of a shard."""
     return wait_for(_evaluated(source, options, lender))
 
 
@@ -129,7 +129,7 @@ def validate(source: Any, options: RunOptions) -> tuple[Survey, dict[str, int]]:
 
 @contextlib.contextmanager
 def set_aside_if_damaged(store: Store) -> Iterator[None]:
-    """Rename the store if it turns out to be damaged, so that the next run can begin."""
+    """Rename the store if it turns out to be damaged, so that the next run can start."""
     try:
         yield
     except StoreError as error:
@@ -158,7 +158,7 @@ async def _evaluated(source: Any, options: RunOptions, lender: Lender | None = N
         except BaseException as error:
             if isinstance(error, BudgetReached) and lender is None:
                 error.add_note("each shard has an equal part of the limits")
-            with contextlib.suppress(RagstoneError, OSError):  # told is what ended the run
+            with contextlib.suppress(RagstoneError, OSError):  # report only what ended the run
                 part.hand_in(done=False)
             raise
         part.hand_in(done=True)
@@ -166,10 +166,11 @@ async def _evaluated(source: Any, options: RunOptions, lender: Lender | None = N
 
 
 def merge(place: Path | str, source: Any, options: RunOptions) -> Run:
-    """Put the shards of a folder together and write its results, as one machine would have.
+    """Merge the shards in a folder and write the results there, as a run on one machine would have.
 
-    Sends no call. ``source`` is the input where it has another name than the shards read, else None. Of the options
-    count those on the store, the processes, the report and the progress. ConfigError names missing shards.
+    Sends no calls. ``source`` is the input if its name has changed since the shards ran, else None. Only the options
+    for the store, the output, the workers, the report and the callbacks are used. Raises ConfigError if shards are
+    missing.
     """
     from ragstone.api.shards import Shards  # noqa: PLC0415 - few runs are sharded
 
@@ -179,7 +180,7 @@ def merge(place: Path | str, source: Any, options: RunOptions) -> Run:
 
 
 async def _merged(shards: Shards, source: Any, options: RunOptions, before: Progress | None = None) -> Run:
-    """Replay the united calls of shards, whose progress ``before`` was until then."""
+    """Replay the combined calls of all shards; ``before`` is the progress of the shards."""
     kept = "store out workers report zstd on_start on_result".split()  # noqa: SIM905
     options = replace(shards.options(), offline=True, **{name: getattr(options, name) for name in kept})
     with planned(source, options, digest=True) as plan:
@@ -208,7 +209,7 @@ async def _on_ray(source: Any, options: RunOptions) -> Run:
 
 
 async def _stored(plan: Plan, options: RunOptions) -> Run:
-    if is_address(options.out):  # written here, and then copied there
+    if is_address(options.out):  # write locally, then copy
         from ragstone.output.shared_folder import SharedFolder  # noqa: PLC0415 - few runs write to one
 
         with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
@@ -216,7 +217,7 @@ async def _stored(plan: Plan, options: RunOptions) -> Run:
             try:
                 finished = await _stored(plan, replace(options, out=folder))
             except BaseException:
-                with contextlib.suppress(RagstoneError):  # told is what ended the run
+                with contextlib.suppress(RagstoneError):  # report only what ended the run
                     place.put_all(Path(folder))
                 raise
             place.put_all(Path(folder))
@@ -233,7 +234,7 @@ async def _stored(plan: Plan, options: RunOptions) -> Run:
 
 
 async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib.ExitStack) -> Run:
-    """Drive the engine through a plan; ``held`` keeps what only this run may use."""
+    """Run the engine on a plan; ``held`` holds the lock on the output folder."""
     plan, earlier = settled(plan, store, options)
     estimated = _estimated(plan, store, options, earlier)
     engine = _engine(plan, store, options, earlier)
@@ -278,7 +279,7 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
         if status != "done" and not engine.tally.anything:
             store.drop_run(number)
         else:
-            # A store that is full or damaged is what ended the run, and is not to be told of twice.
+            # If a full or damaged store ended the run, do not report it twice.
             with contextlib.suppress(*([StoreError] if status == "stopped" else [])):
                 counted = {"missing": causes.as_json(), "quotes": quotes.as_json(), **stopped}
                 counted |= (told := _cascaded(cascades, plan, estimated))
@@ -290,7 +291,7 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
 
 
 def _engine(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | None) -> Engine | Workers:
-    """What evaluates the records: processes if they are worth it, else an engine; a batch needs one engine."""
+    """Return worker processes if they pay off, else a single engine, which a batch always needs."""
     if not options.batch and (workers := shared(plan, store, earlier)) is not None:
         return workers
     engine = Engine(plan.routes, store, plan.prices, plan.spec.engine, lender=plan.lender)
@@ -307,7 +308,7 @@ def _what_is_kept(run: int, records: int, *, replies: bool) -> str:
 
 
 def progress_of(plan: Plan, store: Store, tally: Tally, run: int = 0) -> Progress:
-    """The progress of a plan that is about to begin; ``run`` is 0 where the store keeps no run."""
+    """Return the progress of a plan that is about to start; ``run`` is 0 if no run is stored."""
     asked = plan.routes.judges()
     return Progress(
         run,
@@ -332,7 +333,7 @@ def _close(
     *,
     report: bool,
 ) -> None:
-    if plan.before is not None:  # a replay took nothing, but what it replays did
+    if plan.before is not None:  # the replay was free, but the shards were not
         progress.tally.take([plan.before.tally, Tally(unseen=progress.tally.unseen)])
         progress.started = plan.before.started
     bill = progress.tally.as_json()
@@ -358,14 +359,14 @@ def _close(
         try:
             _write(find_run(store, progress.run), summary, folder, report=report)
         except OutputError as error:
-            if status == "done":  # else it is told why the run ended
+            if status == "done":  # else report only what ended the run
                 error.run = progress.run
                 error.add_note(f"run {progress.run} is done and saved in the store")
                 raise
 
 
 def _write(run: Run, summary: Mapping[str, Any], folder: Folder, *, report: bool) -> None:
-    """Write the files of a finished run; its results are there already."""
+    """Write the files of a finished run, except its results, which are already written."""
     agreement = {name: metric["repeats"] for name, metric in summary["metrics"].items() if "repeats" in metric}
     by_whom = {
         step: {**told, **{name: summary["cascade"][step][name] for name in ("units", "answered", "unjudged")}}
@@ -385,8 +386,8 @@ def _write(run: Run, summary: Mapping[str, Any], folder: Folder, *, report: bool
 
 
 def _estimated(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | None) -> Estimate | None:
-    """Estimate the run, if that is wanted, or is quick and not declined."""
-    if plan.spec.engine.cache == "offline" or options.batch:  # nothing is sent, or it came with batches
+    """Estimate the run if requested, or by default if that is quick."""
+    if plan.spec.engine.cache == "offline" or options.batch:  # nothing is sent, or only in batches
         return None
     prices = plan.prices
     costs = any(not judge.backend.free and not prices.costs_nothing(judge.id) for judge in plan.routes.judges())
@@ -399,7 +400,7 @@ def _estimated(plan: Plan, store: Store, options: RunOptions, earlier: Earlier |
 
 
 def _cascaded(cascades: Cascades, plan: Plan, estimated: Estimate | None) -> dict[str, Any]:
-    """The results of cascades; nothing where there is none."""
+    """Return the results of cascades; empty if there are none."""
     judges = {judge.id: judge for judge in plan.judges.values()}
     alone = estimated.alone if estimated is not None else {}
     told = cascades.as_json(plan.prices, judges, {step: found.dollars for step, found in alone.items()})

@@ -1,4 +1,4 @@
-"""Pull traces from the tool that recorded them, and push a run's scores back to it."""
+"""Pull traces from a tracing tool, and push a run's scores back to it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from ragstone.types import ORIGIN
 _AGO: Final = re.compile(r"([0-9]{1,6})([mhdw])")
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _ALONE: Final = r"\|{}:(embedded|human)\+[^|>@\[\],]+(?:,cut=[\d.]+)?(?:\||$)"
-"""In a signature: the step that gives the verdicts, where one judge that is no language model takes it alone."""
+"""Matches a step in a signature if its only judge is not a language model."""
 AT_ONCE: Final = 100
-"""Scores that a service is given at once."""
+"""The number of scores sent to a service at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """How many traces there are, how many rows were written, and how many traces have no spans, or none yet."""
+    """The number of traces, of rows written, and of traces that have no spans (yet)."""
 
     traces: int
     rows: int
@@ -46,10 +46,10 @@ class Pulled:
 
 @dataclass(frozen=True, slots=True)
 class PushResult:
-    """What became of a run's scores.
+    """The outcome of pushing a run's scores.
 
-    ``scores`` are those with a value and a trace of the service; a dry run sends none of them. ``left_out`` counts the
-    others by reason, ``missing`` are ids of traces that the server does not have.
+    ``scores`` counts those with a value and a trace of the service; a dry run sends none of them. ``left_out`` counts
+    the others by reason. ``missing`` has the ids of traces that the server does not have.
     """
 
     scores: int
@@ -85,7 +85,7 @@ def pull(
         since: Only traces that started since then: ``12h``, ``1d``, ``2w``, an ISO date or time (UTC unless it has an
             offset).
         limit: The maximum number of traces, newest first.
-        url: The server's address; else that of the tool's variable, else its default.
+        url: The server's address. Default: that of the tool's environment variable, else the tool's default.
 
     Returns:
         The numbers of traces and rows.
@@ -107,7 +107,7 @@ def pull(
         def write(row: Mapping[str, Any]) -> None:
             nonlocal rows
             rows += 1
-            line(orjson.dumps(row, option=orjson.OPT_SORT_KEYS))  # servers order maps as they please
+            line(orjson.dumps(row, option=orjson.OPT_SORT_KEYS))  # servers return keys in any order
 
         traces, bare = wait_for(connection.run(found.pull(wanted, write)))
     return Pulled(traces, rows, bare)
@@ -159,15 +159,15 @@ def push(
 
     Args:
         run: The run: its number, name or folder, ``last``, or an opened run.
-        service: ``phoenix``, ``mlflow`` or ``langfuse``; only records that were read from its traces are sent.
+        service: ``phoenix``, ``mlflow`` or ``langfuse``; only scores of records from its traces are sent.
         metrics: The metrics to send. Default: all.
-        url: The server's address; else that of the tool's variable, else its default.
+        url: The server's address. Default: that of the tool's environment variable, else the tool's default.
         dry_run: Send nothing and contact no server.
         show: Called with each score.
         store: The run's store. Default: the configured one.
 
     Returns:
-        How many scores were sent, were already there, and were left out, with the reasons.
+        The number of scores that were sent, already there, and left out, with the reasons.
 
     Raises:
         InputError: The run or a metric is not found, or no record was read from a trace of the service.
@@ -202,7 +202,7 @@ def _other(service: Service) -> str:
 
 
 def _check(run: AnyRun, chosen: Sequence[str] | None) -> None:
-    """InputError for a metric that the run does not have; each result has a score of every metric."""
+    """Raise InputError for a metric that the run does not have; each result has a score for every metric."""
     names = next(([one["metric"] for one in result["scores"]] for result in run.results() if "scores" in result), [])
     for name in chosen or ():
         if not any(_is_of(each, name) for each in names):
@@ -216,7 +216,7 @@ def _is_of(score: str, metric: str) -> bool:
 def _scores(
     run: AnyRun, service: Service, chosen: Sequence[str] | None, left_out: Counter[str]
 ) -> Iterator[TraceScore]:
-    """The scores to send, record by record; why others are not is counted."""
+    """Yield the scores to send, record by record, and count the others in ``left_out`` by reason."""
     about = {"run": str(run.id), "run_name": Path(run.name).name}
     for result in run.results():
         if "scores" not in result:
@@ -254,7 +254,7 @@ def _trace_score(
 def _passages(
     result: Mapping[str, Any], score: Mapping[str, Any], documents: Sequence[Sequence[Any]]
 ) -> Iterator[PassageScore]:
-    """The verdicts on passages; none of a metric that rates something else, or where a passage's place is not known."""
+    """Yield the verdicts on passages; none if the metric rates something else or the positions are unknown."""
     if of_score(score["metric"]).unit != "passage" or len(documents) != len(result["contexts"]):
         return
     places = {context["id"]: place for context, place in zip(result["contexts"], documents, strict=True)}

@@ -1,8 +1,8 @@
-"""Shards of one run on several machines: each evaluates its records and hands in its calls; a merge replays them all.
+"""Run shards on several machines: each evaluates its records and hands in its calls; a merge replays them all.
 
-A folder that all of them reach holds ``shards.json``, which says what is sharded, and for each shard its store and
-then, last, its marker: a small file with the size and the digest of that store. Promises: a shard of another input,
-other judges or other metrics is refused; one without its marker is run again and replays what it has; the merged
+A shared folder contains ``shards.json``, which describes the sharded run. For each shard it has the store and, written
+last, the marker: a small file with the size and digest of that store. Guarantees: shards with another input, other
+judges or other metrics are rejected. A shard without a marker is run again and replays its stored calls. The merged
 results are byte for byte those of one machine that replays the same calls.
 """
 
@@ -33,17 +33,17 @@ from ragstone.store.union import copy, unite
 
 MANIFEST: Final = "shards.json"
 _OWN: Final = frozenset(("shard", "engine", "address", "out", "store", "workers", "report", "cases", "zstd"))
-"""Options that each shard, and the merge, may have their own way."""
+"""Options that may differ between the shards and the merge."""
 _CALLING: Final = frozenset(
     "concurrency rpm tpm max_cost max_calls max_tokens estimate refresh offline batch wait finish".split()  # noqa: SIM905
 )
-"""Options that are about sending calls, which a merge does not."""
+"""Options about sending calls, which a merge never does."""
 _UNFIT: Final = ("no_cache", "only_failed", "cases")
-"""Options that a shard cannot have: it hands in the calls that it stored."""
+"""Options that a shard cannot use, because it hands in its stored calls."""
 
 
 class Shards:
-    """The folder of a sharded run: its manifest and what is there of each shard."""
+    """The folder of a sharded run, with its manifest and its shards."""
 
     def __init__(self, place: SharedFolder, manifest: Mapping[str, Any]) -> None:
         self.place = place
@@ -53,9 +53,9 @@ class Shards:
 
     @classmethod
     def begun(cls, plan: Plan, source: Any, options: RunOptions, of: int | None, more: int = 1) -> Shards:
-        """Read the manifest, or write one: of so many shards, or as many as there are, else ``more``.
+        """Read the manifest, or write a new one, for ``of`` shards; None: as in the manifest, else ``more``.
 
-        ConfigError without ``-o``, for options that no shard can have, and for a folder of another run.
+        Raises ConfigError without ``-o``, for options that shards cannot use, and for a folder of another run.
         """
         if options.out is None:
             raise ConfigError("shards need a folder that all of them can reach; add -o DIR")
@@ -73,7 +73,7 @@ class Shards:
 
     @classmethod
     def found(cls, address: str) -> Shards:
-        """Read the manifest of a folder; ConfigError if there is none."""
+        """Read the manifest of a folder; raise ConfigError if there is none."""
         place = SharedFolder(address)
         data = place.read(MANIFEST)
         if data is None:
@@ -86,11 +86,11 @@ class Shards:
         return cls(place, found)
 
     def options(self) -> RunOptions:
-        """Return the options that the shards had, without those of sending calls."""
+        """Return the options of the shards, without those about sending calls."""
         return RunOptions(**{name: value for name, value in self.manifest["options"].items() if name not in _CALLING})
 
     def check(self, plan: Plan, of: int = 0) -> None:
-        """ConfigError if a plan is of another run than the shards."""
+        """Raise ConfigError if a plan and the shards belong to different runs."""
         now = _about(plan, of or self.of)
         different = [name for name, value in now.items() if self.manifest.get(name) != value]
         if not different:
@@ -117,12 +117,12 @@ class Shards:
         return [number for number in range(1, self.of + 1) if not self.has(number)]
 
     def records(self) -> int:
-        """Return how many records the shards have that are done."""
+        """Return the number of records in finished shards."""
         markers = [self.place.read(_marker(number, self.of)) for number in range(1, self.of + 1)]
         return sum(_read(marker, str(self.place)).get("records", 0) for marker in markers if marker)
 
     def unite(self, store: Path) -> None:
-        """Copy the calls of all shards to a store; ConfigError names those that are missing, and what to run."""
+        """Copy the calls of all shards to a store; raise ConfigError with the missing shards and the command to run."""
         _refuse_network(store)
         if missing := self.missing():
             raise self._missing(missing)
@@ -135,7 +135,7 @@ class Shards:
         for old in target.parent.iterdir():
             old.unlink()
         if not self.place.get(_store(number, self.of), target) or _digest(target) != told.get("sha256"):
-            self.place.remove(marker)  # so that the shard is handed in again
+            self.place.remove(marker)  # so that the shard must be handed in again
             raise self._missing([number])
         return target
 
@@ -147,13 +147,13 @@ class Shards:
 
 
 class ShardRun:
-    """One shard of a run: its plan, with a store of its own on this machine and its part of the limits.
+    """One shard of a run: its plan, with its own store on this machine and its share of the limits.
 
-    They are lent by a ``lender``, else divided by the number of shards.
+    A ``lender`` lends the limits; otherwise they are divided by the number of shards.
     """
 
     def __init__(self, plan: Plan, source: Any, options: RunOptions, lender: Lender | None = None) -> None:
-        """ConfigError as ``Shards.begun`` has it."""
+        """Raise ConfigError as ``Shards.begun`` does."""
         assert plan.spec.shard is not None
         self._shard: Shard = plan.spec.shard
         self._shards = Shards.begun(plan, source, options, self._shard.of)
@@ -170,7 +170,7 @@ class ShardRun:
         self.plan = replace(plan, spec=replace(plan.spec, store=self._store, engine=engine), lender=lender)
 
     def is_done(self) -> bool:
-        """Return whether the shard was handed in; else fetch what an attempt on another machine handed in, if any."""
+        """Return whether the shard is done; without a local store, fetch the one that another machine handed in."""
         done = self._shards.has(self._shard.number)
         if not self._store.exists():
             self._store.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -182,11 +182,11 @@ class ShardRun:
         return done
 
     def run(self) -> Run:
-        """Return the shard's run, which is done."""
+        """Return the run of a finished shard."""
         return find_run(Store(self._store))
 
     def hand_in(self, *, done: bool) -> None:
-        """Copy the store to the folder, and last the marker if the shard is ``done``."""
+        """Copy the store to the folder, then write the marker if the shard is ``done``."""
         with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
             copied = Path(folder) / "part.db"
             copy(self._store, copied)
@@ -200,7 +200,7 @@ class ShardRun:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Return numbers in order as text: ``3, 7-9``."""
+    """Return sorted numbers as ranges: ``3, 7-9``."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

@@ -21,18 +21,18 @@ from ragstone.store.database import TEMPORARY, ResultRow, ScoreRow, Store
 
 
 def open_run(which: str | int = "last", store: Path | str | None = None) -> Run:
-    """Return a run from the store by number, name or ``last``; InputError lists the runs if it is not there."""
+    """Return a run from the store by number, name or ``last``; if it is missing, raise InputError listing the runs."""
     return find_run(open_store(store), which)
 
 
 def run_to_show(which: str = "last", store: Path | str | None = None) -> Run:
-    """Return a run as ``open_run`` does, or that of a folder written with ``-o``, without its calls.
+    """Return a run as ``open_run`` does, or the run in a folder written with ``-o``, without its calls.
 
-    A run of the store comes before a folder of its name; a path (``./main``, ``out/``) is a folder.
+    A run in the store takes precedence over a folder of the same name; a path (``./main``, ``out/``) is a folder.
     """
     try:
         written = (Path(which) / ABOUT).is_file()
-    except (OSError, ValueError):  # not a path: too long, or with a zero byte in it
+    except (OSError, ValueError):  # not a path: too long, or contains a null byte
         written = False
     if written and is_path(which):
         return _of_folder(which)
@@ -45,12 +45,12 @@ def run_to_show(which: str = "last", store: Path | str | None = None) -> Run:
 
 
 def is_path(which: str | Path) -> bool:
-    """Return whether this can only be a path, and no name of a run."""
+    """Return whether this can only be a path, not the name of a run."""
     return isinstance(which, Path) or "/" in which or os.sep in which
 
 
 def _of_folder(folder: str) -> Run:
-    """The run of a folder, in a store that is only for it."""
+    """Return the run in a folder, loaded into a temporary store."""
     read, store = SavedRun(Path(folder)), Store(TEMPORARY)
     store.path, store.folder = str(read.path), folder
     run = store.start_run(read.name, dict(read.spec), read.id or None)
@@ -74,7 +74,7 @@ def _score_row(position: int, score: Mapping[str, Any]) -> ScoreRow:
 
 
 def open_store(path: Path | str | None = None) -> Store:
-    """Open the store for reading; ConfigError if there is none: reading creates nothing."""
+    """Open the store for reading; raise ConfigError if there is none, because reading must not create one."""
     where = resolve(RunOptions(store=path)).store
     if not Path(where).exists():
         raise ConfigError(
@@ -86,10 +86,10 @@ def open_store(path: Path | str | None = None) -> Store:
 def export_run(run: Run, form: str, rows: str = "scores", to: Path | str | IO[bytes] | None = None) -> None:
     """Export a run to a file or a binary stream (``to``); Parquet needs a path.
 
-    ``form`` is ``jsonl``, ``csv``, ``parquet``, ``calls`` (a recording that ``replay:FILE`` answers from),
-    ``assignments`` or ``blocks`` (of nuggets), or a leaderboard: ``trec_eval``, ``tot``, ``ir_measures``. ``rows`` of
-    a table are ``scores`` or ``verdicts``. A leaderboard may go to a folder, written with a ``/`` at its end.
-    InputError if the run has no such results.
+    ``form`` is ``jsonl``, ``csv``, ``parquet``, ``calls`` (a recording for ``replay:FILE``), ``assignments`` or
+    ``blocks`` (of nuggets), or a leaderboard: ``trec_eval``, ``tot``, ``ir_measures``. The ``rows`` of a table are
+    ``scores`` or ``verdicts``. A leaderboard can be written to a folder, given with a trailing ``/``. Raises InputError
+    if the run has no such results.
     """
     if isinstance(to, str | Path):
         export_to(run, form, rows, to)
@@ -101,7 +101,7 @@ def export_run(run: Run, form: str, rows: str = "scores", to: Path | str | IO[by
 
 
 def write_config(path: Path | str = FILE, *, force: bool = False) -> Path:
-    """Write a commented configuration with all defaults; ConfigError if the file exists, unless forced."""
+    """Write a commented configuration with all defaults; raise ConfigError if the file exists, unless ``force``."""
     target = Path(path)
     if target.exists() and not force:
         raise ConfigError(f"{target} exists; --force overwrites it")

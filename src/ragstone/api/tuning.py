@@ -1,7 +1,7 @@
-"""Tune: ask combinations of judges, styles and formats about units that people labelled, and compare the answers.
+"""Tune: judge human-labelled units with combinations of judges, styles and formats, and compare the verdicts.
 
-A combination is an ordinary run over the labelled records, with people's claims or nuggets as its units. So its calls
-are estimated, stored, resumed and held to a budget like any others.
+A combination is an ordinary run over the labelled records, with the labelled claims or nuggets as its units. Its calls
+are therefore estimated, stored, resumed and limited by the budget as in any run.
 """
 
 from __future__ import annotations
@@ -48,17 +48,18 @@ from ragstone.questions import Task
 from ragstone.types import Record
 
 Settings = dict[tuple[str, ...], dict[str, Any]]
-"""Settings by the path of their table in ragstone.toml."""
+"""Settings, by the path of their table in ragstone.toml."""
 WRITTEN: Final[tuple[Task, ...]] = ("claims", "nuggetize")
-"""Steps that write the units; the labels answer them, so that what is judged is what people saw."""
+"""Steps that write the units. The labels answer them, so that the judge sees the units that people labelled."""
 
 
 @dataclass(slots=True)
 class Tuner:
-    """The combinations of one tuning, and what they answered.
+    """The combinations of one tuning and their answers.
 
-    ``records`` are those with a usable label, ``rows`` these labels; ``left_out`` are combinations that cannot be
-    asked, with the reason. ``options`` are those of every combination's run. ``notes`` tell what was not used.
+    ``records`` are the records with a usable label, ``rows`` these labels. ``left_out`` has the combinations that
+    cannot be tried, with the reason. ``options`` apply to the run of every combination. ``notes`` name unused labels
+    and records.
     """
 
     labels: str
@@ -84,7 +85,7 @@ class Tuner:
         return _step(self.metric)
 
     def options_of(self, combination: Combination) -> RunOptions:
-        """The options of a combination's run, with what is left of the budget."""
+        """Return the options of a combination's run, with the rest of the budget."""
         steps: dict[Task, str] = {
             task: f"human:{self.labels}" if task in WRITTEN else DEFAULT_JUDGE for task in self.metric.asks[:-1]
         }
@@ -110,14 +111,14 @@ class Tuner:
         return left if self.bills else {}
 
     def forecast(self) -> dict[str, Any] | None:
-        """Estimate every combination; calls, tokens and dollars in all. None of an offline run, which sends nothing."""
+        """Return the total calls, tokens and dollars of all combinations; None offline, where nothing is sent."""
         if resolve(self.options).engine.cache == "offline":
             return None
         self.estimates = [forecast(self.records, self.options_of(one)) for one in self.combinations]
         return _estimated([estimate.total for estimate in self.estimates])
 
     def ask(self, combination: Combination, on_start: Callable[[Progress], None] | None = None) -> None:
-        """Run one combination, and keep what it says of the labelled units."""
+        """Run one combination and keep its verdicts on the labelled units."""
         try:
             finished = run(list(self.records), replace(self.options_of(combination), on_start=on_start))
         except BudgetReached as error:
@@ -132,7 +133,7 @@ class Tuner:
             self._answers.append(_answers(finished, combination, self.rows, self.metric))
 
     def result(self) -> Tuning:
-        """Compare all combinations that were asked; InputError if there is too little to compare."""
+        """Compare all combinations that were run; raise InputError if there is too little to compare."""
         first = self._answers[0]
         shared = set.intersection(*(set(one.units) for one in self._answers))
         if not shared:
@@ -166,19 +167,19 @@ class Tuner:
         ]
 
     def cuts(self, name: str) -> Cuts | None:
-        """The thresholds of a judge that has probabilities."""
-        spec = self.specs(Combination(name)).get(name)  # None of a panel
+        """Return the thresholds of a judge, or None if it gives no probabilities."""
+        spec = self.specs(Combination(name)).get(name)  # None for a panel
         given = self.brought.get(name)
         judge: object = build(spec) if given is None and spec is not None and not is_prompted(spec) else given
         return judge.cuts(self.step) if isinstance(judge, Thresholded) else None
 
     def specs(self, combination: Combination) -> Mapping[str, Spec]:
-        """The settings of the judges of a combination, by name."""
+        """Return the settings of a combination's judges, by name."""
         spec = resolve(self.options_of(combination))
         return {name: spec.judges[name] for name in spec.steps[self.step].judges}
 
     def settings(self, found: Tuning) -> Settings:
-        """The winner as settings of ragstone.toml: the table of its judge, and the step that names it."""
+        """Return the winner as settings for ragstone.toml: a table for its judge, and the step that uses it."""
         winner = found.winner.combination
         fit = found.threshold_of(winner.judge)
         if winner.judge in self.brought:
@@ -204,9 +205,9 @@ class Tuner:
         return {**tables, ("steps",): {self.step: name}}
 
     def write(self, found: Tuning) -> tuple[Path, str]:
-        """Write the winner to the configuration file; the file, and the lines that were added to it.
+        """Write the winner to the configuration file; return the file and the added lines.
 
-        ConfigError where the file sets one of them to another value.
+        Raises ConfigError if the file already sets one of these settings to another value.
         """
         path = Path(file_settings(self.options)[1])
         return path, add_settings(path, self.settings(found))
@@ -214,7 +215,7 @@ class Tuner:
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """What a combination's run says: the labelled units by record and id, and which labels did not join."""
+    """The answers of a combination's run: the labelled units by record and id, and the labels that did not match."""
 
     combination: Combination
     run: int
@@ -269,7 +270,7 @@ def tune(
         threshold: Also fit the threshold of judges with probabilities.
         write: Write the winner to the configuration file.
         seed: The random seed for the halves and folds.
-        nuggets: A nugget bank; replaces the records' own nuggets.
+        nuggets: A nugget bank that replaces the records' own nuggets.
         parameters: Parameters of the metric.
         fields: Maps a canonical field to a path.
         structured: Whether a JSON schema is sent.
@@ -310,7 +311,7 @@ def tune(
 
 
 def _step(metric: type[Metric] | Metric) -> Task:
-    """The step of a metric that has labels, and so has one."""
+    """Return the step that the labels of a metric are about."""
     return metric.asks[-1]
 
 
@@ -328,8 +329,8 @@ def tuner(
 ) -> Tuner:
     """Prepare a tuning: read labels and records, and check every combination. No judge is called.
 
-    ``options.prompts`` are further prompts to compare: ``STEP=FILE`` or ``STEP=STYLE`` of the step that is tuned.
-    InputError for what the caller can mend.
+    ``options.prompts`` are further prompts to compare: ``STEP=FILE`` or ``STEP=STYLE`` for the tuned step. Raises
+    InputError for problems that the caller can fix.
     """
     options = options or RunOptions()
     rows, notes = usable_labels(labels)
@@ -368,7 +369,7 @@ def tuner(
 def _candidates(
     judges: Sequence[str | Judge], task: Task, options: RunOptions
 ) -> tuple[list[str], dict[Task, str], dict[str, Judge]]:
-    """The judges to compare, those of other steps, and the ones that are objects, by name."""
+    """Return the judges to compare, those of other steps, and those passed as objects, by name."""
     brought = objects(judges)
     names = list(brought)
     others: dict[Task, str] = {}
@@ -385,14 +386,14 @@ def _candidates(
 
 
 def _written(step: Step) -> str:
-    """A step's judges as they are named."""
+    """Return a step's judges as they are written in options."""
     if step.cascade:
         return ">".join(step.judges)
     return step.judges[0] if len(step.judges) == 1 else f"[{','.join(step.judges)}]"
 
 
 def _labelled_records(source: Any, options: RunOptions, wanted: set[str]) -> tuple[list[Record], str, int]:
-    """The labelled records of a source, its name, and how many others it has."""
+    """Return the labelled records of a source, its name, and the number of other records."""
     found, skipped = [], 0
     with open_source(source, resolve(replace(options, judge=None)), check_overrides) as records:
         for record in records:
@@ -404,7 +405,7 @@ def _labelled_records(source: Any, options: RunOptions, wanted: set[str]) -> tup
 
 
 def _prompt(text: str, task: Task) -> str:
-    """The style or file of ``STYLE``, ``STEP=STYLE`` or ``STEP=FILE``; ConfigError for another step."""
+    """Return the style or file of ``STYLE``, ``STEP=STYLE`` or ``STEP=FILE``; raise ConfigError for another step."""
     style, named = parse_styles([text])
     if other := next((step for step in named if step != task), ""):
         raise ConfigError(f"--prompt {text}: the labels are for the step '{task}', so '{other}' cannot be tuned")
@@ -414,7 +415,7 @@ def _prompt(text: str, task: Task) -> str:
 def _combinations(
     made: Tuner, judges: Sequence[str], styles: Sequence[str], formats: Sequence[str]
 ) -> tuple[list[Combination], dict[str, str]]:
-    """Every combination, and those that cannot be asked; a judge without prompts has one."""
+    """Return the combinations to try, and those that cannot be tried; a judge without prompts has only one."""
     found: list[Combination] = []
     left_out: dict[str, str] = {}
     for judge in judges:
@@ -457,7 +458,7 @@ def _answers(finished: Run, combination: Combination, rows: Sequence[LabelRow], 
 
 
 def _estimated(totals: Sequence[Sum]) -> dict[str, Any]:
-    """Calls, tokens and dollars of all, each low, expected and high; dollars None if a price is unknown."""
+    """Return total calls, tokens and dollars, each low, expected and high; dollars are None if a price is unknown."""
 
     def added(ranges: Sequence[Any]) -> dict[str, float] | None:
         if any(one is None for one in ranges):
@@ -469,7 +470,7 @@ def _estimated(totals: Sequence[Sum]) -> dict[str, Any]:
 
 
 def _bill(bills: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Requests sent, calls an offline run lacked, tokens and dollars so far; dollars None if a price is unknown."""
+    """Return requests sent, calls missing offline, tokens and dollars so far; dollars is None if a price is unknown."""
     paid = [bill["paid"] for bill in bills]
     dollars = [one["dollars"] for one in paid]
     return {

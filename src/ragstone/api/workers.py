@@ -1,13 +1,13 @@
-"""Share a run's records among processes of this machine: each evaluates every n-th, and this one writes the results.
+"""Distribute a run's records over n local processes: each evaluates every n-th, and the parent writes the results.
 
-Promises: results come in the order of the input, and are byte for byte those of one process; a process that is killed
-is started again after the last record that it handed over, and replays the calls that it had stored; all of them end
-when this one does, however that is; what waits to be handed over is bounded, so that memory stays flat.
+Guarantees: results come in input order and are byte for byte those of a single process. A killed process is restarted
+after the last record it delivered, and replays the calls it had stored. All workers end when the parent does, however
+it ends. The number of undelivered results is bounded, so memory use stays flat.
 
-A worker is a fresh Python, not a fork: a process with threads and open databases cannot be forked safely, and
-multiprocessing would run the caller's script again. It is sent the plan on standard input, which is open as long as it
-is to go on, and answers with frames on standard output. What it may send and spend is lent to it through a pipe of its
-own, since its results wait their turn. All is pickled: nobody else has these pipes.
+A worker is a new Python process, not a fork: a process with threads and open databases cannot be forked safely, and
+multiprocessing would run the caller's script again. It receives the plan on standard input, works until that is closed,
+and writes frames to standard output. Rates and budget are lent to it through a separate pipe, because its results may
+have to wait. All data is pickled: no other process can access these pipes.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 LEAST: Final = 256
-"""Records for which a process is worth its start, unless the caller says how many there are to be."""
+"""The number of records that justifies a process, unless the caller sets the number of processes."""
 DEATHS: Final = 3
-"""Times that a process may end by itself without a further result, or a further reply that the store keeps."""
+"""Give up after a process has died this many times without a new result or a newly stored reply."""
 FEWER: Final = "use fewer --workers if memory is short, or --workers 1 to see the error"
 
 _SIZE: Final = struct.Struct("<Q")
@@ -60,12 +60,12 @@ copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The last frame of a worker: its share is done, or what ended it: an error's class, arguments and attributes."""
+    """The last frame of a worker: its share is done, or an error ended it (class, arguments and attributes)."""
 
     error: tuple[type[RagstoneError], tuple[Any, ...], dict[str, Any]] | None = None
 
     def trouble(self) -> RagstoneError | None:
-        """Return what ended it, if anything did."""
+        """Return the error that ended it, if any."""
         if self.error is None:
             return None
         kind, arguments, attributes = self.error
@@ -76,12 +76,12 @@ class Ended:
 
 
 def portable(error: RagstoneError) -> Ended:
-    """Return an error as another process can read it."""
+    """Return an error in a form that another process can read."""
     return Ended((type(error), error.args, error.__dict__))
 
 
 def processes(plan: Plan) -> int:
-    """Return how many processes the records of a plan are shared among."""
+    """Return the number of processes that evaluate the records of a plan."""
     wanted = plan.spec.workers
     if wanted is not None:
         return min(wanted, max(1, plan.total))
@@ -90,9 +90,10 @@ def processes(plan: Plan) -> int:
 
 
 def shared(plan: Plan, store: Store, earlier: Earlier | None) -> Workers | None:
-    """Return the workers of a plan; None where one process does it all.
+    """Return the workers of a plan, or None if a single process evaluates all records.
 
-    ConfigError where the caller wants several and that cannot be: a store in memory, an object that cannot be sent.
+    Raises ConfigError if the caller asks for several but they are impossible, e.g. for a store in memory or an object
+    that cannot be pickled.
     """
     count = processes(plan)
     if count == 1:
@@ -118,7 +119,7 @@ def shared(plan: Plan, store: Store, earlier: Earlier | None) -> Workers | None:
 
 
 class Workers:
-    """The processes of one run. In the place of an engine they have results, a tally, and keep what is given."""
+    """The worker processes of one run, with the interface of an engine: ``run``, ``tally`` and ``keep``."""
 
     def __init__(self, plan: Plan, store: Store, data: bytes, count: int) -> None:
         self.tally = Tally()
@@ -140,7 +141,7 @@ class Workers:
         self._writer.result(run, row, scores)
 
     async def run(self) -> AsyncGenerator[Weighed, None]:
-        """Yield the results in the order of the input, as ``Engine.run`` does, and raise what ended the run."""
+        """Yield the results in input order, as ``Engine.run`` does, and raise the error that ended the run."""
         writing = asyncio.create_task(self._writer.write())
         done = 0
         ended: BaseException | None = None
@@ -152,7 +153,7 @@ class Workers:
                     yield self._counted(weighed)
             except (asyncio.CancelledError, RagstoneError) as error:
                 ended = error
-            # Also where one had enough: what is done is kept, and what is at an endpoint is waited for.
+            # Also after an error or interrupt: keep finished results, and wait for calls already sent.
             for weighed in await self._rest(done):
                 yield self._counted(weighed)
         finally:
@@ -169,7 +170,7 @@ class Workers:
         return self._workers[done % len(self._workers)]
 
     async def _rest(self, done: int) -> list[Weighed]:
-        """Return what is done when all are told to stop; of a cascade, only up to the first gap, as an engine does."""
+        """Stop all workers; return the finished results (for a cascade only up to the first gap, as an engine does)."""
         for worker in self._workers:
             worker.stop()
         rest = {worker: await worker.rest() for worker in self._workers}
@@ -195,7 +196,7 @@ class Workers:
 
 
 class _Worker:
-    """One process and its share; one that is started in its place borrows as another worker."""
+    """One process and its share of the records; a restarted process borrows as a new worker."""
 
     def __init__(self, share: Share, data: bytes, ledger: Ledger, counted: Callable[[], None], *, keeps: bool) -> None:
         self.error: RagstoneError | None = None
@@ -210,7 +211,7 @@ class _Worker:
         self._over = False
 
     async def result(self) -> Weighed | None:
-        """Return its next result; None where there is none any more."""
+        """Return its next result, or None if there are no more."""
         while not self._over:
             if self._process is None:
                 await self.start()
@@ -224,30 +225,30 @@ class _Worker:
         return None
 
     async def rest(self) -> list[Weighed]:
-        """Return what it still hands over once it was told to stop."""
+        """Return the results that it still delivers after ``stop``."""
         found = []
         while not self._over and self._process is not None and (frame := await self._frame()) is not None:
             found += [frame] if isinstance(frame, Weighed) else []
         return found
 
     def stop(self) -> None:
-        """Tell it to begin nothing more."""
+        """Tell it to start no more records."""
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
 
     def kill(self) -> None:
-        """End it at once, if it has not ended."""
+        """Kill it if it is still running."""
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
 
     async def gone(self) -> None:
-        """Wait for its end."""
+        """Wait until it has ended."""
         if self._process is not None:
             await self._process.wait()
 
     async def start(self) -> None:
-        """Start its process on what is left of its share."""
+        """Start a process for the rest of its share."""
         from multiprocessing import Pipe  # noqa: PLC0415 - 20 ms to import, for several processes only
 
         self._number = self._number[0], self._number[1] + 1
@@ -256,7 +257,7 @@ class _Worker:
             with its:
                 self._process = await asyncio.create_subprocess_exec(
                     sys.executable, "-c", _BEGIN, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-                    start_new_session=True, limit=1 << 20,  # an interrupt from the terminal is for this process alone
+                    start_new_session=True, limit=1 << 20,  # a terminal interrupt must only reach the parent
                     pass_fds=(its.fileno(),),
                 )  # fmt: skip
                 told = pickle.dumps((self._share, self._number, its.fileno()))
@@ -264,12 +265,12 @@ class _Worker:
             raise WorkerError(f"a worker process cannot be started ({error.strerror})", hint=FEWER) from error
         asyncio.get_running_loop().add_reader(link.fileno(), self._lend, link, self._number)
         assert self._process.stdin is not None
-        with contextlib.suppress(ConnectionError):  # its end is seen where its frames are read
+        with contextlib.suppress(ConnectionError):  # noticed when its frames are read
             self._process.stdin.writelines((pickle.dumps(sys.path), told, self._data))
             await self._process.stdin.drain()
 
     def _lend(self, link: Connection, number: tuple[int, int]) -> None:
-        """Answer what one process asks of the limits; what a dead one was lent stays lent."""
+        """Answer one process's request for a share of the limits; what a dead process borrowed stays lent."""
         loop = asyncio.get_running_loop()
         try:
             asked: Ask = link.recv()
@@ -312,22 +313,22 @@ class _Worker:
 
 
 def work() -> None:
-    """Evaluate the share that comes on standard input, until it is done or standard input is closed."""
+    """Evaluate the share received on standard input, until it is done or standard input is closed."""
     from multiprocessing.connection import Connection  # noqa: PLC0415 - for several processes only
 
     share, number, link = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own process
     plan, earlier = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own process
     for name in plan.spec.metrics:
         if ":" in name:
-            metrics.asked_for(name)  # records may bring parameters for it
+            metrics.asked_for(name)  # register it: records may have parameters for it
     frames = os.dup(1)
-    os.dup2(2, 1)  # whatever prints in here disturbs nothing
+    os.dup2(2, 1)  # so that prints do not corrupt the frames
     with contextlib.suppress(KeyboardInterrupt, ConnectionError):
         run_here(_work(plan, share, earlier, frames, Lender(number, _asking(Connection(link)))))
 
 
 def _asking(link: Connection) -> Callable[[Ask], Awaitable[Grant]]:
-    turn = threading.Lock()  # the last ask may come while the one before is called off
+    turn = threading.Lock()  # the last request may come while the previous one is being cancelled
 
     def ask(asked: Ask) -> Grant:
         with turn:
@@ -347,13 +348,13 @@ def _asking(link: Connection) -> Callable[[Ask], Awaitable[Grant]]:
 async def _work(plan: Plan, share: Share, earlier: int, frames: int, lender: Lender) -> None:
     loop = asyncio.get_running_loop()
     transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(frames, "wb"))
-    transport.set_write_buffer_limits(0)  # what is sent has left this process
+    transport.set_write_buffer_limits(0)  # drain() returns only when everything is written
     out = asyncio.StreamWriter(transport, protocol, None, loop)
     task = asyncio.current_task()
     assert task is not None
 
     def leash() -> None:
-        os.read(0, 1)  # not through the buffer, whose lock this thread would hold at the end
+        os.read(0, 1)  # unbuffered: this thread would hold the buffer's lock at exit
         loop.call_soon_threadsafe(task.cancel)
 
     threading.Thread(target=leash, daemon=True).start()
@@ -372,7 +373,7 @@ async def _work(plan: Plan, share: Share, earlier: int, frames: int, lender: Len
         except RagstoneError as error:
             ended = portable(error)
         except asyncio.CancelledError:
-            pass  # told to stop, and has handed over what is done
+            pass  # stopped by the parent; finished results are delivered
         await _send(out, ended)
     transport.close()
 

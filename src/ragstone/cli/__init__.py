@@ -1,7 +1,7 @@
-"""The command line: parse, call one function of ``api``, print.
+"""The command line: parse arguments, call one function of ``api``, print the result.
 
-The ``…_commands`` have the commands, and ``app`` has all of them; ``options`` has what several of them share,
-``evaluating`` runs and estimates. ``exit_codes`` turns errors into messages and exit codes, ``suggestions`` finds what
-a mistyped command meant, ``output`` prints, ``progress`` draws a run that goes on. Only typer and the options are
-loaded before a command is known; each command loads the rest itself.
+The ``…_commands`` modules define the commands, and ``app`` combines them. ``options`` has shared options and
+``evaluating`` runs and estimates. ``exit_codes`` turns errors into messages and exit codes, ``suggestions`` corrects
+mistyped commands, ``output`` prints results and ``progress`` displays a run in progress. Only typer and the options are
+imported at first; each command imports what else it needs.
 """

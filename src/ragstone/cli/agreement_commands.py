@@ -1,4 +1,4 @@
-"""``ragstone agree``: how far the judge of a run agrees with people."""
+"""``ragstone agree``: measure how well a run's judge agrees with people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The app with all commands, for help and for every command that is not one of ``run_commands``."""
+"""The app with all commands, used for help and for every command outside ``run_commands``."""
 
 from __future__ import annotations
 

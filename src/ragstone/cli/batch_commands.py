@@ -1,4 +1,4 @@
-"""``ragstone batch``: what is on its way in batches, and batches without a provider that takes them."""
+"""``ragstone batch``: list and cancel batches, and export and import calls for providers without a batch API."""
 
 from __future__ import annotations
 

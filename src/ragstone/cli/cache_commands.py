@@ -1,4 +1,4 @@
-"""``ragstone cache``: count the stored calls, and delete what the user agrees to."""
+"""``ragstone cache``: count stored calls, and delete them after confirmation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ragstone compare`` and ``check``: how a run differs from another, and whether it meets its thresholds."""
+"""``ragstone compare`` and ``check``: compare two runs, and check a run against thresholds."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def check(
 
 
 def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Path | None) -> None:
-    """ConfigError if an output file is standard output, an input, or another output."""
+    """Raise ConfigError if an output file is standard output, an input, or another output."""
     from ragstone.analysis.run_files import ABOUT, REPORT, RESULTS, SUMMARY, ZSTD
     from ragstone.output.target import refuse_inputs
 
@@ -152,7 +152,7 @@ def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Pa
 
 
 def _limits(flag: str, written: Sequence[str] | None) -> dict[str, float]:
-    """Thresholds by metric from ``METRIC=X``; ConfigError for any other form, and for a metric given twice."""
+    """Parse ``METRIC=X`` into thresholds by metric; raise ConfigError for another form or a repeated metric."""
     from ragstone.analysis.check import SHARE
 
     found: dict[str, float] = {}

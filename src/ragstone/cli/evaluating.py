@@ -1,4 +1,4 @@
-"""Run or estimate on the command line: draw the progress, show the result, exit with its code."""
+"""Run or estimate on the command line: show the progress and the result, and set the exit code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Draw = Callable[[Run, Look, Place], Page]
 SHARDED: Final = "without --shard and --engine, with the same --store,"
-"""What sends the calls that failed in their shards."""
+"""How to run again so that missing calls of shards are sent, for a message."""
 
 
 def run(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
@@ -104,9 +104,9 @@ def evaluated(
     as_json: bool,
     kept: Callable[[], str] = str,
 ) -> Run:
-    """Do the work and draw its progress; a run that ends early shows on ``page`` what is done, or its bill alone.
+    """Do the work and show its progress; if a run ends early, show what is done on ``page``, or only its bill.
 
-    An interrupt says what is kept (``kept`` where lines are), and exits with 130.
+    An interrupt prints what is saved (``kept`` returns the file with the lines so far), and exits with 130.
     """
     drawn = RunDisplay(flat(source), quiet, forgets=options.no_cache)
     try:
@@ -119,7 +119,7 @@ def evaluated(
                 _show_partial(drawn.progress, options, page, as_json=as_json)
         raise typer.Exit(INTERRUPTED) from None
     except RagstoneError as error:
-        # The message comes after it: a run that was paid for is not lost for its report.
+        # Show partial results before the error: they have been paid for.
         if not isinstance(error, StoreError):
             failed = error.path if isinstance(error, OutputError) else ""
             _show_partial(drawn.progress, options, page, as_json=as_json, failed=failed)
@@ -131,7 +131,8 @@ def _show_partial(
 ) -> None:
     """Show the results of a run that ended early, or its bill if nothing is scored.
 
-    Nothing where nothing is kept, or a second interrupt left no summary. ``failed`` is a file that was not written.
+    Shows nothing if nothing was saved, or if a second interrupt prevented the summary. ``failed`` is the file that
+    could not be written.
     """
     if progress is None or not progress.tally.anything:
         return
@@ -157,22 +158,22 @@ def show_bill(progress: Progress | None) -> None:
 
 
 def place_of(finished: Run, options: RunOptions) -> Place:
-    """Return the place of the results and the options to find them again."""
+    """Return where the results are, with the options to find them again."""
     elsewhere = options.store or (options.config and finished.store.path)
     return Place(str(options.out or ""), options.cases, again(elsewhere), report=options.report)
 
 
 def exit_if_unjudged(finished: Run, instead: str = "without --offline") -> None:
-    """Exit with 3 if nothing could be scored, no call was answered, or an offline run lacked one.
+    """Exit with 3 if nothing could be scored, no call was answered, or an offline run lacked a reply.
 
-    So also if the last judge of a cascade answered nothing of what was left to it.
+    Also exit with 3 if the last judge of a cascade answered none of the units passed on to it.
     """
     summary = finished.summary()
     bill = summary["bill"]
     if unseen := bill.get("unseen"):
         say_unseen(unseen, instead)
         raise typer.Exit(UNJUDGED)
-    unanswered = bill["failed"] and not answered_now(bill) and not bill["replayed"]  # any score came without the judge
+    unanswered = bill["failed"] and not answered_now(bill) and not bill["replayed"]  # scored without the judge
     if not lead(summary):
         causes = dict.fromkeys(cause.reason or cause.status for cause in RunFacts(finished).missing)
         say("error", f"nothing was evaluated: {'; '.join([*causes][:3]) or 'there are no records'}")
@@ -195,7 +196,7 @@ def estimate(
     own: Sequence[str] = (),
     without: Sequence[str] = (),
 ) -> None:
-    """Show what a command would take, and the command to type: with ``own`` words and ``without`` these options."""
+    """Show the estimate of a command, and the command to run: plus ``own`` words, minus the ``without`` options."""
     from ragstone.render.terminal.estimate import estimate_page, next_budget
 
     found = forecast(options)
@@ -204,7 +205,7 @@ def estimate(
     if as_json:
         show_json(found.as_json())
         return
-    # The budget stands before all else, so that half a command has it.
+    # The budget comes first, so that even a partly copied command has it.
     limits = RunOptions(**{name: getattr(options, name) for name in BUDGET})
     if not limits.words():
         limits = RunOptions(max_cost=next_budget(found))

@@ -1,9 +1,9 @@
-"""Exit codes, and the messages of errors on standard error.
+"""Define exit codes, and print error messages on standard error.
 
-0: done. 1: a threshold of ``check`` is not met; no error exits with 1, so that none is taken for a failed check.
-2: wrong input, configuration or usage, or a file that cannot be written. 3: the judge or a server of traces could not
-be reached, nothing was scored, the last judge of a cascade answered nothing, an offline run lacked a reply, or the
-store failed. 4: a budget was reached. 5: a batch is not done. 70: a fault of Ragstone itself. 130: interrupted.
+0: done. 1: a threshold of ``check`` is not met; no error exits with 1, so none can be mistaken for a failed check.
+2: invalid input, configuration or usage, or a file that cannot be written. 3: the judge or trace server could not be
+reached, nothing was scored, the last judge of a cascade answered nothing, an offline run lacked a reply, or the store
+failed. 4: a budget was reached. 5: a batch is unfinished. 70: an internal error of Ragstone. 130: interrupted.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ PENDING: Final = 5
 FAULT: Final = 70
 INTERRUPTED: Final = 130
 TYPED: Final = "ragstone.typed"
-"""Key of the context's entry with the arguments of the command line."""
+"""Key of the command-line arguments in the context's ``meta``."""
 MISUSED: Final = cast("type[Exception]", typer.BadParameter.__mro__[1])
 """The parser's usage error, which typer does not export."""
 
 
 def code_of(error: RagstoneError) -> int:
-    """The exit code of an error."""
+    """Return the exit code of an error."""
     if isinstance(error, InputError):
         return USAGE
     codes = {BudgetReached: BUDGET, BatchPending: PENDING}
@@ -45,7 +45,7 @@ def code_of(error: RagstoneError) -> int:
 
 
 def _misused(error: Exception, ctx: Any) -> Exception:
-    """Print what is wrong and what to type instead; the help that a bare group prints stays as it is."""
+    """Print what is wrong and what to type instead, except if a group without a command prints its help."""
     if type(error).__name__ == "NoArgsIsHelpError":
         return error
     from ragstone.cli.suggestions import hint_for, message_of
@@ -64,7 +64,7 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Other tools": ("pull", "push"),
     "Set up": ("init", "metrics", "fields", "schema", "cache"),
 }
-"""The commands as help lists them: in the order of use. One that is in no group comes at the end."""
+"""The commands as listed by help, in order of use. Commands without a group come last."""
 
 
 class Commands(TyperGroup):
@@ -88,7 +88,7 @@ class Commands(TyperGroup):
             ]
             if there:
                 with formatter.section(title):
-                    # Every name as wide as the widest of all: the columns of the groups are one.
+                    # Pad all names to the same width, so that the columns of all groups align.
                     formatter.write_dl([(name.ljust(wide), told) for name, told in there])
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -117,7 +117,7 @@ class Commands(TyperGroup):
         except OSError as error:
             with suppress(OSError):
                 say("error", f"{error.filename or 'input or output'}: {error.strerror or error}")
-            # An interrupt that cannot print comes from a terminal that was closed.
+            # If an interrupt cannot print, the terminal was closed.
             raise typer.Exit(INTERRUPTED if isinstance(error.__context__, KeyboardInterrupt) else USAGE) from error
         else:
             return result
@@ -153,7 +153,7 @@ def say_unseen(count: int, instead: str = "without --offline") -> None:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Ignore interrupts: the command ends already."""
+    """Ignore interrupts, because the command is already ending."""
     interrupts = [n for n in signal.valid_signals() if signal.getsignal(n) is signal.default_int_handler]
     for number in interrupts:
         signal.signal(number, lambda *_: None)
@@ -171,7 +171,7 @@ def say_fault() -> None:
 
 
 def _discard_output() -> None:
-    """Flush the rest of standard output to nowhere: its reader has gone."""
+    """Discard the rest of standard output, because its reader has gone."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""``ragstone label``: the page on which a person labels a sample of a run's units."""
+"""``ragstone label``: write the page on which a person labels a sample of a run's units, and import labels."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from ragstone.records.label_imports import Imported
 
 PAGE: Final = "page"
-"""The command that is meant where none is named: ``label RUN`` is ``label page RUN``."""
+"""The default command: ``label RUN`` means ``label page RUN``."""
 
 
 class LabelCommands(TyperGroup):
-    """The group of ``label``, in which a run may stand in the place of a command."""
+    """The ``label`` group, which also accepts a run in place of a command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put in the command of the page if none is named."""
+        """Insert the default command if none is given."""
         if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
             args = [PAGE, *args]
         return super().parse_args(ctx, args)

@@ -1,4 +1,4 @@
-"""``ragstone nuggets``: create banks, assign them, score runs; lines to a file or standard output, a page to people."""
+"""``ragstone nuggets``: create banks, assign nuggets and score runs; write lines to a file or standard output."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def create(
 
 
 _FLAGS: Final = {"window": "--window", "max_nuggets": "--max", "keep": "--keep", "min_judgment": "--min-judgment"}
-"""The options of ``create`` that are parameters of the metric."""
+"""The options of ``create`` that are parameters of nugget_recall."""
 
 
 def _created(created: Created, out: str | None) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def assign(
 
 @dataclass(slots=True)
 class _Counting:
-    """Passes assignment records on, and counts what is in them."""
+    """Forwards assignment records and counts their contents."""
 
     written: Lines
     grades: Counter[str] = field(default_factory=Counter)
@@ -208,11 +208,11 @@ class _Counting:
         import orjson
 
         self.written(line)
-        # The nuggets of a blank answer are listed and not assigned.
+        # The nuggets of a blank answer are listed, but not assigned.
         self.grades.update(n["assignment"] for n in orjson.loads(line)["nuggets"] if "assignment" in n)
 
     def assigned(self) -> Assigned:
-        """The counts."""
+        """Return the counts by name."""
         from ragstone.output.formats.assignments import UNASSIGNED
         from ragstone.render.terminal.banks import Assigned
 

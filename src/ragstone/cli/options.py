@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share; those of ``RunOptions`` are made from its fields."""
+"""Define shared arguments and options of commands; those of ``RunOptions`` are made from its fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HELP: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 def examples(*commands: str) -> str:
-    """Examples that stand below the options, one a line and not reflowed."""
+    """Return examples to show below the options, one per line and not reflowed."""
     return "\b\n" + "\n".join(["Example:" if len(commands) == 1 else "Examples:", *(f"  {c}" for c in commands)])
 
 
@@ -30,18 +30,18 @@ def command(group: typer.Typer, *commands: str, **more: Any) -> Callable[[F], F]
 
 
 def group(about: str, *commands: str, **more: Any) -> typer.Typer:
-    """A group of commands with examples; alone it prints its help."""
+    """Return a group of commands, with examples; without a command, it prints its help."""
     settings = {"rich_markup_mode": None, "no_args_is_help": True, "context_settings": HELP, **more}
     return typer.Typer(help=about, epilog=examples(*commands), **settings)
 
 
 def again(store: Path | str | None) -> tuple[str, ...]:
-    """The options by which another command finds the same store."""
+    """Return the options with which another command finds the same store."""
     return ("--store", str(store)) if store else ()
 
 
 def names(given: Sequence[str] | None) -> list[str]:
-    """The names of an option that may be repeated, and takes several with commas or blanks between."""
+    """Split the values of a repeatable option at commas and whitespace."""
     return [name for text in given or () for name in re.split(r"[,\s]+", text) if name]
 
 
@@ -51,7 +51,7 @@ def arg(metavar: str, help: str, *, default: Any = ...) -> Any:  # noqa: A002 - 
 
 
 def opt(flags: str, metavar: str | None, help: str, *, default: Any = None, shown: bool = False, **more: Any) -> Any:  # noqa: A002
-    """Declare an option; its help ends with its default, which typer adds itself where it is ``shown``."""
+    """Declare an option; its help ends with the default, which typer adds itself if it is ``shown``."""
     if not (default in (None, "", ...) or default is False or shown or "[default: " in help):
         help = f"{help} [default: {default}]"  # noqa: A001 - typer's name
     return typer.Option(default, *flags.split(), metavar=metavar, help=help, show_default=shown, **more)
@@ -90,18 +90,18 @@ class PlainArgument(TyperArgument):
     """An argument that help shows as ``RUN``, ``[RUN]`` or ``FILE...``, without its type."""
 
     def get_usage_pieces(self, ctx: Any) -> list[str]:
-        """What the usage line has."""
+        """Return the argument's part of the usage line."""
         del ctx
         name = self.metavar if self.required else f"[{self.metavar}]"
         return [f"{name}{'...' if self.nargs != 1 else ''}"]
 
     def display_type_rich(self, ctx: Any) -> None:
-        """No type: the help names the form."""
+        """Show no type, because the help text describes the value."""
         del ctx
 
 
 def plain_arguments(commands: Mapping[str, Any]) -> None:
-    """Show the arguments of all commands, and of the groups among them, without braces and types."""
+    """Show the arguments of all commands, including those in groups, without braces and types."""
     for command in commands.values():
         plain_arguments(getattr(command, "commands", {}))
         for parameter in command.params:
@@ -110,10 +110,10 @@ def plain_arguments(commands: Mapping[str, Any]) -> None:
 
 
 class BareOptions(TyperCommand):
-    """A command whose ``--only-failed`` may stand without a run; a run's name is written after ``=``."""
+    """A command whose ``--only-failed`` may be given without a run; a run's name must follow ``=``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments, with an empty value for each option that stands alone."""
+        """Parse the arguments, adding an empty value to each option given without one."""
         bare = {flag for one in options_of(RunOptions) if one.bare for flag in one.flags}
         given = []
         for argument, after in zip(args, (*args[1:], ""), strict=False):
@@ -123,10 +123,10 @@ class BareOptions(TyperCommand):
 
 
 class Exporting(TyperCommand):
-    """A command whose ``--format`` lists the formats that there are."""
+    """A command whose ``--format`` help lists the available formats."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters, with help for the format."""
+        """Return the parameters, with help for the format."""
         from ragstone.output.export import DEFAULT, formats  # noqa: PLC0415 - no other command needs them
 
         about: dict[str, list[str]] = {}
@@ -142,7 +142,7 @@ class Exporting(TyperCommand):
 def with_options(
     command: str, made: type[RunOptions] = RunOptions, **told: str
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Replace a function's parameter ``options`` by the options that a command has; ``told`` are other help texts."""
+    """Replace a function's parameter ``options`` with the options of a command; ``told`` overrides help texts."""
     chosen = [one for one in options_of(made) if command in one.commands.split()]
 
     def decorate(work: Callable[..., None]) -> Callable[..., None]:

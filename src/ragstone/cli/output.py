@@ -1,6 +1,6 @@
-"""Output of commands: pages for people, one JSON document for programs, lines of records for the next command.
+"""Print the output of commands: pages for people, a JSON document for programs, JSON Lines for other commands.
 
-What draws and writes is loaded when something is printed, so that ``--help`` costs nothing.
+Rendering code is imported only when something is printed, so that ``--help`` is fast.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ragstone.render.terminal.screen import Look
 
 Draw: TypeAlias = "Callable[[Look], RenderableType]"
-"""A page that is drawn for a terminal."""
+"""Draws a page for a terminal."""
 
 
 def answer(document: Any, page: Draw, *, as_json: bool) -> None:
@@ -32,16 +32,16 @@ def answer(document: Any, page: Draw, *, as_json: bool) -> None:
 
 
 def show(page: Draw, *, stderr: bool = False) -> None:
-    """Print a page that is drawn for this terminal."""
+    """Print a page for this terminal."""
     from ragstone.render.terminal.screen import Look, screen
 
     console = screen(stderr=stderr)
-    # Nothing is cut off here: what is wider than the terminal is a word of a command.
+    # Do not crop: only words of a command are wider than the terminal.
     console.print(page(Look.of(console)), crop=False)
 
 
 def show_json(document: Any) -> None:
-    """Print one JSON document and nothing else, in UTF-8 whatever the terminal says."""
+    """Print one JSON document and nothing else, in UTF-8 regardless of the terminal's encoding."""
     import orjson
 
     data = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=_plain)
@@ -55,13 +55,13 @@ def _plain(value: object) -> Any:
 
 
 def binary_output() -> IO[bytes]:
-    """Standard output for bytes."""
+    """Return standard output as a binary stream."""
     sys.stdout.flush()
     return sys.stdout.buffer
 
 
 def html_file(out: str | None, name: str) -> Path | None:
-    """The path of an HTML page: ``out``, or ``name`` in the folder ``out``, which is made; None without ``out``."""
+    """Return the path of an HTML page: ``out``, or ``name`` in the folder ``out``, created if missing; None without."""
     from ragstone.output.target import is_folder, unwritable
 
     if out == "-":
@@ -78,19 +78,19 @@ def html_file(out: str | None, name: str) -> Path | None:
 
 @dataclass(slots=True)
 class Lines:
-    """Lines of records being written to a file, or to standard output if ``path`` is None; ``count`` so far."""
+    """Writes lines to a file, or to standard output if ``path`` is None; ``count`` is the number so far."""
 
     path: Path | None
     target: IO[bytes]
     count: int = 0
 
     def __call__(self, line: bytes) -> None:
-        """Write one line, at once: it was paid for."""
+        """Write one line and flush it, because it was paid for."""
         try:
             self.target.write(line.rstrip(b"\n") + b"\n")
             self.target.flush()
         except BrokenPipeError:
-            raise  # the reader has gone, which is no error
+            raise  # the reader has gone; not an error
         except OSError as error:
             from ragstone.output.target import unwritable
 
@@ -99,7 +99,7 @@ class Lines:
 
     @property
     def kept(self) -> str:
-        """The file that holds the lines of a command that ended early; empty if there are none."""
+        """The file with the lines of a command that ended early; empty if there are none."""
         from ragstone.analysis.run_files import PARTIAL
 
         return f"{self.path}{PARTIAL}" if self.path is not None and self.count else ""
@@ -107,9 +107,9 @@ class Lines:
 
 @contextmanager
 def lines(out: str | None, inputs: Iterable[str | Path | None], *, as_json: bool) -> Iterator[Lines]:
-    """Open the output for a command's lines; a file gets its name only when all lines are in it.
+    """Open the output for a command's lines; a file gets its final name only once it is complete.
 
-    If the block raises, the lines so far stay in ``FILE.partial``; without any, an earlier file stays as it is.
+    If the block raises, the lines so far are kept in ``FILE.partial``, and an earlier file is unchanged. Raises
     ConfigError if the file is one of ``inputs`` or has the extension of another format, or if the lines would mix with
     a JSON document on standard output.
     """

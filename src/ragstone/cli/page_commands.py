@@ -1,4 +1,4 @@
-"""``ragstone demo``, ``report`` and ``view``: runs as pages, in a file or served on this machine."""
+"""``ragstone demo``, ``report`` and ``view``: show runs as HTML pages, in a file or served on this machine."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def demo(
 
 
 def _open(address: str, wanted: bool | None) -> None:
-    """Open a page in the browser if that is wanted, or this is a terminal."""
+    """Open a page in the browser if requested, or by default on a terminal."""
     import webbrowser
 
     if wanted if wanted is not None else sys.stdout.isatty():

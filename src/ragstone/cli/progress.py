@@ -1,4 +1,4 @@
-"""Progress of a run on standard error: two lines that are redrawn on a terminal, else a line every ten seconds."""
+"""Show the progress of a run on standard error: two updated lines on a terminal, else a line every ten seconds."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ragstone.render.text import NBSP, duration, flat, middle, number, plural
 from ragstone.render.watch import Watch, messages, warnings
 
 EVERY: Final = 10.0
-"""Seconds between two lines where no bar can be drawn."""
+"""Seconds between lines if no progress bar can be shown."""
 FRAMES: Final = 6
-"""Drawings a second."""
+"""Updates of the progress bar per second."""
 MOST_WARNINGS: Final = 4
 
 
 @dataclass(slots=True)
 class RunDisplay:
-    """Shows a run on standard error; with ``quiet`` it only knows how far the run came.
+    """Shows a run on standard error; with ``quiet``, it only tracks the progress.
 
-    ``forgets``: no reply is stored.
+    ``forgets``: replies are not stored.
     """
 
     name: str
@@ -42,7 +42,7 @@ class RunDisplay:
     _watch: Watch | None = None
 
     def start(self, progress: api.Progress) -> None:
-        """Print notes on the records, now that they are counted, and begin to draw."""
+        """Print notes on the records, which have now been counted, and start the progress display."""
         self.progress = progress
         if self.quiet:
             return
@@ -59,7 +59,7 @@ class RunDisplay:
             self._print(f"Evaluating {counted} with {scored} ({judges})".replace(NBSP, " "))
 
     def going_on(self) -> AbstractContextManager[None]:
-        """Draw until the block ends: a live bar on a terminal, else a line now and then."""
+        """Show progress until the block ends: a live bar on a terminal, else a line every ``EVERY`` seconds."""
         if self.quiet:
             return nullcontext()
         if sys.stderr.isatty() and not self.console.is_dumb_terminal:
@@ -67,7 +67,7 @@ class RunDisplay:
         return again_and_again(self._log, EVERY)
 
     def say_interrupted(self, kept: str = "") -> None:
-        """Print how far an interrupted run came and where its results are."""
+        """Print how far an interrupted run got and where its results are."""
         progress = self.progress
         if progress is None:
             say("note", "interrupted before the first call; nothing was sent")
@@ -99,7 +99,7 @@ class RunDisplay:
 
 @dataclass(slots=True)
 class Bar:
-    """The live view of a watch."""
+    """The live progress bar of a ``Watch``."""
 
     watch: Watch
 
@@ -109,7 +109,7 @@ class Bar:
 
 
 def drawn(watch: Watch, look: Look) -> tuple[Text, ...]:
-    """The bar, the counts below it, and what limits the run: behind the counts, or below them if they leave no room."""
+    """Return the bar, the counts below it, and what limits the run: after the counts, or below if there is no room."""
     counts = watch.counts()
     _, left = watch.look()
     done, total = watch.tally.records, max(1, watch.total)

@@ -25,7 +25,7 @@ prompts = group(
 )
 
 DIFFERENT: Final = 1
-"""The exit code of ``diff`` if the prompts differ, as of other programs of that name."""
+"""The exit code of ``prompts diff`` if the prompts differ, as in ``diff``."""
 
 Prompt: TypeAlias = Annotated[str, arg("STEP|FILE", "Step (e.g. support), STEP=STYLE, or your own prompt file.")]
 Style: TypeAlias = Annotated[str | None, arg("STYLE", "Style, e.g. short_cot or short_cot.ru [default: default]")]
@@ -210,14 +210,14 @@ def check(
 
 
 def _write(text: str) -> None:
-    """Write a text to standard output as it is: a copy must be the file itself."""
+    """Write a text to standard output unchanged, so that it can be saved as a prompt file."""
     stream = binary_output()
     stream.write(text.encode("utf-8"))
     stream.flush()
 
 
 def _print(*texts: RenderableType) -> None:
-    """Print texts; on a terminal wrapped at words, in its whole width."""
+    """Print texts, wrapped at words to the full width of a terminal."""
     import shutil
 
     from ragstone.render.terminal.screen import screen

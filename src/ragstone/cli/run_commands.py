@@ -1,6 +1,6 @@
-"""The commands on files and runs: their options, as ``--help`` shows them, and what each shows.
+"""Define the commands for files and runs.
 
-``app`` has these alone, so that a run from the shell does not load the options of all others; ``cli.app`` has all.
+``app`` has only these, so that they start without importing all other commands; ``cli.app`` has all of them.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
         on_error="skip", config=options.config, topics=options.topics,
     )  # fmt: skip
     following = ""
-    if file != "-" and (found.options or any(able.values())):  # a pipe is gone; unread columns have to be mapped first
+    if file != "-" and (found.options or any(able.values())):  # a pipe is gone; unread columns must be mapped first
         needed = options.on_error == "skip" or (found.set_aside and not skips and not found.remedy)
         remapped = {word.partition("=")[0] for word in found.options}
         kept = {name: path for name, path in (options.fields or {}).items() if name not in remapped}

@@ -1,4 +1,4 @@
-"""``ragstone pull`` and ``push``: traces of a tool that records them, and scores back to it."""
+"""``ragstone pull`` and ``push``: download traces from a tracing tool, and send scores back to it."""
 
 from __future__ import annotations
 

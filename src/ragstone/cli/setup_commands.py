@@ -1,4 +1,4 @@
-"""``ragstone metrics``, ``judges``, ``fields``, ``schema`` and ``init``: what a run can be set up from."""
+"""``metrics``, ``judges``, ``fields``, ``schema`` and ``init``: list what a run can use, and write a configuration."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Suggest what a mistyped command meant: one line says what is wrong, one what to type.
+"""Suggest corrections for mistyped commands: one line says what is wrong, one what to type.
 
-Promises: a hint names only options that the command has, and nothing that was typed is run in another way.
+Guarantees: a hint names only options that the command has, and a mistyped command is never run in a corrected form.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ COMMANDS: Final = _by_word(
     ("help", "-h"),
     ("version", "--version"),
 )
-"""Names of commands in other tools, and the command here."""
+"""Command names of other tools, with the equivalent command here."""
 
 OPTIONS: Final = _by_word(
     ("--model --llm --provider --judge-model --evaluator", "-j PROVIDER:MODEL, as in -j openai:gpt-4o-mini"),
@@ -67,7 +67,7 @@ OPTIONS: Final = _by_word(
     ("--silent", "-q"),
     ("-v", "--version"),
 )  # fmt: skip
-"""Names of options in other tools, and the option here; a hint only for a command that has it."""
+"""Option names of other tools, with the equivalent option here; suggested only if the command has it."""
 
 OTHER_WAYS: Final = _by_word(
     ("--input --file --data --dataset --path -i -f", "name the file without an option: {path} FILE"),
@@ -81,7 +81,7 @@ OTHER_WAYS: Final = _by_word(
     ("--verbose --debug -v -vv", "to show all of one record: ragstone show RUN RECORD --full"),
     ("--dry-run", "to estimate the cost: ragstone estimate FILE"),
 )
-"""Options of other tools that no option of the command replaces, and what does it here."""
+"""Options of other tools without an equivalent option of the command, with what to do instead."""
 
 MISSING: Final = _by_word(
     ("compare", "name two runs, the baseline first: {path} {given} last (ragstone runs lists them)"),
@@ -93,14 +93,14 @@ EXTRA: Final = _by_word(
     ("judges", "to ask a judge one question: {path} --check {extra}"),
     ("export", "use --format FORM, or name a file, as in -o scores.csv"),
 )
-"""Hints for an argument too many, by command."""
+"""Hints for an extra argument, by command."""
 
 THRESHOLDS: Final = {"--min", "--max", "--min-coverage", "--max-drop", "--max-record-drop"}
 PATTERNS: Final = {
     "command": re.compile(r"""No such command (['"])(.*?)\1"""),
     "extra": re.compile(r"unexpected extra arguments?(?:\(s\))? (\()(.*)\)"),
 }
-"""Usage errors of the parser that are known by their words alone; the second group is what was typed."""
+"""Usage errors of the parser that can only be recognized by their text; the second group is what was typed."""
 
 
 def _typed_wrong(error: Any, kind: str) -> str:
@@ -109,7 +109,7 @@ def _typed_wrong(error: Any, kind: str) -> str:
 
 
 def message_of(error: Any) -> str:
-    """Return a usage error of the parser as one line without a full stop."""
+    """Return the message of a usage error as one line without a full stop."""
     if (name := getattr(error, "option_name", "")) and hasattr(error, "possibilities"):
         return f"no option {name}"
     if command := _typed_wrong(error, "command"):
@@ -124,7 +124,7 @@ def message_of(error: Any) -> str:
 
 
 def hint_for(error: Any, typed: Sequence[str]) -> str:
-    """Return a hint on what to type instead of ``typed``, the words of the whole command line."""
+    """Return a hint on what to type instead of ``typed``, the words of the command line."""
     context = error.ctx
     path = context.command_path if context is not None else "ragstone"
     options = [name for parameter in (context.command.params if context else ()) for name in parameter.opts]

@@ -1,4 +1,4 @@
-"""``ragstone tune``: which judge, style, format and threshold agree best with people."""
+"""``ragstone tune``: find the judge, style, format and threshold that agree best with people."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def tune(
     written, refused = None, None
     try:
         written = made.write(found) if write and found.winner.read else None
-    except ConfigError as error:  # what was paid for is shown first
+    except ConfigError as error:  # first show the result, which was paid for
         refused = error
     told = {"file": str(written[0]), "added": written[1]} if written else None
     if written:
@@ -100,7 +100,7 @@ def _typed(styles: Names, formats: Names, metric: str | None, seed: int, *, thre
 
 
 def _estimate(made: Tuner, *, yes: bool, quiet: bool) -> None:
-    """Print what all combinations would take; at a terminal ask before anything is paid."""
+    """Print the estimate of all combinations; on a terminal, ask before spending money."""
     from ragstone.cli.output import show
     from ragstone.render.terminal.tune_screen import estimate_lines
 
@@ -116,12 +116,12 @@ def _estimate(made: Tuner, *, yes: bool, quiet: bool) -> None:
 
 
 def at_a_terminal() -> bool:
-    """Whether somebody can be asked."""
+    """Return whether standard input is a terminal, so that the user can be asked."""
     return sys.stdin.isatty()
 
 
 def _confirmed() -> bool:
-    """Ask whether to go on; the end of the input is a no."""
+    """Ask whether to continue; the end of the input means no."""
     try:
         return typer.confirm("Continue?", err=True)
     except typer.Abort:
@@ -129,7 +129,7 @@ def _confirmed() -> bool:
 
 
 def _ask_all(made: Tuner, *, quiet: bool) -> None:
-    """Ask every combination, and draw the progress of each."""
+    """Run every combination and show its progress."""
     from ragstone.cli.exit_codes import undisturbed
     from ragstone.cli.progress import RunDisplay
 

@@ -1,7 +1,8 @@
-"""The store: one SQLite file that holds every paid call and every result.
+"""The store: one SQLite file with every paid call and every result.
 
-Promises: what ``commit`` has returned for is on disk and survives kill -9 and a power cut; two processes may use one
-file; a damaged store is moved aside or left, never overwritten. The store knows bytes and rows, not judges or metrics.
+Guarantees: once ``commit`` returns, the data is on disk and survives kill -9 and a power failure. Several processes may
+use the file at the same time. A damaged store is moved aside or left unchanged, never overwritten. The store handles
+bytes and rows; it does not depend on judges or metrics.
 """
 
 from __future__ import annotations
@@ -28,23 +29,23 @@ else:
     from backports import zstd
 
 DEFAULT_PATH: Final = ".ragstone/ragstone.db"
-"""The path of the store unless another is named."""
+"""The default path of the store."""
 TEMPORARY: Final = ""
-"""The path of a store that is only for this process."""
+"""The path that stands for a temporary store of this process."""
 LEVEL: Final = 1
-"""The fastest compression; higher levels save a tenth of the space for twice the time."""
+"""The fastest zstd level; higher levels save 10% of the space but take twice the time."""
 
 _PACKED: Final[dict[int, int]] = {
     zstd.CompressionParameter.compression_level: LEVEL,
-    zstd.CompressionParameter.checksum_flag: 1,  # so that damage which SQLite does not see is seen
+    zstd.CompressionParameter.checksum_flag: 1,  # detects damage that SQLite does not
 }
 
 
 class ScoreRow(NamedTuple):
-    """One score as the store keeps it for means and lists; its verdicts are in the result's document.
+    """One score, as stored for means and lists; its verdicts are in the result's document.
 
-    ``repeats`` is JSON with the ``values`` of every time and the counts of ``units``, ``flips`` and ``unmatched``;
-    None where all was asked once.
+    ``repeats`` is JSON with the ``values`` of every repeat and the counts of ``units``, ``flips`` and ``unmatched``;
+    None without repeats.
     """
 
     metric: str
@@ -64,7 +65,7 @@ class ScoreRow(NamedTuple):
 
 
 class ResultRow(NamedTuple):
-    """One record's result: its place in the input (from 1), its id, and its line of results.jsonl."""
+    """One record's result: its position in the input (from 1), its id, and its line of results.jsonl."""
 
     position: int
     record: str
@@ -96,7 +97,7 @@ class RunRow:
 
 
 class CallGroup(NamedTuple):
-    """Stored calls that are alike: how many, the bytes that they take, and the times of the oldest and newest."""
+    """Stored calls with the same judge, step and maker: their number, size in bytes, and oldest and newest time."""
 
     judge: str
     task: str
@@ -109,7 +110,7 @@ class CallGroup(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CallFilter:
-    """Pick stored calls: from ``before`` a time, of one ``judge``, ``unused`` ones; by default all."""
+    """Selects stored calls: older than ``before``, by one ``judge``, only ``unused`` ones; by default all."""
 
     before: float | None = None
     judge: str = ""
@@ -133,20 +134,20 @@ _UNREAD = (
 
 
 class Store:
-    """An open store. It has no thread of its own and waits only for the disk and for other processes."""
+    """An open store. It has no threads, and waits only for the disk and other processes."""
 
     def __init__(self, path: Path | str, *, renew: bool = True) -> None:
-        """Open or create the store at ``path``; StoreError if that fails.
+        """Open or create the store at ``path``; raise StoreError if that fails.
 
-        ``:memory:`` keeps it in memory, ``TEMPORARY`` in a file of SQLite's own that goes when it is closed.
+        ``:memory:`` keeps it in memory, ``TEMPORARY`` in a temporary file of SQLite, deleted when it is closed.
 
-        ConfigError for a file that is something else. A damaged store is moved aside and what can be read of it copied
-        to a new one, which ``notes`` tell; without ``renew`` it is left as it is, and a StoreError.
+        Raises ConfigError if the file is not a store. A damaged store is moved aside and its readable data is copied to
+        a new one; ``notes`` say so. Without ``renew`` it is left unchanged and StoreError is raised.
         """
         self._renew = renew
         self.path = str(path)
         self.folder = ""
-        """The folder of the one run in it, where that was read from its files."""
+        """The folder from which the only run in it was loaded, if any."""
         self.notes: list[str] = []
         self._packer = zstd.ZstdCompressor(options=_PACKED)
         if self.path in (":memory:", TEMPORARY):
@@ -166,12 +167,12 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the file; a group that was not committed is lost."""
+        """Close the file; an uncommitted group is lost."""
         self._writer.close()
         self._reader.close()
 
     def __del__(self) -> None:
-        """Close the file: the caller of ``evaluate`` need not close the store of its run."""
+        """Close the file, so that callers of ``evaluate`` need not close the store."""
         for connection in (getattr(self, "_writer", None), getattr(self, "_reader", None)):
             if connection is not None:
                 connection.close()
@@ -179,12 +180,12 @@ class Store:
     # ---- calls
 
     def reply(self, key: bytes, *, since: float = 0.0) -> bytes | None:
-        """Return the stored reply (JSON) of a call, or None; also if it is from before ``since`` (seconds, UTC)."""
+        """Return the stored reply (JSON) of a call; None if missing or stored before ``since`` (Unix timestamp)."""
         row = self._row("SELECT reply FROM calls WHERE key = ? AND at >= ?", (key, since))
         return None if row is None else self._unpacked(row[0])
 
     def has_before(self, key: bytes, moment: float) -> bool:
-        """Return whether a call was stored before a moment (seconds, UTC)."""
+        """Return whether a call was stored before a moment (Unix timestamp)."""
         return self._row("SELECT 1 FROM calls WHERE key = ? AND at < ?", (key, moment)) is not None
 
     def call(self, key: bytes) -> CallRow | None:
@@ -196,17 +197,17 @@ class Store:
         """Return the keys of all stored calls, oldest first."""
         return [row[0] for row in self._rows("SELECT key FROM calls ORDER BY rowid")]
 
-    # ---- upkeep
+    # ---- maintenance
 
     def mark_used(self, keys: Iterable[bytes]) -> None:
-        """Mark calls as used; ``calls_by`` and ``drop_calls`` take the others for unused."""
+        """Mark calls as used; ``calls_by`` and ``drop_calls`` treat all others as unused."""
         self._write("CREATE TEMP TABLE IF NOT EXISTS used (key BLOB PRIMARY KEY) WITHOUT ROWID")
         self._write("BEGIN")
         self._write_many("INSERT OR IGNORE INTO temp.used VALUES (?)", [(key,) for key in keys])
         self._write("COMMIT")
 
     def calls_by(self, which: CallFilter) -> list[CallGroup]:
-        """Count the calls that ``which`` picks, by judge, step and maker."""
+        """Count the calls that ``which`` selects, by judge, step and maker."""
         where, parameters = _picked(which)
         counts = "count(*), sum(length(request) + length(reply)), min(at), max(at)"
         alike = "judge, task, maker"
@@ -214,17 +215,17 @@ class Store:
         return [CallGroup(*row) for row in self._rows(query, parameters, writer=which.unused)]
 
     def drop_calls(self, which: CallFilter) -> int:
-        """Delete the calls that ``which`` picks; return how many there were."""
+        """Delete the calls that ``which`` selects and return their number."""
         where, parameters = _picked(which)
         return self._change(f"DELETE FROM calls WHERE {where}", parameters).rowcount
 
     def shrink(self) -> None:
-        """Give deleted space back to the disk; StoreError while another process uses the store."""
+        """Return free space to the disk; raise StoreError if another process is using the store."""
         self._change("VACUUM", ())
         self._change("PRAGMA wal_checkpoint(TRUNCATE)", ())
 
     def latest_calls(self, judge: str, task: str, most: int) -> Iterator[CallRow]:
-        """Return at most so many calls of a judge for a step, the latest first."""
+        """Return up to ``most`` calls of a judge for a step, latest first."""
         query = f"{_SELECT_CALL} WHERE judge = ? AND task = ? ORDER BY rowid DESC LIMIT ?"
         return map(self._call_row, self._rows(query, (judge, task, most)))
 
@@ -234,11 +235,11 @@ class Store:
 
     # ---- writing in groups
     #
-    # A group is begun, filled and committed by its caller, who may do the first and the last on another thread
-    # (both can wait: for another process, for the disk). One group at a time.
+    # The caller begins, fills and commits a group. ``begin`` and ``commit`` may block, for another process or the
+    # disk, so they may be called on another thread. Only one group at a time.
 
     def begin(self) -> None:
-        """Begin a group of writes; waits while another process writes. StoreError when it waits too long."""
+        """Begin a group of writes; wait while another process writes. Raise StoreError after too long a wait."""
         self._write("BEGIN IMMEDIATE")
 
     def insert(
@@ -248,10 +249,10 @@ class Store:
         *,
         since: Callable[[bytes], float] = lambda _key: 0.0,
     ) -> dict[bytes, bytes]:
-        """Add paid calls, and results as (run, result, its scores), to the group; StoreError ends the group.
+        """Add paid calls, and results as (run, result, scores), to the group; a StoreError ends the group.
 
-        Of two replies to the same call, the first stays unless it was stored before ``since`` of its key (seconds,
-        UTC). Returns the replies that stay in place of given ones, by key.
+        If a call already has a reply, that is kept unless it was stored before ``since(key)`` (Unix timestamp). Returns
+        the kept replies that differ from the given ones, by key.
         """
         now = time.time()
         if stale := [(call.key, at) for call in calls if (at := since(call.key))]:
@@ -268,7 +269,7 @@ class Store:
         return stay
 
     def _others(self, calls: Sequence[CallRow]) -> dict[bytes, bytes]:
-        """Return the stored replies of calls that have another reply than was given."""
+        """Return the stored replies that differ from the given ones, by key."""
         try:
             query = "SELECT reply FROM calls WHERE key = ?"
             rows = ((call, next(self._rows(query, (call.key,), writer=True))) for call in calls)
@@ -277,7 +278,7 @@ class Store:
             raise self._undone(error) from error
 
     def commit(self) -> None:
-        """Return once the group is on disk; StoreError when it is not, and nothing of it is kept."""
+        """Return once the group is on disk; if that fails, raise StoreError and keep nothing of it."""
         self._write("COMMIT")
 
     def _frame(self, data: bytes) -> bytes:
@@ -292,7 +293,7 @@ class Store:
     def _write_many(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
         try:
             return self._writer.executemany(statement, rows).rowcount
-        except (sqlite3.Error, OverflowError, UnicodeError) as error:  # the latter: a value that no database holds
+        except (sqlite3.Error, OverflowError, UnicodeError) as error:  # the latter two: values that SQLite cannot store
             raise self._undone(error) from error
 
     def _undone(self, error: Exception) -> StoreError:
@@ -304,8 +305,8 @@ class Store:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read a consistent snapshot inside, whatever another process writes meanwhile. Not to be nested."""
-        if self._reader is self._writer:  # in memory or temporary: there is no other process
+        """Read a consistent snapshot inside the context, even if another process writes. Cannot be nested."""
+        if self._reader is self._writer:  # in memory or temporary: no other process can write
             yield
             return
         self._reader.execute("BEGIN")
@@ -315,7 +316,7 @@ class Store:
             self._reader.execute("ROLLBACK")
 
     def start_run(self, name: str, spec: dict[str, Any], number: int | None = None) -> int:
-        """Enter a new run and return its number, which is the next one unless it is given."""
+        """Insert a new run and return its number: ``number`` if given, else the next one."""
         cursor = self._change(
             "INSERT INTO runs (id, name, started, status, spec) VALUES (?, ?, ?, 'running', ?)",
             (number, name, time.time(), self._frame(orjson.dumps(spec))),
@@ -324,18 +325,18 @@ class Store:
         return cursor.lastrowid
 
     def finish_run(self, run: int, status: str, summary: Mapping[str, Any]) -> None:
-        """Close a run with how it ended."""
+        """Mark a run as ended, with its status and summary."""
         self._change(
             "UPDATE runs SET finished = ?, status = ?, summary = ? WHERE id = ?",
             (time.time(), status, self._frame(orjson.dumps(summary)), run),
         )
 
     def change_summary(self, run: int, summary: Mapping[str, Any]) -> None:
-        """Replace the summary of a run that has ended."""
+        """Replace the summary of an ended run."""
         self._change("UPDATE runs SET summary = ? WHERE id = ?", (self._frame(orjson.dumps(summary)), run))
 
     def drop_run(self, run: int) -> None:
-        """Delete a run with its results; its calls stay."""
+        """Delete a run and its results; its calls are kept."""
         self._change("DELETE FROM runs WHERE id = ?", (run,))
 
     def runs(self) -> list[RunRow]:
@@ -348,26 +349,26 @@ class Store:
         return None if row is None else self._run_row(row)
 
     def results(self, run: int, after: int = 0, until: int = sys.maxsize) -> Iterator[ResultRow]:
-        """Return the results of a run in the order of the input, one at a time, between two places if given."""
+        """Yield the results of a run in input order, with positions above ``after`` and up to ``until``."""
         return map(self._result_row, self._rows(f"{_SELECT_RESULT} {_BETWEEN}", (run, after, until)))
 
     def latest_results(self, most: int) -> Iterator[ResultRow]:
-        """Return at most so many results of any run, the latest runs' first."""
+        """Yield up to ``most`` results of any run, latest run first."""
         query = f"{_SELECT_RESULT} ORDER BY run DESC, position DESC LIMIT ?"
         return map(self._result_row, self._rows(query, (most,)))
 
     def result(self, run: int, *, record: str = "", position: int = 0) -> ResultRow | None:
-        """Return a result by the record's id or by its place in the input, or None."""
+        """Return a result by the record's id or by its position in the input, or None."""
         try:
             record.encode()
-        except UnicodeEncodeError:  # half of a character: no id that was ever kept
+        except UnicodeEncodeError:  # a lone surrogate: no stored id has one
             return None
         name = "record" if record else "position"
         row = self._row(f"{_SELECT_RESULT} WHERE run = ? AND {name} = ?", (run, record or position))
         return None if row is None else self._result_row(row)
 
     def ids(self, run: int, after: int = 0, until: int = sys.maxsize) -> dict[int, str]:
-        """Return the ids of a run's records by their places in the input, in order, between two places if given."""
+        """Return the ids of a run's records by position, in order, above ``after`` and up to ``until``."""
         return dict(self._rows(f"SELECT position, record FROM results {_BETWEEN}", (run, after, until)))
 
     def count(self, run: int) -> int:
@@ -375,7 +376,7 @@ class Store:
         return self._number("SELECT count(*) FROM results WHERE run = ?", run)
 
     def last_place(self, run: int) -> int:
-        """Return the last place in the input that has a result; 0 if none has."""
+        """Return the last position in the input that has a result; 0 if none has."""
         return self._number("SELECT coalesce(max(position), 0) FROM results WHERE run = ?", run)
 
     def set_aside(self, run: int) -> int:
@@ -383,23 +384,23 @@ class Store:
         return self._number(f"SELECT count(*) FROM ({_UNREAD})", run)
 
     def failed(self, run: int) -> set[int]:
-        """Return the places of records that could not be read or that lack a verdict."""
+        """Return the positions of records that could not be read or that lack a verdict."""
         query = (
             "SELECT position FROM scores WHERE run = ? AND (status = 'judge_failed' OR unjudged > 0"
-            " OR (value IS NOT NULL AND instr(repeats, 'null') > 0))"  # failed at a later time of asking
+            " OR (value IS NOT NULL AND instr(repeats, 'null') > 0))"  # a repeat failed
         )
         return {position for (position,) in self._rows(f"{query} UNION {_UNREAD}", (run, run))}
 
     def scores(
         self, run: int, metric: str | None = None, after: int = 0, until: int = sys.maxsize
     ) -> Iterator[ScoreRow]:
-        """Return the scores of a run, by metric and place, between two places if given."""
+        """Yield the scores of a run, by metric and position, above ``after`` and up to ``until``."""
         query = f"{_SELECT_SCORE} AND metric = coalesce(?, metric) AND position > ? AND position <= ?"
         rows = self._rows(f"{query} ORDER BY metric, position", (run, metric, after, until))
         return itertools.starmap(ScoreRow, rows)
 
     def bins(self, run: int, count: int, metric: str | None = None) -> dict[str, list[int]]:
-        """Count the values of each metric in ``count`` bins of equal width from 0 to 1; one more is of the value 1."""
+        """Count the values of each metric in ``count`` bins of equal width from 0 to 1, plus one for the value 1."""
         found: dict[str, list[int]] = {}
         query = "SELECT metric, CAST(value * ? AS INTEGER), count(*) FROM scores WHERE run = ? AND value IS NOT NULL"
         rows = self._rows(f"{query} AND metric = coalesce(?, metric) GROUP BY 1, 2", (count, run, metric))
@@ -408,16 +409,16 @@ class Store:
         return found
 
     def worst(self, run: int, metric: str, count: int) -> list[ScoreRow]:
-        """Return the lowest scores, lowest first; equal ones in the order of the input."""
+        """Return the ``count`` lowest scores, lowest first; equal ones in input order."""
         query = _SELECT_SCORE + " AND metric = ? AND value IS NOT NULL ORDER BY value, position LIMIT ?"
         return [ScoreRow(*row) for row in self._rows(query, (run, metric, count))]
 
     # ---- the file
 
     def put_aside(self) -> str:
-        """Move a damaged store aside, copy what can be read to a new one, and return what was done, in words.
+        """Move a damaged store aside, copy its readable data to a new one, and return a description of what was done.
 
-        OSError where the file cannot be renamed; then it is as it was.
+        Raises OSError if the file cannot be renamed; it is then unchanged.
         """
         self.close()
         aside = move_aside(self.path)
@@ -438,7 +439,7 @@ class Store:
             trouble = self._trouble(error, "cannot open the store")
             if not (trouble.damaged and self._renew):
                 raise trouble from error
-        # Where another process was faster it is a new file.
+        # If another process was faster, this is already a new file.
         aside = move_aside(self.path) if file.identity(self.path) == found else ""
         file.make_private(self.path)
         try:
@@ -454,7 +455,7 @@ class Store:
         return file.trouble(self.path, error, what)
 
     def _rows(self, query: str, parameters: tuple[Any, ...] = (), *, writer: bool = False) -> Iterator[tuple[Any, ...]]:
-        """The rows, one at a time; StoreError wherever among them the file is damaged."""
+        """Yield the rows one at a time; raise StoreError at the first row where the file is damaged."""
         try:
             yield from (self._writer if writer else self._reader).execute(query, parameters)
         except sqlite3.Error as error:
@@ -492,6 +493,6 @@ class Store:
 
 
 def _picked(which: CallFilter) -> tuple[str, tuple[Any, ...]]:
-    """The condition of a filter with its parameters; what is not given holds for every call."""
+    """Return the SQL condition of a filter, with its parameters; fields that are not given match every call."""
     unused = " AND key NOT IN (SELECT key FROM temp.used)" if which.unused else ""
     return f"at < coalesce(?, at + 1) AND judge = coalesce(?, judge){unused}", (which.before, which.judge or None)

@@ -1,7 +1,7 @@
-"""The test kit: endpoints and judges that answer without any model, for your tests and ours.
+"""The test kit: endpoints and judges that answer without a model, for your own tests and Ragstone's.
 
-``FakeServer`` is an endpoint on a real socket, for tests of whatever talks to one. ``ScriptedJudge`` is a judge
-without a network, for tests of pipelines; ``drive`` runs one metric by hand. Nothing in the package needs them.
+``FakeServer`` is an endpoint on a real socket, for testing clients. ``ScriptedJudge`` is a judge without a network, for
+testing pipelines. ``drive`` runs one metric by hand. The rest of the package does not depend on them.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ragstone.testing.listener import Listener
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve; the first line on standard output is JSON with ``url``, ``port`` and ``pid``, as soon as it listens."""
+    """Run the server; once it listens, print a JSON line with ``url``, ``port`` and ``pid`` on standard output."""
     options = vars(_parser().parse_args(arguments))
     knobs = json.loads(options["knobs"])
     knobs |= {knob.name: value for knob in fields(Behaviour) if (value := options.get(knob.name)) is not None}
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, loop.stop)
     if options["until_stdin_closes"]:
-        loop.add_reader(sys.stdin.fileno(), loop.stop)  # whoever started this is gone, or has had enough
+        loop.add_reader(sys.stdin.fileno(), loop.stop)  # the parent process has ended or wants to stop
     loop.run_forever()
     if options["until_stdin_closes"]:
         loop.remove_reader(sys.stdin.fileno())
@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _value(text: str) -> Any:
-    """A number, a pair of them with a comma between, or a text."""
+    """Parse a number, two numbers separated by a comma, or text."""
     try:
         return json.loads(f"[{text}]" if "," in text else text)
     except ValueError:

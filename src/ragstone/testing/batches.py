@@ -1,6 +1,6 @@
-"""The batch APIs of the fake server: files and batches as OpenAI has them, Message Batches as Anthropic has.
+"""The batch APIs of the fake server: OpenAI's files and batches, and Anthropic's Message Batches.
 
-The lines of a batch are answered as single calls would be, when it ends; how it ends is a knob.
+When a batch ends, its lines are answered as single calls would be; ``batch_end`` says how it ends.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class FakeBatches:
     def reply(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes, now: Behaviour, answer: Answer
     ) -> Outcome | None:
-        """Answer a request of these APIs; None for another, or what is not there."""
+        """Answer a request to these APIs; return None for another request or a missing object."""
         found = _ROUTE.fullmatch(path)
         if found is None:
             return None
@@ -77,7 +77,7 @@ class FakeBatches:
         return _told(made)
 
     def _end(self, batch: dict[str, Any], how: str, headers: Mapping[str, str], answer: Answer) -> None:
-        """Answer the lines: all of them, half, or none; what expired has a line of its own, what is lost has none."""
+        """Answer all, half or none of the lines; expired ones get a line that says so, other missing ones get none."""
         lines = batch["lines"][::-1]
         done = lines if how == "completed" else [] if how in ("failed", "empty") else lines[: len(lines) // 2 or 1]
         told = [line for line in lines if line not in done] if how == "expired" else []

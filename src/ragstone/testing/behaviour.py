@@ -12,10 +12,10 @@ from typing import Any, Final, Literal, TypedDict, Unpack, cast
 class Scripted:
     """One answer, spelled out.
 
-    With ``status`` 200 ``body`` becomes the content of the one choice: text as it is, anything else as JSON,
-    None as a null content. With another status text becomes the message of an error and a mapping the whole
-    body. ``raw``, if set, is the whole body whatever the status. ``delay`` is in seconds, beyond the server's
-    ``latency``. ``usage`` replaces the block that the server would count.
+    With ``status`` 200, ``body`` becomes the content of the only choice: text unchanged, None as null, anything else as
+    JSON. With another status, text becomes the error message, and a mapping the whole body. ``raw``, if set, is the
+    whole body for any status. ``delay`` is in seconds, in addition to the server's ``latency``. ``usage`` replaces the
+    computed usage block.
     """
 
     body: Any = ""
@@ -32,16 +32,16 @@ RESET: Final = "reset"
 HANG: Final = "hang"
 CUT: Final = "cut"
 GONE: Final = "gone"
-"""What is counted in ``seen`` beside the statuses: closed without reply, never answered, closed in the middle of the
-reply, client left first."""
+"""Outcomes counted in ``seen`` besides statuses: closed without a reply, never answered, closed in the middle of the
+reply, and client disconnected first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Planned outcome of one request. ``answered`` is the hash of a request that this answers with 200.
+    """The planned outcome of one request. ``answered`` is the hash of the request if the status is 200.
 
-    ``tokens`` are those of the request and its reply, 0 where it was refused. ``prefix`` is what a prompt cache holds
-    of the request once it is answered.
+    ``tokens`` counts the request and its reply; 0 if it was refused. ``prefix`` is the part of the request that a
+    prompt cache holds once it is answered.
     """
 
     status: int | str
@@ -54,14 +54,14 @@ class Outcome:
 
 
 Answering = Callable[[dict[str, Any]], Any]
-"""From a request's parsed body to text, something that becomes JSON, a ``Scripted``, or None for the default."""
+"""Maps a request's parsed body to text, a value to send as JSON, a ``Scripted``, or None for the default answer."""
 
 Dying = Literal["503", "refuse"]
 Ending = Literal["completed", "partial", "expired", "cancelled", "failed", "empty", "lost"]
 
 
 class Knobs(TypedDict, total=False):
-    """The keywords of ``FakeServer`` and of ``FakeServer.configure``; ``Behaviour`` says what each means."""
+    """The keywords of ``FakeServer`` and ``FakeServer.configure``, described in ``Behaviour``."""
 
     latency: float | tuple[float, float]
     rate_429: float
@@ -125,21 +125,21 @@ class Behaviour:
     - ``rate_429``: too many requests, with ``retry_after`` seconds in the header (``retry_after_date``: as a date)
     - ``rate_500``: a server error
     - ``rate_truncated``: the first half of the answer, finish reason ``length``
-    - ``rate_garbage``: prose, an empty content or a null content in place of the answer
+    - ``rate_garbage``: prose, empty content or null content instead of the answer
     - ``rate_reset``: the connection is closed without a reply
     - ``rate_hang``: the server never replies
-    - ``rate_empty_choices``: status 200 and no choice in it
-    - ``rate_malformed``: the answer without its end, though the finish reason is ``stop``
+    - ``rate_empty_choices``: status 200 without a choice
+    - ``rate_malformed``: a truncated answer, although the finish reason is ``stop``
     - ``rate_cut``: the connection is closed in the middle of the reply
 
-    These wrap a good answer, and can be combined.
+    These wrap a correct answer, and can be combined:
 
-    - ``rate_fenced``: in a fenced code block, prose before and after
-    - ``rate_think``: after a ``<think>`` block that holds a different answer
+    - ``rate_fenced``: in a fenced code block, with prose before and after
+    - ``rate_think``: after a ``<think>`` block with a different answer
     - ``rate_think_fenced``: after such a block, in a fenced code block
     - ``rate_reasoning_field``: with such a text in ``reasoning_content``
 
-    Requests that it refuses, each with a real endpoint's status and error body:
+    The server refuses these requests, with the status and error body of a real endpoint:
 
     - ``refuse_schema``: any ``response_format``; with ``remember_schemas`` the same messages sent again
       without one still get an answer that fits it
@@ -147,23 +147,24 @@ class Behaviour:
     - ``api_key``: any other key, or none
     - ``known_models``: any other model
     - ``context_limit``: more prompt tokens than this
-    - ``capacity``: with 429, more requests than this at a time
-    - ``rpm``, ``tpm``: with 429, more requests or tokens than this in any ``rate_window`` seconds; replies say in
-      ``x-ratelimit-*`` headers what is left, refusals when to come back
-    - ``dead_after``: everything after this many answered requests; ``dead_how`` "503", or "refuse": it
-      stops listening and drops its connections
+    - ``capacity``: with 429, more than this many concurrent requests
+    - ``rpm``, ``tpm``: with 429, more requests or tokens than this in any ``rate_window`` seconds; replies have
+      ``x-ratelimit-*`` headers with the rest of the limit, refusals say when to retry
+    - ``dead_after``: all requests after this many answered ones; ``dead_how`` is "503", or "refuse" to
+      stop listening and drop all connections
 
-    ``prefix_cache`` is the minimum number of tokens in a cached prefix: what a prompt shares with the beginning of an
-    answered one with the same schema counts as cached; for Messages, only up to the last mark.
+    ``prefix_cache`` is the minimum number of tokens in a cached prefix. The beginning that a prompt shares with an
+    answered one with the same schema counts as cached; for Messages, only up to the last ``cache_control`` mark.
 
     Batches (``/v1/files`` and ``/v1/batches``, and Message Batches) end after ``batch_polls`` polls, with results in
-    reverse order. ``batch_end``: "completed"; "partial" and "cancelled" return half of the results and say nothing
-    about the rest, "expired" names the rest; "failed" and "empty" return none; "lost" is no longer known.
+    reverse order. ``batch_end``: "completed" returns all results. "partial" and "cancelled" return half of them and
+    omit the rest; "expired" lists the rest as expired. "failed" and "empty" return none. For "lost", the batch is no
+    longer known.
 
-    ``latency`` is in seconds, or a (min, max) pair. ``obey_max_tokens`` cuts an answer at the limit that the request
-    sets. ``usage=False`` omits token counts; ``cached_share`` is the share of the prompt reported as cached.
+    ``latency`` is in seconds, or a (min, max) pair. ``obey_max_tokens`` truncates an answer at the request's limit.
+    Without ``usage``, token counts are omitted; ``cached_share`` is the share of the prompt reported as cached.
     ``vary`` makes the answers to equal requests differ. ``headers`` are added to every reply. ``answer`` computes the
-    answers; ``script`` lists the first ones, in order of arrival, and these have no faults.
+    answers; ``script`` lists the first answers, in order of arrival, and these have no faults.
     """
 
     latency: float | tuple[float, float] = 0.0
@@ -208,7 +209,7 @@ class Behaviour:
     script: Sequence[Any] = ()
 
     def __post_init__(self) -> None:
-        """Raise ValueError for an impossible value, with the keyword's name."""
+        """Raise ValueError with the keyword's name if a value is invalid."""
         for name in (*FAULTS, *MANNERS, "cached_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name}: {getattr(self, name)!r} is not a share from 0 to 1")
@@ -225,7 +226,7 @@ class Behaviour:
             raise ValueError(f"dead_how: {self.dead_how!r} is neither '503' nor 'refuse'")
 
     def changed(self, **knobs: Unpack[Knobs]) -> Behaviour:
-        """Return a copy with other values; ValueError for an unknown keyword."""
+        """Return a copy with other values; raise ValueError for an unknown keyword."""
         known = [knob.name for knob in fields(self)]
         for name in knobs:
             if name not in known:
@@ -234,7 +235,7 @@ class Behaviour:
 
 
 def to_plain(knobs: Knobs) -> dict[str, Any]:
-    """Knobs as plain JSON, for a server in another process; ValueError for a callable."""
+    """Return the knobs as plain JSON, for a server in another process; raise ValueError for a callable."""
     if knobs.get("answer") is not None:
         raise ValueError("a server in its own process cannot call back: use script, or process=False")
     plain = {name: value for name, value in knobs.items() if name != "answer"}
@@ -248,7 +249,7 @@ def to_plain(knobs: Knobs) -> dict[str, Any]:
 
 
 def from_plain(plain: Mapping[str, Any]) -> Knobs:
-    """Read the knobs that ``to_plain`` wrote."""
+    """Return the knobs from the output of ``to_plain``."""
     knobs = dict(plain)
     if "script" in plain:
         knobs["script"] = [

@@ -1,7 +1,7 @@
 """Answer requests in the OpenAI chat-completions dialect and Anthropic's Messages dialect, without any network.
 
-``Endpoint.reply`` turns a request into an ``Outcome`` and ``Endpoint.settle`` closes the books on it when its
-time has come. Both are synchronous; the sockets and the waiting are in ``wire``.
+``Endpoint.reply`` turns a request into an ``Outcome``, and ``Endpoint.settle`` records it when it is due. Both are
+synchronous; sockets and delays are in ``listener``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PROSE: Final = "I am sorry, but I would rather talk about the weather, which is 
 
 
 class Books:
-    """Counts of what happened so far."""
+    """Counts and records of the requests so far."""
 
     def __init__(self, keep: int) -> None:
         self.count = 0
@@ -49,7 +49,7 @@ class Books:
 
 
 class Endpoint:
-    """The dialect: routes, refusals, faults and answers. One thread at a time."""
+    """The endpoint's routes, refusals, faults and answers. Not thread-safe."""
 
     def __init__(self, behaviour: Behaviour, keep: int = 10_000) -> None:
         self.keep = keep
@@ -59,24 +59,24 @@ class Endpoint:
         self.reset()
 
     def reset(self) -> None:
-        """Clear the counts; the behaviour stays, and its script starts over."""
+        """Clear the counts and restart the script; the behaviour is kept."""
         self.books = Books(self.keep)
         self.script = deque(self.behaviour.script)
 
     def configure(self, **knobs: Unpack[Knobs]) -> None:
-        """Change some keywords; a new script starts at its first answer."""
+        """Change some keywords; a new script starts from its first answer."""
         self.behaviour = self.behaviour.changed(**knobs)
         if "script" in knobs:
             self.script = deque(knobs["script"])
 
     @property
     def dead(self) -> bool:
-        """Whether ``dead_after`` requests were answered."""
+        """Whether ``dead_after`` requests have been answered."""
         limit = self.behaviour.dead_after
         return limit is not None and self.books.count >= limit
 
     def stats(self, *, full: bool = False) -> dict[str, Any]:
-        """Return the counts as plain JSON; ``full``: with the requests and the hashes of the answered ones."""
+        """Return the counts as plain JSON; ``full``: include the requests and the hashes of the answered ones."""
         books = self.books
         plain: dict[str, Any] = {
             "count": books.count,
@@ -93,17 +93,17 @@ class Endpoint:
         return plain
 
     def arrive(self) -> None:
-        """Count a request that comes in."""
+        """Count an incoming request."""
         self.in_flight += 1
         self.books.max_in_flight = max(self.books.max_in_flight, self.in_flight)
 
     def leave(self) -> None:
-        """Count a client that left before its reply."""
+        """Count a client that disconnected before its reply."""
         self.in_flight -= 1
         self.books.seen[GONE] += 1
 
     def settle(self, outcome: Outcome) -> Outcome:
-        """Return the outcome to send now; a server that died meanwhile answers nothing more."""
+        """Record the outcome and return the one to send; 503 if the server has died meanwhile."""
         self.in_flight -= 1
         if outcome.answered and self.dead:
             outcome = self._unavailable()
@@ -115,7 +115,7 @@ class Endpoint:
         return outcome
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Outcome:
-        """Decide what happens to a request. Header names are in lower case."""
+        """Return the outcome of a request. Header names must be in lower case."""
         path, _, query = path.partition("?")
         if path in ("/v1/chat/completions", "/v1/messages"):
             if method != "POST":
@@ -343,7 +343,7 @@ class Endpoint:
         return Outcome(status, _dumps(completion), scripted.headers, scripted.delay, tokens=tokens)
 
     def _cached(self, request: dict[str, Any], least: int) -> dict[str, int]:
-        """Return how many tokens the prompt cache had, and how many were written to it where a request has marks."""
+        """Return the numbers of tokens read from the prompt cache and, if the request has marks, written to it."""
         prefix = _prefix(request)
         cached, whole = (size // BYTES_PER_TOKEN for size in (self.books.prefixes.read(*prefix), len(prefix[1])))
         cached = cached if cached >= least else 0
@@ -397,7 +397,7 @@ def _schema(request: dict[str, Any]) -> Any:
 
 
 def _prefix(request: dict[str, Any]) -> tuple[bytes, bytes]:
-    """The parts of a request that a prompt cache would hold: the schema of the answer, which comes first, and texts."""
+    """Return the parts of a request that a prompt cache would hold: first the answer's schema, then the texts."""
     texts = "".join(str(turn.get("content")) for turn in request["messages"]).encode(errors="replace")
     schema = request.get("response_format")
     return _dumps(schema) if schema else b"", texts[: request.get("cache_to")]
@@ -442,7 +442,7 @@ def _text(value: Any) -> str:
 
 
 def _dumps(value: Any) -> bytes:
-    """Write JSON, the same bytes for the same value, with lone surrogates and huge numbers."""
+    """Write JSON, with the same bytes for the same value; accepts lone surrogates and huge numbers."""
     try:
         return orjson.dumps(value)
     except TypeError:
@@ -460,9 +460,9 @@ def _loads(body: bytes) -> Any:
 
 
 def _quoting(answer: Any, request: Mapping[str, Any], seed: int) -> Any:
-    """Replace every text under the key ``quote`` with words of the last message, as a real judge would quote.
+    """Replace every ``quote`` with words of the last message, as a real judge would quote.
 
-    One in eight is left as it is: real judges make quotes up, too.
+    One in eight is left unchanged, because real judges also invent quotes.
     """
     lines: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Serve a fake endpoint over HTTP, with connections that break off."""
+"""Serve a fake endpoint over HTTP, including dropped connections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _JSON: Final = {"Content-Type": "application/json"}
 
 
 class Listener:
-    """A listening socket for an endpoint. ``errors`` are those of its answers, whose clients hear nothing."""
+    """A listening socket for an endpoint. ``errors`` has exceptions raised by answers; their clients get no reply."""
 
     def __init__(self, endpoint: Endpoint, host: str, port: int) -> None:
         self.endpoint = endpoint
@@ -26,7 +26,7 @@ class Listener:
         endpoint.on_death = self.close
 
     async def open(self) -> None:
-        """Start to listen; OSError if the port is taken."""
+        """Start listening; raise OSError if the port is taken."""
         self._server = server = web.Server(self._handle, handler_cancellation=True, access_log=None)
 
         def connected() -> asyncio.BaseProtocol:
@@ -46,7 +46,7 @@ class Listener:
                 connection.transport.close()
 
     async def end(self) -> None:
-        """Close, and wait until no request is served any more."""
+        """Close, and wait until no more requests are being served."""
         self.close()
         if self._server is not None:
             await self._server.shutdown(0.0)

@@ -1,6 +1,6 @@
-"""Anthropic's Messages dialect of the fake server: requests become those of OpenAI's, outcomes come back from it.
+"""Anthropic's Messages dialect of the fake server: requests are converted to OpenAI's dialect, outcomes converted back.
 
-So both dialects have the same answers, faults and refusals: the same messages have the same fate.
+Both dialects therefore have the same answers, faults and refusals for the same messages.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ KINDS: Final = {
     404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",
 }  # fmt: skip
 _UNKNOWN: Final = re.compile(r'"((?:min|max)(?:Items|Length|imum))":')
-"""What its schemas may not have."""
+"""Schema properties that the Messages API does not support."""
 _LIMIT: Final = re.compile(r"x-ratelimit-(limit|remaining|reset)-(\w+)")
 
 
 def as_chat(headers: Mapping[str, str], request: Any) -> dict[str, Any] | str:
-    """Return the request in the other dialect, or what is wrong with it."""
+    """Return the request in OpenAI's dialect, or an error message."""
     if not isinstance(request, dict):
         return "The body of the request must be a JSON object."
     turns = request.get("messages")
@@ -56,7 +56,7 @@ def as_chat(headers: Mapping[str, str], request: Any) -> dict[str, Any] | str:
 
 
 def _marked(contents: list[Any]) -> int:
-    """Return how many bytes of the texts stand before the end of the last block that is marked for the cache."""
+    """Return the number of bytes of text up to the end of the last block marked for the cache."""
     bytes_so_far = marked = 0
     for content in contents:
         for block in content if isinstance(content, list) else [{"text": content or ""}]:
@@ -70,7 +70,7 @@ def _text(content: Any) -> str:
 
 
 def from_chat(outcome: Outcome) -> Outcome:
-    """Return an outcome of the other dialect in this one; a body that was spelled out stays as it is."""
+    """Convert an outcome from OpenAI's dialect; a scripted raw body stays unchanged."""
     headers = dict(_header(name, value) for name, value in outcome.headers.items())
     try:
         said = orjson.loads(outcome.body)

@@ -1,4 +1,4 @@
-"""What the fake server remembers of requests: tokens in a window for rate limits, beginnings for its prompt cache."""
+"""Track requests to the fake server: tokens in a window for rate limits, prefixes for its prompt cache."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Entry = tuple[float, int]
 
 
 class Meter:
-    """Requests and tokens in a sliding window; what was refused does not count. Times are seconds of one clock."""
+    """Accepted requests and their tokens in a sliding window. Times are in seconds of a single clock."""
 
     def __init__(self) -> None:
         self._log: deque[Entry] = deque()
         self._tokens = 0
 
     def refusal(self, now: float, window: float, rpm: int | None, tpm: int | None, tokens: int) -> float:
-        """Return the seconds until a request of so many tokens is accepted, 0 for now."""
+        """Return the seconds until a request with this many tokens would be accepted; 0: now."""
         self._forget(now - window)
         requests, held = len(self._log), self._tokens
         if (rpm is None or requests < rpm) and (tpm is None or held + tokens <= tpm or not self._log):
@@ -30,12 +30,12 @@ class Meter:
         return self._log[-1][0] + window - now if self._log else window
 
     def take(self, now: float, tokens: int) -> None:
-        """Count a request that was accepted, with the tokens of it and its reply."""
+        """Count an accepted request, with the tokens of the request and its reply."""
         self._log.append((now, tokens))
         self._tokens += tokens
 
     def headers(self, now: float, window: float, rpm: int | None, tpm: int | None) -> dict[str, str]:
-        """Return the headers that say what is left, and when the limit resets."""
+        """Return the rate-limit headers: limit, remaining, and time until the reset."""
         self._forget(now - window)
         reset = f"{self._log[-1][0] + window - now:.3f}s" if self._log else "0s"
         said: dict[str, str] = {}
@@ -57,21 +57,21 @@ def asked_to_wait(seconds: float) -> dict[str, str]:
 
 
 STEP: Final = 512
-"""Bytes from one place to the next where a beginning can end: 128 tokens."""
+"""Prefixes are multiples of this many bytes (128 tokens)."""
 
 
 class PrefixCache:
-    """Beginnings of requests that were answered, by their hashes."""
+    """The hashes of the prefixes of answered requests."""
 
     def __init__(self) -> None:
         self._known: set[bytes] = set()
 
     def add(self, schema: bytes, said: bytes) -> None:
-        """Remember all beginnings of a request, once its reply is out."""
+        """Remember all prefixes of an answered request."""
         self._known.update(_beginnings(schema, said))
 
     def read(self, schema: bytes, said: bytes) -> int:
-        """Return how many bytes of a request are known after the same schema."""
+        """Return the number of bytes in the longest known prefix of a request with the same schema."""
         return STEP * sum(digest in self._known for digest in _beginnings(schema, said))
 
 

@@ -1,9 +1,9 @@
-"""Write what a model would: a value that fits a JSON schema, or labels in any format that judges are asked for.
+"""Write replies as a model would: a value that fits a JSON schema, or labels in any format requested from judges.
 
-``fitting`` knows what schemas for model answers are written with: ``type`` (one or several), ``enum``, ``const``,
+``fitting`` supports the JSON Schema keywords common in model APIs: ``type`` (one or several), ``enum``, ``const``,
 ``properties``, ``required``, ``items``, ``prefixItems``, ``minItems``, ``maxItems``, ``uniqueItems``, numeric bounds,
 ``minLength``, ``maxLength``, ``anyOf``, ``oneOf``, ``allOf`` (of objects) and ``$ref`` into the same document. Strings
-are short plain sentences, whatever ``pattern`` or ``format`` say.
+are short plain sentences; ``pattern`` and ``format`` are ignored.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ THINGS: Final = (
 )  # fmt: skip
 DEEDS: Final = ("holds", "needs", "covers", "gains", "loses", "meets", "outlasts", "weighs")
 DEEP: Final = 24
-"""From this depth on a schema that refers to itself is answered as shortly as it allows."""
+"""Below this depth, a recursive schema is filled as briefly as it allows."""
 
 
 class Draws:
-    """A stream of pseudo-random numbers (splitmix64): tiny to seed, and the same on every machine."""
+    """A stream of pseudo-random numbers (splitmix64): cheap to seed and identical on every machine."""
 
     __slots__ = ("state",)
 
@@ -39,14 +39,14 @@ class Draws:
         self.state = seed & MASK
 
     def below(self, bound: int) -> int:
-        """An integer from 0 to ``bound`` - 1; 0 when there is nothing to choose from."""
+        """Return an integer from 0 to ``bound`` - 1; 0 if ``bound`` is 0."""
         self.state = state = (self.state + 0x9E3779B97F4A7C15) & MASK
         state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & MASK
         state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & MASK
         return (state ^ (state >> 31)) % bound if bound > 1 else 0
 
     def share(self) -> float:
-        """A number in [0, 1)."""
+        """Return a number in [0, 1)."""
         return self.below(1 << 53) / (1 << 53)
 
 
@@ -56,7 +56,7 @@ def fitting(schema: Mapping[str, Any] | bool, seed: int) -> Any:
 
 
 class _Filler:
-    """Makes the values of one schema; ``depth`` is how deep in the whole value one stands."""
+    """Makes values for one schema; ``depth`` is the nesting depth in the whole value."""
 
     def __init__(self, root: Mapping[str, Any] | bool, draws: Draws) -> None:
         self.root = root
@@ -93,7 +93,7 @@ class _Filler:
                 return self._string(schema)
 
     def _resolved(self, schema: Any) -> Any:
-        """The schema that a reference points to; another one as it is."""
+        """Return the schema that a reference points to; other schemas unchanged."""
         if not isinstance(schema, Mapping) or "$ref" not in schema:
             return schema
         node: Any = self.root
@@ -102,7 +102,7 @@ class _Filler:
         return node
 
     def _merged(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The schema with the parts of its ``allOf`` laid over each other."""
+        """Return the schema with the parts of its ``allOf`` merged."""
         merged = {key: value for key, value in schema.items() if key != "allOf"}
         for part in schema.get("allOf", ()):
             for key, value in self._merged(self._resolved(part)).items():
@@ -173,7 +173,7 @@ class _Filler:
         return text[: schema.get("maxLength")]
 
     def _sentence(self) -> str:
-        """One of some 14 million: one draw, cut into its digits."""
+        """Return one of about 14 million sentences, selected by a single draw."""
         draw = self.draws.below(MASK)
         kind, thing, other = KINDS[draw % 24], THINGS[draw // 24 % 24], THINGS[draw // 576 % 24]
         return f"The {kind} {thing} {DEEDS[draw >> 20 & 7]} {draw >> 23 & 127} {other}s."
@@ -185,7 +185,7 @@ _NUMBERED: Final = re.compile(r"^\[\w+ [^\d\n]+ (\d+)\]$", re.MULTILINE)
 
 
 def material(text: str) -> list[str]:
-    """Return the lines of a prompt between marks: what stands elsewhere is its own, which no answer consists of."""
+    """Return the lines of a prompt between marks, i.e. the record's texts; answers quote nothing else."""
     inside, found = False, []
     for line in text.splitlines():
         if line.startswith("["):
@@ -196,7 +196,7 @@ def material(text: str) -> list[str]:
 
 
 def described(request: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the schema of the verdicts that a request asks for in words; None if it asks for none."""
+    """Return the schema of the verdicts that a prompt describes in words, or None if it describes none."""
     prompt = "\n".join(str(turn.get("content")) for turn in request["messages"])
     *_, asked = prompt.rpartition('{"verdicts": {"1": {')
     labels = _LABELS.findall(prompt)
@@ -223,7 +223,7 @@ def _implied(schema: Mapping[str, Any]) -> str:
 
 
 def _numbers(items: Any) -> range:
-    """The ids of an array's items, where they are objects with an integer ``id`` between two bounds."""
+    """Return the ids of an array's items if they are objects with a bounded integer ``id``, else an empty range."""
     properties = items.get("properties") if isinstance(items, Mapping) else None
     inner = properties.get("id") if isinstance(properties, Mapping) else None
     if not isinstance(inner, Mapping) or inner.get("type") != "integer" or not {"minimum", "maximum"} <= set(inner):
@@ -253,7 +253,7 @@ REPLY_FORMATS: Final[tuple[Format, ...]] = tuple(_WRITERS)
 
 
 def labels_reply(labels: Sequence[str], fmt: Format = "json") -> str:
-    """Write the labels of units 1, 2, … in one of ``REPLY_FORMATS``; ValueError for another format."""
+    """Write the labels of units 1, 2, … in one of ``REPLY_FORMATS``; raise ValueError for another format."""
     if fmt not in _WRITERS:
         raise ValueError(f"no reply in the format {fmt!r}; known: {', '.join(REPLY_FORMATS)}")
     return _WRITERS[fmt](labels)

@@ -1,16 +1,16 @@
 """A judge that answers from a script, and a driver that runs one metric by hand.
 
-Both take answers in the same short forms:
+Both accept answers in the same short forms:
 
-- to a ``Rate``: a label for every unit; a sequence of labels, in the order of the units, begun again where it
-  is shorter; a mapping from the unit's text to its label (a unit that it lacks stays unjudged);
+- to a ``Rate``: one label for all units; a sequence of labels in the order of the units, repeated if it is shorter; or
+  a mapping from a unit's text to its label (missing units stay unjudged);
 - to a ``Write``: a text, or a sequence of texts, one per unit;
-- to a ``Trace``: a mapping with ``relevant`` and ``utilized`` (keys of context sentences; None for not said) and
-  ``support``, from the key of a response sentence to the keys that it rests on; it is supported where there are any,
-  and unjudged where the mapping lacks it;
-- to any: a ready ``Rated``, ``Written`` or ``Traced``, or ``Failed(reason)`` for a judge that did not answer.
+- to a ``Trace``: a mapping with ``relevant`` and ``utilized`` (keys of context sentences; None if not given) and
+  ``support``, which maps the key of a response sentence to the keys that support it. A sentence with any keys is
+  supported; a sentence that is not in the mapping is unjudged;
+- to any question: a complete ``Rated``, ``Written`` or ``Traced``, or ``Failed(reason)`` for no answer.
 
-None in the place of a label leaves that unit unjudged, and so does a label that the scale does not have.
+A unit stays unjudged if its label is None or not on the scale.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from ragstone.types import TRIVIAL, Scale, Span, Unit, Verdict
 R = TypeVar("R")
 Labels = str | Sequence[str | None] | Mapping[str, Any]
 Script = Callable[[Question[Any]], Answer | Labels | Failed] | Mapping[Task, Answer | Labels | Failed]
-"""What to answer: a function of the question, or a mapping from its task."""
+"""The answers: a function of the question, or a mapping by task."""
 
 NO_SCRIPT: Final = "the script has no answer to this question"
 
@@ -50,7 +50,7 @@ NO_SCRIPT: Final = "the script has no answer to this question"
 def drive(
     flow: Generator[Sequence[Question[Any]], Sequence[Answer], R], script: Script
 ) -> tuple[R, list[Question[Any]]]:
-    """Run a metric's flow to its end; returns what it returns (its scores) and every question that it asked."""
+    """Run a metric's flow to its end; return its result (the scores) and every question that it asked."""
     asked: list[Question[Any]] = []
     try:
         questions = next(flow)
@@ -68,10 +68,10 @@ def scripted_answer(question: Question[Any], script: Script, *, judge: str = "sc
 
 
 class ScriptedJudge:
-    """A judge without a network: it answers what the script says, through the engine as any other judge.
+    """A judge without a network: it answers from the script, and runs in the engine like any other judge.
 
-    ``asked`` holds the questions it was sent, in that order. Of ``tasks`` only these are answered. ``version``
-    stands in the store's keys: give another one when the script changes and the store is kept.
+    ``asked`` has the questions that it received, in order. It answers only ``tasks``. ``version`` is part of the
+    store's keys: change it if the script changes and the store is kept.
     """
 
     model = "scripted"
@@ -95,15 +95,15 @@ class ScriptedJudge:
         self.backend = ScriptedBackend(self, concurrency)
 
     def can(self, task: Task) -> bool:
-        """Return whether the task is among those it was given."""
+        """Return whether the judge answers the task."""
         return task in self.tasks
 
     def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - the protocol's signature
-        """The script's version."""
+        """Return the script's version."""
         return f"script.v{self.version}"
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
-        """One call for the question, then its answer."""
+        """Make one call for the question, then return its answer."""
         body = json.dumps({"shape": type(question).__name__, **asdict(question)}, sort_keys=True).encode()
         units = len(question.units) if isinstance(question, Rate) else 1
         call = Call(self.id, question.task, self.maker(question), body, units, repeat)
@@ -116,10 +116,10 @@ class ScriptedJudge:
 
 
 class ScriptedBackend:
-    """Backend of a ``ScriptedJudge``. The script is asked here, so that a stored reply needs none.
+    """The backend of a ``ScriptedJudge``. It evaluates the script only on a call, so stored replies do not need it.
 
-    A ``Failed`` in the script is raised as a ``BackendError`` that is not worth a retry. The script may raise
-    a ``BackendError`` of its own, to try what the engine does with a retryable or a fatal one.
+    ``Failed`` in the script is raised as a ``BackendError`` that is not retried. The script may also raise its own
+    ``BackendError``, to test how the engine handles a retryable or fatal one.
     """
 
     free = True
@@ -133,11 +133,11 @@ class ScriptedBackend:
         self.closed = 0
 
     async def open(self) -> None:
-        """Count the opening; there is nothing to open."""
+        """Count the call; there is nothing to open."""
         self.opened += 1
 
     async def send(self, call: Call) -> Reply:
-        """The scripted answer, written out as JSON."""
+        """Return the scripted answer as JSON."""
         question = self.expected[call.key]
         self.judge.asked.append(question)
         found = _look_up(question, self.judge.script)
@@ -147,7 +147,7 @@ class ScriptedBackend:
         return Reply(text, usage=Usage(input=len(call.body) // 4, output=len(text) // 4))
 
     async def close(self) -> None:
-        """Count the closing; there is nothing to close."""
+        """Count the call; there is nothing to close."""
         self.closed += 1
 
 
@@ -193,7 +193,7 @@ def _traced(question: Trace, found: Labels | Failed, judge: str) -> Traced:
 
 
 def _written(text: str, number: int, question: Write) -> Unit:
-    """The unit of one written text: where it stands verbatim, else of the part's first sentence."""
+    """Return the unit of a written text, located where it occurs verbatim, else at the part's first sentence."""
     for sentence in question.sentences:
         start = sentence.text.find(text)
         if start >= 0:
@@ -228,7 +228,7 @@ def _verdict(unit: Unit, number: int, found: Labels | Failed | None, scale: Scal
 
 @cache
 def _readers() -> dict[type, Callable[[str], Any]]:
-    """Read the answers that ``ScriptedBackend.send`` wrote, by the type of question."""
+    """Return the readers of answers that ``ScriptedBackend.send`` wrote, by type of question."""
     from pydantic import TypeAdapter  # noqa: PLC0415 - a tenth of a second, for those who run a judge
 
     answers = ((Rate, Rated), (Trace, Traced), (Write, Written))

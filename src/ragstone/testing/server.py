@@ -1,4 +1,4 @@
-"""``FakeServer``: the fake endpoint on a real socket, in a thread or in a process of its own."""
+"""``FakeServer``: a fake endpoint on a real socket, in a separate thread or process."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PATIENCE: Final = 10.0
-"""Seconds that a server may take to start, to answer about itself, or to stop."""
+"""Timeout in seconds for the server to answer control requests or to stop."""
 
 
 class FakeServer:
-    """A server on loopback that speaks OpenAI's chat completions and Anthropic's Messages, and has no model.
+    """A local server without a model that speaks OpenAI's chat completions and Anthropic's Messages.
 
-    A request that brings a JSON schema is answered with a value that fits it, any other with "OK", unless
-    ``answer`` or ``script`` say what to answer. Faults, refusals and delays are keywords, all of them described
-    in ``Behaviour``, and can be changed while it runs::
+    A request with a JSON schema is answered with a value that fits it, any other with "OK", unless ``answer`` or
+    ``script`` provide the answer. Faults, refusals and delays are keywords, described in ``Behaviour``. They can be
+    changed while the server runs::
 
         with FakeServer(latency=0.05, rate_429=0.1, retry_after=1) as server:
             ...  # point your client at server.url, which ends in /v1
             server.configure(rate_429=0)
 
-    It runs in a thread of its own, or with ``process=True`` in a process of its own, where it takes no
-    computing time from what is measured; then it cannot call back, so ``answer`` is refused. ``keep`` is how
-    many requests it remembers. What went wrong in an ``answer`` is raised when the context ends.
+    It runs in its own thread or, with ``process=True``, in its own process, where it takes no CPU time from the code
+    under test. It cannot call back from there, so ``answer`` is rejected. ``keep`` is the number of requests to
+    remember. An exception in ``answer`` is raised when the context ends.
     """
 
     def __init__(
@@ -76,14 +76,14 @@ class FakeServer:
             raise self._listener.errors[0]
 
     def start(self) -> None:
-        """Start to listen; ``url`` is known after this."""
+        """Start listening; afterwards, ``url`` is known."""
         if self._process:
             self._start_process()
         else:
             self._start_thread()
 
     def stop(self) -> None:
-        """Stop, dropping what is in flight. What it counted stays readable."""
+        """Stop and drop requests in flight. The counts stay readable."""
         if self._child is not None:
             with suppress(OSError, ValueError):
                 self._final = self._stats(full=True)
@@ -104,19 +104,19 @@ class FakeServer:
 
     @property
     def url(self) -> str:
-        """The base URL, with ``/v1`` at its end."""
+        """The base URL, ending in ``/v1``."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self._port}/v1"
 
     def configure(self, **knobs: Unpack[Knobs]) -> None:
-        """Change some keywords while it runs; the others stay as they are."""
+        """Change some keywords while it runs; the others are unchanged."""
         if self._child is not None:
             self._ask("POST", "/_configure", to_plain(knobs))
         else:
             self._call(lambda: self._endpoint.configure(**knobs))
 
     def reset(self) -> None:
-        """Clear the counts; the behaviour stays, and its script starts over."""
+        """Clear the counts and restart the script; the behaviour is kept."""
         if self._child is not None:
             self._ask("POST", "/_reset")
         else:
@@ -124,41 +124,41 @@ class FakeServer:
 
     @property
     def count(self) -> int:
-        """Return the number of chat requests answered with status 200."""
+        """The number of chat requests answered with status 200."""
         return int(self._stats()["count"])
 
     @property
     def seen(self) -> Counter[int | str]:
-        """Count replies by status; ``reset``, ``cut``, ``hang`` and ``gone`` (the client left first) too."""
+        """The number of replies by status, and of ``reset``, ``cut``, ``hang`` and ``gone`` (client left first)."""
         return Counter({int(key) if key.isdigit() else key: value for key, value in self._stats()["seen"].items()})
 
     @property
     def unique(self) -> set[str]:
-        """The hashes of the bodies that were answered: fewer than ``count`` when something was paid twice."""
+        """The hashes of the answered request bodies: fewer than ``count`` if a request was paid for twice."""
         return set(self._stats(full=True)["hashes"])
 
     @property
     def requests(self) -> list[dict[str, Any]]:
-        """The bodies of the last ``keep`` chat requests, whatever became of them, in order of arrival."""
+        """The bodies of the last ``keep`` chat requests, whatever their outcome, in order of arrival."""
         return list(self._stats(full=True)["requests"])
 
     @property
     def arrivals(self) -> list[tuple[float, int | str, int]]:
-        """The last ``keep`` chat requests: when each came, what became of it, and its tokens.
+        """The last ``keep`` chat requests: arrival time, outcome and tokens of each.
 
-        Seconds are since the start or ``reset``; what became of it is as in ``seen``, as far as it was known then;
-        tokens are those of request and reply, 0 for one that was refused.
+        Times are seconds since the start or ``reset``. Outcomes are as in ``seen``, as planned on arrival. Tokens count
+        request and reply; 0 if refused.
         """
         return [(at, status, tokens) for at, status, tokens in self._stats(full=True)["arrivals"]]
 
     @property
     def max_in_flight(self) -> int:
-        """The most requests that waited for their replies at a time."""
+        """The maximum number of requests that waited for their replies at the same time."""
         return int(self._stats()["max_in_flight"])
 
     @property
     def connections(self) -> int:
-        """Return the number of connections opened."""
+        """The number of connections opened."""
         return int(self._stats()["connections"])
 
     def _stats(self, *, full: bool = False) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class FakeServer:
         self._thread.start()
 
     def _call(self, work: Callable[[], T]) -> T:
-        """Do this in the server's thread and wait for it, because its state is not locked."""
+        """Call ``work`` in the server's thread and wait for it, because the state is not locked."""
         if self._loop is None or threading.current_thread() is self._thread:
             return work()
 
