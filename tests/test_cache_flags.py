@@ -140,7 +140,7 @@ def test_offline_sends_nothing(server: FakeServer) -> None:
 
 @pytest.mark.parametrize("pair", [("refresh", "offline"), ("no_cache", "offline"), ("refresh", "no_cache")])
 def test_contradictions_are_refused(pair: tuple[str, str]) -> None:
-    with pytest.raises(ConfigError, match="contradict each other"):
+    with pytest.raises(ConfigError, match="cannot be combined"):
         weigh("embedded", **dict.fromkeys(pair, True))
 
 

@@ -280,7 +280,7 @@ def test_no_message_repeats_a_key() -> None:
         ({"repeat": 101}, "repeat 101; expected a whole number from 1 to 100"),
         ({"metrics": 5}, "metrics 5; expected one or more names"),
         ({"metrics": [None]}, "metrics [None]; expected one or more names"),
-        ({"judge": 7}, "judge 7; expected a name, or a judge, which has one"),
+        ({"judge": 7}, "judge 7; expected a judge name, or a judge object with a name"),
         ({"fields": ["question"]}, "fields (--field) ['question']; expected a dict by name"),
         ({"parameters": {"m": 3}}, "parameters (--set) {'m': 3}; expected a dict by name"),
         ({"store": 5}, "store 5; expected text or a path"),

@@ -109,7 +109,7 @@ class Judging:
 
 def _two(first: Step, second: Step, where: str = "") -> ConfigError:
     both = f"[{','.join(dict.fromkeys((*first.judges, *second.judges)))}]"
-    return ConfigError(f"{where}two judges for every step; name one, or a panel as {both}")
+    return ConfigError(f"{where}two default judges; name one, or use a panel: {both}")
 
 
 def _task(name: str, where: str) -> Task:
@@ -129,7 +129,7 @@ def objects(judge: object) -> dict[str, Judge]:
     """Return the judges that a caller passes as objects, by name."""
     given = [one for one in as_list(judge) if not isinstance(one, str)]
     if unnamed := [one for one in given if not isinstance(getattr(one, "name", None), str)]:
-        raise ConfigError(f"judge {unnamed[0]!r}; expected a name, or a judge, which has one")
+        raise ConfigError(f"judge {unnamed[0]!r}; expected a judge name, or a judge object with a name")
     return {one.name: one for one in given}
 
 
@@ -457,7 +457,7 @@ def _cache(options: RunOptions) -> Cache:
         raise ConfigError("--address is for a Ray cluster; add --engine ray")
     if len(said) > 1:
         flags = " and ".join(option_named(name).flags[0] for name in said)
-        raise ConfigError(f"{flags} contradict each other; give one of them")
+        raise ConfigError(f"{flags} cannot be combined; use one of them")
     return modes[said[0]] if said else "use"
 
 

@@ -243,7 +243,7 @@ def test_what_is_no_gold_is_said(tmp_path: Path, assigned: Run) -> None:
     bank = [{"qid": "q1", "nuggets": [{"text": "Paris"}]}]
     for given, message in (
         ("labels", "'labels' is not a file, a run, or a field of the records with labels; other fields are run_id"),
-        (write(tmp_path / "bank.jsonl", bank), "no labels in it; its first record has qid, nuggets; expected label"),
+        (write(tmp_path / "bank.jsonl", bank), "contains no labels; its first record has qid, nuggets; expected label"),
         (write(tmp_path / "twice.jsonl", [{"qid": "q1", "block_nuggets_assignment": [{"assignment": "support"}]}]),
          "nugget 1 has no text"),
         (write(tmp_path / "rows.jsonl", [{"record": "q1", "unit": "q1/bank/1", "label": 1}]), "rows.jsonl:1: 'label'"),

@@ -222,7 +222,7 @@ def test_a_part_of_the_input_is_estimated_run_and_told() -> None:
     assert '"Input"' in Path("out/report.html").read_text(encoding="utf-8")
     assert "7 records · first 7 only" in ragstone("run", "a.jsonl", "-m", "groundedness", "--limit", "7", "-q").flat
     told = refused("run", "a.jsonl", "-m", "groundedness", "--only-failed", columns=200)
-    assert "it read a part: first 7 only" in told
+    assert "it used part of the input: first 7 only" in told
     compared = ragstone("compare", "out/", "2").flat
     assert "Run 1 covers only part of its input: sample of 8 (seed 5)." in compared
     assert "Run 2 covers only part of its input: first 7 only." in compared

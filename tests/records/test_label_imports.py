@@ -117,7 +117,7 @@ def test_a_table_becomes_label_rows(tmp_path: Path) -> None:
     told = CliRunner().invoke(app, ["label", "import", str(table), "--task", "support", "-o", str(out), "--json"])
     assert orjson.loads(told.stdout)["skipped"] == {"without a label": 1}
     empty = saved(tmp_path, "record,unit,label\nr1,r1/claim/1,\n", "empty.csv")
-    assert "no labels in it; skipped: 1" in CliRunner().invoke(app, ["label", "import", str(empty)]).stderr
+    assert "contains no labels; skipped: 1" in CliRunner().invoke(app, ["label", "import", str(empty)]).stderr
 
 
 def test_labels_on_a_scale_of_another_package_are_for_agree_to_check(tmp_path: Path) -> None:

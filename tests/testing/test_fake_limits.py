@@ -102,7 +102,7 @@ def test_a_thought_goes_before_a_fenced_answer() -> None:
 
 
 def test_a_window_without_length_and_a_context_of_nothing_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="context_limit: 0 is no number of tokens"):
+    with pytest.raises(ValueError, match="context_limit: 0 is not a number of tokens"):
         FakeServer(context_limit=0)
     with pytest.raises(ValueError, match="rate_window"):
         Behaviour(rate_window=0)

@@ -122,7 +122,7 @@ def _of_file(path: Path, run: AnyRun, open_run: Callable[[str], AnyRun]) -> Gold
         golds = [gold for record in records for gold in _of_record(_read(record), path.stem)]
     if not golds:
         keys = ", ".join(map(str, list(first)[:NAMED]))
-        raise InputError(f"{path}: no labels in it; its first record has {keys}; expected {FORMS}")
+        raise InputError(f"{path}: contains no labels; its first record has {keys}; expected {FORMS}")
     return Gold(list(_joined(golds, run)))
 
 

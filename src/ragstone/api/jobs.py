@@ -127,12 +127,12 @@ def _changed(spec: Mapping[str, Any], plan: Plan) -> str:
     """Return how a run's settings differ from the plan; older versions stored ``repeat`` as the index 0."""
     before, now = spec.get("signatures", {}), plan.signatures
     if before.keys() != now.keys():
-        return f"its metrics were {', '.join(before)}"
+        return f"it used the metrics {', '.join(before)}"
     for name, signature in now.items():
         if before[name] != signature:
             return f"{name} was {before[name]}, now {signature}"
     if (extent := spec.get("extent", {})) != plan.source.extent:
-        return f"it read {'a part: ' if extent else ''}{part_said(extent) or 'all of the input'}"
+        return f"it used {'part of the input: ' if extent else ''}{part_said(extent) or 'all of the input'}"
     times = spec.get("engine", {}).get("repeat") or 1
     return "" if times == plan.spec.engine.repeat else f"it asked {times} times"
 

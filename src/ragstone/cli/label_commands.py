@@ -117,7 +117,7 @@ def label_import(
     own = {metric.task() for metric in catalogue().values() if not metric.__module__.startswith("ragstone.")}
     found = import_labels(file, task, own)
     if not found.rows:
-        raise InputError(f"{file}: no labels in it{_skipped(found)}")
+        raise InputError(f"{file}: contains no labels{_skipped(found)}")
     with lines(out, [file], as_json=as_json) as write:
         for row in found.rows:
             write(orjson.dumps(row.as_json()))

@@ -72,7 +72,7 @@ OPTIONS: Final = _by_word(
 OTHER_WAYS: Final = _by_word(
     ("--input --file --data --dataset --path -i -f", "name the file without an option: {path} FILE"),
     ("--api-key --key --token", "set the key as an environment variable; ragstone judges lists the names"),
-    ("--temperature --timeout --top-p", "that is set in a [judges.NAME] table in ragstone.toml"),
+    ("--temperature --timeout --top-p", "set it in a [judges.NAME] table in ragstone.toml"),
     ("--retries --max-retries --tries --deadline", "that is set under [engine] in ragstone.toml"),
     ("--resume --continue", "run the same command again: it resumes where it stopped"),
     ("--threshold --thresholds --fail-under", "to check a run: ragstone check RUN --min METRIC=NUMBER"),

@@ -48,9 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m ragstone.testing", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=0, help="0: any free one")
-    parser.add_argument("--keep", type=int, default=0, help="how many requests it remembers")
-    parser.add_argument("--knobs", default="{}", help="any knobs of the behaviour, as a JSON object")
+    parser.add_argument("--port", type=int, default=0, help="0: any free port")
+    parser.add_argument("--keep", type=int, default=0, help="number of requests to remember")
+    parser.add_argument("--knobs", default="{}", help="settings of the behaviour, as a JSON object")
     parser.add_argument("--until-stdin-closes", action="store_true", help="stop when standard input ends")
     for knob in fields(Behaviour):
         if isinstance(knob.default, bool):

@@ -118,7 +118,7 @@ def _told(batch: dict[str, Any]) -> dict[str, Any]:
                 "request_counts": {"processing": len(batch["lines"])},
                 "results_url": "https://elsewhere/results" if ended and batch["results"] else None}  # fmt: skip
     state = {"": "in_progress", "partial": "completed", "empty": "completed"}
-    errors = {"errors": {"data": [{"message": "Line 1 is no request."}]}} if batch["ended"] == "failed" else {}
+    errors = {"errors": {"data": [{"message": "Line 1 is not a valid request."}]}} if batch["ended"] == "failed" else {}
     return {"id": batch["id"], "status": state.get(batch["ended"], batch["ended"]), "metadata": batch["metadata"],
             **batch["files"], **errors}  # fmt: skip
 

@@ -219,9 +219,9 @@ class Behaviour:
         if not 0 <= least <= most:
             raise ValueError(f"latency: {self.latency!r} is neither seconds nor a (min, max) pair")
         if self.context_limit is not None and self.context_limit < 1:
-            raise ValueError(f"context_limit: {self.context_limit!r} is no number of tokens; None sets no limit")
+            raise ValueError(f"context_limit: {self.context_limit!r} is not a number of tokens; None sets no limit")
         if not self.rate_window > 0:
-            raise ValueError(f"rate_window: {self.rate_window!r} is no number of seconds")
+            raise ValueError(f"rate_window: {self.rate_window!r} is not a number of seconds")
         if self.dead_how not in ("503", "refuse"):
             raise ValueError(f"dead_how: {self.dead_how!r} is neither '503' nor 'refuse'")
 
@@ -230,7 +230,7 @@ class Behaviour:
         known = [knob.name for knob in fields(self)]
         for name in knobs:
             if name not in known:
-                raise ValueError(f"no knob '{name}'; there are {', '.join(known)}")
+                raise ValueError(f"unknown setting '{name}'; known: {', '.join(known)}")
         return replace(self, **knobs)
 
 

@@ -169,7 +169,7 @@ def _answer(question: Question[Any], found: Answer | Labels | Failed, judge: str
             return Written((), found.reason)
         texts = [found] if isinstance(found, str) else [text for text in found if text is not None]
         return Written(tuple(_written(text, n, question) for n, text in enumerate(texts, 1)))
-    assert isinstance(question, Rate), f"no answer is known to a {type(question).__name__}"
+    assert isinstance(question, Rate), f"cannot answer a {type(question).__name__}"
     return Rated(
         tuple(_verdict(unit, n, found, question.scale_of(unit), judge) for n, unit in enumerate(question.units))
     )
