@@ -32,7 +32,7 @@ from ragstone.render.wording import (
 from ragstone.stats.points import points
 
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
-_JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}    # local judges with unclear ids
+_JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}  # local judges with unclear ids
 ALL: Final = "all metrics"
 LEAST_RATE: Final = 0.0001  # the lowest rate printed as a number
 
@@ -221,7 +221,7 @@ def _missing(summary: Mapping[str, Any]) -> list[Cause]:
 
 
 def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
-    """Return ``1 of 2 claims not found`` for a score with its verdicts; empty if they are on the whole response."""
+    """Return ``1 of 2 claims not found`` for a score with verdicts; empty if these are on the whole response."""
     wanting = _wanting(score)
     name, levels = score["metric"], {unit["id"]: unit["level"] for unit in result["units"]}
     level = levels[score["verdicts"][0]["unit"]] if score["verdicts"] else ""
