@@ -205,7 +205,7 @@ def judge_list(judges: Sequence[KnownJudge], look: Look) -> Page:
 def _judges(judges: Sequence[KnownJudge], look: Look, width: int) -> Table:
     beyond = width - 2 - max(len(flat(judge.name)) for judge in judges)
     keys = max(len(judge.variable) for judge in judges) + len(" not set")
-    room = beyond - 2 - keys if beyond - 2 - keys >= BESIDE else beyond    # for the address; the key beside or below it
+    room = beyond - 2 - keys if beyond - 2 - keys >= BESIDE else beyond  # for the address; the key beside or below it
     rows = []
     for judge in judges:
         lines = [Text(flat(judge.model))] if judge.model else []

@@ -104,7 +104,7 @@ class Fitted:
 
 
 def grid(rows: Iterable[Sequence[RenderableType]], columns: str, gap: int = GAP, first: int | None = None) -> Table:
-    """Return rows without titles. ``columns``: a sign per column; ``<`` (left) and ``>`` (right) never wrap, ``~`` does.
+    """Return rows without titles. Each sign in ``columns`` is a column: ``<`` and ``>`` never wrap, ``~`` does.
 
     ``first`` is the minimum width of the first column.
     """
