@@ -19,7 +19,7 @@ STATUSES: Final = ("scored", "partial", "empty", "missing_field", "judge_failed"
 APART: Final = 1 << len(ORDER)
 """The bit for a score with a verdict on which the judges of a panel disagree."""
 BEGINNING: Final = 140
-"""Maximum length, in characters, of a question or response in the table."""
+"""Maximum length, in characters, of a question or response in the table; searched until whole texts are loaded."""
 LONGEST_ID: Final = 200
 """Maximum length, in characters, of an id in the table; the record's page shows the whole id."""
 MOST_GROUPS: Final = 60
