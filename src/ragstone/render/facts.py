@@ -253,7 +253,7 @@ def handle(record: str, position: int) -> str:
     return record if _PLAIN_ID.fullmatch(record) else f"#{position}"
 
 
-# ---- who judged
+# ---- judges
 
 
 def judges_of(spec: Mapping[str, Any]) -> list[str]:
@@ -308,7 +308,7 @@ def _quotes_said(run: Run, summary: Mapping[str, Any]) -> str:
     return f"{said}, {number(quotes['near'])} of them not word for word" if quotes["near"] else said
 
 
-# ---- what it cost
+# ---- cost
 
 
 def answered_now(bill: Mapping[str, Any]) -> int:

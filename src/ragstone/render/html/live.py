@@ -113,7 +113,7 @@ class Live(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """The address for a browser."""
+        """The address to open in a browser."""
         return f"http://{HOST}:{self.server_address[1]}/"
 
     @property

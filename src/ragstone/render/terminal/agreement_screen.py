@@ -24,7 +24,7 @@ from ragstone.render.wording import in_words
 GROUPS = 20
 """Maximum number of groups shown; --json has all."""
 NAME = 13
-"""Terminal cells to which a narrow screen shortens the names of scores."""
+"""Minimum width, in terminal cells, of the names of scores on a narrow screen."""
 NAMED = 3
 """Maximum number of units listed per reason for unused labels."""
 

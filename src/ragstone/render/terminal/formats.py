@@ -113,7 +113,7 @@ def _readers(group: Mapping[str, Any]) -> str:
     return ", ".join(f"{reader} {percent(count / calls, calls)}" for reader, count in shares)
 
 
-# ---- what went wrong
+# ---- problems
 
 
 def _trouble(group: Mapping[str, Any], look: Look, *, several: bool) -> RenderableType:

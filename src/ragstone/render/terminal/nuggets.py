@@ -68,7 +68,7 @@ def importance(unit: Mapping[str, Any]) -> Text:
 
 
 def grade(verdict: Mapping[str, Any] | None) -> Text:
-    """Return a value in percent; a question mark if it is unjudged, a dash without a verdict."""
+    """Return a value in percent; a question mark if it is unjudged, a hyphen without a verdict."""
     if verdict is None:
         return Text("-", style="quiet")
     if verdict["value"] is None:
