@@ -95,8 +95,8 @@ def test_each_sentence_stands_with_what_it_rests_on() -> None:
 def test_special_keys_are_said_in_words(special: str) -> None:
     """And their keys are not shown."""
     words = {
-        "supported_without_sentence": "supported, no sentence named",
-        "general": "states nothing that needs support",
+        "supported_without_sentence": "supported, but no sentence cited",
+        "general": "needs no support",
         "well_known_fact": "a well-known fact",
         "numerical_reasoning": "follows from numbers",
     }
@@ -110,7 +110,7 @@ def test_the_unsupported_say_why_and_what_bears_out_a_part() -> None:
     """A supported sentence gives its reason only in full."""
     traced(lambda q: said(q, ["yes", "no", "yes"], [["doc_0_s0"], ["doc_1_s0", "general"], ["doc_0_s0"]]))
     out = shown("lid")
-    below = "      partial evidence: states nothing that needs support\n"
+    below = "      partial evidence: needs no support\n"
     below += "      passage 2, sentence 1 “The kettle boils.”\n      why sentence 2 of the response\n"
     assert f"    ✗ It boils fast.\n{below}" in out
     assert ("why sentence 1" in out, "why sentence 1" in shown("lid", "--full")) == (False, True)

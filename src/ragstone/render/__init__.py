@@ -1,1 +1,1 @@
-"""Rendering of runs: terminal, page, notebook and CI. Everything here reads results, never the engine."""
+"""Rendering of runs for the terminal, HTML pages, notebooks and CI. Everything here reads results, not the engine."""

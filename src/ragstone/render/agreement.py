@@ -1,7 +1,7 @@
-"""The words for a judge's agreement with people: kappa, the confusion matrix, corrected means beside raw ones.
+"""Describe a judge's agreement with people: kappa, the confusion matrix, and corrected means next to raw ones.
 
-Promises: metrics with the same verdicts are told of together; no agreement is claimed that the interval does not show;
-ends of an interval beyond 0 or 1 are drawn and printed as 0 and 1.
+Guarantees: metrics with the same verdicts are reported together. Agreement is claimed only if the interval shows it.
+Interval bounds beyond 0 or 1 are drawn and printed as 0 and 1.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from ragstone.result_types import AgreementDict, CorrectedDict, MetricAgreementDict
 
 MEANS: Final = 3
-"""Means that a line names; a metric may have many columns."""
+"""Maximum number of means listed on a line; a metric may have many columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeanByPeople:
-    """A metric's raw mean beside the corrected one; where there is none, ``note`` says why.
+    """A metric's raw mean and its corrected mean; ``note`` explains the correction, or why there is none.
 
-    ``called`` is what the second is. ``ends`` are of its 95% interval, ``raw_ends`` of the raw one's if that is known.
+    ``called`` is the name of the corrected mean. ``ends`` are the bounds of its 95% interval; ``raw_ends`` are those of
+    the raw mean, if known.
     """
 
     metric: str
@@ -42,9 +43,9 @@ class MeanByPeople:
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
-    """A confusion matrix of ``people`` (rows) and a judge (columns), worst label first, and the means that it corrects.
+    """A confusion matrix of ``people`` (rows) and a judge (columns), worst label first, and the means it corrects.
 
-    ``said`` is the sentence, ``about`` what the matrix shows besides.
+    ``said`` is the sentence about the agreement; ``about`` describes what else the matrix shows.
     """
 
     said: str
@@ -58,7 +59,7 @@ class JudgeAgreement:
 
     @property
     def lines(self) -> list[str]:
-        """The sentence, and a line of the means."""
+        """The sentence and, if there are any, a line with the means."""
         means = [f"{mean.metric} {mean.words}" for mean in self.means if mean.words]
         more = [f"and {len(means) - MEANS} more"] if len(means) > MEANS else []
         return [self.said, "; ".join([*means[:MEANS], *more])] if means else [self.said]
@@ -67,7 +68,7 @@ class JudgeAgreement:
 def agreements(
     attached: AgreementDict | None, metrics: Mapping[str, Mapping[str, Any]] = NOTHING
 ) -> tuple[JudgeAgreement, ...]:
-    """The agreement that is attached to a run; ``metrics`` are of its summary, for the intervals of raw means."""
+    """Return the agreements attached to a run; its summary's ``metrics`` have the intervals of raw means."""
     alike: dict[str, dict[str, MetricAgreementDict]] = {}
     for name, found in attached["metrics"].items() if attached else ():
         verdicts = [found[key] for key in ("task", "judge", "labels", "counts", "unjudged")]
@@ -77,7 +78,7 @@ def agreements(
 
 
 def agreement_of(attached: AgreementDict | None, metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
-    """What a page shows of an agreement, as plain JSON; None where there is none."""
+    """Return the data that a page shows for an agreement, as plain JSON; None if there is none."""
     if attached is None:
         return None
     who = ", ".join(map(flat, attached["annotators"]))
@@ -108,9 +109,10 @@ def _together(
 
 
 def agreement_said(people: str, unit: str, counted: str, kappa: float | None, interval: Sequence[float] | None) -> str:
-    """``Judge agrees with people: kappa .71 (.58-.82) on 214 claims``, or why it is unknown.
+    """Return ``Judge agrees with people: kappa .71 (.58-.82) on 214 claims``, or why the agreement is unknown.
 
-    ``counted`` are the units that were compared, empty for none. Agreement is shown where the interval is above 0.
+    ``counted`` is the number of compared units with their name; empty if there are none. The judge agrees if the
+    interval is above 0.
     """
     if not counted:
         return f"Agreement with {people} is unknown: no {unit} has both a label and a verdict"
@@ -126,14 +128,14 @@ def wholes_said(one: MetricAgreement) -> str:
 
 
 def kappa_said(kappa: float | None, interval: Sequence[float] | None) -> str:
-    """``.71 (95% CI .58-.82)`` with an en dash; a dash where kappa is undefined."""
+    """Return ``.71 (95% CI .58-.82)`` with an en dash, or a hyphen if kappa is undefined."""
     if kappa is None:
         return "-"
     return coefficient(kappa) + (f" (95% CI {ends})" if (ends := ends_said(interval)) else "")
 
 
 def ends_said(interval: Sequence[float] | None) -> str:
-    """``.58-.82`` with an en dash, ``-.10 to .47``; empty without an interval."""
+    """Return ``.58-.82`` with an en dash; ``-.10 to .47`` if the lower bound is negative; empty without an interval."""
     return (" to " if interval[0] < 0 else "\u2013").join(map(coefficient, interval)) if interval else ""
 
 
@@ -162,7 +164,7 @@ def _mean(metric: str, found: MetricAgreementDict, raw_ends: list[float] | None)
 
 
 def _how(one: CorrectedDict) -> str:
-    """How a mean was corrected, and from how many labels."""
+    """Return how a mean was corrected and the number of labelled records."""
     how = {
         "ppi": "corrected by PPI++",
         "rogan_gladen": "share that passes, corrected by Rogan-Gladen",
@@ -176,7 +178,7 @@ def _how(one: CorrectedDict) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FiguresTable:
-    """A part of the screen and of the page: lines, and under them a table whose first column has names."""
+    """A section of the screen and the page: lines of text above a table with names in its first column."""
 
     title: str
     note: str
@@ -186,13 +188,13 @@ class FiguresTable:
 
 
 def systems_and_repeats(found: Agreement) -> list[FiguresTable]:
-    """The rankings of systems and the repeats of each metric that has them."""
+    """Return the system rankings of all metrics, then their repeats."""
     tables = [_systems(one, flat(found.labelled_by)) for one in found.metrics if one.systems]
     return tables + [_repeats(one) for one in found.metrics if one.repeats]
 
 
 def _systems(one: MetricAgreement, people: str) -> FiguresTable:
-    """The correlations by each score, and the means of systems by the first, those that people rate best first."""
+    """Return the correlations for each score and the system means for the first one, best by people's labels first."""
     first = one.systems[0]
     alike: dict[tuple[Any, ...], list[str]] = {}
     for ranking in one.systems:
@@ -215,7 +217,7 @@ def _systems(one: MetricAgreement, people: str) -> FiguresTable:
 
 
 def _ranked(one: RankingAgreement, scores: str) -> str:
-    """All four correlations: a single one would hide ties at the top, or differences between topics."""
+    """Return all four correlations: a single one would hide ties at the top, or differences between topics."""
     if one.withheld:
         return f"{scores}: {one.withheld}"
     measures = {"tau-b": one.tau, "tau_ap-b": one.tau_ap, "Spearman": one.spearman}
@@ -231,7 +233,7 @@ def _correlation(one: Correlation | None) -> str:
 
 
 def _repeats(one: MetricAgreement) -> FiguresTable:
-    """Each score's mean over repeats, and pass@k, avg@k and maj@k where their labels are known."""
+    """Return each score's mean over repeats, and pass@k, avg@k and maj@k if the labels of the repeats are known."""
     lines, counts = [], {mean.score: mean.records for mean in one.means}
     for score in one.repeats:
         count = counts.get(score.score, 0)

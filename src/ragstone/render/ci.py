@@ -1,7 +1,7 @@
-"""A check or a comparison for CI: JUnit XML, and Markdown for a job's summary or a comment.
+"""Render a check or a comparison for CI: JUnit XML, or Markdown for a job summary or a comment.
 
-Promises: well-formed XML 1.0 whatever the records say, one test case a threshold; Markdown in which no text of a
-record or a model is markup, a link or a mention.
+Guarantees: the XML is well-formed XML 1.0 whatever the records contain, with one test case per threshold. In the
+Markdown, no text from a record or a model acts as markup, a link or a mention.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from ragstone.render.text import clean, flat, percent
 from ragstone.stats.points import signed
 
 LONGEST: Final = 300
-"""Characters of a text of a record or a judge."""
+"""Maximum length, in characters, of a text from a record or a judge."""
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKUP: Final = re.compile(
-    r"[^\w\s.,;:%()/'\"+=<\u2013\u2026\u2212-]"  # what is no letter, digit or plain sign
-    r"|<(?![\d ])|(?<![^\W_])_|_(?![^\W_])"  # what begins a tag, or is at the end of a word
-    r"|://|(?<=www)\."  # what makes an address a link
-    r"|^[-+=]|(?<=^\d)[.)](?=\s)|(?<=^\d\d)[.)](?=\s)",  # what makes a line an item of a list
+    r"[^\w\s.,;:%()/'\"+=<\u2013\u2026\u2212-]"  # anything but letters, digits and harmless signs
+    r"|<(?![\d ])|(?<![^\W_])_|_(?![^\W_])"  # start of a tag; underscore at a word boundary
+    r"|://|(?<=www)\."  # makes a URL a link
+    r"|^[-+=]|(?<=^\d)[.)](?=\s)|(?<=^\d\d)[.)](?=\s)",  # makes a line a list item
     re.IGNORECASE,
 )
 
@@ -50,9 +50,9 @@ _MARKUP: Final = re.compile(
 
 
 def junit(gate: CheckResult) -> bytes:
-    """A test suite with a case for each threshold; one that could not be decided is an error.
+    """Return a test suite with one case per threshold; a threshold that could not be checked is an error.
 
-    An undecided drop is skipped, or a failure if it may not pass.
+    An undecided drop is skipped, or a failure if undecided thresholds may not pass.
     """
     undecided = "skipped" if gate.undecided == "pass" else "failure"
     kinds = {"failed": "failure", "undecided": undecided, "error": "error", "passed": ""}
@@ -87,7 +87,7 @@ def junit(gate: CheckResult) -> bytes:
         else:
             told = {"message": _xml(f"undecided: {said}" if decision.outcome == "undecided" else said)}
             kind = kinds[decision.outcome]
-            told |= {} if kind == "skipped" else {"type": decision.threshold.kind}  # a skip has none
+            told |= {} if kind == "skipped" else {"type": decision.threshold.kind}  # skipped cases have no type
             SubElement(case, kind, told).text = _xml(text)
     indent(root)
     document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
@@ -95,7 +95,7 @@ def junit(gate: CheckResult) -> bytes:
 
 
 def _told(decision: Decision) -> Iterator[str]:
-    """The records behind a failed threshold, each with the units that lower it."""
+    """Yield the records behind a threshold that was not met, each with the units that lower its score."""
     for worst in decision.worst:
         yield ""
         yield f"{_short(worst.record)}  {_short(record_said(worst))}"
@@ -106,7 +106,7 @@ def _told(decision: Decision) -> Iterator[str]:
 
 
 def _agreement(gate: CheckResult) -> list[str]:
-    """How far the judge agrees with people, where that is attached to the run."""
+    """Return lines about the judge's agreement with people, if one is attached to the run."""
     return [_short(line) for one in agreements(gate.agreement) for line in one.lines]
 
 
@@ -116,7 +116,7 @@ def _short(text: str) -> str:
 
 
 def _xml(text: str) -> str:
-    """Without what XML 1.0 cannot hold and a terminal would obey; ElementTree escapes the rest."""
+    """Remove characters that XML 1.0 forbids or a terminal would interpret; ElementTree escapes the rest."""
     return _NO_XML.sub("", clean(text))
 
 
@@ -124,7 +124,7 @@ def _xml(text: str) -> str:
 
 
 def markdown(gate: CheckResult) -> bytes:
-    """A heading, a row for each threshold, and the records behind those that failed or are undecided."""
+    """Return a heading, a row per threshold, and the records behind failed or undecided thresholds."""
     where = f"{_plain(gate.name)}, {gate.records:,} records"
     against = f", against {_plain(gate.baseline)}" if gate.baseline else ""
     agreement = [part for line in _agreement(gate) for part in (f"{_plain(line)}.", "")]
@@ -149,7 +149,7 @@ def markdown(gate: CheckResult) -> bytes:
 
 
 def compared(found: Comparison) -> bytes:
-    """Two runs in Markdown: the headline, a row for each metric, what is shown of which, and caveats."""
+    """Return a comparison in Markdown: the headline, a row per metric, the findings, and caveats."""
     sides = [f"{side.name} ({side.label}, {side.records:,} records)" for side in (found.first, found.second)]
     lines = [
         "## Ragstone: comparison", "", " and ".join(map(_plain, sides)), "",
@@ -170,5 +170,5 @@ def compared(found: Comparison) -> bytes:
 
 
 def _plain(text: str) -> str:
-    """Text in which nothing is markup: whatever could be is written as the number of its character."""
+    """Escape text so that none of it acts as markup: replace risky characters with numeric character references."""
     return _MARKUP.sub(lambda match: "".join(f"&#{ord(sign)};" for sign in match[0]), _short(text))

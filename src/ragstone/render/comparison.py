@@ -1,6 +1,6 @@
-"""The words for two compared runs and for a check: headline, what makes the numbers hard to compare, what is left out.
+"""Describe a comparison of two runs, or a check: headline, caveats, and what was left out.
 
-The terminal and the page say the same words.
+The terminal and the page use the same wording.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _FOUND: Final = {
     "same": "Unchanged (no test possible)",
     "nothing": "No value in both runs (no test possible)",
 }
-"""The words for a finding; ``label`` is that of the second run."""
+"""Text for each finding; ``label`` is the label of the second run."""
 IDS: Final = 3
-"""Ids that are named of records that only one run has."""
+"""Maximum number of ids listed for records that only one run has."""
 GROUPS: Final = 20
-"""Clusters below which no test is to be relied on (Cameron, Gelbach and Miller 2008 find trouble below about 20)."""
+"""With fewer clusters, tests are unreliable (Cameron, Gelbach and Miller 2008 find trouble below about 20)."""
 
 
 def leading_of(found: Comparison) -> Compared | None:
-    """The metric that the headline is about: by the rank of metrics the first that differs, else that changed."""
+    """Return the headline metric: by rank, the first that differs significantly, else the first that changed."""
     ranked = sorted(found.metrics, key=lambda one: lead_order(one.metric))
     records = [one for one in ranked if one.unit == "record" and one.paired is not None]
     shown = [one for one in records if one.finding in ("higher", "lower")]
@@ -46,7 +46,7 @@ def leading_of(found: Comparison) -> Compared | None:
 
 
 def headline(found: Comparison, leading: Compared | None) -> str:
-    """The comparison in a few sentences."""
+    """Summarize the comparison in one or two sentences."""
     if leading is None or leading.paired is None:
         return "No record has a value for the same metric in both runs."
     pairs = leading.paired
@@ -62,7 +62,7 @@ def headline(found: Comparison, leading: Compared | None) -> str:
 
 
 def notes(found: Comparison) -> list[str]:
-    """Explain the p values: the test, the adjustment, and metrics below .05 only unadjusted."""
+    """Explain the p values: the test, the adjustment, and metrics that are below .05 only before adjustment."""
     told = []
     if alone := [one.metric for one in found.metrics if one.only_alone]:
         told.append(
@@ -80,26 +80,26 @@ def notes(found: Comparison) -> list[str]:
 
 
 def interval_said(one: Compared) -> str:
-    """``+3.8 to +37.0``, in points; empty without an interval."""
+    """Return ``+3.8 to +37.0``, in points; empty without an interval."""
     if one.paired is None or one.paired.low is None or one.paired.high is None:
         return ""
     return f"{signed(100 * one.paired.low)} to {signed(100 * one.paired.high)}"
 
 
 def ways_said(one: Compared) -> str:
-    """``13/5/3``: pairs that are better, the same and worse."""
+    """Return ``13/5/3``: the number of pairs that are better, the same and worse."""
     return "/".join(map(number, one.ways)) if one.paired else ""
 
 
 def p_said(p: float | None) -> str:
-    """``0.012``; never 0."""
+    """Return ``0.012``, or ``<0.001`` instead of 0; empty without a p value."""
     if p is None:
         return ""
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def findings(found: Comparison) -> list[str]:
-    """Say which metrics differ and which do not, with the smallest difference that could be shown."""
+    """Describe which metrics differ and which do not, with the smallest difference that could be detected."""
     titles: dict[str, list[Compared]] = {}
     for one in sorted(found.metrics, key=lambda one: ([*_FOUND].index(one.finding), one.aside)):
         needed = one.needed if one.tested else f"{NO_TEST}; {one.needed}"
@@ -151,7 +151,7 @@ def _range(half: MetricSide, one: Compared) -> str:
 
 
 def left_out(found: Comparison) -> list[str]:
-    """Records and values that only one run has: left out, and counted nowhere as 0."""
+    """List records and values that only one run has: they are left out, never counted as 0."""
     lines = []
     for side, ids in ((found.first, found.only_first), (found.second, found.only_second)):
         if ids:
@@ -172,7 +172,7 @@ def left_out(found: Comparison) -> list[str]:
 
 
 def _lacking(one: Compared, found: Comparison) -> str:
-    """``1 of 22 records has no score in run 1 (empty)``; empty where all have one."""
+    """Return ``1 of 22 records has no score in run 1 (empty)``; empty if every record has one."""
     if one.first.statuses == one.second.statuses and one.first.statuses:
         return _have_no(found.shared, one.first, "both runs")
     halves = ((found.first.label, one.first), (found.second.label, one.second))
@@ -190,19 +190,19 @@ def _have_no(records: int, half: MetricSide, where: str) -> str:
 
 
 def required_said(threshold: Threshold) -> str:
-    """``mean at least 80%``, ``no drop of more than 2 points``."""
+    """Return ``mean at least 80%`` or ``no drop of more than 2 points``."""
     if threshold.kind in DROPS:
         return drop_said(threshold.kind, threshold.limit)
     return _REQUIRED[threshold.kind].format(limit_said(threshold.limit))
 
 
 def threshold_said(decision: Decision) -> str:
-    """``grounding: mean at least 80%``."""
+    """Return ``grounding: mean at least 80%``."""
     return f"{decision.threshold.metric}: {required_said(decision.threshold)}"
 
 
 def worst_said(decision: Decision) -> str:
-    """``Lowest grounding (threshold: mean at least 80%)``."""
+    """Return ``Lowest grounding (threshold: mean at least 80%)``."""
     kind, metric = decision.threshold.kind, decision.threshold.metric
     titles = {"max": f"Highest {metric}", "min_coverage": f"Records without a score for {metric}"}
     title = f"Largest drops in {metric}" if kind in DROPS else titles.get(kind, f"Lowest {metric}")
@@ -210,7 +210,7 @@ def worst_said(decision: Decision) -> str:
 
 
 def outcome_said(gate: CheckResult) -> str:
-    """``1 of 3 thresholds was not met``; errors are told apart from failures."""
+    """Return ``1 of 3 thresholds was not met``; errors are counted separately from failures."""
     total = len(gate.decisions)
     found = Counter(decision.outcome for decision in gate.decisions)
     of = f"{total} thresholds"
@@ -231,7 +231,7 @@ def outcome_said(gate: CheckResult) -> str:
 
 
 def record_said(worst: Worst) -> str:
-    """A record's value and the reason, if there is one."""
+    """Return a record's value and, if there is one, the reason."""
     if worst.value is None:
         return flat(worst.reason)
     before = f"{percent(worst.before)} to " if worst.before is not None else ""

@@ -1,4 +1,4 @@
-"""A passage around its evidence: which stretches are shown, and which are left out."""
+"""Shorten a passage around its evidence: select which spans to show and which to leave out."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ragstone.metrics import of_score
 from ragstone.render.text import flat
 
 AROUND: Final = 90
-"""Characters of a passage that are shown before and after evidence when the passage is shortened."""
+"""Characters shown before and after evidence in a shortened passage."""
 OPENING: Final = 200
-"""Characters that are shown of a passage without evidence."""
+"""Characters shown of a passage without evidence."""
 GAP: Final = 60
-"""Characters that are not worth leaving out."""
+"""Gaps of at most this many characters are shown, not left out."""
 
 
 def merged(spans: Iterable[tuple[int, int]], text: str) -> list[tuple[int, int]]:
-    """Sort spans, and merge those that overlap or have only blanks between them."""
+    """Sort spans and merge those that overlap or are separated only by whitespace."""
     found: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if found and not text[found[-1][1] : start].strip():
@@ -28,7 +28,7 @@ def merged(spans: Iterable[tuple[int, int]], text: str) -> list[tuple[int, int]]
 
 
 def evidence_in(result: Mapping[str, Any]) -> dict[str, list[tuple[int, int]]]:
-    """By passage of a result the stretches that are evidence of any verdict of support, merged."""
+    """Return the merged spans of a result's passages, by passage, that are evidence for any support verdict."""
     found: dict[str, list[tuple[int, int]]] = {}
     for score in result["scores"]:
         for verdict in score["verdicts"] if "support" in of_score(score["metric"]).task() else ():
@@ -40,7 +40,7 @@ def evidence_in(result: Mapping[str, Any]) -> dict[str, list[tuple[int, int]]]:
 
 
 def pieces(text: str, spans: Sequence[tuple[int, int]], *, full: bool) -> Iterable[tuple[int, int, bool]]:
-    """(start, end, whether it is evidence) in order; a start of -1 stands for what is left out."""
+    """Yield (start, end, whether it is evidence) in order; a start of -1 marks omitted text."""
     if full:
         at = 0
         for start, end in spans:
@@ -75,7 +75,7 @@ def pieces(text: str, spans: Sequence[tuple[int, int]], *, full: bool) -> Iterab
 
 
 def _word(text: str, at: int, step: int) -> int:
-    """The nearest end of a word from ``at`` in a direction, at most 20 characters away."""
+    """Return the nearest word boundary from ``at`` in one direction, less than 20 characters away; else ``at``."""
     at = min(max(at, 0), len(text))
     for moved in range(20):
         here = at + step * moved
@@ -85,7 +85,7 @@ def _word(text: str, at: int, step: int) -> int:
 
 
 def squeezed(text: str) -> str:
-    """On one line, but with the blanks at its ends that tell words apart."""
+    """Return the text on one line, keeping a space at each end that has whitespace, so that words stay separate."""
     words = flat(text)
     if not words:
         return " " if text else ""

@@ -1,4 +1,4 @@
-"""One score in a label and a sentence, for the tools that a run's scores are sent to."""
+"""Describe one score in a label and a sentence, for the tools that scores are exported to."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ragstone.render.text import NBSP, flat, plural, shorten
 from ragstone.render.wording import in_words, kind_of, labels_of, title_of
 
 MOST: Final = 5
-"""Units that are named."""
+"""Maximum number of units listed."""
 LONG: Final = 300
-"""Characters of a unit, and of a reason."""
+"""Maximum length, in characters, of a unit or a reason."""
 
 
 def label_of(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
-    """``supported``, ``partly supported``, ``not supported``: a value in the words of its metric and its judge.
+    """Return ``supported``, ``partly supported`` or ``not supported``: the value in the metric's words for its judge.
 
-    Empty for a share that no verdicts are of.
+    Empty for a value that is not based on verdicts.
     """
     verdicts = with_verdicts(result, score)["verdicts"]
     kind = kind_of({"label": "", "value": score["value"]})
@@ -28,7 +28,7 @@ def label_of(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
 
 
 def explanation(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
-    """How many units lower the score, and the worst of them with the judge's reasons; else what the score says.
+    """Return how many units lower the score, and the worst of them with the judge's reasons; else what the score means.
 
     ``1 of 2 claims not supported: "Tea was invented on Mars." (no passage says it)``
     """
@@ -46,7 +46,7 @@ def explanation(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
 
 
 def _all(metric: str, verdicts: Sequence[Mapping[str, Any]]) -> str:
-    """``all 2 claims supported``; empty for a response as a whole."""
+    """Return ``all 2 claims supported``; empty for a response as a whole."""
     count, unit = sum(verdict["value"] is not None for verdict in verdicts), of_score(metric).unit
     if not count or unit == "response":
         return ""

@@ -1,7 +1,7 @@
-"""The facts of a run as plain text, computed once; screens, pages, notebooks and plug-ins print them.
+"""Compute the facts of a run once, as plain text for screens, pages, notebooks and plug-ins.
 
-``RunFacts`` reads a finished run in one pass. Text has the signs of a full terminal, such as dashes; whoever draws
-for a poorer one replaces them. Nothing here knows rich, HTML or a metric by name.
+``RunFacts`` reads a finished run in one pass. The text may contain non-ASCII characters such as dashes; renderers for
+limited terminals replace them. Nothing here depends on rich, HTML or the name of a metric.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ from ragstone.render.wording import (
 from ragstone.stats.points import points
 
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
-_JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}  # that send nothing, and whose id says little
+_JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}  # local judges with unclear ids
 ALL: Final = "all metrics"
-LEAST_RATE: Final = 0.0001  # the lowest that is written out
+LEAST_RATE: Final = 0.0001  # the lowest rate printed as a number
 
 
 class Headline:
-    """The mean that a run is told by, from its entry in the summary; ``lower`` responses are below 1.
+    """The mean that represents a run, from its entry in the summary; ``lower`` is the number of responses below 1.
 
-    ``sentence`` is the metric's own, None where it has none; ``short`` is its clause about so many responses.
+    ``sentence`` is the metric's headline sentence, if it has one; ``short`` is the clause about the ``lower``
+    responses.
     """
 
     def __init__(self, metric: str, entry: Mapping[str, Any], lower: int) -> None:
@@ -60,7 +61,7 @@ class Headline:
             self.short = sentence.falling_short(lower, signature)
 
     def __str__(self) -> str:
-        """One sentence or two; the number is the mean of the table, and means are over responses."""
+        """Return one or two sentences; the number is the mean in the table, and means are over responses."""
         value = f"{self.value} (95% CI {self.interval})" if self.interval else self.value
         if self.sentence is None:
             return f"{self.title[:1].upper()}{self.title[1:]}: {value}, the mean over {plural(self.scored, 'record')}."
@@ -72,7 +73,7 @@ class Headline:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why scores have no value or stand on less than all."""
+    """A reason why scores have no value or are based on only some of their units."""
 
     count: int
     status: str
@@ -81,14 +82,14 @@ class Cause:
 
     @property
     def lacking(self) -> str:
-        """``no score for grounding, trace``: the metrics that have no value, or that stand on less than all."""
+        """Return ``no score for grounding, trace``, or only the metric names if scores are partial."""
         names = ", ".join(self.metrics)
         return names if self.status == "partial" else "no score" if names == ALL else f"no score for {names}"
 
 
 @dataclass(frozen=True, slots=True)
 class Low:
-    """A record with one of the lowest values: its score, and the verdict and text of each unit that falls short."""
+    """A record with one of the lowest values: its score, and the verdict and text of each unit that lowers it."""
 
     result: Mapping[str, Any]
     score: Mapping[str, Any]
@@ -97,10 +98,11 @@ class Low:
 
 
 class RunFacts:
-    """All that is said of a run before its records; its summary is read once.
+    """Everything shown about a run apart from its records; its summary is read once.
 
-    ``lead`` is the metric that it is told by, ``ranked`` the one by which its lowest records are found; both are empty
-    where nothing has a value. ``cascades`` are by step who answered, where each judge is sure, and what was saved.
+    ``lead`` is the metric of the headline, ``ranked`` the one used to find the lowest records; both are empty if
+    nothing has a value. ``cascades`` has for each step which judge answered how many units, where each judge decides,
+    and the savings.
     """
 
     def __init__(self, run: Run) -> None:
@@ -110,7 +112,7 @@ class RunFacts:
         self.ranked = _ranked_by(leading, self.summary)
         entry = self.summary["metrics"].get(leading)
         lower = entry.get("below_one") if entry else 0
-        if lower is None:  # a summary of an older version
+        if lower is None:  # a summary written by an older version
             lower = run.store.bins(run.id, 1, leading)[leading][0]
         cascades = self.summary.get("cascade", {})
         self.headline = Headline(leading, entry, lower) if entry else None
@@ -130,12 +132,12 @@ class RunFacts:
 
     @property
     def said(self) -> str:
-        """The run in a few sentences."""
+        """The run in a few sentences: the headline and reasons to doubt it."""
         mean = str(self.headline or f"Nothing could be scored in {plural(self.summary['records'], 'record')}.")
         return " ".join([mean, *self.doubts])
 
     def lowest(self, count: int) -> Iterator[Low]:
-        """The records that fare worst by the metric that they are ranked by, as far as their value is below 1."""
+        """Yield the ``count`` lowest records by the ranking metric, without those whose value is 1 or missing."""
         for result in self.run.lowest(self.ranked, count) if self.ranked else ():
             score = with_verdicts(result, result.score(self.ranked))
             if score["value"] is None or score["value"] >= 1:
@@ -146,7 +148,7 @@ class RunFacts:
             yield Low(result, score, shortfall(result, score), tuple(zip(wanting, texts, strict=True)))
 
     def next_command(self, options: Sequence[str]) -> str:
-        """The command that shows the record with the lowest value; ``options`` find the store."""
+        """Return the command that shows the record with the lowest value; ``options`` locate the store."""
         rows = self.run.store.worst(self.run.id, self.ranked, 1) if self.ranked else []
         position = rows[0].position if rows else 1
         found = self.run.store.result(self.run.id, position=position)
@@ -156,12 +158,12 @@ class RunFacts:
 
 
 def show_command(run: Run, options: Sequence[str], *which: str) -> str:
-    """The command that shows a run, or one of its records; ``options`` find the store."""
+    """Return the command that shows a run or one of its records; ``options`` locate the store."""
     return shlex.join(["ragstone", "show", run.called, *which, *options])
 
 
 def left_out_said(left_out: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Metrics that did not run, and the reason: one line for all that have the same."""
+    """Yield the metrics that did not run, with the reason; metrics with the same reason are listed together."""
     reasons: dict[str, list[str]] = {}
     for name, why in left_out.items():
         reasons.setdefault(flat(why).replace(f"add -m {name}", "add -m NAME"), []).append(name)
@@ -175,13 +177,16 @@ def left_out_said(left_out: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def lead(summary: Mapping[str, Any]) -> str:
-    """The metric that a run is told by: the first with a headline that has a mean, else any that has."""
+    """Return the headline metric of a run: the first with a headline and a mean, else any with a mean."""
     scored = [name for name, metric in summary["metrics"].items() if metric["mean"] is not None]
     return min(scored, key=lead_order, default="")
 
 
 def _ranked_by(leading: str, summary: Mapping[str, Any]) -> str:
-    """A finer column where the leading one is all or none; empty where a 0 says nothing of how a record fares."""
+    """Return the metric that ranks records: a finer column if the leading one is all or nothing, else the leading one.
+
+    Empty if the metric is ``exclusive``: a 0 is then neither good nor bad.
+    """
     name, _, column = leading.partition(".")
     found = metrics.of_score(leading) if column else None
     finer = f"{name}.{found.ranked_by.get(column, column)}" if found else leading
@@ -190,10 +195,10 @@ def _ranked_by(leading: str, summary: Mapping[str, Any]) -> str:
 
 
 def _missing(summary: Mapping[str, Any]) -> list[Cause]:
-    """The causes, the most frequent first."""
+    """Return the causes of missing scores, most frequent first."""
     groups: dict[tuple[int, str, str], list[str]] = {}
     causes = summary.get("missing")
-    if causes is None:  # the run did not end: the reasons are with its results, the statuses are here
+    if causes is None:  # the run did not finish: the summary has statuses but no reasons
         causes = [
             {"metric": name, "status": status, "reason": "", "count": count}
             for name, metric in summary["metrics"].items()
@@ -216,7 +221,7 @@ def _missing(summary: Mapping[str, Any]) -> list[Cause]:
 
 
 def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
-    """``1 of 2 claims not found``, of a score with its verdicts; empty where these say no such thing."""
+    """Return ``1 of 2 claims not found`` for a score with verdicts; empty if these are on the whole response."""
     wanting = _wanting(score)
     name, levels = score["metric"], {unit["id"]: unit["level"] for unit in result["units"]}
     level = levels[score["verdicts"][0]["unit"]] if score["verdicts"] else ""
@@ -239,20 +244,20 @@ def _wanting(score: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _badness(verdict: Mapping[str, Any], unit: Mapping[str, Any]) -> tuple[float, bool, float]:
-    """A key that sorts the worst verdict first; a vital nugget goes before another that is as bad."""
+    """Return a sort key that puts the worst verdict first; of equally bad nuggets, vital ones come first."""
     return verdict["value"], unit.get("importance") != "vital", verdict["probability"] or 0.0
 
 
 def handle(record: str, position: int) -> str:
-    """Name a record on a command line: by its id if that is easily typed, else by its place."""
+    """Return the argument that names a record on the command line: its id if easy to type, else its position."""
     return record if _PLAIN_ID.fullmatch(record) else f"#{position}"
 
 
-# ---- who judged
+# ---- judges
 
 
 def judges_of(spec: Mapping[str, Any]) -> list[str]:
-    """The names of all judges of a run, each once; none where no metric asks one."""
+    """Return the names of all judges of a run without duplicates; empty if no metric calls a judge."""
     if _asked(spec) == set():
         return []
     routes = [spec["default"], *spec["steps"].values()]
@@ -260,7 +265,7 @@ def judges_of(spec: Mapping[str, Any]) -> list[str]:
 
 
 def judged_by(spec: Mapping[str, Any]) -> list[str]:
-    """The judges by name; a step that has its own is named, and so is how a panel is put together."""
+    """Return the judges by name, with the steps that have their own judge and the aggregation of each panel."""
     steps, found = spec["steps"], _asked(spec)
     if found == set():
         return []
@@ -276,7 +281,7 @@ def judged_by(spec: Mapping[str, Any]) -> list[str]:
 
 
 def _asked(spec: Mapping[str, Any]) -> set[str] | None:
-    """The steps that the metrics of a run ask; None where a metric is not known here."""
+    """Return the judge steps that the metrics of a run use; None if no metric was chosen or one is not installed."""
     known = metrics.catalogue()
     chosen = [known.get(name) for name in spec.get("chosen", ())]
     return {task for metric in chosen if metric for task in metric.asks} if chosen and all(chosen) else None
@@ -290,7 +295,7 @@ def _route(route: Mapping[str, Any]) -> str:
 
 
 def _quotes_said(run: Run, summary: Mapping[str, Any]) -> str:
-    """The share of a language model's quotes that were found; empty if none was asked or named a quote."""
+    """Return the share of quotes from language models that were found; empty without such a judge or any quote."""
     if {judge["provider"] for judge in run.spec.get("judges", {}).values()} <= {"embedded", "human", "nli"}:
         return ""
     quotes = run.quotes()
@@ -303,16 +308,16 @@ def _quotes_said(run: Run, summary: Mapping[str, Any]) -> str:
     return f"{said}, {number(quotes['near'])} of them not word for word" if quotes["near"] else said
 
 
-# ---- what it cost
+# ---- cost
 
 
 def answered_now(bill: Mapping[str, Any]) -> int:
-    """The number of calls answered in the run; bills of older versions count all of them as sent."""
+    """Return the number of calls answered in the run; bills written by older versions count all of them as sent."""
     return int(bill.get("answered", bill["sent"] + sum(bill.get("here", {}).values())))
 
 
 def calls_said(bill: Mapping[str, Any]) -> str:
-    """``12 sent, 3 replayed``: the calls of a bill; those that a judge here answered are not among those sent."""
+    """Return ``12 sent, 3 replayed from the store``; calls answered by a local judge do not count as sent."""
     here = [f"{number(count)} to {_JUDGES.get(who, flat(who))}" for who, count in bill.get("here", {}).items()]
     alone = here and not bill["sent"]
     parts = here if alone else [f"{number(bill['sent'])} sent{' to an API' if here else ''}", *here]
@@ -322,13 +327,13 @@ def calls_said(bill: Mapping[str, Any]) -> str:
         parts.append(f"{number(count)} unusable{cost}")
     parts += [f"{number(bill['replayed'])} replayed from the store"] if bill["replayed"] else []
     parts += [f"{number(bill[what])} {what}" for what in ("retried", "failed") if bill[what]]
-    if bill.get("unseen"):  # a bill of an older version has no count of them
+    if bill.get("unseen"):  # bills written by older versions do not count these
         parts.append(f"{number(bill['unseen'])} not in the store")
     return ", ".join(parts) + ("; no API calls" if alone else "")
 
 
 def cost_said(bill: Mapping[str, Any]) -> str:
-    """``$0.0012; 1.2k tokens in, 300 out``: what calls cost, or why nothing."""
+    """Return ``$0.0012; 1.2k tokens in, 300 out``: the cost of the calls, or why there is none."""
     paid, lost = bill["paid"], bill.get("lost", {}).get("attempts")
     if not paid["calls"] and not lost:
         if bill.get("unseen"):
@@ -354,7 +359,7 @@ def cost_said(bill: Mapping[str, Any]) -> str:
 
 
 def estimated(held: Mapping[str, Any]) -> str:
-    """The estimate that was made of a run, beside its bill."""
+    """Return the estimate of a run, compared with its bill."""
     money, off = held["dollars"], held["error"]["dollars"]
     if money is not None and money["expected"]:
         said = f"{dollars(money['expected'])} ({dollars(money['low'])} to {dollars(money['high'])})"
@@ -368,11 +373,11 @@ def estimated(held: Mapping[str, Any]) -> str:
     return f"{said}, {share} {'above' if off > 0 else 'below'} the bill" if share else f"{said}, matched the bill"
 
 
-# ---- cascades: who answered what, where the first was sure, and what that saved
+# ---- cascades: which judge answered what, where the first one decided, and the savings
 
 
 def answered(found: Mapping[str, Any]) -> str:
-    """The number of units that each judge of a step decided, in a run or in one record."""
+    """Return the number of units that each judge of a step decided, in a run or in one record."""
     counts = found["answered"]
     whole = sum(counts.values()) + found["unjudged"]
     (first, own), *others = counts.items()
@@ -383,7 +388,7 @@ def answered(found: Mapping[str, Any]) -> str:
 
 
 def sureness(found: Mapping[str, Any]) -> str:
-    """The error rate that was wanted, and where each judge but the last is sure for it."""
+    """Return the accepted error rate and the scores at which each judge but the last decides within it."""
     parts = []
     for judge, band in zip(found["judges"], found["bands"], strict=False):
         yes = "never yes" if band["above"] is None else f"yes at {band['above']:g} or more"
@@ -395,7 +400,7 @@ def sureness(found: Mapping[str, Any]) -> str:
 
 
 def saved(found: Mapping[str, Any]) -> str:
-    """The calls and the money that asking the last judge everything would have taken besides."""
+    """Return the calls and the money saved compared with sending every unit to the last judge."""
     last, calls, money = called(found["judges"][-1]), found["calls"], found["dollars"]
     if not calls["saved"] and found["answered"][found["judges"][-1]] + found["unjudged"] == found["units"]:
         return f"nothing: every unit went to {last}"
@@ -410,9 +415,9 @@ def saved(found: Mapping[str, Any]) -> str:
 
 
 def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> list[str]:
-    """Reasons to doubt a mean: a cascade's last judge answered nothing, or too little.
+    """Return reasons to doubt a mean: a cascade's last judge answered nothing, or too little.
 
-    Too little means that the ``metric``'s range in the summary is visible at its precision.
+    It is too little if the ``metric``'s possible range in the summary is visible at the printed precision.
     """
     said = [
         f"{called(last)} judged none of the {step} units passed to it; the mean covers only the easy units."
@@ -427,7 +432,7 @@ def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> 
 
 
 def _uncounted(score: str, summary: Mapping[str, Any]) -> list[str]:
-    """Say which records lack a field that a metric needs, and so are in none of its means."""
+    """Describe the records that lack a field the metric needs and are therefore excluded from its mean."""
     causes = [one for one in summary.get("missing", ()) if (one["metric"], one["status"]) == (score, "missing_field")]
     if not causes:
         return []
@@ -437,24 +442,24 @@ def _uncounted(score: str, summary: Mapping[str, Any]) -> list[str]:
 
 
 def possible(value: float | None, low: float | None, high: float | None, count: int = 0) -> str:
-    """The least and the highest that a value could be; empty where they are the same as they are printed."""
+    """Return the lowest and the highest possible value; empty if both print the same or a value is missing."""
     if value is None or low is None or high is None or points(low, count) == points(high, count):
         return ""
     return between(low, high, count)
 
 
 def possible_mean(metric: Mapping[str, Any]) -> str:
-    """The same of a mean of the summary."""
+    """Return the lowest and the highest possible mean of a metric in the summary; empty if both print the same."""
     return possible(metric["mean"], metric["low"], metric["high"], metric["scored"])
 
 
 def called(judge: str) -> str:
-    """A judge's id without its address."""
+    """Return a judge's id without its address."""
     return flat(judge).partition("@")[0]
 
 
 def rate(error: float) -> str:
-    """A rate as a percentage with no more digits than it has; nothing is sure at one that is lower than any fitted."""
+    """Return an error rate as a percentage without trailing zeros; rates below any fitted one as ``under 0.01%``."""
     if error < LEAST_RATE:
         return f"under {rate(LEAST_RATE)}"
     return f"{100 * error:g}%"
@@ -464,5 +469,5 @@ def rate(error: float) -> str:
 
 
 def comparable(told: Mapping[str, Any]) -> bool:
-    """Return whether a result or a summary has anything by both methods."""
+    """Return whether a result or a summary has values from both methods."""
     return any(found["difference"] is not None for found in told.get("methods", {}).values())

@@ -1,8 +1,8 @@
-"""Runs and results as notebooks show them: small pages of HTML.
+"""Render runs and results for notebooks as small HTML pages.
 
-Promises: every text of a record, a judge or a model is escaped; nothing is loaded from anywhere, and there is no
-script. Colours are tints under the notebook's own foreground, so that light and dark pages are readable alike, and
-no verdict is told by colour alone. A page stays small whatever the size of the record.
+Guarantees: every text from a record, a judge or a model is escaped. Nothing is loaded from anywhere, and there are no
+scripts. Colours are background tints behind the notebook's own text colour, readable on light and dark pages. No
+verdict is shown by colour alone. A page stays small whatever the size of the record.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from markupsafe import Markup  # comes with jinja2, whose autoescaping it is
+from markupsafe import Markup  # a dependency of jinja2, used for its autoescaping
 
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run, main_scores, unit_text
@@ -22,14 +22,14 @@ from ragstone.render.text import between, clean, flat, percent, plural, shorten
 from ragstone.render.wording import ORDER, about_embedded, kind_of, place, why, word
 
 MOST: Final = 20
-"""Units, and passages, that the page of one record shows."""
+"""Maximum number of units, and of passages, on the page of one record."""
 WORST: Final = 5
 LONG: Final = 4000
-"""Characters of a text of the record that are shown."""
+"""Maximum length, in characters, of a text from the record."""
 QUOTES: Final = 3
-"""Quotes that are shown of one text."""
+"""Maximum number of quotes shown for one text."""
 SHORT: Final = 300
-"""Characters of a reason or a quote that are shown."""
+"""Maximum length, in characters, of a reason or a quote."""
 
 _TINT: Final = {"no": "rgba(214,95,14,.28)", "partly": "rgba(214,95,14,.14)", "unjudged": "rgba(128,128,128,.22)"}
 _LINE: Final = {"no": "2px solid #d65f0e", "partly": "2px dashed #d65f0e", "unjudged": "2px dotted #808080"}
@@ -45,7 +45,7 @@ _RULE: Final = "border-bottom:1px solid rgba(128,128,128,.4);"
 
 
 def run_page(run: Run) -> str:
-    """A run: its metrics with interval and coverage, why scores are missing, the lowest records, judge and cost."""
+    """Return the page of a run: metrics with interval and coverage, missing scores, lowest records, judge and cost."""
     told = RunFacts(run)
     summary = told.summary
     dot = " \u00b7 "
@@ -82,7 +82,7 @@ def run_page(run: Run) -> str:
 
 
 def result_page(result: Result) -> str:
-    """One record: the question, the response with what falls short marked, why, the scores, the passages."""
+    """Return the page of a record: question, response with low verdicts marked, reasons, scores and passages."""
     if "set_aside" in result:
         return _page([_title(result["id"], f"run {result.run}"), _section("Unreadable", result["set_aside"])])
     parts = [
@@ -118,7 +118,7 @@ def _metrics(entries: Mapping[str, Mapping[str, Any]]) -> Markup:
 
 
 def _bar(mean: float | None) -> Markup:
-    """The mean as a length; the number stands beside it."""
+    """Draw the mean as a bar; the number is in another column."""
     if mean is None:
         return Markup("")
     return Markup(
@@ -131,7 +131,7 @@ def _bar(mean: float | None) -> Markup:
 
 
 def _response(result: Result) -> Markup:
-    """The response, each stretch that was judged marked by the worst that any metric said of it."""
+    """Draw the response, with each judged span marked by its worst verdict from any metric."""
     text = result["response"]
     if text is None or not text.strip():
         return _prose(text)
@@ -147,7 +147,7 @@ def _response(result: Result) -> Markup:
 
 
 def _judged(result: Result) -> Iterator[tuple[int, int, str, str]]:
-    """The stretches of the response, with the kind of verdict that each score gives them, and its word."""
+    """Yield the judged spans of the response: start, end, kind of verdict and its label text, for each score."""
     units = {unit["id"]: unit for unit in result["units"]}
     for score in result["scores"]:
         if of_score(score["metric"]).task() in ("relevance", "assign"):
@@ -166,7 +166,7 @@ def _stretch(text: str, kind: str, said: str) -> Markup:
 
 
 def _wanting(result: Result) -> Markup:
-    """The units that fall short, each text once, with the verdict of each score, its reason and its evidence."""
+    """Draw the units with low verdicts, each text once, with each score's verdict, reason and evidence."""
     units = {unit["id"]: unit for unit in result["units"]}
     found: dict[str, list[tuple[str, str, Mapping[str, Any]]]] = {}
     for score in result["scores"]:
@@ -184,7 +184,7 @@ def _wanting(result: Result) -> Markup:
 
 
 def _fallen(result: Result, entries: Sequence[tuple[str, str, Mapping[str, Any]]]) -> tuple[Markup, Markup]:
-    """The verdict of each score on a text; the text with the reasons and the first quotes, each once."""
+    """Return the verdict of each score on a text, and the text with its distinct reasons and first quotes."""
     whys = dict.fromkeys(_short(why(verdict)) for _, _, verdict in entries)
     quotes = dict.fromkeys(
         _quote(result, metric, quote) for _, metric, verdict in entries for quote in verdict["evidence"]
@@ -230,7 +230,7 @@ def _contexts(result: Result) -> Markup:
 
 
 def _passage(text: str, spans: Sequence[tuple[int, int]]) -> Markup:
-    """A passage with its evidence underlined; of a long one what stands around the evidence."""
+    """Draw a passage with its evidence underlined; of a long one, only the text around the evidence."""
     drawn = Markup("")
     for start, end, evidence in pieces(text, spans, full=len(text) <= LONG):
         if start < 0:
@@ -243,7 +243,7 @@ def _passage(text: str, spans: Sequence[tuple[int, int]]) -> Markup:
     return Markup('<div dir="auto" style="white-space:pre-wrap">{}</div>').format(drawn)
 
 
-# ---- pieces of pages; whatever is no Markup is escaped
+# ---- parts of pages; everything except Markup is escaped
 
 
 def _page(parts: Iterable[Markup]) -> str:

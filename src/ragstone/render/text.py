@@ -1,4 +1,4 @@
-"""Text for a terminal: foreign text made harmless, and numbers as people read them."""
+"""Sanitize untrusted text for the terminal and format numbers for people."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from rich.cells import cell_len
 from ragstone.stats.points import points
 
 NBSP: Final = "\u00a0"
-"""Holds a number and its unit together while a line is broken; it is a plain space when it is printed."""
+"""Keeps a number and its unit together when lines are wrapped; printed as a plain space."""
 
 _LINE_ENDS: Final = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _CONTROLS: Final = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f"  # C0 with ESC, DEL, C1
-    "\u202a-\u202e\u2066-\u2069"  # what turns the direction of the text after it
-    "\U000e0000-\U000e007f]"  # tags: invisible, and read by models
+    "\u202a-\u202e\u2066-\u2069"  # direction overrides and isolates
+    "\U000e0000-\U000e007f]"  # tags: invisible, but models read them
 )
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def clean(text: object) -> str:
-    """The text without anything that a terminal obeys; lines and their ends stay.
+    """Remove everything that a terminal would interpret; keep line breaks.
 
-    Escape, the C0 and C1 controls, direction overrides and invisible tags are taken out, tabs become spaces,
-    and lone surrogates, which cannot be written, the replacement character.
+    Escape, C0 and C1 controls, direction overrides and invisible tags are removed. Tabs become spaces, and lone
+    surrogates, which cannot be encoded, become the replacement character.
     """
     plain = _LINE_ENDS.sub("\n", str(text)).replace("\t", "    ")
     return _SURROGATE.sub("\ufffd", _CONTROLS.sub("", plain))
 
 
 def flat(text: object) -> str:
-    """The cleaned text on one line."""
+    """Return the cleaned text on one line."""
     return " ".join(clean(text).split())
 
 
 def shorten(text: str, cells: int, ellipsis: str = "…") -> str:
-    """At most so many terminal cells of a text, broken at a word, or before a bracket, near the limit."""
+    """Shorten a text to at most ``cells`` terminal cells, cut at a word or before a bracket near the limit."""
     if cell_len(text) <= cells:
         return text
     room = max(0, cells - cell_len(ellipsis))
@@ -50,16 +50,16 @@ def shorten(text: str, cells: int, ellipsis: str = "…") -> str:
             break
     head = text[:end]
     space = head.rfind(" ")
-    if text[end] != " " and space > end * 2 // 3:  # the limit falls inside a word
+    if text[end] != " " and space > end * 2 // 3:  # the cut is inside a word
         head = head[:space]
     bracket = head.rfind(" (")
-    if bracket > max(head.rfind(")"), end * 2 // 3):  # it would be left open
+    if bracket > max(head.rfind(")"), end * 2 // 3):  # it would stay unclosed
         head = head[:bracket]
     return head.rstrip(" ,.;:") + ellipsis
 
 
 def middle(text: str, cells: int, ellipsis: str = "…") -> str:
-    """At most so many cells of a name, its middle left out: the ends of an id tell it from others."""
+    """Shorten a name to at most ``cells`` terminal cells by omitting its middle: ids differ at their ends."""
     if cell_len(text) <= cells:
         return text
     room = max(0, cells - cell_len(ellipsis))
@@ -71,7 +71,7 @@ def middle(text: str, cells: int, ellipsis: str = "…") -> str:
 
 
 def paragraph(text: str, width: int) -> list[str]:
-    """Our own prose in lines of at most ``width``; what a ``NBSP`` holds together stays on one line if it fits."""
+    """Wrap our own prose to ``width``; words joined by ``NBSP`` stay on one line if they fit."""
     width = max(20, width)
     words = (word if len(word) <= width else word.replace(NBSP, " ") for word in text.split(" "))
     lines = textwrap.wrap(" ".join(words), width, break_long_words=True, break_on_hyphens=False)
@@ -79,36 +79,36 @@ def paragraph(text: str, width: int) -> list[str]:
 
 
 def percent(value: float | None, count: int = 0) -> str:
-    """``81%``; one decimal for a value of a thousand records or more; a dash where there is no value.
+    """Return ``81%``, with one decimal for a mean over 1,000 records or more; a hyphen if there is no value.
 
-    The same on every screen, so that a number can be found again: of a single record without decimals, of a mean by how
-    many it is over.
+    The format is the same on every screen, so that a number can be found again: a single record's value has no
+    decimals, and the precision of a mean depends on the number of records.
     """
     return f"{points(value, count)}%" if value is not None else "-"
 
 
 def between(low: float, high: float, count: int = 0, dash: str = "\u2013") -> str:
-    """``79-83`` with an en dash, the percentages of both ends."""
+    """Return ``79-83`` with an en dash: both bounds as percentages."""
     return f"{points(low, count)}{dash}{points(high, count)}"
 
 
 def coefficient(value: float) -> str:
-    """``.71``, ``-.10``, ``1.00``: from -1 to 1 with two decimals; what is below 1 is never rounded to it."""
+    """Return ``.71``, ``-.10`` or ``1.00``: a value from -1 to 1 with two decimals, never rounded up to 1."""
     return f"{(min(round(value, 2), 0.99) if value < 1 else value) + 0.0:.2f}".replace("0.", ".", 1)
 
 
 def number(value: int) -> str:
-    """``1,243``."""
+    """Return ``1,243``."""
     return f"{value:,}"
 
 
 def plural(count: int, one: str, many: str = "") -> str:
-    """``1 record``, ``1,243 records``."""
+    """Return ``1 record`` or ``1,243 records``."""
     return f"{count:,}{NBSP}{one if count == 1 else many or one + 's'}"
 
 
 def tokens(count: int) -> str:
-    """``950``, ``12.4k``, ``3.1M``."""
+    """Return ``950``, ``12.4k`` or ``3.1M``."""
     for least, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         if count >= least:
             value = count / least
@@ -117,7 +117,7 @@ def tokens(count: int) -> str:
 
 
 def size(count: int) -> str:
-    """``950 B``, ``1.2 kB``, ``31 MB``: in the largest unit of which there is at least one."""
+    """Return ``950 B``, ``1.2 kB`` or ``31 MB``, in the largest unit in which the value is at least 1."""
     amount, units = float(count), ["TB", "GB", "MB", "kB", "B"]
     while amount >= 999.5 and len(units) > 1:
         amount /= 1000
@@ -126,7 +126,7 @@ def size(count: int) -> str:
 
 
 def dollars(amount: float | None) -> str:
-    """``$1.24``; small amounts with two significant digits; ``price unknown``, which is never 0."""
+    """Return ``$1.24``, with more decimals for small amounts, ``free`` for 0, or ``price unknown`` for None."""
     if amount is None:
         return "price unknown"
     if amount == 0:
@@ -138,7 +138,7 @@ def dollars(amount: float | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """``0.8 s``, ``42 s``, ``3:07``, ``1:02:07``."""
+    """Return ``0.8 s``, ``42 s``, ``3:07`` or ``1:02:07``."""
     if seconds < 10:
         return f"{seconds:.1f}{NBSP}s"
     whole = round(seconds)
@@ -150,5 +150,5 @@ def duration(seconds: float) -> str:
 
 
 def moment(seconds: float) -> str:
-    """A time of day in the user's own zone, to the minute."""
+    """Return the date and time in the local time zone, to the minute."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))

@@ -1,4 +1,4 @@
-"""What the survey of an input found, how far a run has come and how fast it goes, as text."""
+"""Describe a run's progress and speed, and the findings of an input's survey, as text."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from ragstone.records.survey import Survey
 
 WINDOW: Final = 20.0
-"""Seconds that speed and time left are estimated from."""
+"""Length, in seconds, of the window used to estimate the speed and the time left."""
 SURE: Final = 2.0
-"""Seconds before any speed or time left is shown."""
+"""Seconds before a speed or the time left is shown."""
 
 
 @dataclass(slots=True)
 class Watch:
-    """Reads a tally now and then and computes how fast it grows."""
+    """Samples a tally from time to time and computes how fast it grows."""
 
     tally: Tally
     total: int
@@ -30,7 +30,7 @@ class Watch:
     _seen: deque[tuple[float, int, int]] = field(default_factory=deque)
 
     def look(self) -> tuple[float, float | None]:
-        """Calls a second, and the seconds that are left (None while that is unknown)."""
+        """Return the calls per second and the seconds left (None while unknown)."""
         now = time.monotonic()
         self._seen.append((now, self.tally.records, self.tally.answered + self.tally.replayed))
         while len(self._seen) > 2 and self._seen[1][0] < now - WINDOW:
@@ -64,12 +64,12 @@ class Watch:
         return parts
 
     def limit(self) -> str:
-        """Return what limits the run's speed now; empty if nothing does."""
+        """Return what currently limits the run's speed; empty if nothing does."""
         limit = self.tally.limit()
         return f"limit: {flat(limit)}" if limit else ""
 
     def line(self) -> str:
-        """One line of text for a log."""
+        """Return one line of text for a log."""
         _, left = self.look()
         parts = [f"{number(self.tally.records)} of {plural(self.total, 'record')}", *self.counts()]
         if left is not None:
@@ -80,12 +80,12 @@ class Watch:
 
 
 def warnings(found: Survey, most: int) -> list[str]:
-    """The survey's warnings, at most ``most`` of them and then how many more there are."""
+    """Return at most ``most`` of the survey's warnings and, if there are more, a line with their number."""
     lines = [flat(line) for line in found.warnings]
     rest = len(lines) - most
     return lines if rest <= 0 else [*lines[:most], f"and {plural(rest, 'more kind')} of notes"]
 
 
 def messages(found: Survey) -> list[str]:
-    """Why records cannot be read, one line for each reason."""
+    """Return why records cannot be read, one line per reason."""
     return [flat(line) for line in found.messages]

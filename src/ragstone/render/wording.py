@@ -1,7 +1,7 @@
-"""The words for verdicts, metrics and judges, in plain text: each comes from the metric, none is known here by name.
+"""Describe verdicts, metrics and judges in plain text; all wording comes from the metric, none is hard-coded by name.
 
-The embedded judge compares words and numbers, so no screen says of its verdicts that anything is supported or is not:
-a metric has other words for them. They are chosen for a mean by its signature, for single verdicts by who gave each.
+The embedded judge only compares words and numbers, so its verdicts are never called supported or not supported:
+metrics have other words for them. The signature selects the words for a mean, the judge those for a single verdict.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ragstone.segment import record_language
 from ragstone.types import RESPONSE, TRIVIAL
 
 ORDER: Final = ("no", "partly", "unjudged", "yes", "trivial")
-"""Kinds of verdicts, worst first: of several on one sentence, the first shows."""
+"""Kinds of verdicts, worst first: a sentence with several verdicts shows the worst."""
 _EMBEDDED: Final = "embedded"
 _ALONE: Final = re.compile(
     rf"\|(?:support|response_support|trace|assign):{_EMBEDDED}\+[^|>,@\[\]]+(?:,cut=[\d.]+)?(?:\||$)"
 )
-"""In a signature: the step that gives the verdicts, where no panel, no cascade and no label takes part in it."""
+"""Matches a signature whose verdicts come from the embedded judge, without a panel, a cascade or human labels."""
 _COMPARES: Final = "compares words and numbers; not a language model"
 _SENTENCES: Final = re.compile(
     r"(?P<passage>passage \d+), sentence \d+(?:(?:, | and )(?P=passage), sentence \d+)+(?P<verb> says| has)?"
@@ -34,7 +34,7 @@ _SUPPORT: Final = re.compile(r"\|support:[^|]*\bembedded-\d+#([0-9a-f]+)")
 
 
 def kind_of(verdict: Mapping[str, Any]) -> str:
-    """The kind of a verdict of a result: ``yes``, ``partly``, ``no``, ``unjudged`` or ``trivial``."""
+    """Return the kind of a verdict: ``yes``, ``partly``, ``no``, ``unjudged`` or ``trivial``."""
     if verdict["label"] is None:
         return "unjudged"
     if verdict["label"] == TRIVIAL or verdict["value"] is None:
@@ -48,32 +48,32 @@ def kind_of(verdict: Mapping[str, Any]) -> str:
 
 
 def by_embedded(signature: str) -> bool:
-    """Return whether the embedded judge alone gave the verdicts of scores with this signature."""
+    """Return whether the verdicts of scores with this signature come from the embedded judge alone."""
     return bool(_ALONE.search(signature))
 
 
 def words_of(score: str, signature: str) -> MetricWords:
-    """The words for the mean and the value of a score, by the judge that its signature names."""
+    """Return the words for the mean and the value of a score, depending on the judge in its signature."""
     metric = of_score(score)
     return metric.found_words if metric.found_words and by_embedded(signature) else metric.words
 
 
 def title_of(score: str, signature: str) -> str:
-    """The meaning of a value, in a few words; empty for a metric that is not installed."""
+    """Return what a value means, in a few words; empty for a metric that is not installed."""
     column = column_of(score)
     titles = words_of(score, signature).titles
     return titles.get(column) or titles.get(ANY_COLUMN, "").format(column) or of_score(score).title
 
 
 def sentence_of(score: str, signature: str) -> Sentence | None:
-    """The headline of a mean, if the metric has one for it."""
+    """Return the headline sentence for a mean, or None if the metric has none."""
     return words_of(score, signature).sentences.get(column_of(score))
 
 
 def labels_of(score: str, verdicts: Iterable[Mapping[str, Any]], signature: str = "") -> Labels:
-    """The words for verdicts of a score; of several judges' those of the one who can say less.
+    """Return the words for a score's verdicts: those for the embedded judge if it gave any of them.
 
-    The ``signature`` says which judge's words a verdict by rule has, which names no judge.
+    The ``signature`` selects the words for verdicts given by a rule, which name no judge.
     """
     metric = of_score(score)
     embedded = by_embedded(signature) or any(verdict["judge"] == _EMBEDDED for verdict in verdicts)
@@ -81,7 +81,7 @@ def labels_of(score: str, verdicts: Iterable[Mapping[str, Any]], signature: str 
 
 
 def word(score: str, verdict: Mapping[str, Any], signature: str = "") -> str:
-    """``not supported``, ``not found``, ``partly relevant``: a verdict in the words of its metric and its judge."""
+    """Return ``not supported``, ``not found`` or ``partly relevant``: the metric's words for its judge's verdict."""
     metric = of_score(score)
     if metric.open_columns and verdict["label"] not in (None, *metric.words.labels):
         return clean(verdict["label"])
@@ -91,9 +91,9 @@ def word(score: str, verdict: Mapping[str, Any], signature: str = "") -> str:
 
 
 def or_contradicted(words: Labels, said: str, reasons: Iterable[str | None]) -> str:
-    """``not found``, of verdicts whose reasons all name a contradiction ``contradicted``, of some both.
+    """Return ``said``; ``contradicted`` if all reasons name a contradiction, or the words for both if only some do.
 
-    A judge whose labels do not tell the two apart says in its reason which it is.
+    A judge whose labels do not distinguish the two says in its reason which one applies.
     """
     told = {bool(_CONTRADICTED.match(reason or "")) for reason in reasons}
     if said != words["no"] or LEGEND not in words or True not in told:
@@ -102,7 +102,7 @@ def or_contradicted(words: Labels, said: str, reasons: Iterable[str | None]) -> 
 
 
 def grade_said(score: Mapping[str, Any]) -> str:
-    """``rated 1 out of 2``: the verdict on a whole response that is a score's value; empty for any other score."""
+    """Return ``rated 1 out of 2`` if the score is a single verdict on the whole response; empty for other scores."""
     verdict = score["verdicts"][0] if len(score["verdicts"]) == 1 else None
     if verdict is None or score["value"] is None or "/response/" not in verdict["unit"]:
         return ""
@@ -113,28 +113,28 @@ def grade_said(score: Mapping[str, Any]) -> str:
 
 
 def lead_order(score: str) -> tuple[int, ...]:
-    """The order in which scores may lead a run: those with a headline, of these metrics of one score first, by rank."""
+    """Return a sort key for the lead score: scores with a headline first, without columns before columns, by rank."""
     metric, column = of_score(score), column_of(score)
     leading = [*metric.words.sentences]
     return (0, bool(column), metric.rank, leading.index(column)) if column in leading else (1,)
 
 
 def card_order(score: str) -> tuple[bool, int]:
-    """The order of scores on a page: by rank; of several columns the one that leads, the others after all metrics."""
+    """Return a sort key for scores on a page: by rank; columns other than the leading one come after all metrics."""
     metric, column = of_score(score), column_of(score)
     return column != next(iter(metric.words.sentences), ""), metric.rank
 
 
 def in_response(score: str) -> bool:
-    """Return whether the evidence of a score's verdicts is in the response, and not in the passages."""
+    """Return whether the evidence for a score's verdicts is in the response, not in the passages."""
     return of_score(score).task() in ("assign", "rubric")
 
 
 def drawn_at(names: Iterable[str]) -> dict[str, str]:
-    """The score drawn at each place of a record, by place; of several the first by rank.
+    """Return the score drawn at each place of a record, by place; if there are several, the first by rank.
 
-    ``map``, ``bank``, ``passages``, ``sentences`` and ``claims`` of the response, ``off_topic`` claims. All others are
-    drawn with their scores.
+    Places: ``map``, ``bank``, ``passages``, ``sentences`` and ``claims`` of the response, and ``off_topic`` claims. The
+    verdicts of other scores are drawn with the scores.
     """
     kinds = {
         ("trace", "sentence"): "map", ("assign", "nugget"): "bank", ("relevance", "passage"): "passages",
@@ -149,7 +149,7 @@ def drawn_at(names: Iterable[str]) -> dict[str, str]:
 
 
 def folded(names: Iterable[str]) -> list[str]:
-    """Names of scores for a sentence: a metric for all of its columns, a single score, or columns behind its name."""
+    """Return score names for a sentence: one metric name for all its columns, else the metric with its columns."""
     found: dict[str, list[str]] = {}
     for name in names:
         metric, _, column = name.partition(".")
@@ -165,7 +165,7 @@ def folded(names: Iterable[str]) -> list[str]:
 
 
 def measures(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """By metric the words that a page needs, as plain JSON; ``labels`` are by judge, empty for every other judge."""
+    """Return, by metric, the words that a page needs, as plain JSON; ``labels`` are by judge, ``""`` for all others."""
     found = {}
     for name in dict.fromkeys(name.partition(".")[0] for name in names):
         metric = of_score(name)
@@ -187,25 +187,25 @@ def measures(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def why(verdict: Mapping[str, Any]) -> str:
-    """The reason, or the failure; of a panel, each member's own."""
+    """Return the reason or the failure; for a panel, those of its members."""
     members = (f"{member['judge']}: {said}" for member in verdict.get("members", ()) if (said := why(member)))
     return "; ".join(members) or verdict.get("failure") or verdict["reason"]
 
 
 def band_text(result: Mapping[str, Any], band: Mapping[str, str]) -> str:
-    """The words for a band, in the language of the record where there are any."""
+    """Return the words for a band in the record's language, else in English."""
     return band.get(record_language(result["meta"], result["question"], result["response"])) or band["en"]
 
 
 def in_words(result: Mapping[str, Any], reason: str) -> str:
-    """A reason without the keys of traced sentences, which its readers never saw: ``passage 2, sentences 1 and 2``."""
+    """Replace keys of traced sentences, which readers never saw, in a reason: ``passage 2, sentences 1 and 2``."""
     words = sentence_names(result)
     named = re.sub(r"\w+", lambda found: words.get(found[0], found[0]), reason) if words else reason
     return sentences_merged(named)
 
 
 def sentences_merged(text: str) -> str:
-    """The text with the sentences of one passage named together: ``passage 2, sentences 1 and 2``."""
+    """Combine references to sentences of one passage: ``passage 2, sentences 1 and 2``."""
     return _SENTENCES.sub(_together, text)
 
 
@@ -216,7 +216,7 @@ def _together(found: re.Match[str]) -> str:
 
 
 def sentence_names(result: Mapping[str, Any]) -> dict[str, str]:
-    """By key of each traced sentence the words for it; empty where nothing was traced."""
+    """Return the name of each traced sentence by its key; empty if nothing was traced."""
     traced = (score["detail"] for score in result["scores"] if is_map(score))
     detail: Mapping[str, Any] = next(traced, {})
     if not detail:
@@ -232,19 +232,19 @@ def sentence_names(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def is_map(score: Mapping[str, Any]) -> bool:
-    """Return whether a score holds a map of sentences: which rest on which."""
+    """Return whether a score has a sentence map: which response sentences are based on which context sentences."""
     return of_score(score["metric"]).task() == "trace" and bool(score["detail"].get("response"))
 
 
 def place(result: Mapping[str, Any], score: str, quote: Mapping[str, Any]) -> str:
-    """``passage 2``, ``response``, or that the quote is nowhere: where a quote of a verdict stands."""
+    """Return where a verdict's quote is: ``passage 2``, ``response``, or that it was not found."""
     ranks = {context["id"]: context["rank"] for context in result["contexts"]}
     found = where(quote, ranks, "contexts", of_response=in_response(score))
     return f"quoted, and {found}" if quote["start"] is None else found
 
 
 def where(quote: Mapping[str, Any], ranks: Mapping[str, int], contexts: str, *, of_response: bool) -> str:
-    """The text that a quote stands in, or that it is not found there; ``ranks`` are those of the passages."""
+    """Return the text that contains a quote, or that it was not found there; ``ranks`` are those of the passages."""
     name = quote["passage"]
     other = RESPONSE if of_response else name if name in TEXTS and name not in ranks else ""
     if quote["start"] is None:
@@ -253,7 +253,7 @@ def where(quote: Mapping[str, Any], ranks: Mapping[str, int], contexts: str, *, 
 
 
 def source_of(where: str) -> str:
-    """The place of a record in its input: ``traces.jsonl:3``, ``record 3 of traces.json``."""
+    """Return a record's location in its input: ``traces.jsonl:3`` or ``record 3 of traces.json``."""
     file, _, item = where.rpartition(" item ")
     return f"record {item} of {'the input' if file == 'records' else file}" if file else where
 
@@ -262,23 +262,23 @@ def source_of(where: str) -> str:
 
 
 def embedded_among(judges: Sequence[str], summary: Mapping[str, Any]) -> str:
-    """The reliability of the embedded judge, with its name if there are others; empty without it."""
+    """Return the reliability of the embedded judge, with its name if there are others; empty if it was not used."""
     if _EMBEDDED not in judges:
         return ""
     return about_embedded(summary) if list(judges) == [_EMBEDDED] else f"{_EMBEDDED} {about_embedded(summary)}"
 
 
 def about_embedded(summary: Mapping[str, Any]) -> str:
-    """The reliability of the embedded judge, as a clause without a subject.
+    """Return the reliability of the embedded judge as a clause without a subject.
 
-    Its figures are measured on claims, by the model of this version: a run in which another model judged, or that held
-    no claims against contexts, does not show them.
+    The figures were measured on claims with this version's model. They are omitted for runs that used another model or
+    checked no claims against contexts.
     """
     signatures = (entry["signature"] for entry in summary.get("metrics", {}).values())
     models = {model for signature in signatures for model in _SUPPORT.findall(signature)}
     if not models:
         return _COMPARES
-    from ragstone.judges.embedded.measured import measured  # noqa: PLC0415 - loads the judge, which seldom judged
+    from ragstone.judges.embedded.measured import measured  # noqa: PLC0415 - loads the judge, rarely needed
 
     known = measured()
     if models != {known.model}:

@@ -1,6 +1,6 @@
-"""The page of a run's judge and people: matrices, means by both, annotators, and the disagreements to read.
+"""Build the page about a judge's agreement with people: matrices, means, annotators, and disagreements to read.
 
-Promises: one file that asks nobody for anything; texts of records, judges and people are never markup.
+Guarantees: the page is one file that makes no requests. Texts from records, judges and people are never markup.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ragstone.render.text import clean, coefficient, plural, shorten
 from ragstone.render.wording import in_words, place
 
 LONGEST: Final = 4000
-"""Characters of a text of a record, a judge or a person."""
+"""Maximum length, in characters, of a text from a record, a judge or a person."""
 QUOTES: Final = 3
-"""Quotes that are shown as evidence of a verdict."""
+"""Maximum number of quotes shown as evidence for a verdict."""
 
 
 def agreement_page(found: Agreement, run: AnyRun) -> list[bytes]:
-    """The parts of the page; ``run`` gives the questions and the evidence of the disagreements."""
+    """Return the parts of the page; ``run`` provides the questions and the evidence of the disagreements."""
     raw = run.summary()["metrics"] if isinstance(run, Run) else {}
     told = {
         "ragstone": __version__,
@@ -80,7 +80,7 @@ def _disagreement(one: Disagreement, run: AnyRun) -> dict[str, Any]:
 
 
 def _quotes(one: Disagreement, result: Result) -> Iterator[dict[str, str]]:
-    """The evidence of the verdict, by whichever score of the metric holds it."""
+    """Yield the evidence for the verdict from the score of the metric that has it."""
     for score in result["scores"]:
         if score["metric"].partition(".")[0] == one.metric:
             for verdict in with_verdicts(result, score)["verdicts"]:

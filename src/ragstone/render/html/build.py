@@ -1,8 +1,7 @@
-"""A run as one file that is never larger than a browser opens with ease.
+"""Build the report of a run as one file that is never too large for a browser.
 
-Promises: results are taken one at a time, and memory does not grow with their number but by the values of the groups;
-where all of them would not fit, the lowest are kept, then their raw calls, and the page says what is missing and where
-it can be seen.
+Guarantees: results are read one at a time, and memory grows with their number only by the values of the groups. If not
+all of them fit, the lowest are kept, then their raw calls, and the page says what is missing and where to see it.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from ragstone.render.html.overview import overview_of
 from ragstone.render.html.rows import PageRow, RowCounts, block_of, text_of
 
 LARGEST: Final = 50_000_000
-"""Bytes of a report."""
+"""Maximum size, in bytes, of a report."""
 MOST_ROWS: Final = 50_000
-"""Records that a report's table has at most."""
+"""Maximum number of records in a report's table."""
 CHUNK: Final = 300_000
-"""Bytes of JSON in a block of records: what is unpacked to show one of them."""
+"""Size, in bytes of JSON, of a block of records, which is unpacked to show any of them."""
 ROWS: Final = 2_000
-"""Rows in a block."""
+"""Number of rows in a block."""
 _MARGIN: Final = 2_000
-"""Bytes kept for what is said of the blocks themselves, besides a few for each record."""
+"""Bytes reserved for the index of the blocks, in addition to a few per record."""
 
 
 def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[bytes]:
-    """The parts of a run's page, at most ``largest`` bytes of records and calls; ``calls``: with the raw ones."""
+    """Return the parts of a run's page, of at most ``largest`` bytes; ``calls`` includes the raw calls."""
     told = RunFacts(run)
     counts = RowCounts(told.lead)
     kept = _Kept(told.ranked)
@@ -68,7 +67,7 @@ def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[byte
 
 
 class _Kept:
-    """The rows of a report's table in the order of the input, packed: as objects, the most would take 200 MB."""
+    """The rows of a report's table in input order, compressed: ``MOST_ROWS`` objects would take 200 MB."""
 
     def __init__(self, metric: str) -> None:
         self._metric = metric
@@ -80,7 +79,7 @@ class _Kept:
         return len(self._ranks)
 
     def take(self, run: Run, rows: Iterable[PageRow]) -> None:
-        """Keep those of all rows that are in the file: the lowest, then those without a value."""
+        """Keep the rows that go into the file: the lowest, then those without a value."""
         low = {score.position for score in run.store.worst(run.id, self._metric, MOST_ROWS)}
         room = MOST_ROWS - len(low)
         for row in rows:
@@ -101,12 +100,12 @@ class _Kept:
             self._part = []
 
     def parts(self) -> Iterator[list[PageRow]]:
-        """The rows in blocks."""
+        """Yield the rows in blocks."""
         for packed in self._packed:
             yield [PageRow(**row) for row in orjson.loads(zlib.decompress(packed))]
 
     def ranked(self) -> Iterator[int]:
-        """The positions, the lowest first; those without a value behind them, in the order of the input."""
+        """Return the positions of the records, lowest value first; those without a value come last, in input order."""
         return (position for _, _, position in sorted(self._ranks))
 
 
@@ -119,13 +118,13 @@ def _each(run: Run, positions: Iterable[int]) -> Iterator[tuple[int, dict[str, A
 
 @dataclass(slots=True)
 class _Room:
-    """Bytes that are left for several kinds of blocks."""
+    """The number of bytes left, shared by several kinds of blocks."""
 
     left: int
 
 
 class _Packed:
-    """Blocks of one name as long as there is room for them, and the places of the records in each, in its order."""
+    """Blocks of one kind, added as long as there is room, and the positions of the records in each, in order."""
 
     def __init__(self, name: str, room: _Room) -> None:
         self.blocks: list[Block] = []
@@ -137,7 +136,7 @@ class _Packed:
         self._full = False
 
     def add(self, position: int, value: Any) -> bool:
-        """Take in what is told of a record; False where it is left out with all that follows."""
+        """Add the data of a record; return False if there is no more room: it and all following ones are left out."""
         if not self._full:
             data = to_json(value)
             self._part.append((position, data))
@@ -147,7 +146,7 @@ class _Packed:
         return not self._full
 
     def close(self) -> bool:
-        """Pack what was gathered; False where anything was left out."""
+        """Pack the collected data; return False if anything was left out."""
         if self._part and not self._full:
             block = Block(f"{self._name}-{len(self.blocks)}", b"[%s]" % b",".join(data for _, data in self._part))
             self._full = len(block) > self._room.left

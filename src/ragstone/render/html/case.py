@@ -1,7 +1,7 @@
-"""One record as its page shows it: the result without what is told twice.
+"""Prepare one record for its page: the result without redundant data.
 
-Promises: nothing is changed, only left out: what has its usual value, what stands elsewhere in the same record, and
-the ends of very long values of ``meta``. Texts are whole.
+Guarantees: nothing is changed, only omitted: default values, values found elsewhere in the same record, and the ends
+of very long values of ``meta``. Texts are complete.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ragstone.render.wording import band_text, grade_said, source_of, words_of
 from ragstone.store.database import Store
 
 LONGEST_META: Final = 400
-"""Characters of a value of ``meta`` that are shown; whole values are in results.jsonl."""
+"""Maximum length, in characters, of a value of ``meta``; complete values are in results.jsonl."""
 
 _OF_CALL: Final = ("judge", "step", "metrics", "maker", "input_tokens", "output_tokens", "cached_tokens",
                    "reasoning_tokens", "dollars", "finish", "error", "reading")  # fmt: skip
@@ -27,7 +27,7 @@ _TOLD_BY_SCORE: Final = ("reason", "outcome", "verdicts_in", "repeats")
 
 
 def case_of(result: Mapping[str, Any], signatures: Mapping[str, str]) -> dict[str, Any]:
-    """A result for its page; a signature is kept where it is not that of the run (``signatures``, by metric)."""
+    """Return a result for its page; signatures equal to the run's (``signatures``, by metric) are omitted."""
     if "set_aside" in result:
         return dict(result)
     prefix = f"{result['id']}/"
@@ -46,14 +46,14 @@ def case_of(result: Mapping[str, Any], signatures: Mapping[str, str]) -> dict[st
 
 
 def keys_of(result: Mapping[str, Any]) -> list[bytes]:
-    """The keys of a result's calls in the store."""
+    """Return the store keys of a result's calls."""
     return [bytes.fromhex(call["key"]) for call in result.get("calls", ())]
 
 
 def calls_of(keys: Iterable[bytes], store: Store) -> list[dict[str, Any] | None]:
-    """The request and the reply of each call, in the order of the result; None if the store has it no longer.
+    """Return the request and reply of each call, in the order of the result; None if no longer in the store.
 
-    Requests hold no key: it goes into a header when they are sent, and is never stored.
+    Requests contain no API key: it is sent in a header and never stored.
     """
     found: list[dict[str, Any] | None] = []
     for key in keys:
@@ -97,7 +97,7 @@ def _verdict(verdict: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _quote(quote: Mapping[str, Any]) -> dict[str, Any]:
-    """A quote that was found is its place: the text is the passage's."""
+    """Return a quote; if it was found, only its place, because the passage has the text."""
     if quote["start"] is None:
         return {"passage": quote["passage"], "text": quote["text"]}
     return {key: quote[key] for key in ("passage", "start", "end", "verbatim")}
@@ -113,7 +113,7 @@ def _unit(unit: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _unless(found: Mapping[str, Any], **usual: Any) -> dict[str, Any]:
-    """The named entries that are there and not as usual."""
+    """Return the named entries that exist and differ from their usual values."""
     return {key: found[key] for key, value in usual.items() if key in found and found[key] != value}
 
 

@@ -1,7 +1,7 @@
-"""Two compared runs as one page: the differences, and the records behind them side by side.
+"""Build the page of two compared runs: the differences, and the records behind them side by side.
 
-Promises: every figure is one of the comparison, none is made here; of the results only those of the records that moved
-are read again; a verdict is said to have changed only where both runs gave one on the same words.
+Guarantees: every figure comes from the comparison; none is computed here, except the means of groups. Only the results
+of changed records are read again. A verdict counts as changed only if both runs judged the same text.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from ragstone.stats.points import signed
 from ragstone.types import RESPONSE
 
 MOST_GROUPS: Final = 40
-"""Groups that are listed: those in which the runs are furthest apart."""
+"""Maximum number of groups listed: those with the largest differences between the runs."""
 MOST_UNITS: Final = 20
-"""Units whose verdicts changed that are listed of a record; those that weigh most come first."""
+"""Maximum number of units with changed verdicts listed for a record, those with the largest change first."""
 
 Result = Mapping[str, Any]
 _MINUS: Final = re.compile(r"(?<=\s)-(?=\d)")
@@ -44,11 +44,10 @@ _MALFORMED: Final = (KeyError, TypeError, AttributeError)
 def comparison_page(
     found: Comparison, first: AnyRun, second: AnyRun, *, largest: int = LARGEST, root: str = ""
 ) -> list[bytes]:
-    """The parts of the page, with at most ``largest`` bytes of records.
+    """Return the parts of the page, with at most ``largest`` bytes of records.
 
-    The records of one metric are in the file or are not; of those that are not the page says so. ``root`` leads to the
-    list of runs where the page is served. InputError for results
-    that are not as Ragstone writes them.
+    The records of a metric are either all in the file or all left out, which the page says. ``root`` is the path to the
+    list of runs if the page is served. Raise InputError for results that do not have Ragstone's format.
     """
     leading = leading_of(found)
     blocks: list[Block] = []
@@ -106,15 +105,15 @@ def _side(side: Side, run: AnyRun) -> dict[str, Any]:
 
 
 def _needed(found: Comparison) -> list[str]:
-    """How many records have to change for a test, where too few did."""
+    """Return how many records have to change for a test, for metrics with too few changes."""
     few = dict.fromkeys(one.needed for one in found.metrics if one.finding == "too_few")
     return [f"Of changed records, {words}." for words in few]
 
 
 def _metrics(found: Comparison) -> list[dict[str, Any]]:
-    """The metrics of the comparison's JSON without what the page shows elsewhere; differences also as text.
+    """Return the metrics of the comparison's JSON without what the page shows elsewhere, with differences also as text.
 
-    They are written here, so that a half is rounded as in the sentences beside it.
+    Differences are formatted here so that halves are rounded as in the sentences beside them.
     """
     told = []
     for one, metric in zip(found.as_json()["metrics"], found.metrics, strict=True):
@@ -131,7 +130,7 @@ def _metrics(found: Comparison) -> list[dict[str, Any]]:
 
 
 def _groups(by: str, metric: str, first: AnyRun, second: AnyRun) -> list[dict[str, Any]]:
-    """The means of a metric in each group, over the records that have a value in both; the lowest difference first."""
+    """Return a metric's means in each group over records with a value in both runs, lowest difference first."""
     ours, theirs = scores_of(first, by), scores_of(second, by)
     found: dict[str, list[tuple[float, float]]] = {}
     for record, scores in ours.items():
@@ -159,7 +158,7 @@ def _groups(by: str, metric: str, first: AnyRun, second: AnyRun) -> list[dict[st
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A unit of one result with the verdict on it."""
+    """A unit of one result with its verdict."""
 
     text: str
     whole: bool
@@ -169,7 +168,7 @@ class _Judged:
 
     @property
     def key(self) -> str:
-        """The key that finds it in the other run: its words, or nothing for the response as a whole."""
+        """The key to find it in the other run: its text, or an empty string for the whole response."""
         return "" if self.whole else " ".join(self.text.split())
 
 
@@ -206,7 +205,7 @@ def _record(metric: str, moved: Moved, ours: Result, theirs: Result) -> dict[str
 
 
 def _judged(result: Result, metric: str) -> Iterator[_Judged]:
-    """The units that a score stands on, in their order."""
+    """Yield the units that a score is based on, in order."""
     score = next((score for score in result["scores"] if score["metric"] == metric), None)
     if score is None:
         return
@@ -232,7 +231,7 @@ def _judged(result: Result, metric: str) -> Iterator[_Judged]:
 
 
 def _supports(result: Result, score: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """The sentences of the contexts that each traced sentence of the response rests on, as quotes."""
+    """Return the context sentences that each traced response sentence is based on, as quotes."""
     holder = next((one for one in result["scores"] if one["metric"] == score.get("verdicts_in")), score)
     if not score["verdicts"] or not is_map(holder):
         return {}
@@ -246,7 +245,7 @@ def _supports(result: Result, score: Mapping[str, Any]) -> dict[str, list[dict[s
 
 
 def _spans(unit: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[tuple[int, int]]:
-    """The place of a unit in the response: of its evidence (for nuggets), else of its source."""
+    """Return the spans of a unit in the response: those of its evidence (for nuggets), else of its source."""
     held = [(q["start"], q["end"]) for q in verdict["evidence"] if q["passage"] == RESPONSE and q["start"] is not None]
     if held or unit["level"] in ("response", "passage") or unit.get("start") is None:
         return held
@@ -260,7 +259,7 @@ def _mark(unit: _Judged, start: int, end: int) -> dict[str, Any]:
 def _held_together(
     ours: Iterable[_Judged], theirs: Iterable[_Judged]
 ) -> Iterator[tuple[_Judged | None, _Judged | None]]:
-    """Units with the same words, one of each run; those that one run has alone."""
+    """Yield pairs of units with the same text, one from each run; None for a unit that only one run has."""
     waiting: dict[str, list[_Judged]] = {}
     for unit in theirs:
         waiting.setdefault(unit.key, []).append(unit)
@@ -278,12 +277,12 @@ def _differ(one: _Judged | None, other: _Judged | None) -> bool:
 
 
 def _is_full(one: _Judged | None, other: _Judged | None) -> bool:
-    """Return whether a unit is in the first alone, and takes nothing from its score: it is counted and not listed."""
+    """Return whether only the first run has the unit and it does not lower the score: it is counted but not listed."""
     return other is None and one is not None and one.told["kind"] in ("yes", "trivial")
 
 
 def _weight(row: tuple[_Judged | None, _Judged | None]) -> float:
-    """The distance of the verdicts on a unit; for a unit that only one run has, its loss of score."""
+    """Return the distance between the verdicts on a unit; for a unit that only one run has, its loss of score."""
     one, other = (None if unit is None else unit.verdict["value"] for unit in row)
     if None not in row:
         return 0.5 if one is None or other is None else abs(other - one)

@@ -1,7 +1,8 @@
-"""A page as one file: its skeleton, style and script, and its data in blocks that are unpacked when they are needed.
+"""Assemble a page as one file: skeleton, styles and scripts, and its data in blocks that are unpacked on demand.
 
-Promises: the file asks nobody for anything, and its Content-Security-Policy lets it ask nobody; nothing of the data can
-be read as markup, because ``<`` never stands in a block; no script runs but this package's, by its hash.
+Guarantees: the file makes no requests, and its Content-Security-Policy allows none except, for served pages, to their
+own server. No data can be parsed as markup because blocks never contain ``<``. Only this package's script runs,
+identified by its hash.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ SCRIPTS: Final[Mapping[str, Sequence[str]]] = {
     "agree": ("elements", "numbers", "source", "look", "charts", "agreement", "agree"),
     "runs": ("elements", "numbers", "words", "source", "look", "charts", "runs"),
 }  # fmt: skip
-"""The scripts of each kind of page, in the order in which they are put together."""
+"""The scripts of each kind of page, in the order in which they are concatenated."""
 
 STYLES: Final[Mapping[str, Sequence[str]]] = {
     "run": ("page",),
@@ -37,7 +38,7 @@ STYLES: Final[Mapping[str, Sequence[str]]] = {
     "agree": ("page",),
     "runs": ("page",),
 }
-"""The styles of each kind of page; a later one goes before an earlier."""
+"""The styles of each kind of page; later ones take precedence."""
 
 ELSEWHERE: Final[Mapping[str, str]] = {
     "run": "the same figures are in summary.json next to it, and in the terminal with: ragstone show",
@@ -46,18 +47,18 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "runs": "the same list is in the terminal, with: ragstone runs",
     "label": "to import labels from another tool: ragstone label import FILE",
 }
-"""The other place to read each kind of page without its script, followed by the run and its store."""
+"""Shown if scripts are disabled: where else to find each page's content, followed by the run and its store."""
 
 LIVE: Final = "connect-src 'self'; "
-"""The further right of a served page: to ask its own server for data."""
+"""The additional policy of a served page: it may request data from its own server."""
 
 
 LEVEL: Final = 6
-"""The compression level; 9 takes twice the time to save a hundredth of the size."""
+"""The compression level; 9 takes twice as long to save 1% of the size."""
 
 
 class Block:
-    """A part of the data, as JSON, with the name that the page's script knows it by."""
+    """A part of the data, as compressed JSON, with the name under which the page's script finds it."""
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name = name
@@ -67,7 +68,7 @@ class Block:
         return len(self.text) + len(self.name) + len(_OPEN) + len(_CLOSE)
 
     def written(self) -> Iterable[bytes]:
-        """The block as it stands in the page."""
+        """Return the block as written in the page."""
         yield from (_OPEN % self.name.encode(), self.text, _CLOSE)
 
 
@@ -78,9 +79,9 @@ _CLOSE: Final = b"</script>\n"
 def page(
     kind: str, title: str, first: Mapping[str, Any], blocks: Iterable[Block], *, live: bool = False
 ) -> list[bytes]:
-    """The parts of a page, in order: ``first`` is there at once, blocks when they are asked for.
+    """Return the parts of a page, in order: ``first`` is available at once, blocks on demand.
 
-    The script stands before the blocks, so that a large file is drawn while the rest of it is still being read.
+    The script precedes the blocks, so that a large file is drawn while the rest is still loading.
     """
     script, style = _script(kind), _style(kind)
     policy = (
@@ -90,7 +91,7 @@ def page(
     before, after = _text("page.html").split("<!-- data -->\n")
     head = before.replace("/* style */", style).replace("{policy}", html.escape(policy))
     told = {"title": title, "elsewhere": " ".join([ELSEWHERE[kind], *_named(first)])}
-    # At once and last: nothing is looked for in foreign text.
+    # In one pass and last: placeholders in untrusted text are not replaced.
     head = re.sub(r"\{(title|elsewhere)\}", lambda match: html.escape(told[match[1]]), head)
     parts = [head.encode("utf-8", "replace")]
     parts += [b'<script type="application/json" id="first">', in_markup(to_json(first)), _CLOSE]
@@ -101,23 +102,23 @@ def page(
 
 
 def _named(first: Mapping[str, Any]) -> list[str]:
-    """The arguments that find a page's run."""
+    """Return the command-line arguments that identify a page's run."""
     return [str(first[name]) for name in ("run", "store") if first.get(name)]
 
 
 def in_markup(data: bytes) -> bytes:
-    """JSON that may stand in a page: no ``<`` can end its element or begin another."""
+    """Escape JSON for embedding in a page: without ``<``, it cannot end its element or start another."""
     return data.replace(b"<", b"\\u003c")
 
 
 def to_json(value: Any) -> bytes:
-    """Compact JSON."""
+    """Return a value as compact JSON."""
     return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
 
 
 @cache
 def _script(kind: str) -> str:
-    """All scripts of a page in one function of their own: no name of theirs is global."""
+    """Return all scripts of a page wrapped in one function, so that none of their names is global."""
     parts = [_text(f"js/{name}.js") for name in SCRIPTS[kind]]
     return "(() => {\n'use strict';\n" + "\n".join(parts) + "\n})();\n"
 

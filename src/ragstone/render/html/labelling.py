@@ -1,7 +1,7 @@
-"""A page on which a person labels a sample of units blind: each with its texts and the meanings of the labels.
+"""Build a page on which a person labels a sample of units blind, with their texts and the meanings of the labels.
 
-Promises: nothing that a judge said is in the file; labels stay in the browser until they are exported; the texts of a
-record are unpacked when it is reached, so that long ones cost nothing before.
+Guarantees: the file contains no verdicts or reasons of a judge. Labels stay in the browser until exported. The texts of
+a record are unpacked only when it is reached, so long texts do not slow down the start.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ ASKED: Final[Mapping[str, str]] = {
     "rubric": "By this criterion, which label fits the record?",
     "importance": "Would a good answer need this {unit}?",
 }
-"""What a person is asked about a unit, by task, of some units in other words."""
+"""The question about a unit, by task, or by task and kind of unit."""
 WRITTEN: Final = ("claim", "nugget")
-"""Units whose text a judge wrote, so that a row of labels repeats it."""
+"""Units whose text was written by a judge, so rows of labels repeat it."""
 
 
 LABELS: Final = "labels-NAME.jsonl"
-"""The file of exported labels, with the annotator's name."""
+"""The file name of exported labels; NAME is the annotator."""
 
 
 def label_page(
     sample: LabelSample, name: str, command: str, annotator: str = "", *, file: str = LABELS, root: str = ""
 ) -> list[bytes]:
-    """The parts of a page for the run ``name``; ``command`` is what to do with its ``file``.
+    """Return the parts of a page for the run ``name``; ``command`` is the command that uses its ``file``.
 
-    ``root`` leads to the list of runs where the page is served: there labels are kept by the server too.
+    ``root`` is the path to the list of runs if the page is served; the server then stores labels too.
     """
     records = [{"id": record.id, "units": [_row(unit) for unit in record.units]} for record in sample.records]
     heading = of_score(sample.metric).heading or sample.metric.partition(".")[0].replace("_", " ")
@@ -69,12 +69,12 @@ def label_page(
 
 
 def _row(unit: LabelUnit) -> dict[str, Any]:
-    """What a row of labels says of a unit, beside its record."""
+    """Return the fields of a row of labels that identify the unit within its record."""
     return {"id": unit.id, "hash": unit.hash, **({"text": unit.text} if unit.level in WRITTEN else {})}
 
 
 def _texts(record: LabelRecord) -> dict[str, Any]:
-    """The texts of a record; units that are whole texts stand once."""
+    """Return the texts of a record; the text of a unit that is the whole response or a passage is not repeated."""
     return {
         "question": record.question,
         "response": record.response,

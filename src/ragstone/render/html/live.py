@@ -1,8 +1,8 @@
-"""The runs of a store as pages from a server on this machine: their list, each run, two compared, and labels.
+"""Serve the runs of a store as local web pages: their list, each run, comparisons of two, and labelling.
 
-Promises: it listens on the loopback address alone and answers only requests that were sent to it by that name, so that
-no page of another site can read a run by pointing a name of its own here; all that it writes are labels, for its own
-pages alone; it reads the store piece by piece.
+Guarantees: the server listens only on the loopback address and answers only requests addressed to it by that name, so
+that no other site can read a run through DNS rebinding. It writes only labels, sent by its own pages. It reads the
+store piece by piece.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from ragstone.store.database import Store
 
 HOST: Final = "127.0.0.1"
 OPEN: Final = 3
-"""Runs of which what was read is kept."""
+"""Maximum number of runs whose data is kept in memory."""
 MOST_LABELS: Final = 20_000_000
-"""Bytes of labels that are taken at once."""
+"""Maximum size, in bytes, of labels in one request."""
 
 _NUMBER: Final = r"([1-9][0-9]{0,9})"
 _RUN: Final = rf"/run/{_NUMBER}/"
@@ -56,43 +56,43 @@ NOTHING_THERE: Final = (
 )
 LINES: Final = "application/jsonl"
 Answer = tuple[str, bytes]
-"""The kind and the content of what stands at a path."""
+"""The content type and the content at a path."""
 
 
 class _AbsentError(Exception):
-    """There is no such run or record."""
+    """The run or record does not exist."""
 
 
 class LabelDesk(Protocol):
-    """Where people's labels of a run are made and kept."""
+    """Creates labelling pages for runs and stores people's labels."""
 
     def page(self, run: Run) -> list[bytes]:
-        """The parts of the page to label on; InputError if there is nothing to label."""
+        """Return the parts of the labelling page; raise InputError if there is nothing to label."""
 
     def kept(self, run: Run, annotator: str) -> bytes:
-        """The labels of an annotator, as lines; empty if there are none."""
+        """Return the labels of an annotator, as lines; empty if there are none."""
 
     def keep(self, run: Run, annotator: str, lines: bytes) -> None:
-        """Replace the labels of an annotator; InputError for lines that are none."""
+        """Replace the labels of an annotator; raise InputError for invalid lines."""
 
     def files(self, run: Run) -> list[dict[str, Any]]:
-        """Who labelled how much, in which file."""
+        """Return the annotators, with their number of labels and their files."""
 
     def of_record(self, run: Run, result: Result) -> list[dict[str, Any]]:
-        """All labels of a record's units as they are now."""
+        """Return all current labels of a record's units."""
 
 
 class Live(ThreadingHTTPServer):
-    """Serves the runs of a store until it is closed; OSError where the port is taken."""
+    """Serves the runs of a store until it is closed; raises OSError if the port is in use."""
 
     daemon_threads = True
 
     def __init__(self, store: Store, desk: LabelDesk, port: int = 0) -> None:
         super().__init__((HOST, port), _Answer)
-        catalogue()  # read before the first page is asked for
+        catalogue()  # loaded before the first request
         self._store = store
         self._desk = desk
-        self._lock = threading.Lock()  # the store is read by one thread at a time
+        self._lock = threading.Lock()  # only one thread at a time reads the store
         self._runs: OrderedDict[int, ServedRun] = OrderedDict()
         self._routes: list[tuple[str, Callable[..., Answer]]] = [
             ("/", self._list),
@@ -107,22 +107,22 @@ class Live(ThreadingHTTPServer):
         ]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A reader who goes away while an answer is sent is no error."""
+        """Ignore clients that disconnect while a response is being sent."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
     @property
     def address(self) -> str:
-        """The address for a browser."""
+        """The address to open in a browser."""
         return f"http://{HOST}:{self.server_address[1]}/"
 
     @property
     def hosts(self) -> tuple[str, str]:
-        """The names by which it may be called."""
+        """The host names by which requests may address it."""
         return f"{HOST}:{self.server_address[1]}", f"localhost:{self.server_address[1]}"
 
     def answer(self, path: str) -> Answer | None:
-        """What stands at a path; None for nothing. InputError where it cannot be shown."""
+        """Return the content at a path, or None if there is none; raise InputError if it cannot be shown."""
         with self._lock, suppress(_AbsentError):
             for pattern, answered in self._routes:
                 if found := re.fullmatch(pattern, path):
@@ -130,14 +130,14 @@ class Live(ThreadingHTTPServer):
         return None
 
     def keep_labels(self, path: str, lines: bytes) -> bool:
-        """Keep labels at their path; False where there is none. InputError for lines that are none."""
+        """Store labels sent to a path; return False for other paths, raise InputError for invalid lines."""
         with self._lock, suppress(_AbsentError):
             if found := re.fullmatch(_LABELS, path):
                 self._desk.keep(self._run(found[1]), unquote(found[2]), lines)
                 return True
         return False
 
-    # ---- what stands where
+    # ---- routes
 
     def _run(self, number: str) -> Run:
         row = self._store.run(int(number))
@@ -146,7 +146,7 @@ class Live(ThreadingHTTPServer):
         return Run(self._store, row)
 
     def _served(self, number: str, *, fresh: bool = False) -> ServedRun:
-        """The run as it was when its page was loaded last."""
+        """Return the run as it was when its page was last loaded."""
         key = int(number)
         held = self._runs.get(key)
         if held is None or (fresh and held.run.status == "unfinished"):
@@ -195,7 +195,7 @@ class Live(ThreadingHTTPServer):
 
 
 class _Answer(BaseHTTPRequestHandler):
-    """One request to this machine by name: GET for reading, PUT for labels."""
+    """Handles a request addressed to this server: GET for reading, PUT for labels."""
 
     server: Live
     server_version = f"ragstone/{__version__}"
@@ -204,7 +204,7 @@ class _Answer(BaseHTTPRequestHandler):
     timeout = 60
 
     def do_GET(self) -> None:
-        """Answer, or say why not."""
+        """Send the content of the path or an error."""
         if not self._is_ours():
             return
         try:
@@ -218,13 +218,13 @@ class _Answer(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, *found)
 
     def do_PUT(self) -> None:
-        """Keep labels, from a page of this server alone."""
+        """Store labels if a page of this server sent them."""
         if not self._is_ours():
             return
         size = self.headers.get("Content-Length", "")
         own = self.headers.get("Origin", "").removeprefix("http://") in self.server.hosts
         if not own or not size.isdecimal() or int(size) > MOST_LABELS:
-            self.close_connection = True  # what is not read would be taken for the next request
+            self.close_connection = True  # the unread body would be parsed as the next request
             self._send(HTTPStatus.FORBIDDEN, "text/plain", b"labels come from the pages of this server\n")
             return
         try:
@@ -235,11 +235,11 @@ class _Answer(BaseHTTPRequestHandler):
         self._send(HTTPStatus.OK if kept else HTTPStatus.NOT_FOUND, "text/plain", b"kept\n" if kept else b"nothing\n")
 
     def _is_ours(self) -> bool:
-        """Whether the request calls this server by its own name; else it is refused."""
+        """Return whether the request addresses this server by its own name; refuse it otherwise."""
         if self.headers.get("Host", "").lower() in self.server.hosts:
             return True
         self.close_connection = True
-        self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"this server answers to its own address only\n")
+        self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"request rejected: unexpected Host header\n")
         return False
 
     def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:
@@ -249,5 +249,5 @@ class _Answer(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the name that the base class gives it
-        """Say nothing: the address is all that is printed."""
+    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the base class's name
+        """Log nothing: only the address is printed."""

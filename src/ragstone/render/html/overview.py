@@ -1,6 +1,7 @@
-"""The first screen as data: title, one sentence, a card a metric, who judged at what cost, what is missing.
+"""Build the data of the first screen: title, one sentence, a card per metric, judges and cost, missing scores.
 
-Promises: plain JSON; every number that stands on records says on which, as a filter of the page (``to``).
+Guarantees: the data is plain JSON. Every number that counts records has the filter of the page that shows them
+(``to``).
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from ragstone.render.wording import card_order, in_words, measures, title_of
 from ragstone.stats.means import mean, mean_interval, spread
 
 BINS: Final = 20
-"""Bins of a distribution, each five hundredths wide; the last also holds the value 1."""
+"""Number of bins of a distribution, each 0.05 wide; the last also contains the value 1."""
 WORST: Final = 10
-"""Records that are printed."""
+"""Maximum number of records in the printed version."""
 LONGEST: Final = 240
-"""Characters of each of their texts."""
+"""Maximum length, in characters, of each of their texts."""
 
 
 def overview_of(told: RunFacts, counted: RowCounts, *, live: bool = False) -> dict[str, Any]:
-    """All of the first screen; where fewer records than the run has were counted, no group and no reply is.
+    """Return the whole first screen; groups and replies are omitted unless all records of the run were counted.
 
-    A ``live`` page counts distributions itself and asks for the lowest records, once it has all rows: both would read
-    every score before anything is shown.
+    A ``live`` page computes distributions itself and requests the lowest records once it has all rows: doing either
+    here would read every score before anything is shown.
     """
     run, summary, leading = told.run, told.summary, told.lead
     counts = None if live else run.store.bins(run.id, BINS)
@@ -70,7 +71,7 @@ def overview_of(told: RunFacts, counted: RowCounts, *, live: bool = False) -> di
 
 
 def _lacking(entry: Mapping[str, Any]) -> tuple[bool, bool]:
-    """Whether a metric has no value at all, or one of fewer than half of the records: those come last."""
+    """Return a sort key that puts metrics last that have no value, or values for fewer than half of the records."""
     return not entry["scored"], 2 * entry["scored"] < entry["total"]
 
 
@@ -88,12 +89,12 @@ def _metric(name: str, entry: Mapping[str, Any], counts: Mapping[str, Sequence[i
 
 
 def _fact(label: str, text: str, note: str = "") -> dict[str, str]:
-    """A line of the column at the right: a label, what is to be said, and a quieter word on it."""
+    """Return a line of the right column: a label, its text, and a dim note."""
     return {"label": label, "text": text, "note": note}
 
 
 def _facts(told: RunFacts, rows: RowCounts) -> list[dict[str, str]]:
-    """The facts at the right: judges, cost and estimate, cache, time, unread replies."""
+    """Return the facts of the right column: judges, cost and estimate, cache, time, unparsed replies."""
     bill = told.summary.get("bill")
     first = next((place for place, who in enumerate(told.judged_by) if "embedded" in who), None)
     facts = [_fact("Judge", who, told.embedded if place == first else "") for place, who in enumerate(told.judged_by)]
@@ -123,7 +124,7 @@ def _facts(told: RunFacts, rows: RowCounts) -> list[dict[str, str]]:
 
 
 def worst_of(told: RunFacts) -> list[dict[str, Any]]:
-    """The lowest records, each with the unit that fares worst in it, for paper."""
+    """Return the lowest records, each with its worst unit, for printing."""
     return [_worst(low) for low in told.lowest(WORST)]
 
 
@@ -142,13 +143,13 @@ def _worst(low: Low) -> dict[str, Any]:
 
 
 FEWEST: Final = 5
-"""Records that a group has at least to be named the worst."""
+"""Minimum number of records for a group to be named the worst."""
 NORMAL: Final = 1.959964
-"""Standard errors on each side of a mean in its 95% interval."""
+"""The half-width of a 95% interval, in standard errors."""
 
 
 Part = dict[str, Any]
-"""Some words of a sentence; ``to`` is the filter that shows the records they are about, if they are a number."""
+"""Part of a sentence; if it is a number of records, ``to`` is the filter that shows them."""
 
 
 def _part(text: str, **to: str) -> Part:
@@ -157,7 +158,7 @@ def _part(text: str, **to: str) -> Part:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Records with one value of a field, and the mean of a metric over those that have a value."""
+    """The records with one value of a field, and a metric's mean over those that have a score."""
 
     field: str
     value: str
@@ -166,10 +167,10 @@ class Group:
 
 
 def worst_group(groups: RowCounts, whole: float) -> Group | None:
-    """The lowest group of any field whose 95% interval lies below the mean of all records.
+    """Return the lowest group of any field whose 95% interval is below the mean of all records, or None.
 
-    A group whose values are all the same has no interval of its own: it is given that which the spread of all records
-    would give it. None where no field has such a group.
+    A group whose values are all the same has no interval of its own; its interval is computed from the spread of all
+    records.
     """
     lowest = [found for field in groups.names if (found := _lowest(field, groups.values(field))) is not None]
     for group, values in sorted(lowest, key=lambda found: (found[0].mean, -found[0].count)):
@@ -183,7 +184,7 @@ def worst_group(groups: RowCounts, whole: float) -> Group | None:
 
 
 def _lowest(field: str, found: Mapping[str, list[float]]) -> tuple[Group, list[float]] | None:
-    """The lowest of a field's large enough groups, with its values; None if there are fewer than two."""
+    """Return the lowest of a field's sufficiently large groups, with its values; None if there are fewer than two."""
     groups = [
         (Group(field, name, mean(values), len(values)), values)
         for name, values in found.items()
@@ -193,9 +194,9 @@ def _lowest(field: str, found: Mapping[str, list[float]]) -> tuple[Group, list[f
 
 
 def sentence(records: int, head: Headline | None, doubts: Iterable[str], group: Group | None) -> list[Part]:
-    """On how many records it stands, what its mean says, how many fall short, and a group that stands out.
+    """Return the headline sentence: number of records, mean, number of low responses, and a conspicuously low group.
 
-    Then what makes the mean doubtful: a cascade whose last judge answered nothing of what was left to it.
+    It is followed by reasons to doubt the mean, e.g. a cascade whose last judge judged none of the units passed to it.
     """
     if not records:
         return [_part("The run has no records.")]

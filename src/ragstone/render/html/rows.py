@@ -1,7 +1,7 @@
-"""The rows of a page's table: each record with its scores and the fields to group by.
+"""Build the rows of a page's table: each record with its scores and the fields to group by.
 
-Promises: a record takes a few hundred bytes whatever its texts are; values are rounded to four places; a field is
-offered for groups only where it makes some, and no more than can be drawn.
+Guarantees: a record takes a few hundred bytes whatever its texts are. Values are rounded to four decimals. A field is
+offered for grouping only if it forms groups, and no more than can be drawn.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from typing import Any, Final
 from ragstone.render.wording import ORDER, kind_of
 
 STATUSES: Final = ("scored", "partial", "empty", "missing_field", "judge_failed", "disabled")
-"""The statuses of scores, which rows name by their place in this list."""
+"""The statuses of scores; rows refer to them by their index in this list."""
 APART: Final = 1 << len(ORDER)
-"""The bit of a score with a verdict on which the judges of a panel disagree."""
+"""The bit for a score with a verdict on which the judges of a panel disagree."""
 BEGINNING: Final = 140
-"""Characters of a question or response that its line shows, and that are searched."""
+"""Maximum length, in characters, of a question or response in the table; searched until whole texts are loaded."""
 LONGEST_ID: Final = 200
-"""Characters of an id in the table; the record's page has all of it."""
+"""Maximum length, in characters, of an id in the table; the record's page shows the whole id."""
 MOST_GROUPS: Final = 60
-"""The most values of a field by which records are grouped."""
+"""Maximum number of distinct values of a field for grouping."""
 MOST_FIELDS: Final = 24
-"""The most fields that are offered."""
+"""Maximum number of fields offered for grouping."""
 LONGEST_GROUP: Final = 80
-"""Characters of a value that can be the name of a group."""
+"""Maximum length, in characters, of a value used as the name of a group."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """One record of the table; ``scores`` are by metric, a value (or None) and a place in ``STATUSES``.
+    """One record of the table; ``scores`` has, by metric, a value (or None) and an index into ``STATUSES``.
 
-    ``verdicts`` are by metric: a bit for each kind in ``wording.ORDER``, and ``APART`` where judges disagree.
+    ``verdicts`` has, by metric, a bit for each kind in ``wording.ORDER``, and ``APART`` if judges disagree.
     """
 
     position: int
@@ -48,7 +48,7 @@ class PageRow:
 
 
 def row_of(result: Mapping[str, Any]) -> PageRow:
-    """The row of a result; a record that could not be read has the reason for a response."""
+    """Return the row of a result; an unreadable record has the reason as its response."""
     told = result.get("set_aside") or result.get("response")
     return PageRow(
         position=result["position"],
@@ -69,7 +69,7 @@ def row_of(result: Mapping[str, Any]) -> PageRow:
 
 
 def _kinds(verdicts: Iterable[Mapping[str, Any]]) -> int:
-    """The kinds of verdicts that there are, as bits."""
+    """Return the kinds of the verdicts, as bits."""
     bits = 0
     for verdict in verdicts:
         bits |= 1 << ORDER.index(kind_of(verdict))
@@ -80,7 +80,7 @@ def _kinds(verdicts: Iterable[Mapping[str, Any]]) -> int:
 
 
 def fields_of(meta: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    """The fields to group a record by: short values of ``meta`` and of the objects in it, by name."""
+    """Yield the fields to group a record by: short values of ``meta`` and of the objects in it, with their names."""
     for name, value in meta.items():
         if isinstance(value, Mapping):
             yield from ((f"{name}.{inner}", text) for inner, one in value.items() if (text := _group(one)) is not None)
@@ -97,10 +97,10 @@ def _group(value: Any) -> str | None:
 
 
 class RowCounts:
-    """What one pass over results finds: the fields that group them, ``metric`` in each group, and replies.
+    """Data collected in one pass over results: the fields that group them, ``metric`` in each group, and replies.
 
-    ``replies`` are a language model's, of which ``unread`` ones could not be read whole. It takes 8 bytes for each
-    record, and for each of its fields that may make groups.
+    ``replies`` is the number of language-model replies, ``unread`` the number of those not parsed in full.
+    Memory use is 8 bytes per record, plus 8 for each of its fields that may form groups.
     """
 
     def __init__(self, metric: str = "") -> None:
@@ -114,7 +114,7 @@ class RowCounts:
         return len(self._all)
 
     def rows(self, results: Iterable[Mapping[str, Any]]) -> Iterator[PageRow]:
-        """Yield the row of each result once it is counted."""
+        """Yield the row of each result after counting it."""
         for result in results:
             row = row_of(result)
             self.add(row)
@@ -124,7 +124,7 @@ class RowCounts:
             yield row
 
     def add(self, row: PageRow) -> None:
-        """Note one record's fields, and its value."""
+        """Record the fields and the value of one record."""
         value = row.scores.get(self._metric, (None, 0))[0]
         number = math.nan if value is None else value
         self._all.append(number)
@@ -139,9 +139,9 @@ class RowCounts:
 
     @property
     def names(self) -> list[str]:
-        """Fields with two or more groups of at least two records, and two on average; the one that says most first.
+        """Fields with at least two groups of two or more records, and at least two records per group on average.
 
-        Of two fields the one with fewer records left out goes first, then the one with more groups.
+        Fields that leave out fewer records come first, then those with more groups.
         """
         told = {
             name: (-records, -len(values))
@@ -153,17 +153,17 @@ class RowCounts:
 
     @property
     def others(self) -> list[str]:
-        """Fields that records have and that make no groups."""
+        """Fields of the records that form no groups."""
         return sorted({*self._values, *self._dropped} - {*self.names})[:MOST_FIELDS]
 
     def values(self, field: str = "") -> dict[str, list[float]]:
-        """The values of the records of each group of a field, or of all records; those without a value have none."""
+        """Return the values of the records in each group of a field, or of all records; missing values are left out."""
         found = self._values[field] if field else {"": self._all}
         return {text: [value for value in values if not math.isnan(value)] for text, values in found.items()}
 
 
 def block_of(rows: Sequence[PageRow], metrics: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:
-    """Rows as columns, which take the least room; a score that a record does not have at all is None and -1."""
+    """Return rows as columns, which take the least space; a score that a record lacks is None with status -1."""
     none = (None, -1)
     return {
         "position": [row.position for row in rows],
@@ -178,7 +178,7 @@ def block_of(rows: Sequence[PageRow], metrics: Sequence[str], fields: Sequence[s
 
 
 def judged_of(rows: Sequence[PageRow], fields: Sequence[str]) -> dict[str, Any]:
-    """The columns of kinds of verdicts, of the scores that have any, and of fields."""
+    """Return the columns of verdict kinds, for scores that have verdicts, and of fields."""
     judged = dict.fromkeys(name for row in rows for name in row.verdicts)
     return {
         "verdicts": {name: [row.verdicts.get(name, 0) for row in rows] for name in judged},
@@ -187,13 +187,13 @@ def judged_of(rows: Sequence[PageRow], fields: Sequence[str]) -> dict[str, Any]:
 
 
 def beginning(text: str | None, most: int = BEGINNING) -> str:
-    """The beginning of a text on one line."""
+    """Return the beginning of a text, on one line."""
     found = " ".join((text or "")[: 4 * most].split())
     return f"{found[: most - 1]}…" if len(found) > most or len(text or "") > 4 * most else found
 
 
 def text_of(result: Mapping[str, Any]) -> str:
-    """The texts that a search sees, whole and each once, a line each."""
+    """Return the searchable texts of a result, complete and without duplicates, separated by newlines."""
     response = result.get("response") or ""
     told = [
         *(result.get(name) for name in ("id", "question", "response", "reference", "set_aside")),

@@ -1,6 +1,6 @@
-"""The runs of a store as a page: a list with their means, the trend of each metric, two to compare.
+"""Build the page of a store's runs: a list with their means, the trend of each metric, and two to compare.
 
-Promises: the page stands on the summaries alone, however large the runs are.
+Guarantees: the page is built only from summaries, however large the runs are.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ragstone.render.wording import card_order, measures
 from ragstone.store.database import Store
 
 MOST: Final = 500
-"""Runs that are listed: the latest."""
+"""Maximum number of runs listed, the latest ones."""
 
 
 def runs_page(store: Store) -> list[bytes]:
-    """The parts of the page of a store's runs."""
+    """Return the parts of the page of a store's runs."""
     rows = store.runs()
     runs = [_row(Run(store, row)) for row in rows[-MOST:]]
     names = dict.fromkeys(name for run in runs for name in run["metrics"])

@@ -1,8 +1,8 @@
-"""One run of a store as its served page asks for it: the first screen at once, the records piece by piece.
+"""Provide one run of a store to its served page: the first screen at once, the records piece by piece.
 
-Promises: of a run of any size the page gets scores as columns, and texts only of the records that it shows; texts are
-searched here, as far as they were read. Of a run that is being written, every page load shows the records that there
-are then, and no others.
+Guarantees: for a run of any size, the page gets scores as columns and texts only of the records it shows. Texts are
+searched here, as far as they have been read. For an unfinished run, each page load shows exactly the records that
+existed at that time.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from ragstone.render.html.overview import overview_of, worst_of
 from ragstone.render.html.rows import LONGEST_ID, STATUSES, RowCounts, beginning, judged_of, row_of, text_of
 
 ROWS: Final = 1_000
-"""Places in the input that a block of table covers."""
+"""Number of input positions that a block of the table covers."""
 SURVEYED: Final = 300
-"""Results that are read before the first answer, to know what records can be grouped by."""
+"""Number of results read before the first response, to find fields to group by."""
 MOST_TEXT: Final = 500_000_000
-"""Characters of all texts that are searched."""
+"""Maximum number of characters, over all texts, that are indexed for search."""
 
 
 class ServedRun:
-    """A run at the moment of its opening. Its store is read by one thread at a time, which is up to the caller."""
+    """A run as it was when opened. The caller must ensure that only one thread at a time reads its store."""
 
     def __init__(self, run: Run) -> None:
         with run.store.snapshot():
@@ -41,7 +41,7 @@ class ServedRun:
             self._told = told = RunFacts(run)
             counts = RowCounts(told.lead)
             deque(counts.rows(islice(run.results(), SURVEYED)), maxlen=0)
-            # Of a run that goes on, the table keeps to the records that the figures are of.
+            # For an unfinished run, the table has only the records that the figures include.
             self._places = run.store.ids(run.id) if run.status == "unfinished" else None
             self._fields = counts.names
             self.first = {
@@ -51,13 +51,13 @@ class ServedRun:
             }
         self._metrics = [metric["name"] for metric in self.first["metrics"]]
         self._signatures = run.spec.get("signatures", {})
-        self._words: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))  # the places that have each word
+        self._words: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))  # positions by word
         self._searched = 0
         self._room = MOST_TEXT
         self._more: dict[int, bytes] = {}
 
     def rows(self, number: int) -> dict[str, Any]:
-        """A block of the table: ids and scores, without any text; they take a hundredth of the time of results."""
+        """Return a block of the table: ids and scores without texts, which is 100 times faster than reading results."""
         after, until = number * ROWS, (number + 1) * ROWS
         ids = self._kept(self.run.store.ids(self.run.id, after, until))
         lines = {place: line for line, place in enumerate(ids)}
@@ -75,7 +75,7 @@ class ServedRun:
         return {"position": list(ids), "id": named, **scores, "verdicts": {}, "fields": {}}
 
     def more(self, number: int) -> bytes:
-        """What the results of a block of rows say besides, as JSON: kinds of verdicts and fields; words are kept."""
+        """Return the verdict kinds and fields of a block of rows, as JSON; index the words of their texts."""
         if number not in self._more:
             rows = []
             for result in self._results(number * ROWS, (number + 1) * ROWS):
@@ -90,17 +90,17 @@ class ServedRun:
         return self._more[number]
 
     def worst(self) -> list[dict[str, Any]]:
-        """The lowest records, for paper; all scores are read for them."""
+        """Return the lowest records, for printing; this reads all scores."""
         return [one for one in worst_of(self._told) if self._places is None or one["position"] in self._places]
 
     def lines(self, places: Sequence[int]) -> list[list[Any]]:
-        """The texts of some records: place, beginnings of question and response, and all that a search sees."""
+        """Return texts of some records: position, beginnings of question and response, and all searchable text."""
         found = [(place, result) for place in places if (result := self.result(place)) is not None]
         rows = [(place, row_of(result), text_of(result)) for place, result in found]
         return [[place, row.question, row.response, text] for place, row, text in rows]
 
     def search(self, words: str) -> dict[str, Any]:
-        """The places of records whose texts hold all words, also inside of others, and how many were searched."""
+        """Return the positions of records that contain all words, also within other words, and the number searched."""
         found = [
             set[int]().union(*(places for word, places in self._words.items() if wanted in word))
             for wanted in words.lower().split()
@@ -108,12 +108,12 @@ class ServedRun:
         return {"found": sorted(set.intersection(*found)) if found else [], "read": self._searched}
 
     def result(self, place: int) -> Result | None:
-        """The result at a place in the input; None where there is none."""
+        """Return the result at an input position; None if there is none."""
         row = self.run.store.result(self.run.id, position=place)
         return None if row is None else Result(orjson.loads(row.document), self.run.id)
 
     def case(self, result: Result) -> dict[str, Any]:
-        """All that the page of a record shows."""
+        """Return everything that the page of a record shows."""
         return case_of(result, self._signatures)
 
     def _results(self, after: int, until: int) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""``ragstone agree``: kappa and corrected means by metric, confusion matrices, people, and where they disagree."""
+"""Draw the screen of ``ragstone agree``: kappa and corrected means, confusion matrices, annotators, disagreements."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from ragstone.render.text import between, coefficient, duration, flat, number, p
 from ragstone.render.wording import in_words
 
 GROUPS = 20
-"""Groups that are shown; --json has all."""
+"""Maximum number of groups shown; --json has all."""
 NAME = 13
-"""Terminal cells to which a narrow screen shortens the names of scores."""
+"""Minimum width, in terminal cells, of the names of scores on a narrow screen."""
 NAMED = 3
-"""Units that are named of those that did not join for one reason."""
+"""Maximum number of units listed per reason for unused labels."""
 
 
 def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[str] = ()) -> Page:
-    """The whole screen; ``options`` are those by which another command finds the store."""
+    """Return the whole screen; ``options`` locate the store in the next command."""
     leading = next((one for one in found.metrics if one.leading.matrix.n), found.metrics[0])
     names = [found.name, *([f"run {found.run}"] if found.run else []), *found.gold]
     source = DOT.join(map(flat, [*names, *(f"with {name}" for name in found.others)]))
@@ -59,7 +59,7 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
 
 
 def headline(one: MetricAgreement, people: str = PEOPLE) -> str:
-    """``Judge agrees with people: kappa .71 (.58-.82) on 214 …; always answering 'yes' would be right …``."""
+    """Return ``Judge agrees with people: kappa .71 (.58-.82) on 214 …; always answering 'yes' would be right …``."""
     items, count = one.leading, one.leading.matrix.n
     units = plural(count, one.unit if items is one.items else one.whole)
     counted = f"{units} from {plural(items.records, 'record')}" if count else ""
@@ -70,7 +70,7 @@ def headline(one: MetricAgreement, people: str = PEOPLE) -> str:
 
 
 def figure(value: float | None) -> str:
-    """A measure of agreement; a dash where it is undefined."""
+    """Return a measure of agreement; a hyphen if undefined."""
     return "-" if value is None else coefficient(value)
 
 
@@ -113,7 +113,7 @@ def _ends(mean: CorrectedMean | None) -> str:
 
 
 def _limits(found: Agreement) -> Iterator[str]:
-    """The reasons for missing or other corrections, what was left out, and the notes."""
+    """Yield the reasons for missing or special corrections, what was left out, and the notes."""
     said: dict[str, list[str]] = {}
     for one in found.metrics:
         for mean in one.means:
@@ -160,7 +160,7 @@ def _left_out(one: MetricAgreement) -> Iterator[str]:
 
 
 def _matrix(one: MetricAgreement, people: str) -> RenderableType | None:
-    """People's labels in rows, the judge's in columns, and the other measures in a line."""
+    """Return the confusion matrix, people's labels in rows and the judge's in columns, and the other measures."""
     shown = one.with_unjudged if one.unjudged else one.leading
     counts = shown.matrix.counts
     rows = [place for place, label in enumerate(shown.labels) if label != UNJUDGED]
@@ -196,7 +196,7 @@ def _measures(items: LabelAgreement) -> str:
 
 
 def _figures(one: FiguresTable) -> RenderableType:
-    """Lines, and a table of which the longest is cut."""
+    """Return lines of text and a table, limited to ``GROUPS`` rows."""
     columns = [
         Column(title, [row[at] for row in one.rows[:GROUPS]], right=at > 0, least=0 if at else 8)
         for at, title in enumerate(one.head)
@@ -272,7 +272,7 @@ def _votes(one: Disagreement) -> str:
     return f"{one.people} ({one.votes[one.people]} of {one.votes[one.people] + others})" if others else one.people
 
 
-# ---- what did not join, what was parsed, what to do next
+# ---- unused labels, parsed replies, next command
 
 
 def _not_joined(found: Agreement, look: Look) -> RenderableType | None:
@@ -290,7 +290,7 @@ def _not_joined(found: Agreement, look: Look) -> RenderableType | None:
 
 
 def _parsed(found: Agreement) -> RenderableType | None:
-    """Replies for labelled records by format, and what units without a verdict cost."""
+    """Return how many replies for labelled records were parsed, and the accuracy lost by units without a verdict."""
     rows = [
         (f"{one.judge} {one.step} {one.style} {one.format}", f"{number(one.whole)} of {number(one.calls)}")
         for one in found.parsed
@@ -307,7 +307,7 @@ def _parsed(found: Agreement) -> RenderableType | None:
 
 
 def _following(found: Agreement, run: AnyRun, options: Sequence[str]) -> RenderableType | None:
-    """How many labels halve each interval, and the command that shows the largest disagreement of a run in a store."""
+    """Return how many labels would halve each interval, and the command that shows the largest disagreement."""
     rows: list[tuple[str, RenderableType]] = []
     means = [
         mean for one in found.metrics for mean in one.means if mean.value is not None and mean.labelled < mean.records

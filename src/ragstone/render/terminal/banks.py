@@ -1,4 +1,4 @@
-"""The screens of ``ragstone nuggets create`` and ``assign``."""
+"""Draw the screens of ``ragstone nuggets create`` and ``ragstone nuggets assign``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ragstone.render.text import flat, number, percent, plural
 from ragstone.render.wording import embedded_among, words_of
 
 GRADES: Final[Mapping[str, str]] = {"support": "yes", "partial_support": "partly", "not_support": "no"}
-"""Assignments, and the kind of verdict that each is."""
+"""The kind of verdict for each assignment."""
 RULES: Final = (
     "Rules extracted these nuggets: some may be headings, some facts may be missing. Check the bank before use."
 )
@@ -41,9 +41,9 @@ RULES: Final = (
 
 
 def created_page(told: Mapping[str, Any], name: str, judges: Sequence[str], look: Look) -> Page:
-    """Topics and nuggets, what is missing and why, what it cost, where the banks are, what to do with them.
+    """Return the screen of created banks: topics, nuggets, missing banks with reasons, cost, file, next command.
 
-    ``told`` is what ``nuggets create --json`` prints.
+    ``told`` is the output of ``nuggets create --json``.
     """
     topics = plural(told["topics"], "topic")
     said = "No bank could be created."
@@ -83,7 +83,7 @@ def _without(told: Mapping[str, Any]) -> RenderableType | None:
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """The assignments that were written: responses, nuggets by grade, how many are unjudged, and the file."""
+    """Counts of the written assignments: responses, nuggets by grade, and unjudged nuggets; and the file."""
 
     responses: int
     grades: Mapping[str, int]
@@ -92,7 +92,7 @@ class Assigned:
 
 
 def assigned_page(run: Run, assigned: Assigned, look: Look, place: Place) -> Page:
-    """Show assigned nuggets by label, the recall, where the results are, and the next command."""
+    """Return the screen of assigned nuggets: counts by label, recall, location of the results, next command."""
     told = RunFacts(run)
     summary = told.summary
     count = sum(assigned.grades.values())

@@ -1,4 +1,4 @@
-"""One record: the question, the response sentence by sentence, what was found for each and where, the scores."""
+"""Draw one record: the question, the response by sentence with verdicts and evidence, the scores, and the contexts."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from ragstone.render.wording import (
 )
 
 SHOWN: Final = 800
-"""Characters of earlier turns that are shown unless all is."""
+"""Maximum length, in characters, of earlier turns unless the record is shown in full."""
 
 
 @dataclass(slots=True)
 class Marked:
-    """A stretch of the response with its verdicts: its own, those of its claims, and its trace.
+    """A span of the response with its verdicts: its own, those on its claims, and its trace.
 
-    ``names`` are the scores of its verdicts, by where they are drawn.
+    ``names`` are the scores of its verdicts, by the place where they are drawn.
     """
 
     start: int
@@ -54,14 +54,14 @@ class Marked:
 
     @property
     def kind(self) -> str:
-        """Its own verdict if it has one, else that of its trace, else the worst of its claims."""
+        """The kind of its own verdict, else the worst of its trace, else the worst of its claims."""
         if self.own is not None:
             return kind_of(self.own)
         kinds = {resting.kind for resting in self.traced} or {kind_of(verdict) for _, verdict in self.claims}
         return next((kind for kind in ORDER if kind in kinds), "none")
 
     def signs(self) -> Iterable[tuple[str, str]]:
-        """The kind of every verdict, with its word."""
+        """Return the kind of every verdict with its label text."""
         verdicts = [(self.names["sentences"], self.own)] if self.own is not None else []
         verdicts += [(self.names["claims"], verdict) for _, verdict in self.claims]
         verdicts += [(self.names["map"], resting.verdict) for resting in self.traced]
@@ -69,7 +69,7 @@ class Marked:
 
 
 def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: bool = False) -> Page:
-    """The whole screen of one record; ``full`` leaves nothing out."""
+    """Return the whole screen of one record; ``full`` omits nothing."""
     title = heading(result["id"], look, f"record {number(result['position'])} of {number(total)}", f"run {run}")
     if "set_aside" in result:
         reason = Text(clean(result["set_aside"]), overflow="fold")
@@ -94,7 +94,7 @@ def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: b
 
 
 class _Drawing:
-    """The blocks of one record, which share what is looked up in it."""
+    """The blocks of one record, with lookups shared between them."""
 
     def __init__(self, result: Mapping[str, Any], look: Look, full: bool) -> None:
         self.result = result
@@ -110,13 +110,13 @@ class _Drawing:
     # ---- texts
 
     def text(self, title: str, text: str | None) -> RenderableType:
-        """A heading with a text under it."""
+        """Return a heading with a text below it."""
         if text is None or not text.strip():
             return section(title, indented(self.grounds.aside("(none)" if text is None else "(blank)")))
         return section(title, indented(Text(clean(text).strip("\n"), overflow="fold")))
 
     def history(self) -> RenderableType | None:
-        """What was said before the question; in full all of it."""
+        """Return the turns before the question, shortened unless shown in full; None if there are none."""
         most, longest = (sys.maxsize, sys.maxsize) if self.full else (SHOWN, SHOWN // 4)
         found = history_of(self.result["meta"], most, longest)
         return self.text(EARLIER, str(found)) if found else None
@@ -124,7 +124,7 @@ class _Drawing:
     # ---- the response
 
     def response(self) -> RenderableType:
-        """Each sentence with its mark; under what falls short the reason and the evidence."""
+        """Return the sentences with their marks, and the reason and evidence below those with low verdicts."""
         text = self.result["response"]
         sentences = self._marked()
         if not sentences:
@@ -145,7 +145,7 @@ class _Drawing:
         return section("Response", marked(rows), *shown, note=self._asked())
 
     def _marked(self) -> list[Marked]:
-        """The sentences in their order: those that were judged, and those that claims were taken from."""
+        """Return the judged sentences and those from which claims were extracted, in order."""
         found: dict[tuple[int, int], Marked] = {}
         for verdict in self._verdicts("sentences"):
             unit = self.units[verdict["unit"]]
@@ -160,13 +160,13 @@ class _Drawing:
                 found.setdefault(place, Marked(*place, self.names)).claims.append((unit, verdict))
         for resting in self.map.response if self.map else ():
             place = (resting.start, resting.end)
-            if place not in found:  # divided in another way: it goes with the last that it has a part in
+            if place not in found:  # segmented differently: add it to the last overlapping one
                 place = max((other for other in found if other[0] < place[1] and place[0] < other[1]), default=place)
             found.setdefault(place, Marked(*place, self.names)).traced.append(resting)
         return [found[place] for place in sorted(found)]
 
     def _under(self, part: Marked, text: str) -> Iterable[RenderableType]:
-        """A sentence's own reason, then its claims that fall short."""
+        """Yield a sentence's own reason, then its claims with low verdicts."""
         if part.own is not None and (self.full or part.kind in ("no", "partly", "unjudged")):
             yield from self.grounds.because(part.own)
         yield from self._traced(part)
@@ -188,7 +188,7 @@ class _Drawing:
             yield marked([(self.look.mark(kind), Group(text_, *below))], margin=1)
 
     def _traced(self, part: Marked) -> Iterable[RenderableType]:
-        """Show the evidence of a sentence, with its own sign if the margin shows another."""
+        """Yield the trace of a sentence, with its own sign if the sign in the margin is not the trace's."""
         if self.map is None:
             return
         shown: Sequence[Mapping[str, Any]] = ()
@@ -214,10 +214,10 @@ class _Drawing:
         parts += [f"{claims} judges claims"] if claims else []
         return f"({', '.join(parts)})" if parts else ""
 
-    # ---- claims that are beside the question
+    # ---- irrelevant claims
 
     def off_topic(self) -> RenderableType | None:
-        """The claims that do not help to answer the question."""
+        """Return the claims that do not help to answer the question; None if there are none."""
         verdicts = self._verdicts("off_topic")
         shown = [v for v in verdicts if self.full or kind_of(v) in ("no", "partly")]
         if not shown:
@@ -235,7 +235,7 @@ class _Drawing:
     # ---- scores
 
     def scores(self) -> RenderableType:
-        """Every metric with its value or its status, and the reasons for it."""
+        """Return every metric with its value or status, and the reasons for it."""
         holders = {metric.score_names()[0]: metric for name in self.by_metric if (metric := columns_of(name))}
         scores = [s for s in self.result["scores"] if columns_of(s["metric"]) is None or s["metric"] in holders]
         names = {name: holders[name].name if name in holders else flat(name) for name in (s["metric"] for s in scores)}
@@ -254,7 +254,7 @@ class _Drawing:
         return section("Scores", indented(Group(*blocks)))
 
     def _facts(self, score: Mapping[str, Any], *, in_columns: bool) -> list[str]:
-        """A score's status, range, outcome and details in a few words, without those that differ by column."""
+        """Return a score's status, range, outcome and details in a few words, except those that differ by column."""
         elsewhere = score["status"] == "scored" or (in_columns and score["value"] is None)
         facts = [] if elsewhere else [score["status"]]
         facts += [grade] if (grade := grade_said(score)) else []
@@ -285,7 +285,7 @@ class _Drawing:
         return facts
 
     def _behind(self, score: Mapping[str, Any], *, in_columns: bool) -> Iterable[RenderableType]:
-        """The score's own reason, then the verdicts that are shown nowhere else."""
+        """Yield the score's own reason, then the verdicts that are shown nowhere else."""
         if score["reason"] and not (in_columns and score["value"] is None):
             yield self.grounds.aside(self.grounds.shown(score["reason"]))
         if score["metric"] in self.names.values() or score["metric"] in GRADED:
@@ -298,7 +298,7 @@ class _Drawing:
                 yield from self._alone(score["metric"], verdict)
 
     def _alone(self, metric: str, verdict: Mapping[str, Any]) -> Iterable[RenderableType]:
-        """A verdict that is drawn with its score: a part of the response has its sign and its word."""
+        """Yield a verdict that is drawn with its score; one on a part of the response has its sign and label text."""
         unit = self.units[verdict["unit"]]
         if unit["level"] == "response":
             yield from self.grounds.because(verdict)
@@ -307,7 +307,7 @@ class _Drawing:
             yield marked([(self.look.mark(kind_of(verdict)), Group(text, *self.grounds.because(verdict)))], margin=1)
 
     def repeats(self) -> RenderableType | None:
-        """The spread of scores that were asked for several times."""
+        """Return the spread of scores that were repeated; None if there are none."""
         rows = [
             (flat(score["metric"]), _repeats_said(score["repeats"]))
             for score in self.result["scores"]
@@ -318,7 +318,7 @@ class _Drawing:
     # ---- contexts
 
     def contexts(self) -> RenderableType:
-        """The passages by rank with the evidence in them; long ones are shortened around it."""
+        """Return the passages by rank with their evidence marked; long ones are shortened around it."""
         contexts = self.result["contexts"]
         if not contexts:
             return self.text("Contexts", None)
@@ -347,7 +347,7 @@ class _Drawing:
         return [self.grounds.aside(DOT.join(parts))] if parts else []
 
     def _body(self, context: Mapping[str, Any], spans: Sequence[tuple[int, int]]) -> Iterable[RenderableType]:
-        """The passage itself; where it was traced a sign or, in full, a line for each of its sentences."""
+        """Return the passage; if it was traced, with a sign or, in full, a row for each of its sentences."""
         text = context["text"]
         if self.map is not None and self.full and text.strip():
             return [self.map.sentences(context["id"], spans)]
@@ -367,7 +367,7 @@ class _Drawing:
     # ---- the rest
 
     def footer(self) -> RenderableType:
-        """Show the source of the record, its notes and meta, and the cost."""
+        """Return the source of the record, its notes and meta, the judges of cascades, and the cost."""
         result = self.result
         rows = [("Source", source_of(result["where"]))]
         rows += [("Note", note) for note in result["notes"]]
@@ -386,7 +386,7 @@ class _Drawing:
         rows.append(("Cost", spent))
         return facts([(label, self.grounds.shown(value)) for label, value in rows], 6)
 
-    # ---- small things
+    # ---- helpers
 
     def _verdicts(self, place: str) -> Sequence[Mapping[str, Any]]:
         score = self.by_metric.get(self.names.get(place, ""))
@@ -394,7 +394,7 @@ class _Drawing:
 
 
 def _accepted(score: Mapping[str, Any]) -> str:
-    """How many claims reach the threshold, in the judge's word where all of them fully do."""
+    """Return how many claims reach the threshold, in the judge's words if these are exactly the ``yes`` verdicts."""
     accepted, verdicts = score["detail"]["accepted"], score["verdicts"]
     plainly = accepted == sum(kind_of(verdict) == "yes" for verdict in verdicts)
     what = labels_of(score["metric"], verdicts)["yes"] if plainly else "at or above the threshold"
@@ -410,7 +410,7 @@ def _grounds(verdict: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def _repeats_said(repeats: Mapping[str, Any]) -> str:
-    """One record's score asked several times: its values in the order they came, the spread, the flips."""
+    """Return a record's repeated score as text: its values in order, the spread, and the flips."""
     values = DOT.join(percent(value) for value in repeats["values"])
     parts = [f"asked {len(repeats['values'])} times: {values}"]
     if repeats["spread"] is not None:

@@ -1,4 +1,4 @@
-"""Tables of scores: metrics of several columns as rows of two, the plain triad beside the nuggetized one, repeats."""
+"""Draw tables of scores: multi-column metrics in rows of two, the plain and the nuggetized triad, and repeats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RECALL: Final = NuggetRecall
 
 
 def columns_of(score: str) -> type[Metric] | None:
-    """The metric that a score is a column of, if it is one and its metric says how they are drawn."""
+    """Return the metric that a score is a column of; None if it is not a column or its metric defines no table."""
     metric = of_score(score)
     return metric if column_of(score) in metric.columns and metric.table else None
 
@@ -43,7 +43,7 @@ def _legend(metric: type[Metric], signature: str) -> str:
 
 
 def _found(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """By row what there is of its columns; rows of which a column is missing are left out."""
+    """Return the entries of each row's columns, by row; rows with a missing column are left out."""
     names = {row: [f"{metric.name}.{column}" for column in columns] for row, columns in _table_of(metric).rows.items()}
     return {row: [entries[name] for name in own] for row, own in names.items() if all(name in entries for name in own)}
 
@@ -52,7 +52,7 @@ def _found(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]]) -> di
 
 
 def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
-    """Means with their intervals, how many records have one; intervals and possible means where there is room."""
+    """Return means, intervals, possible means and the number of scored records, as far as there is room."""
     rows, drawn = _found(metric, entries), _table_of(metric)
     columns = [Column(Text(metric.name), [f"  {row}" for row in rows])]
     for side, title in enumerate(drawn.titles):
@@ -84,7 +84,7 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
 
 
 def _alike(rows: Iterable[str], told: Iterable[str]) -> dict[str, list[str]]:
-    """Texts about rows, each once with its rows."""
+    """Return each distinct text with the rows it applies to."""
     found: dict[str, list[str]] = {}
     for row, text in zip(rows, told, strict=True):
         found.setdefault(text, []).append(row)
@@ -92,7 +92,7 @@ def _alike(rows: Iterable[str], told: Iterable[str]) -> dict[str, list[str]]:
 
 
 def interval(entry: Mapping[str, Any]) -> str:
-    """The ends of a mean's interval; empty without one."""
+    """Return the bounds of a mean's interval; empty without one."""
     if not entry["interval"]:
         return ""
     low, high = entry["interval"]
@@ -105,7 +105,7 @@ def _scored(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 def passed(entry: Mapping[str, Any]) -> str:
-    """How many records met a threshold, and the threshold; empty without one."""
+    """Return how many records met a threshold, and the threshold; empty without one."""
     outcomes = entry["outcomes"] or {}
     if not outcomes:
         return ""
@@ -117,7 +117,7 @@ def passed(entry: Mapping[str, Any]) -> str:
 
 
 def columns_of_record(metric: type[Metric], scores: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
-    """The values, what they could be with what is unjudged, and why one is missing, each reason once."""
+    """Return the values, their possible range if units are unjudged, and the reasons for missing ones, each once."""
     rows, drawn = _found(metric, scores), _table_of(metric)
     told = [_told(found, drawn.rows[row]) for row, found in rows.items()]
     wide = max(map(len, rows), default=0) + sum(len(title) + 2 for title in drawn.titles) + 2
@@ -146,7 +146,7 @@ def _told(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
 
 
 def _reasons(drawn: ScoreTable, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, list[str]]:
-    """Why columns have no value, with their names: the row's where it is so of all of the row."""
+    """Return why columns have no value, with their names; a reason for a whole row is listed under the row's name."""
     found: dict[str, list[str]] = {}
     for row, scores in rows.items():
         why = [score["reason"] if score["value"] is None else None for score in scores]
@@ -158,7 +158,7 @@ def _reasons(drawn: ScoreTable, rows: Mapping[str, Sequence[Mapping[str, Any]]])
 
 
 def methods_block(methods: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
-    """Both values in percent, the difference in points with its interval, and what the difference means."""
+    """Return both values in percent, the difference in points with its interval, and its interpretation."""
     intervals = [
         " to ".join(map(signed, found["interval"])) if found.get("interval") else "" for found in methods.values()
     ]
@@ -180,7 +180,7 @@ def methods_block(methods: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
 def _fitting(
     names: Iterable[str], titled: Mapping[str, Sequence[str]], drops: Sequence[str], room: int, look: Look
 ) -> list[Column]:
-    """The columns beside the names, as many as there is room for; of ``drops`` the first goes first."""
+    """Return the names and the columns that fit beside them; ``drops`` are the first to go, in this order."""
     columns = [
         Column(title, cells, right=True, drop=drops.index(title) + 1 if title in drops else 0)
         for title, cells in titled.items()
@@ -189,11 +189,11 @@ def _fitting(
     return fitting([Column("", list(names)), *columns], room, look)
 
 
-# ---- asked several times
+# ---- repeats
 
 
 def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType | None:
-    """Show for each repeated metric the mean, its spread, that of a record, and the flips."""
+    """Return the mean, spread, spread per record and flips of each repeated metric; None without repeats."""
     found = {name: entry["repeats"] for name, entry in entries.items() if entry.get("repeats")}
     if not found:
         return None

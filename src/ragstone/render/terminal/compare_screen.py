@@ -1,4 +1,4 @@
-"""``ragstone compare`` and ``check``: two runs metric by metric, what differs, and what came of each threshold."""
+"""Draw the screens of ``ragstone compare`` (two runs by metric, differences) and ``ragstone check`` (thresholds)."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ BY_NUGGET: Final = "individual nuggets"
 _SHORT: Final = {NUGGETS: "all", VITAL: "vital"}
 _OUTCOMES: Final = {"passed": "quiet", "failed": "wrong", "undecided": "partly", "error": "head"}
 _STYLES: Final = {"higher": "head", "lower": "head", "none": "", "too_few": ""}
-"""The style of a metric's row by its finding; others are quiet."""
+"""The style of a metric's row by its finding; others are dim."""
 
 
 def compare_page(
     found: Comparison, first: AnyRun, second: AnyRun, look: Look, place: Place | None = None, *, follow: bool = True
 ) -> Page:
-    """The whole screen of two runs; ``follow``: with the commands to go on with."""
+    """Return the whole screen of a comparison; ``follow`` adds the next command."""
     leading = leading_of(found)
     return page(
         _titles(found, look),
@@ -80,7 +80,7 @@ def compare_page(
 
 
 def demo_page(found: Comparison, runs: Sequence[Run], written: Sequence[str], look: Look) -> RenderableType:
-    """What the two runs of the demo are, how they compare, and what to look at next."""
+    """Return the screen of the demo: its two runs, their comparison, and the next commands."""
     of = (
         "example answers with planted errors, a refusal and a blank response",
         "the same questions, answered with two sentences copied from a passage",
@@ -110,7 +110,7 @@ def _titles(found: Comparison, look: Look) -> RenderableType:
 
 
 def _table(found: Comparison) -> RenderableType:
-    """Both means, the difference in points, its interval, p, and how many went which way, as far as there is room."""
+    """Return the means, difference in points, interval, p and numbers of changed records, as far as there is room."""
     rows = _rows(found)
 
     def column(title: str, cell: Callable[[Compared], str], drop: int = 0) -> Column:
@@ -132,7 +132,7 @@ def _table(found: Comparison) -> RenderableType:
 
 
 def _rows(found: Comparison) -> list[tuple[str, Compared | None]]:
-    """The label of each row and its metric; several columns of one metric are under its name, a row without numbers."""
+    """Return the label and metric of each row; several columns of one metric get a header row without numbers."""
     rows: list[tuple[str, Compared | None]] = []
     several = Counter(one.metric.partition(".")[0] for one in found.metrics)
     for one in found.metrics:
@@ -171,19 +171,19 @@ def _moved(one: Compared, found: Comparison, runs: tuple[AnyRun, AnyRun], look: 
 
 
 def _side(metric: str, moved: Moved) -> int:
-    """0 if a record's value is worse in the first run, else 1."""
+    """Return 0 if a record's value is worse in the first run, else 1."""
     return int((moved.difference < 0) != best_at_zero(metric))
 
 
 def _worse(metric: str, moved: Moved, runs: tuple[AnyRun, AnyRun]) -> tuple[Any, Sequence[Wanting]]:
-    """The record of the run in which its value is worse, and the units that are only wrong there."""
+    """Return the record from the run in which its value is worse, and the units that are wrong only there."""
     side = _side(metric, moved)
     worse, better = runs[side].find(moved.record), runs[1 - side].find(moved.record)
     return worse, wanting(worse, metric, better) if worse is not None else ()
 
 
 def _signs(metric: str, result: Mapping[str, Any] | None, units: Sequence[Wanting]) -> list[tuple[str, str]]:
-    """The sign of the unit that is shown of a record, with the word of the record's judge."""
+    """Return the sign of the unit shown for a record, with the words for the record's judge."""
     score = next((score for score in (result or {}).get("scores", ()) if score["metric"] == metric), None)
     if score is None or not units:
         return []
@@ -198,7 +198,7 @@ def _records(title: str, drawn: RenderableType, signs: Sequence[tuple[str, str]]
 
 
 def _following(leading: Compared | None, runs: tuple[AnyRun, AnyRun], place: Place) -> RenderableType | None:
-    """The page that was written, and the command that shows the record that moved most where it is worse."""
+    """Return the written page and the command that shows the most changed record in the run where it is worse."""
     rows: list[tuple[str, RenderableType]] = [("Page", place.comparison)] if place.comparison else []
     moved = leading.moved[0] if leading is not None and leading.moved else None
     run = runs[1] if moved is None or leading is None else runs[_side(leading.metric, moved)]
@@ -210,7 +210,7 @@ def _following(leading: Compared | None, runs: tuple[AnyRun, AnyRun], place: Pla
 
 
 def check_page(gate: CheckResult, run: AnyRun, look: Look, options: Sequence[str] = ()) -> Page:
-    """The whole screen of a check."""
+    """Return the whole screen of a check."""
     said = outcome_said(gate)
     title = heading(gate.name, look, *([f"run {gate.run}"] if gate.run else []), plural(gate.records, "record"))
     if gate.baseline:
@@ -226,7 +226,7 @@ def check_page(gate: CheckResult, run: AnyRun, look: Look, options: Sequence[str
 
 
 def _next(gate: CheckResult, run: AnyRun, options: Sequence[str]) -> RenderableType | None:
-    """The command that shows the first record behind a failed threshold; a run in a folder has none."""
+    """Return the command that shows the first record behind a failed threshold; None for a run in a folder."""
     record = next((worst.record for decision in gate.decisions for worst in decision.worst), "")
     result = run.find(record) if record else None
     if result is None or not isinstance(run, Run):

@@ -1,4 +1,4 @@
-"""An estimate: calls, money and time in one sentence and by metric and step, what it assumes, what to type next."""
+"""Draw an estimate: calls, cost and time in one sentence and by metric and step, assumptions, and the next command."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ragstone.render.terminal.tables import Column, Fitted
 from ragstone.render.text import dollars, duration, flat, number, plural, tokens
 
 UNKNOWN: Final = "?"
-"""A cost whose price is unknown; a column of nothing else is left out."""
+"""Shown for a cost with an unknown price; a column with nothing else is left out."""
 LEAST: Final = 20
-"""Columns of a step and its judge below which columns are left out in their favour."""
+"""Minimum width, in columns, of a step with its judge; other columns are dropped to keep it."""
 
 
 def estimate_page(estimate: Estimate, following: str, look: Look) -> Page:
-    """All of an estimate; ``following`` is the command that makes the run."""
+    """Return the whole screen of an estimate; ``following`` is the command that starts the run."""
     part = part_said(estimate.extent)
     return page(
         heading(estimate.name, look, plural(estimate.records, "record"), *([part] if part else [])),
@@ -34,7 +34,7 @@ def estimate_page(estimate: Estimate, following: str, look: Look) -> Page:
 
 
 def sentence(estimate: Estimate) -> str:
-    """Calls, money and time in one sentence, with the ends between which they will be."""
+    """Return calls, cost and time in one sentence, with their ranges."""
     total = estimate.total
     stored = f"; {plural(total.stored, 'more call')} {'is' if total.stored == 1 else 'are'} in the store"
     if not total.calls.high:
@@ -57,7 +57,7 @@ def sentence(estimate: Estimate) -> str:
         money = f", cost {about}{dollars(total.dollars.expected)} ({_ends(total.dollars, dollars)})"
     else:
         money = ", cost nothing"
-    if estimate.waves:  # the last one has the repairs, if there are any
+    if estimate.waves:  # the last one is for repairs, if there are any
         spent = f"end within {24 * estimate.waves} hours, in {plural(estimate.waves, 'round')} of batches"
     else:
         spent = f"take about {took} ({ends})"
@@ -72,7 +72,7 @@ def _ends(found: Range, written: Any) -> str:
 
 
 def _table(estimate: Estimate) -> RenderableType:
-    """One line a metric, below it one a step, at the end the total."""
+    """Return a table with a line per metric, the lines of its steps below it, and the total at the end."""
     judges = {row.judge for row in estimate.rows}
     lines: list[tuple[str, str, tuple[str, ...]]] = []
     for metric in dict.fromkeys(row.metric for row in estimate.rows):
@@ -102,7 +102,7 @@ def _cells(found: Sum) -> tuple[str, ...]:
     )
 
 
-# ---- what it assumes
+# ---- assumptions
 
 
 def _facts(estimate: Estimate, following: str) -> RenderableType:
@@ -125,7 +125,7 @@ def _facts(estimate: Estimate, following: str) -> RenderableType:
 
 
 def _basis(what: str, estimate: Estimate) -> str:
-    """What was assumed, with its judge only where there are several."""
+    """Return what was assumed, with its judge only if there are several."""
     judges = {called(row.judge) for row in estimate.rows if not row.free}
     return flat(what.removesuffix(f" by {judges.pop()}") if len(judges) == 1 else what)
 
@@ -145,7 +145,7 @@ def _budget(estimate: Estimate) -> list[str]:
 
 
 def next_budget(estimate: Estimate) -> float | None:
-    """A round figure that a run will not reach if the estimate holds; None where there is no price to limit."""
+    """Return a round budget that the run will not reach if the estimate holds; None without a cost to limit."""
     money = estimate.total.dollars
     if money is None or not money.high:
         return None

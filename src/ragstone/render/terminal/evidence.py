@@ -1,4 +1,4 @@
-"""Why a verdict is what it is: its reason or failure, the members of a panel, and its quotes with their places."""
+"""Draw the grounds of a verdict: its reason or failure, the members of a panel, and its quotes with their places."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ragstone.render.text import clean, flat, middle, shorten
 from ragstone.render.wording import where
 
 LONG: Final = 3
-"""Lines of a reason that are shown when the record is not shown in full."""
+"""Maximum number of lines of a reason unless the record is shown in full."""
 QUOTES: Final = 2
-"""Quotes of one verdict that are shown then."""
+"""Maximum number of quotes of one verdict unless the record is shown in full."""
 _BEST_FIRST: Final = ("yes", "partly", "no", "unjudged", "trivial")
 
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """Draws the grounds of verdicts; ``ranks`` are those of the record's passages, ``full`` leaves nothing out.
+    """Draws the grounds of verdicts; ``ranks`` are those of the record's passages, ``full`` omits nothing.
 
-    ``judges`` are those of the record's cascades: who gave a verdict of one of them is shown with it.
+    ``judges`` are those of the record's cascades: verdicts from one of them are shown with the judge's name.
     """
 
     look: Look
@@ -38,9 +38,9 @@ class Grounds:
     def because(
         self, verdict: Mapping[str, Any], *, of_response: bool = False, label: str = ""
     ) -> Iterable[RenderableType]:
-        """The reason or the failure, every member of a panel, the quotes: from passages, or from the response.
+        """Yield the reason or failure, the members of a panel, and the quotes from passages or from the response.
 
-        ``label`` says what the reason is about where that is not plain.
+        ``label`` is a prefix that says what the reason is about if that is unclear.
         """
         who = f"{label}by {called(verdict['judge'])}" if verdict["judge"] in self.judges else ""
         label = f"{who}: " if who else label
@@ -59,29 +59,29 @@ class Grounds:
             yield self.aside(f"{len(quotes) - QUOTES} more: use --full")
 
     def aside(self, words: str) -> Text:
-        """Quiet words."""
+        """Return dim text."""
         return Text(words, style="quiet", overflow="fold")
 
     def shown(self, text: str, lines: int = LONG) -> str:
-        """A text on one line, at most so many lines of the terminal unless all of it is shown."""
+        """Return a text without line breaks, shortened to ``lines`` terminal lines unless shown in full."""
         return flat(text) if self.full else shorten(flat(text), lines * (self.look.width - 10), self.look.ellipsis)
 
     def piece(self, text: str, kind: str = "") -> Text:
-        """A text of the record, in the colour of its verdict."""
+        """Return a text from the record in the colour of its verdict."""
         style = "wrong" if kind == "no" else "partly" if kind == "partly" else ""
         return Text(clean(text).strip(), overflow="fold", style=style)
 
     def legend(self, signs: Iterable[tuple[str, str]], title: str = "Legend: ") -> Text:
-        """Explain the signs: each kind of verdict with its words, the best first."""
+        """Return a legend of the signs: each kind of verdict with its words, best first."""
         ranked = sorted(set(signs), key=lambda sign: (_BEST_FIRST.index(sign[0]), sign))
         return Text(title, "quiet").append_text(legend((self.look.mark(kind), words) for kind, words in ranked))
 
     def quoted(self, where: str, words: str, before: str = "") -> Text:
-        """Words in quotation marks after the place that they are from."""
+        """Return a quote in quotation marks, preceded by its place."""
         return Text.assemble((before, "partly"), (f"{where} ", "quiet"), f"“{words}”", overflow="fold")
 
     def passage(self, text: str, spans: Sequence[tuple[int, int]], *, full: bool) -> Text:
-        """A passage with its evidence in brackets; what is far from any is left out unless it is shown in ``full``."""
+        """Return a passage with its evidence in brackets; text far from evidence is omitted unless ``full``."""
         opened, closed = self.look.brackets
         drawn = Text(overflow="fold")
         for start, end, evidence in pieces(text, spans, full=full):
@@ -106,7 +106,7 @@ class Grounds:
         at = f"{place}, characters {quote['start']}\u2013{quote['end']}"
         return self.quoted(
             at, words, "" if quote["verbatim"] else "close match: "
-        )  # the text's own words, not the judge's
+        )  # the text's wording, not the judge's
 
     def _members(self, members: Sequence[Mapping[str, Any]]) -> Table:
         table = Table.grid(padding=(0, 2, 0, 0))
@@ -122,7 +122,7 @@ class Grounds:
 
 
 def legend(signs: Iterable[tuple[Text, str]]) -> Text:
-    """Signs with what they mean."""
+    """Return signs with their meanings."""
     drawn = Text(style="quiet", overflow="fold")
     for sign, words in signs:
         drawn.append("   " if drawn else "").append_text(sign).append(f" {words}")

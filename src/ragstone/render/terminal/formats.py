@@ -1,4 +1,4 @@
-"""Parsing statistics of a run: a table by judge, problems below it, and suggestions."""
+"""Draw the parsing statistics of a run: a table by judge, problems below it, and suggestions."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ LEGEND: Final = (
     "left: units still missing after a repair call; by: parser"
 )
 READERS: Final = 16
-"""Columns for the readers below which they are under the table."""
+"""Minimum width, in columns, of the readers; with less room they are listed below the table."""
 NAMES: Final = ("step", "style", "format")
 LINES: Final = 2
-"""Lines of a reply, and of what is wrong with it."""
+"""Maximum number of lines of a reply, and of its problem."""
 _PROBLEMS: Final[Mapping[str, str]] = {
     "format_error": "expected content missing",
     "count_mismatch": "wrong number of labels",
@@ -47,11 +47,11 @@ _PROBLEMS: Final[Mapping[str, str]] = {
     "cut_off": "cut off at the length limit",
     "withheld": "withheld by a content filter",
 }
-"""What the statuses mean."""
+"""The meanings of the statuses."""
 
 
 def formats_page(run: Run, told: Mapping[str, Any], look: Look, place: Place | None = None) -> Page:
-    """The whole screen; ``told`` is what ``formats --json`` prints."""
+    """Return the whole screen; ``told`` is the output of ``formats --json``."""
     groups: Sequence[Mapping[str, Any]] = told["groups"]
     read = [plural(told["calls"], "call")] if groups else []
     several = len({group["judge"] for group in groups}) > 1
@@ -81,7 +81,7 @@ def _headline(groups: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _table(judge: str, groups: Sequence[Mapping[str, Any]], look: Look) -> RenderableType:
-    """A row for each step, style and format; on a narrow screen their names are below each other."""
+    """Return a row per step, style and format; on a narrow screen their names are stacked."""
     wide = look.width - 4
     names = [Column(title, [flat(group[title]) for group in groups]) for title in NAMES]
     readers = Column("by", [_readers(group) for group in groups], drop=1, least=READERS, style="quiet")
@@ -103,7 +103,7 @@ def _table(judge: str, groups: Sequence[Mapping[str, Any]], look: Look) -> Rende
 
 
 def _readers(group: Mapping[str, Any]) -> str:
-    """By which readers, with their shares where there are several, or one that read not all."""
+    """Return the readers that parsed the replies, with shares unless a single one parsed all of them."""
     calls = group["calls"]
     shares = [(flat(reader), count) for reader, count in group["readers"].items()]
     if not shares:
@@ -113,11 +113,11 @@ def _readers(group: Mapping[str, Any]) -> str:
     return ", ".join(f"{reader} {percent(count / calls, calls)}" for reader, count in shares)
 
 
-# ---- what went wrong
+# ---- problems
 
 
 def _trouble(group: Mapping[str, Any], look: Look, *, several: bool) -> RenderableType:
-    """The problems of one row, what asking again came to, and samples; with the judge where there are several."""
+    """Return the problems of one row, the outcome of repair calls, and samples; with the judge if there are several."""
     problems = [
         (number(count), flat(status), Text(_PROBLEMS.get(status, ""), style="quiet"))
         for status, count in group["problems"].items()
@@ -159,20 +159,20 @@ def _sample(sample: Mapping[str, Any], look: Look) -> Iterable[RenderableType]:
         reply = f"“{shorten(text + more, LINES * room - 2, look.ellipsis)}”" if text else ""
     problem = flat(sample["problem"])
     if reply:
-        problem = problem.partition(" (it begins: ")[0]  # the reply is shown below, and more of it
+        problem = problem.partition(" (it begins: ")[0]  # more of the reply is shown below
     if problem:
         yield Text(shorten(problem, LINES * room, look.ellipsis), overflow="fold")
     if reply:
         yield Text(reply, style="quiet", overflow="fold")
 
 
-# ---- what else
+# ---- other calls, next command
 
 
 def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
-    """Explain calls that are not in the table."""
+    """Yield explanations of calls that are not in the table."""
     for judge, calls in told["untold"].items():
-        if re.split("[/#]", judge)[0] in WRITES_NOTHING:  # their calls come back as data
+        if re.split("[/#]", judge)[0] in WRITES_NOTHING:  # its replies are data
             yield f"{flat(judge)} writes no replies to parse ({plural(calls, 'call')})."
         else:
             yield (
@@ -192,7 +192,7 @@ def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
 
 
 def _next(run: Run, groups: Sequence[Mapping[str, Any]], place: Place) -> list[tuple[str, RenderableType]]:
-    """Suggest a remedy if the figures call for one, else the run itself."""
+    """Return suggestions if the figures call for any, else the command that shows the run."""
     advised: dict[str, list[str]] = {}
     for group in groups:
         if group["advice"]:

@@ -1,4 +1,4 @@
-"""Systems side by side by nugget recall: one line a run, as many measures as there is room for, the best first."""
+"""Draw the leaderboard of nugget recall: one line per run, best first, with as many measures as fit."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ from ragstone.render.text import flat, middle, number, plural
 from ragstone.stats.points import points
 
 FINE: Final = 1000
-"""A count from which percentages have a decimal: here they all have one."""
+"""A count large enough that percentages get a decimal: here all have one."""
 CELL: Final = 6
-"""Columns of a value."""
+"""Width of a value, in columns."""
 SHORTEST: Final = 16
-"""Columns of a run's name below which measures are left out in its favour."""
+"""Minimum width, in columns, of a run's name; measures are dropped to keep it."""
 MOST_PAIRS: Final = 12
-"""Lines of the comparison with another leaderboard."""
+"""Maximum number of lines of the comparison with another leaderboard."""
 SHOWN: Final[Mapping[str, str]] = {name: row for row, pair in RECALL.table.rows.items() for name in pair}
-"""The measures in the order of their columns, each with the title over its pair."""
+"""The measures in column order, each with the title of its pair."""
 SAY_LEAST: Final = ("weighted", "weighted_strict", "all", "vital", "strict_all", "strict_vital")
-"""Measures in the order in which a narrow terminal goes without them."""
+"""The order in which a narrow terminal drops measures."""
 
 TREATED: Final[Mapping[str, str]] = {
     "warn": "Unanswered topics are excluded from a run's means.",
     "skip": "Unanswered topics are excluded from all means.",
     "zero": "Unanswered topics count as 0.",
 }
-"""What was done about topics that a run has not answered."""
+"""How topics that a run has not answered were handled."""
 
 
 def sorted_by(board: Leaderboard) -> str:
-    """The measure of TREC RAG where any nugget is vital, else the next best."""
+    """Return the measure to sort by: that of TREC RAG if any nugget is vital, else the next best."""
     vital = any(entry.values.get("strict_vital") is not None for entry in board.entries.values())
     return "strict_vital" if vital else "strict_all"
 
 
 def order(standings: Sequence[Standing], measure: str) -> list[Standing]:
-    """The best first by a measure; equal ones keep their order, those without a value are last."""
+    """Return the standings sorted by a measure, best first; ties keep their order, those without a value are last."""
     return sorted(standings, key=lambda s: -1.0 if (value := s.means.get(measure)) is None else value, reverse=True)
 
 
 def unjudged_of(board: Leaderboard) -> Counter[str]:
-    """The number of unjudged nuggets by run."""
+    """Return the number of unjudged nuggets by run."""
     found: Counter[str] = Counter()
     for entry in board.entries.values():
         found[entry.run] += entry.unjudged
@@ -62,7 +62,7 @@ def unjudged_of(board: Leaderboard) -> Counter[str]:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A leaderboard with what is drawn of it."""
+    """A leaderboard with its display options: standings, sort measure, and comparison with another leaderboard."""
 
     board: Leaderboard
     standings: Sequence[Standing]
@@ -74,7 +74,7 @@ class Board:
 
 
 def board_page(told: Board, look: Look) -> Page:
-    """The whole screen."""
+    """Return the whole screen of a leaderboard."""
     note = f"{plural(len(told.standings), 'run')}, {plural(len(told.board.topics()), 'topic')}, "
     note += f"in percent, sorted by {told.measure.replace('_', ' ')}"
     measures = _measures(told)
@@ -100,7 +100,7 @@ def _files(written: Sequence[Path]) -> str:
 
 
 def _measures(told: Board) -> dict[str, Column]:
-    """The measures in their pairs; without those that no run has, and those that then say the same as others."""
+    """Return the measures in their pairs, without those that no run has or that would then duplicate others."""
     valued = [name for name in SHOWN if any(s.means.get(name) is not None for s in told.standings)]
     if "strict_vital" in told.board.measures and "strict_vital" not in valued:
         valued = [name for name in valued if SHOWN[name] != "weighted"]
@@ -110,7 +110,7 @@ def _measures(told: Board) -> dict[str, Column]:
     for row, pair in groupby(names, SHOWN.__getitem__):
         for at, name in enumerate(pair):
             style = "head" if name == told.measure else ""
-            wide = CELL if at and name != stays else max(CELL, len(row))  # where it stands alone, its row is over it
+            wide = CELL if at and name != stays else max(CELL, len(row))  # alone, it has its row's name above it
             columns[name] = Column(
                 Text(RECALL.table.titles[RECALL.table.rows[row].index(name)], style=style),
                 [points(standing.means.get(name), FINE).rjust(wide) for standing in told.standings],
@@ -122,7 +122,7 @@ def _measures(told: Board) -> dict[str, Column]:
 
 
 def _counts(told: Board) -> list[Column]:
-    """Counts by run, each only where it says something: topics that are not all, unjudged nuggets."""
+    """Return columns of counts by run: topics if some are missing, unjudged nuggets if there are any."""
     unjudged = unjudged_of(told.board)
     topics = [max(s.topics.values(), default=0) for s in told.standings]
     columns = []
@@ -135,7 +135,7 @@ def _counts(told: Board) -> list[Column]:
 
 
 def _apart(names: Sequence[str], look: Look) -> int:
-    """The least columns in which shortened names are as different as the names are."""
+    """Return the smallest width at which shortened names are still distinct."""
     longest = max(map(cell_len, names))
     for room in range(min(SHORTEST, longest), longest):
         if len({middle(name, room, look.ellipsis) for name in names}) == len(set(names)):
@@ -144,7 +144,7 @@ def _apart(names: Sequence[str], look: Look) -> int:
 
 
 def _over(columns: Sequence[Column], shown: Mapping[str, Column]) -> Text:
-    """The line over the titles: each pair of measures under its name."""
+    """Return the line above the titles, with the name of each pair of measures."""
     line = " " * (sum(column.width + GAP for column in columns[: len(columns) - len(shown)]) - GAP)
     for row, pair in groupby(shown, SHOWN.__getitem__):
         widths = [shown[name].width for name in pair]

@@ -1,4 +1,4 @@
-"""The tables: runs, metrics, judges, and what an input holds; and the notes that a file was written or is served."""
+"""Draw lists of runs, metrics, judges and input fields, and messages about written files and served pages."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from ragstone.types import NOTHING
 MOST_NOTES: Final = 12
 NOTHING_SCORED: Final = "nothing scored"
 BESIDE: Final = 24
-"""Columns of a judge's address from which the name of its key has room beside it."""
+"""Minimum width, in columns, of a judge's address when the name of its key is shown beside it."""
 
 
 # ---- runs
 
 
 def run_table(runs: Sequence[Run], look: Look) -> Page:
-    """All runs, the latest at the bottom, where the prompt is."""
+    """Return a table of all runs, the latest at the bottom, next to the prompt."""
     if not runs:
         return page(Text("No runs yet; make one with: ragstone run FILE"))
     rows = [_run_row(run, look) for run in runs]
@@ -57,7 +57,7 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
 
 
 def batch_table(batches: Sequence[Mapping[str, Any]]) -> Page:
-    """All batches, the latest at the bottom."""
+    """Return a table of all batches, the latest at the bottom."""
     if not batches:
         return page(Text("No batches; make one with: ragstone run FILE --batch"))
     columns = [
@@ -90,13 +90,13 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
 
 
 def judges_said(judges: Sequence[str]) -> str:
-    """The judges of a run without their addresses; a single one by its model, which tells it from others."""
+    """Return the judges of a run without their addresses; a single judge is named only by its model."""
     said = "; ".join(judge.partition("@")[0] for judge in judges)
     return said if len(judges) > 1 or " " in said else re.split("[:/]", said, maxsplit=1)[-1].rpartition("/")[2]
 
 
 def _kappa(run: Run, leading: str) -> str:
-    """The attached kappa of the main metric, else of the first that has one; empty without any."""
+    """Return the attached kappa of the leading metric, else of the first that has one; empty if there is none."""
     found = run.agreement["metrics"] if run.agreement else {}
     one = found.get(leading) or next(iter(found.values()), None)
     return kappa_said(one["kappa"], one["interval"]) if one else ""
@@ -106,7 +106,7 @@ def _kappa(run: Run, leading: str) -> str:
 
 
 def metric_list() -> Page:
-    """Every metric in a few lines, by what a user asks, then the suites."""
+    """Return every metric in a few lines, grouped by user question, then the suites."""
     blocks = [
         section(group, *(indented(_listed(metric)) for metric in members))
         for group, members in catalogue.groups().items()
@@ -124,7 +124,7 @@ def metric_list() -> Page:
 
 
 def _in_suite(name: str) -> str:
-    """A metric of a suite, with what it takes to run where the suite alone does not choose it."""
+    """Return a metric of a suite, with what else it needs to run if the suite alone does not select it."""
     metric = catalogue.find(name)
     if metric().unset():
         return f"{name} (if configured)"
@@ -141,7 +141,7 @@ def _listed(metric: type[Metric]) -> RenderableType:
 
 
 def metric_page(metric: type[Metric]) -> Page:
-    """All of one metric."""
+    """Return the whole screen of one metric."""
     rows = {
         "Needs": ", ".join(metric.needs),
         "Optional": f"{', '.join(metric.wants)} (required by auto and suites)" if metric.wants else "",
@@ -173,12 +173,12 @@ def metric_page(metric: type[Metric]) -> Page:
 
 
 def about(metric: type[Metric]) -> str:
-    """The docstring as running text, without the parameters and the marks of code."""
+    """Return the metric's docstring as running text, without its parameters and code markup."""
     return " ".join(catalogue.PARAMETER.sub("", metric.__doc__ or "").replace("``", "").split())
 
 
 def written(value: object) -> str:
-    """A default as it would be written in ``ragstone.toml``."""
+    """Return a default value as written in ``ragstone.toml``."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -192,7 +192,7 @@ def written(value: object) -> str:
 
 
 def judge_list(judges: Sequence[KnownJudge], look: Look) -> Page:
-    """List the judges, their addresses, and whether the key's variable is set."""
+    """Return the judges, their addresses, and whether the variable of each key is set."""
     tables = [judge for judge in judges if judge.table]
     hint = "Another address: vllm:MODEL@http://HOST:PORT/v1. To test a judge: "
     return page(
@@ -205,7 +205,7 @@ def judge_list(judges: Sequence[KnownJudge], look: Look) -> Page:
 def _judges(judges: Sequence[KnownJudge], look: Look, width: int) -> Table:
     beyond = width - 2 - max(len(flat(judge.name)) for judge in judges)
     keys = max(len(judge.variable) for judge in judges) + len(" not set")
-    room = beyond - 2 - keys if beyond - 2 - keys >= BESIDE else beyond  # of the address; the key beside or below it
+    room = beyond - 2 - keys if beyond - 2 - keys >= BESIDE else beyond  # for the address; the key beside or below it
     rows = []
     for judge in judges:
         lines = [Text(flat(judge.model))] if judge.model else []
@@ -227,7 +227,7 @@ def _judges(judges: Sequence[KnownJudge], look: Look, width: int) -> Table:
 
 
 def judge_checked(judge: str, seconds: float, said: str, look: Look) -> Page:
-    """A judge that answered."""
+    """Return the result of a successful check of a judge."""
     words = Text.assemble(look.mark("yes"), " ", (flat(judge), "head"), f"  answered in {seconds:.1f} s")
     return page(Group(words, indented(Text(flat(said), style="quiet"))))
 
@@ -236,10 +236,10 @@ def judge_checked(judge: str, seconds: float, said: str, look: Look) -> Page:
 
 
 def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str], following: str, look: Look) -> Page:
-    """Show the fields of an input, available metrics, notes and unreadable records.
+    """Return the fields of an input, the available metrics, notes and unreadable records.
 
-    ``named`` says why a metric runs only where it is named, or cannot run; ``following`` is the command to go on with,
-    if any.
+    ``named`` gives the reason why a metric runs only if named, or cannot run; ``following`` is the next command, if
+    any.
     """
     counts = plural(found.records, "readable record" if found.set_aside else "record")
     if found.set_aside:
@@ -255,12 +255,12 @@ def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str]
 
 
 def _metrics(able: Mapping[str, int], named: Mapping[str, str], total: int) -> Iterable[RenderableType | None]:
-    """The metrics that run, those that run only where they are named, and those that cannot, by reason."""
+    """Yield the metrics that run, those that run only if named, and those that cannot run, by reason."""
     usual = {name: count for name, count in able.items() if count and not named.get(name)}
     others = {name: count for name, count in able.items() if count and named.get(name)}
     unable: dict[str, list[str]] = {}
     for name in (name for name, count in able.items() if not count):
-        unable.setdefault(named.get(name) or "no record has all the fields that it needs", []).append(name)
+        unable.setdefault(named.get(name) or "no record has all required fields", []).append(name)
     yield _shares("Metrics that run", usual, total) if usual else None
     if others:
         whys = {
@@ -274,7 +274,7 @@ def _metrics(able: Mapping[str, int], named: Mapping[str, str], total: int) -> I
 
 
 def _fields(found: Survey) -> RenderableType:
-    """How many records have each field, and the columns with other names that it is read from."""
+    """Return how many records have each field, and the differently named columns that it is read from."""
     read = {name: f"from {flat(', '.join(columns))}" for name, columns in found.sources.items() if columns != (name,)}
     return _shares("Fields", {"id": found.identified, **found.present}, found.records, read)
 
@@ -294,7 +294,7 @@ def _notes(title: str, lines: Sequence[str]) -> RenderableType | None:
 
 
 def input_list() -> Page:
-    """The fields of a record with their other names, and the exports that are read."""
+    """Return the fields of a record with their aliases, and the supported export formats."""
     names = [(field, Text(", ".join(aliases) or "none")) for field, aliases in ALIASES.items()]
     forms = [(one.name, Group(Text(one.title), Text(one.reads, style="quiet"))) for one in EXPORTS]
     return page(
@@ -308,30 +308,30 @@ def input_list() -> Page:
 
 
 def schema_list(documents: Mapping[str, str]) -> Page:
-    """The documents that have a schema."""
+    """Return the list of documents with a schema."""
     return page(
         section("JSON Schemas", indented(grid(list(documents.items()), "<~"))),
         facts([("Next", Command("ragstone schema result"))], 4),
     )
 
 
-# ---- files that were written, pages that are served
+# ---- written files, served pages
 
 
 def init_page(path: str) -> Page:
-    """A new configuration, and what to do with it."""
+    """Return the message about a new configuration file, with the next command."""
     words = f"Wrote {flat(path)}. Every setting in it is commented out, so nothing changes yet."
     return page(Prose(words), facts([("Next", Command("ragstone run FILE"))], 4))
 
 
 def report_written(told: Mapping[str, Any]) -> Page:
-    """The file of a report."""
+    """Return the message about a written report."""
     what = f"{plural(told['records'], 'record')} from run {told['run']}{DOT}{size(told['bytes'])}"
     return page(facts([("Report", told["written"]), ("", what)]))
 
 
 def label_page_written(told: Mapping[str, Any], wanted: int, unit: str) -> Page:
-    """The file of a page to label on, what was drawn, how long it takes, and what to do next."""
+    """Return the message about a written labelling page: the sample, the expected time, and the next step."""
     draw, minutes = told["draw"], told["minutes"]
     how = ", on which judges disagree most or are least certain" if draw["mode"] == "worst" else ", drawn at random"
     every = draw["n"] == draw["of"]
@@ -352,14 +352,14 @@ def label_page_written(told: Mapping[str, Any], wanted: int, unit: str) -> Page:
 
 
 def serving(address: str, run: Run | None) -> Page:
-    """The address of a page, while it is served: a run's, or that of all."""
+    """Return the address of the served page of a run or, for None, of all runs."""
     which = "all runs in the store" if run is None else f"{flat(run.name)}{DOT}run {run.id}"
     what = f"{which}{DOT}on this machine only"
     return page(facts([("Page", Text(address, style="head")), ("", what), ("Stop", "Ctrl-C")]))
 
 
 def cache_page(told: Mapping[str, Any]) -> Page:
-    """All of ``cache info``."""
+    """Return the whole screen of ``cache info``."""
     if not told["calls"]:
         return page(Text(f"{flat(told['store'])}: no calls are stored; {plural(told['runs'], 'run')}"))
     unused = f"{number(told['unused'])}, {size(told['unused_bytes'])}: no run uses them" if told["unused"] else "none"
@@ -377,7 +377,7 @@ def cache_page(told: Mapping[str, Any]) -> Page:
 
 
 def pruning_page(told: Mapping[str, Any]) -> Page:
-    """Show the calls that were deleted, or would be."""
+    """Return the calls and runs that were deleted, or would be in a dry run."""
     what = went(told)
     what = what[:1].upper() + what[1:]
     if not told["groups"] and not told["runs"]:
@@ -391,7 +391,7 @@ def pruning_page(told: Mapping[str, Any]) -> Page:
 
 
 def went(told: Mapping[str, Any]) -> str:
-    """The calls and runs that pruning deletes, in a few words."""
+    """Return what pruning deletes, calls and runs, in a few words."""
     parts = [f"{plural(told['calls'], 'call')} ({size(told['call_bytes'])})"] if told["calls"] else []
     if told["runs"]:
         parts.append(f"the results of {plural(len(told['runs']), 'run')}")

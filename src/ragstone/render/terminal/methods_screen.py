@@ -1,4 +1,4 @@
-"""``ragstone compare-methods``: both triads side by side, and where they are furthest apart."""
+"""Draw the screen of ``ragstone compare-methods``: both triads side by side, and their largest differences."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ragstone.render.wording import kind_of, word
 from ragstone.stats.points import signed
 
 WIDEST: Final = 5
-"""Records that are shown of those on which the two methods are furthest apart."""
+"""Maximum number of records listed as largest differences between the two methods."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """One record by both methods: values in [0, 1], the difference in points."""
+    """One record's values by both methods, in [0, 1], and their difference in points."""
 
     record: str
     position: int
@@ -39,7 +39,7 @@ class Gap:
 
 
 def widest_apart(run: Run) -> list[Gap]:
-    """The records with the largest differences, each by the aspect in which it is largest."""
+    """Return the records with the largest differences, each with the aspect in which it is largest."""
 
     def apart(pair: tuple[str, float, float]) -> float:
         return round(100 * abs(pair[2] - pair[1]), 6)
@@ -62,7 +62,7 @@ def widest_apart(run: Run) -> list[Gap]:
 
 
 def comparison(run: Run, look: Look, place: Place | None = None) -> Page:
-    """The whole screen of a comparison."""
+    """Return the whole screen of a comparison of methods."""
     told = RunFacts(run)
     summary = told.summary
     place = place or Place()
@@ -97,7 +97,7 @@ def _widest(run: Run, gaps: list[Gap], look: Look) -> RenderableType | None:
 
 
 def _worst_nugget(gap: Gap, result: Mapping[str, Any], look: Look, room: int) -> list[Text]:
-    """The nugget that takes most from the value, by its weight and what it falls short of; or that none does."""
+    """Return lines about the nugget that lowers the value most (weight times shortfall), or that none lowers it."""
     metric = PAIRS[gap.aspect][1]
     facts = facts_of(result, (metric,))
     if not facts:

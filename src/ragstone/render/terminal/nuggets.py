@@ -1,4 +1,4 @@
-"""The nuggets of one record: those of its response with both grades, those of its bank and the words that have them."""
+"""Draw the nuggets of one record: those of its response with both grades, and those of its bank with their evidence."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ragstone.render.wording import kind_of, word
 
 GROUNDED, RELEVANT = (nuggetized for _, nuggetized in PAIRS.values())
 GRADED: Final[Mapping[str, str]] = {GROUNDED: "grounded", RELEVANT: "relevant"}
-"""The metrics that grade the nuggets of a response, and the titles of their grades."""
+"""The metrics that grade the nuggets of a response, with the titles of their grades."""
 
 BANK: Final = NuggetRecall.score_names()[0]
-"""The score that holds the verdicts on the nuggets of a bank."""
+"""The score that has the verdicts on the nuggets of a bank."""
 
 SIDE_BY_SIDE: Final = 76
-"""Columns from which the grades are beside a nugget; on a narrower screen they are below it."""
+"""Minimum width, in columns, to show grades beside a nugget; on narrower screens they are below it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NuggetFact:
-    """A nugget with its verdicts by metric, and its weight where a mean is weighted."""
+    """A nugget with its verdicts by metric, and its weight if a mean is weighted."""
 
     unit: Mapping[str, Any]
     verdicts: Mapping[str, Mapping[str, Any]]
@@ -39,17 +39,17 @@ class NuggetFact:
 
     @property
     def kind(self) -> str:
-        """The kind of its sign: how far it is grounded, or, if that was not asked, how far it is relevant."""
+        """The kind of verdict for its sign: on groundedness or, if that was not judged, on relevance."""
         return kind_of(next(iter(self.verdicts.values())))
 
     @property
     def lowest(self) -> float | None:
-        """The lower of its values; None if it has none."""
+        """Its lowest value; None if it has none."""
         return min((v["value"] for v in self.verdicts.values() if v["value"] is not None), default=None)
 
 
 def facts_of(result: Mapping[str, Any], metrics: Sequence[str] = tuple(GRADED)) -> list[NuggetFact]:
-    """The nuggets that these metrics judged, in their order."""
+    """Return the nuggets that these metrics judged, in order."""
     units = {unit["id"]: unit for unit in result["units"]}
     scores = {score["metric"]: score for score in result["scores"]}
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
@@ -62,13 +62,13 @@ def facts_of(result: Mapping[str, Any], metrics: Sequence[str] = tuple(GRADED)) 
 
 
 def importance(unit: Mapping[str, Any]) -> Text:
-    """``vital`` plainly, ``okay`` quietly, a question mark where it is unknown."""
+    """Return ``vital``, dim ``okay``, or a question mark if unknown."""
     known = unit.get("importance")
     return Text(known or "?", style="quiet" if known == "okay" else "")
 
 
 def grade(verdict: Mapping[str, Any] | None) -> Text:
-    """A score in percent; a question mark where there is none."""
+    """Return a value in percent; a question mark if it is unjudged, a hyphen without a verdict."""
     if verdict is None:
         return Text("-", style="quiet")
     if verdict["value"] is None:
@@ -78,7 +78,7 @@ def grade(verdict: Mapping[str, Any] | None) -> Text:
 
 
 def response_nuggets(result: Mapping[str, Any], grounds: Grounds) -> RenderableType | None:
-    """The nuggets of the response: sign, grades, importance; why, for those that fall short."""
+    """Return the nuggets of the response with sign, grades and importance, and reasons for low verdicts."""
     facts = facts_of(result)
     if not facts:
         return None
@@ -87,7 +87,7 @@ def response_nuggets(result: Mapping[str, Any], grounds: Grounds) -> RenderableT
 
 
 def nugget_table(facts: Sequence[NuggetFact], grounds: Grounds) -> RenderableType:
-    """Nuggets with their grades, beside them where there is room."""
+    """Return nuggets with their grades, beside them if there is room."""
     names = [name for name in GRADED if any(name in fact.verdicts for fact in facts)]
     titles = (*(GRADED[name] for name in names), "weight", "", "")
     rows: list[tuple[RenderableType, ...]] = [("", *(Text(title, style="quiet") for title in titles))]
@@ -115,7 +115,7 @@ def _why(fact: NuggetFact, names: Sequence[str], grounds: Grounds) -> Iterator[R
 
 
 def bank_nuggets(result: Mapping[str, Any], grounds: Grounds) -> RenderableType | None:
-    """The nuggets of the bank: whether the response has each, and in which words."""
+    """Return the nuggets of the bank: whether the response contains each, and its evidence."""
     facts = facts_of(result, (BANK,))
     if not facts:
         return None
@@ -139,7 +139,7 @@ def _counted(facts: Sequence[NuggetFact]) -> str:
 
 
 def _why_unknown(result: Mapping[str, Any], metrics: Sequence[str], grounds: Grounds) -> list[RenderableType]:
-    """Why the importance of some is unknown, once."""
+    """Return why the importance of some nuggets is unknown, as one line."""
     scores = [score for score in result["scores"] if score["metric"] in metrics]
     why = next((w for score in scores if (w := score["detail"].get("why_unweighed"))), "")
     return [indented(grounds.aside(f"? importance unknown: {grounds.shown(why)}"))] if why else []

@@ -1,4 +1,4 @@
-"""A run on one screen: one sentence, its metrics, missing scores, the lowest records, judges, cost and what next."""
+"""Draw a run on one screen: summary, metrics, missing scores, lowest records, judges, cost and next command."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ from ragstone.render.wording import in_words, kind_of
 
 MOST_CAUSES: Final = 8
 REASONS: Final = 3
-"""As many reasons why a metric was left out are told with the results."""
+"""Maximum number of reasons for skipped metrics that are all shown with the results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The places of results: a folder, a file of lines, a page, if any; ``options`` find the store again.
+    """The locations of results, if any: a folder, a file of lines, a page; ``options`` locate the store.
 
-    ``failed`` is the file, or the folder, that could not be written, if any. ``quiet`` leaves out what judges are like.
-    ``source`` is the input as it was typed, if known.
+    ``failed`` is the file or folder that could not be written, if any. ``quiet`` omits the reliability of the embedded
+    judge. ``source`` is the input as typed, if known.
     """
 
     folder: str = ""
@@ -67,7 +67,7 @@ class Place:
 
 
 def outcome(run: Run, look: Look, place: Place | None = None, *, full: bool = False) -> Page:
-    """The whole result of a run; ``full``: with all records that fall short, and all that they fall short in."""
+    """Return the whole screen of a run; ``full`` shows all records with low scores and all their low units."""
     told = RunFacts(run)
     place = place or Place()
     metrics = told.summary["metrics"]
@@ -84,7 +84,7 @@ def outcome(run: Run, look: Look, place: Place | None = None, *, full: bool = Fa
 
 
 def title_line(told: RunFacts, look: Look) -> Text:
-    """The run's name, its number, how many records it has, and how it ended if it did not end well."""
+    """Return the run's name, its number, its record count and, if it did not finish, its status."""
     run = told.run
     parts = [f"run {run.id}", plural(told.summary["records"], "record")]
     parts += [told.part] if told.part else []
@@ -97,7 +97,7 @@ def title_line(told: RunFacts, look: Look) -> Text:
 
 
 def _tables(entries: Mapping[str, Mapping[str, Any]], look: Look) -> list[RenderableType]:
-    """The table of all metrics; one whose columns are all listed has a table of its own, unless it has no value."""
+    """Return the table of metrics, and separate tables for metrics whose columns are all listed and have a value."""
     plain: dict[str, Mapping[str, Any]] = {}
     tables: list[RenderableType] = []
     for name, entry in entries.items():
@@ -114,9 +114,9 @@ def _tables(entries: Mapping[str, Mapping[str, Any]], look: Look) -> list[Render
 
 
 def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
-    """Mean, interval, how many are scored, what the mean could be, thresholds: columns only where they say something.
+    """Return a table of means, intervals, scored records, possible means and thresholds, without empty columns.
 
-    What a narrow terminal has no room for is said below the table.
+    Columns that do not fit on a narrow terminal are printed below the table as text.
     """
     told = entries.values()
     columns = [
@@ -155,7 +155,7 @@ def _whisker(entry: Mapping[str, Any], look: Look, cells: int) -> Text:
 
 
 def missing_block(told: RunFacts, look: Look) -> RenderableType | None:
-    """List missing scores with reasons; None if there are none."""
+    """Return the causes of missing scores; None if there are none."""
     if not told.missing:
         return None
     rows: list[tuple[str, Text]] = []
@@ -183,11 +183,11 @@ def _worst_record(low: Low, look: Look, room: int, *, full: bool) -> Group:
     return Group(*lines)
 
 
-# ---- who, how much, where, what next
+# ---- judges, cost, files, next commands
 
 
 def facts_block(told: RunFacts, place: Place, following: Sequence[str]) -> Table:
-    """The judges, the calls, the cost, what was left out, where everything lies, and the commands to go on with."""
+    """Return the judges, the calls, the cost, skipped metrics, locations of the results, and the next commands."""
     run, summary = told.run, told.summary
     rows = judge_rows(told.judged_by, told.judges, "" if place.quiet else told.embedded)
     rows += told_rows("Agreement", [line for one in told.agreement for line in one.lines])
@@ -218,7 +218,7 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str]) -> Table
 
 
 def judge_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: str) -> list[Row]:
-    """The judges, and the reliability of the embedded judge if it is one."""
+    """Return the judges and, if the embedded judge is among them, its reliability."""
     rows = labelled("Judge", [Text(flat(who), overflow="fold") for who in judged_by])
     if embedded:
         models = f"--judge{NBSP}openai:gpt-4o-mini, or{NBSP}ollama:qwen3 on your machine"
@@ -228,7 +228,7 @@ def judge_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: str) -
 
 
 def bill_rows(bill: Mapping[str, Any]) -> list[Row]:
-    """The calls and what they cost."""
+    """Return the calls and their cost."""
     return [
         *told_rows("Calls", [calls_said(bill)]),
         *told_rows("Retries", [_retries_said(bill)] if bill["retried"] else []),
@@ -238,22 +238,22 @@ def bill_rows(bill: Mapping[str, Any]) -> list[Row]:
 
 
 def _retries_said(bill: Mapping[str, Any]) -> str:
-    """``HTTP 429 (13), HTTP 500 (11); 0.6 s wait each``: why attempts were made again, and how long they waited."""
+    """Return ``HTTP 429 (13), HTTP 500 (11); 0.6 s wait each``: the causes of retries and the average wait."""
     causes = sorted(bill["retry_causes"].items(), key=lambda one: -one[1])
     said = ", ".join(f"{flat(cause)} ({number(count)})" for cause, count in causes)
-    waited = bill.get("waited_seconds")  # a bill of an older version has none
+    waited = bill.get("waited_seconds")  # bills written by older versions lack this
     return f"{said}; {duration(waited / bill['retried'])} wait each" if waited else said
 
 
 def _bill_notes(bill: Mapping[str, Any]) -> list[str]:
-    """The first three notes of backends on their replies."""
+    """Return the first three notes of backends on their replies, and the number of further ones."""
     notes = [f"{flat(note)} ({plural(count, 'reply', 'replies')})" for note, count in list(bill["notes"].items())[:3]]
     more = len(bill["notes"]) - 3
     return notes + ([f"and {plural(more, 'more note')}, in summary.json"] if more > 0 else [])
 
 
 def _left_out(reasons: Sequence[tuple[str, str]], source: str) -> list[str]:
-    """The metrics that did not run, with the reason that holds for most of them; ``validate`` has all reasons."""
+    """Return the skipped metrics with the most common reason; ``validate`` shows all reasons."""
     told = [f"{names}: {why}" for names, why in reasons]
     if len(reasons) <= REASONS:
         return told
@@ -264,7 +264,7 @@ def _left_out(reasons: Sequence[tuple[str, str]], source: str) -> list[str]:
 
 
 def _files(run: Run, place: Place) -> list[Row]:
-    """The files of the run that are there; that a whole one beside what it leaves is of an earlier run."""
+    """Return the existing files of the run; for an unfinished run, note that whole results are from an earlier one."""
     if is_address(place.folder):
         return [("Files", Text(flat(place.folder), overflow="fold"))]
     folder = Path(place.folder)
@@ -272,7 +272,7 @@ def _files(run: Run, place: Place) -> list[Row]:
     results = [RESULTS, f"{RESULTS}{ZSTD}"]
     names = [*(name if whole else f"{name}{PARTIAL}" for name in results), "summary.json", ABOUT]
     names += [REPORT] if place.report else []
-    # They are written one after the other: what comes after one that failed is of an earlier run, if it is there.
+    # Files are written in this order: after one that failed, any existing file is from an earlier run.
     failed = next((at for at, name in enumerate(names) if str(folder / name) == place.failed), len(names))
     names = [name for name in names[:failed] if place.failed != str(folder) and (folder / name).is_file()]
     if place.cases and names:

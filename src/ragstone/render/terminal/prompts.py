@@ -1,4 +1,4 @@
-"""Prompts on a screen: which there are, what one asks, how two differ, and whether they fit."""
+"""Draw the screens of ``ragstone prompts``: a list, a rendered prompt, a diff, and the results of a check."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, fac
 from ragstone.render.terminal.tables import Column, Fitted, marked
 from ragstone.render.text import NBSP, clean, flat
 
-# ---- which there are
+# ---- list
 
 
 def prompt_list(kinds: Sequence[PromptStyle], changed: Mapping[str, str]) -> Page:
-    """A row for each step and style, what the columns mean, and what each style is for."""
+    """Return a row per step and style, the meaning of the columns, and the purpose of each style."""
     before = ["", *(kind.step for kind in kinds)]
     columns = [
         Column("step", ["" if kind.step == above else kind.step for kind, above in zip(kinds, before, strict=False)],
@@ -46,7 +46,7 @@ def _explained(words: Mapping[str, str]) -> Table:
 
 
 def gives(kind: PromptStyle) -> str:
-    """Describe the parts of an answer in a few words."""
+    """Return the parts of a reply in a few words."""
     if kind.gives == ("labels",):
         return "labels"
     if kind.gives[0] == "labels" and kind.formats == ("object",) and kind.step != "trace":
@@ -82,11 +82,11 @@ def _state(changed: Mapping[str, str]) -> RenderableType | None:
     return Prose(f"Modified prompt: {path} {what}{more}. To list all: ragstone{NBSP}prompts{NBSP}check", "wrong")
 
 
-# ---- what one asks
+# ---- a rendered prompt, a diff
 
 
 def rendered(heading: Sequence[str], messages: Sequence[Mapping[str, str]]) -> Group:
-    """The messages under their roles, without a margin, exactly as they are sent."""
+    """Return the messages below their roles, without a margin, as they are sent."""
     name, *more = heading
     said = f"  {DOT.join(more)}" if more else ""
     parts: list[RenderableType] = [Text.assemble((flat(name), "head"), (said, "quiet"))]
@@ -96,17 +96,17 @@ def rendered(heading: Sequence[str], messages: Sequence[Mapping[str, str]]) -> G
 
 
 def coloured(lines: Sequence[str]) -> Iterator[Text]:
-    """The lines of a difference: what went in the accent, what came in bold."""
+    """Yield the lines of a diff: removed ones in the accent colour, added ones in bold."""
     for number, line in enumerate(lines):
         style = "head" if line[:1] == "+" else "partly" if line[:1] == "-" else "quiet" if line[:1] == "@" else ""
         yield Text(clean(line.rstrip("\n")), style="quiet" if number < 2 else style)
 
 
-# ---- whether they fit
+# ---- checks
 
 
 def checked_page(found: Sequence[CheckedPrompt], look: Look) -> Page:
-    """A line for each problem, or what the file is for and what to do with it."""
+    """Return a line per problem of each file or, if it is valid, its purpose and the next command."""
     blocks: list[RenderableType] = []
     for checked in found:
         if checked.problems:
@@ -121,7 +121,7 @@ def checked_page(found: Sequence[CheckedPrompt], look: Look) -> Page:
 
 
 def packaged_page(count: int, wrong: Mapping[str, Sequence[str]], look: Look) -> Page:
-    """One line where all is well, else each problem with its file."""
+    """Return one line if all files are valid, else each problem with its file."""
     lines = [f"{path}: {problem}" for path, problems in wrong.items() for problem in problems]
     said = f"All {count} files are valid and unmodified."
     return page(_lines("no", lines, look) if lines else _lines("yes", [said], look))

@@ -1,8 +1,8 @@
-"""The terminal: how wide it is, which signs it can show, what its colours mean, and the blocks of a screen.
+"""Describe the terminal (width, character set, colours) and provide the building blocks of screens.
 
-One accent says *unsupported*; everything else is the terminal's own foreground, bold or dim. Colour is never the only
-sign: each verdict has one in the margin. Where the output is no terminal, NO_COLOR is set or TERM is dumb, the same
-lines come without colour; where it cannot carry Unicode, in ASCII.
+One accent colour means *unsupported*; everything else uses the terminal's own foreground, bold or dim. Colour is never
+the only signal: each verdict has a sign in the margin. If the output is not a terminal, NO_COLOR is set or TERM is
+dumb, the same lines are printed without colour. If it cannot encode Unicode, ASCII signs are used.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from rich.theme import Theme
 from ragstone.render.text import NBSP, clean, flat, middle, paragraph
 
 WIDEST: Final = 100
-"""Columns that are used of a wide terminal: lines of text are read, not searched."""
+"""Maximum number of columns used: longer lines of text are hard to read."""
 NARROWEST: Final = 40
 LEFT: Final = 12
-"""Columns of a label of ``facts`` and the gap after it."""
+"""Width, in columns, of a label of ``facts`` including the gap after it."""
 DOT: Final = " · "
-"""Between two things on one line."""
+"""Separator of items on one line."""
 _PLAIN: Final = dict(zip("\u2013·─━●“”", '---=o""', strict=True))
-"""The signs of a screen that an ASCII terminal shows as others of the same width."""
+"""ASCII replacements, of the same width, for non-ASCII signs of a screen."""
 _GOES_ON: Final = " \\"
-"""At the end of a line of a command: it continues on the next one."""
+"""Line continuation for a command."""
 _UNCUT: Final = "uncut"
-"""The key of a style's meta under which a line is kept whole that may be wider than the terminal."""
+"""The key in a style's meta that holds the whole of a line that is wider than the terminal."""
 
 THEME: Final = Theme(
     {
@@ -54,15 +54,15 @@ THEME: Final = Theme(
 
 
 class Screen(Console):
-    """A console whose reader may go away at any time."""
+    """A console whose output may be closed by the reader at any time."""
 
     def on_broken_pipe(self) -> NoReturn:
-        """Let the command end quietly: the reader closed the output."""
+        """Raise BrokenPipeError so that the command ends quietly: the reader closed the output."""
         raise BrokenPipeError
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
-    """Replace what a stream cannot encode: dashes and the like by plain ones, all else by question marks."""
+    """Replace characters that a stream cannot encode: known signs with ASCII ones, all others with question marks."""
     assert isinstance(error, UnicodeEncodeError)
     return "".join(_PLAIN.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
 
@@ -71,12 +71,12 @@ codecs.register_error("ragstone_signs", _plain)
 
 
 def screen(file: IO[str] | None = None, *, stderr: bool = False) -> Screen:
-    """A console for a stream, as wide as the terminal but not wider than can be read."""
+    """Return a console for a stream, as wide as the terminal but at most ``WIDEST``."""
     target = file or (sys.stderr if stderr else sys.stdout)
     if (reconfigure := getattr(target, "reconfigure", None)) is not None:
         reconfigure(errors="ragstone_signs")
     console = Screen(file=target, theme=THEME, highlight=False, markup=False, emoji=False, soft_wrap=False)
-    columns = os.environ.get("COLUMNS", "")  # rich takes 80 for a dumb terminal, whatever it was told
+    columns = os.environ.get("COLUMNS", "")  # for a dumb terminal, rich ignores it and uses 80
     width = int(columns) if columns.isdigit() and int(columns) else console.width
     console.width = max(NARROWEST, min(WIDEST, width))
     return console
@@ -84,33 +84,33 @@ def screen(file: IO[str] | None = None, *, stderr: bool = False) -> Screen:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The width to draw in, and whether the terminal shows only ASCII."""
+    """The available width, and whether the terminal shows only ASCII."""
 
     width: int = 80
     ascii: bool = False
 
     @classmethod
     def of(cls, console: Console) -> Look:
-        """The look of a console."""
+        """Return the look of a console."""
         return cls(console.width, not console.encoding.casefold().startswith("utf"))
 
     @property
     def ellipsis(self) -> str:
-        """The sign for text that was left out."""
+        """The sign for omitted text."""
         return "..." if self.ascii else "…"
 
     @property
     def brackets(self) -> tuple[str, str]:
-        """Around evidence inside a passage."""
+        """The opening and closing sign around evidence in a passage."""
         return ("[[", "]]") if self.ascii else ("«", "»")
 
     def mark(self, kind: str) -> Text:
-        """The sign of a kind of verdict, for the margin."""
+        """Return the sign for a kind of verdict, for the margin."""
         sign, plain, style = MARKS[kind]
         return Text(plain if self.ascii else sign, style=style)
 
     def whisker(self, mean: float, interval: tuple[float, float] | None, cells: int) -> Text:
-        """A scale from 0 to 1 with the mean and its interval on it."""
+        """Return a scale from 0 to 1 that shows the mean and its interval."""
         at, low, high = (min(cells - 1, int(value * cells)) for value in (mean, *(interval or (mean, mean))))
         drawn = Text()
         for cell in range(cells):
@@ -132,14 +132,14 @@ MARKS: Final[Mapping[str, tuple[str, str, str]]] = {
     "apart": ("≠", "#", "partly"),
     "none": (" ", " ", ""),
 }
-"""Kind of verdict: its sign, the sign in ASCII, its style."""
+"""The sign, ASCII sign and style of each kind of verdict."""
 
-# ---- putting things on a page
+# ---- building blocks
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """All of a screen: no blanks at the ends of lines, plain spaces for those that do not break."""
+    """A whole screen, without trailing spaces and with plain spaces instead of non-breaking ones."""
 
     body: RenderableType
 
@@ -150,7 +150,7 @@ class Page:
 
 
 def page(*blocks: RenderableType | None, margin: int = 2) -> Page:
-    """Blocks below each other with a blank line between them; None is left out."""
+    """Return a page of blocks separated by blank lines; None is skipped."""
     shown: list[RenderableType] = [""]
     for block in blocks:
         if block is not None:
@@ -159,7 +159,7 @@ def page(*blocks: RenderableType | None, margin: int = 2) -> Page:
 
 
 def section(title: str, *blocks: RenderableType, note: str = "") -> Group:
-    """A heading with a quiet note beside it, and blocks under it."""
+    """Return a heading with a dim note beside it and blocks below it."""
     drawn = Text(title, style="head")
     if note:
         drawn.append(f"  {note}", style="quiet")
@@ -167,7 +167,7 @@ def section(title: str, *blocks: RenderableType, note: str = "") -> Group:
 
 
 def heading(name: str, look: Look, *parts: str) -> Text:
-    """The first line of a screen: a name, shortened if need be, and beside it quietly what there is to it."""
+    """Return the first line of a screen: a name, shortened if necessary, with dim details beside it."""
     right = DOT.join(parts)
     shown = middle(flat(name), max(12, look.width - 6 - len(right)), look.ellipsis)
     return Text.assemble((shown, "head"), "  ", (right, "quiet"))
@@ -175,7 +175,7 @@ def heading(name: str, look: Look, *parts: str) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """Our own words, wrapped in the room that they have."""
+    """Our own text, wrapped to the available width."""
 
     text: str
     style: str = ""
@@ -192,8 +192,8 @@ class Prose:
 class Command:
     """A command that can be copied and pasted at any width.
 
-    It is broken between words, with a backslash for the shell, and an option stays with its value. A word that is too
-    long for a line is left for the terminal to break.
+    It is wrapped between words with a backslash for the shell, and an option stays with its value. A word longer than a
+    line is left for the terminal to wrap.
     """
 
     typed: str
@@ -227,17 +227,17 @@ def _parts(words: Sequence[str]) -> Iterable[str]:
 
 
 def _printable(segment: Segment) -> Segment:
-    """The segment with plain spaces, and with all of its line if a table has cut that off."""
+    """Return the segment with plain spaces, and with the whole line if a table has cropped it."""
     line = segment.style.meta.get(_UNCUT) if segment.style is not None else None
     return segment._replace(text=line or segment.text.replace(NBSP, " "))
 
 
 Row: TypeAlias = tuple[str, RenderableType]
-"""A label, and what stands beside it."""
+"""A label and the value beside it."""
 
 
 def facts(rows: Iterable[Row], label_width: int = LEFT - 2) -> Table:
-    """Quiet labels in a column, each with its value; a string is foreign text and is made harmless."""
+    """Return a table of dim labels and their values; strings are untrusted text and are sanitized."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="quiet", width=label_width, no_wrap=True)
     table.add_column(overflow="fold")
@@ -247,17 +247,17 @@ def facts(rows: Iterable[Row], label_width: int = LEFT - 2) -> Table:
 
 
 def labelled(label: str, values: Sequence[RenderableType]) -> list[Row]:
-    """Rows of ``facts``: the label stands beside the first."""
+    """Return rows of ``facts`` with the label only in the first row."""
     return [("" if at else label, value) for at, value in enumerate(values)]
 
 
 def told_rows(label: str, lines: Iterable[str], style: str = "") -> list[Row]:
-    """Rows of ``facts`` with our own words."""
+    """Return rows of ``facts`` with our own text."""
     return labelled(label, [Prose(line, style) for line in lines])
 
 
 def indented(block: RenderableType) -> Padding:
-    """A block moved to the right."""
+    """Return the block, indented."""
     return Padding(block, (0, 0, 0, 2))
 
 

@@ -1,7 +1,7 @@
-"""The sentence map of a trace: what each sentence of the response is based on, and which context sentences matter.
+"""Draw the sentence map of a trace: what each response sentence is based on, and which context sentences matter.
 
-Sentences that are relevant and unused, or used but not relevant, come with their text. The rest is counted, a sign for
-each; in full, every sentence of the contexts is there with its key and its marks.
+Context sentences that are relevant but unused, or used but not relevant, are listed with their text. The others are
+only counted, with a sign for each. In full, every context sentence is shown with its key and its marks.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from ragstone.render.text import flat, number, plural, shorten
 from ragstone.render.wording import in_words, is_map, kind_of, sentence_names, sentences_merged, word
 
 SPECIALS: Final[Mapping[Special, str]] = {
-    "supported_without_sentence": "supported, no sentence named",
-    "general": "states nothing that needs support",
+    "supported_without_sentence": "supported, but no sentence cited",
+    "general": "needs no support",
     "well_known_fact": "a well-known fact",
     "numerical_reasoning": "follows from numbers",
 }
-"""What a response sentence is based on other than a sentence of the contexts."""
+"""Bases of a response sentence other than context sentences."""
 
 SIGNS: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "both": ("■", "#", "", "relevant and used"),
@@ -39,29 +39,29 @@ SIGNS: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "used": ("u", "u", "", "used"),
     "unknown": ("?", "?", "quiet", "not labelled"),
 }
-"""What a context sentence is to the response: its sign, the sign in ASCII, its style, the words."""
+"""States of a context sentence: its sign, its ASCII sign, its style and its description."""
 
 _MARKS: Final = {"relevant": "relevant", "utilized": "used"}
-"""What a sentence of the contexts is labelled with in a result, and the words for it."""
+"""Labels of a context sentence in a result, and the words for them."""
 
 SUPPORTS: Final = 3
-"""Sentences under a response sentence that are quoted when the record is not shown in full."""
+"""Maximum number of context sentences quoted under a response sentence unless the record is shown in full."""
 SUPPORTS_BESIDE: Final = 1
-"""The same where other metrics judged the sentence too."""
+"""The same maximum if other metrics judged the sentence too."""
 NARROW: Final = 30
-"""Columns below which the words of a quote go on to the next line."""
+"""Columns below which a quote continues on the next line."""
 STANDING_OUT: Final = 5
-"""Sentences of a block that are shown when the record is not shown in full."""
+"""Maximum number of sentences listed in a block unless the record is shown in full."""
 NAMED: Final = 5
-"""Unknown keys that are named."""
+"""Maximum number of unknown keys listed."""
 
 
 ContextSentence = Mapping[str, Any]
-"""A sentence of the contexts and what the trace says of it (None if nothing), as in a result."""
+"""A context sentence with its trace labels (None if not labelled), as in a result."""
 
 
 def state_of(place: ContextSentence) -> str:
-    """What a sentence of the contexts is to the response, as a key of ``SIGNS``."""
+    """Return the state of a context sentence, as a key of ``SIGNS``."""
     relevant, used = place["relevant"], place["utilized"]
     if relevant is None or used is None:
         return "relevant" if relevant else "used" if used else "unknown"
@@ -72,7 +72,7 @@ def state_of(place: ContextSentence) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TracedSentence:
-    """A sentence of the response with the verdict on it, and the keys of the sentences it is based on."""
+    """A response sentence with its verdict and the keys of the sentences it is based on."""
 
     key: str
     start: int
@@ -83,12 +83,12 @@ class TracedSentence:
 
     @property
     def kind(self) -> str:
-        """Return the verdict mark of the sentence."""
+        """The kind of the verdict on the sentence."""
         return kind_of(self.verdict)
 
 
 class SentenceMap:
-    """Trace of one record, sentence by sentence."""
+    """The trace of one record, sentence by sentence."""
 
     def __init__(self, result: Mapping[str, Any], score: Mapping[str, Any], grounds: Grounds) -> None:
         self.grounds = grounds
@@ -110,12 +110,12 @@ class SentenceMap:
 
     @classmethod
     def of(cls, result: Mapping[str, Any], grounds: Grounds) -> SentenceMap | None:
-        """The map of a result; None where nothing was traced."""
+        """Return the map of a result; None if nothing was traced."""
         score = next((score for score in result["scores"] if is_map(score)), None)
         return cls(result, score, grounds) if score is not None else None
 
     def text(self, place: ContextSentence) -> str:
-        """The words of a sentence of the contexts."""
+        """Return the text of a context sentence."""
         return self.texts.get(place["passage"], "")[place["start"] : place["end"]]
 
     # ---- the response
@@ -123,16 +123,17 @@ class SentenceMap:
     def under(
         self, resting: TracedSentence, shown: Sequence[Mapping[str, Any]], *, named: str = ""
     ) -> list[RenderableType]:
-        """Show the evidence of a response sentence, and why it is not supported.
+        """Show the evidence for a response sentence, and why it is not supported.
 
-        ``shown`` are quotes above it, whose words are not repeated. ``named`` comes first if other verdicts are there.
+        ``shown`` are quotes already shown above, which are not repeated. ``named`` is a prefix that distinguishes it
+        from other verdicts.
         """
         verdict, grounds = resting.verdict, self.grounds
         first = f"{named}: " if named else ""
         most = len(resting.support) if grounds.full else SUPPORTS_BESIDE if named else SUPPORTS
         blocks = list(self._rests_on(resting, first, shown, most))
         failure = flat(verdict.get("failure") or "")
-        if failure and failure not in self._failures:  # of many sentences that fail alike, the first says it
+        if failure and failure not in self._failures:  # show a failure only once
             self._failures.add(failure)
             blocks.append(grounds.aside(f"{first}unjudged: {grounds.shown(failure)}"))
         reason = in_words(self.result, verdict["reason"]) if grounds.full or resting.kind != "yes" else ""
@@ -185,7 +186,7 @@ class SentenceMap:
         return self.grounds.quoted(where, text)
 
     def notes(self) -> RenderableType | None:
-        """Note caveats of the labelling in one quiet line."""
+        """Return the caveats of the labelling in one dim line; None if there are none."""
         said, look = [], self.grounds.look
         if self.detail.get("parts", 1) > 1:
             said.append(f"judged in {number(self.detail['parts'])} parts")
@@ -203,7 +204,7 @@ class SentenceMap:
         return any(place[what] is not None for place in self.places)
 
     def _every(self) -> bool | None:
-        """Return whether every sentence is supported, None where that is not known."""
+        """Return whether every sentence is supported; None if unknown."""
         kinds = {resting.kind for resting in self.response}
         return False if "no" in kinds else None if "unjudged" in kinds else True
 
@@ -211,11 +212,11 @@ class SentenceMap:
 
     @property
     def silent(self) -> bool:
-        """Whether nothing was said of any sentence of the contexts."""
+        """Whether no context sentence has a label."""
         return not any(map(self._known, _MARKS))
 
     def standing_out(self) -> list[RenderableType]:
-        """The sentences that are relevant and unused, then those that are used but not relevant."""
+        """Return the sections of sentences that are relevant but unused, and used but not relevant."""
         blocks = []
         for kind, title, what in (
             ("unused", "Relevant but unused", "relevant"),
@@ -231,7 +232,7 @@ class SentenceMap:
         most = len(places) if self.grounds.full else STANDING_OUT
         for place in places[:most]:
             where = self.names[place["key"]]
-            # in full, all of its words are with its passage
+            # in full, the passage below shows the whole sentence
             text = shorten(flat(self.text(place)), 2 * (look.width - 10) - len(where) - 1, look.ellipsis)
             rows.append((sign(state_of(place), look), self.grounds.quoted(where, text)))
         if len(places) > most:
@@ -239,7 +240,7 @@ class SentenceMap:
         return marked(rows)
 
     def counts(self, passage: str) -> str:
-        """Count the sentences of a passage by relevance and use."""
+        """Return the counts of a passage's sentences by relevance and use."""
         kinds = Counter(self._states(passage))
         parts = [f"{number(kinds[kind])} {words}" for kind, (*_, words) in SIGNS.items()
                  if kinds[kind] and kind not in ("neither", "unknown")]  # fmt: skip
@@ -249,7 +250,7 @@ class SentenceMap:
         return f"{', '.join(parts)} (of {counted})" if parts else counted
 
     def strip(self, passage: str) -> Text | None:
-        """A sign for each sentence of a passage; None where it would tell nothing."""
+        """Return a sign for each sentence of a passage; None if no sentence is relevant or used."""
         kinds = self._states(passage)
         if set(kinds) <= {"neither", "unknown"}:
             return None
@@ -259,7 +260,7 @@ class SentenceMap:
         return [state_of(place) for place in self.places if place["passage"] == passage]
 
     def legend(self) -> Text | None:
-        """Explain the signs of the sentences, or in full the two letters; None if there are none."""
+        """Explain the signs of the sentences or, in full, the two letters; None if there are none."""
         kinds = set(map(state_of, self.places))
         if self.grounds.full:
             return _titled([(Text("R"), "relevant"), (Text("U"), "used")])
@@ -268,7 +269,7 @@ class SentenceMap:
         return _titled((sign(kind, self.grounds.look), words) for kind, (*_, words) in SIGNS.items() if kind in kinds)
 
     def sentences(self, passage: str, evidence: Sequence[tuple[int, int]]) -> RenderableType:
-        """All of a passage, each sentence with its number, key and two marks; evidence of others is marked in it."""
+        """Show a whole passage: each sentence with its number, key and marks; ``evidence`` spans are highlighted."""
         text, at, rows = self.texts[passage], 0, []
 
         def stretch(start: int, end: int) -> Text:
@@ -277,7 +278,7 @@ class SentenceMap:
 
         for n, place in enumerate((place for place in self.places if place["passage"] == passage), 1):
             start, end = place["start"], place["end"]
-            if text[at:start].strip():  # a division that came with the record may leave something out
+            if text[at:start].strip():  # the input's own segmentation may have gaps
                 rows.append((Text(), Text(), stretch(at, start)))
             marks = _letter("R", place["relevant"]), " ", _letter("U", place["utilized"])
             rows.append((Text(f"{n} {place['key']}", style="quiet"), Text.assemble(*marks), stretch(start, end)))
@@ -287,7 +288,7 @@ class SentenceMap:
         return grid(rows, "<<~")
 
     def reason(self, what: str) -> RenderableType | None:
-        """Why the judge labels the ``relevance`` of the contexts, or the ``support`` of the response, as it does."""
+        """Show the judge's reason for its labels of ``relevance`` (contexts) or ``support`` (response)."""
         said = self.detail.get(f"{what}_reason")
         if not said:
             return None
@@ -299,7 +300,7 @@ def _titled(signs: Iterable[tuple[Text, str]]) -> Text:
 
 
 def sign(kind: str, look: Look) -> Text:
-    """The sign of what a context sentence is to the response."""
+    """Return the sign for a context sentence's state."""
     drawn, plain, style, _ = SIGNS[kind]
     return Text(plain if look.ascii else drawn, style=style)
 

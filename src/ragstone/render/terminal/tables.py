@@ -1,7 +1,7 @@
-"""Tables and lists of a screen, and how they give way where it is narrow.
+"""Draw tables and lists that adapt to narrow terminals.
 
-A ``Column`` says whether its texts may be shortened and when it may be left out; ``fitting`` does so until the rest
-has room. Strings in cells are plain text: no markup in them is obeyed.
+A ``Column`` defines whether its texts may be shortened and when it may be dropped; ``fitting`` does so until the rest
+fits. Strings in cells are plain text: markup in them is not interpreted.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from ragstone.render.text import flat, middle, paragraph, shorten
 from ragstone.render.wording import in_words
 
 GAP = 2
-"""Columns between two columns."""
+"""Terminal cells between two columns."""
 SHORTEST = 8
-"""Terminal cells that are left of any text that is shortened."""
+"""Minimum number of terminal cells of a shortened text."""
 SHORTEST_ID = 16
-"""Columns of a record's id below which the words beside it move to their own line."""
+"""If fewer columns are left for a record's id, the text beside it moves to its own line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A title over cells.
+    """A column of a table: a title above cells.
 
-    ``drop`` orders the columns that a narrow screen leaves out, the lowest first and equal ones together; one with 0
-    stays. ``least`` is the number of terminal cells to which its texts may be shortened, 0 if they are shown whole.
-    ``short`` is the title where columns would be left out otherwise.
+    ``drop`` is the order in which a narrow screen drops columns: lowest first, equal ones together; 0 is never dropped.
+    ``least`` is the number of terminal cells to which its texts may be shortened; 0 means never. ``short`` is a shorter
+    title, used before columns are dropped.
     """
 
     title: str | Text
@@ -47,12 +47,12 @@ class Column:
 
     @property
     def width(self) -> int:
-        """Terminal cells of its longest line."""
+        """The width of its longest line, in terminal cells."""
         return max(cell_len(line) for cell in (self.title, *self.cells) for line in str(cell).split("\n"))
 
 
 def fitting(columns: Sequence[Column], room: int, look: Look) -> list[Column]:
-    """The columns that so many terminal cells have room for: some are left out, then the shortenable shortened."""
+    """Return the columns that fit into ``room`` terminal cells: drop some, then shorten those that may be shortened."""
     kept = list(columns)
     if used(kept) > room:
         kept = [replace(column, title=column.short or column.title) for column in kept]
@@ -69,12 +69,12 @@ def fitting(columns: Sequence[Column], room: int, look: Look) -> list[Column]:
 
 
 def used(columns: Sequence[Column]) -> int:
-    """The fewest terminal cells that columns take beside each other."""
+    """Return the minimum width of columns side by side, in terminal cells."""
     return sum(min(column.width, column.least or column.width) + GAP for column in columns) - GAP
 
 
 def table(columns: Sequence[Column], styles: Sequence[str] = ()) -> Table:
-    """The columns beside each other under their titles; ``styles`` are those of the rows."""
+    """Return a table of the columns with their titles; ``styles`` are those of the rows."""
     titled = any(str(column.title) for column in columns)
     drawn = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, show_header=titled, header_style="")
     for column in columns:
@@ -88,7 +88,7 @@ def table(columns: Sequence[Column], styles: Sequence[str] = ()) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The columns that fit, and in a quiet line the titles of those left out; ``styles`` are those of the rows."""
+    """The columns that fit and a dim line with the titles of dropped ones; ``styles`` are those of the rows."""
 
     columns: Sequence[Column]
     styles: Sequence[str] = ()
@@ -104,7 +104,10 @@ class Fitted:
 
 
 def grid(rows: Iterable[Sequence[RenderableType]], columns: str, gap: int = GAP, first: int | None = None) -> Table:
-    """Rows without titles; of the columns ``<`` and ``>`` are never wrapped, ``~`` is. ``first`` is a least width."""
+    """Return rows without titles. Each sign in ``columns`` is a column: ``<`` and ``>`` never wrap, ``~`` does.
+
+    ``first`` is the minimum width of the first column.
+    """
     drawn = Table.grid(padding=(0, gap, 0, 0))
     for at, kind in enumerate(columns):
         wraps = kind == "~"
@@ -120,7 +123,7 @@ def grid(rows: Iterable[Sequence[RenderableType]], columns: str, gap: int = GAP,
 
 
 def marked(rows: Iterable[tuple[RenderableType, RenderableType]], margin: int = 3) -> Table:
-    """A list: each sign in the margin, and beside it what it is the sign of."""
+    """Return a list with each sign in the margin, beside its item."""
     return grid(rows, ">~", gap=1, first=margin)
 
 
@@ -131,7 +134,7 @@ def _plain(cell: RenderableType, style: str = "") -> RenderableType:
 def record_lines(
     record: str, told: str, units: Sequence[Wanting], result: Mapping[str, Any] | None, look: Look, room: int
 ) -> Group:
-    """A record's id with a few words, and the first of the units that take from its score in this result."""
+    """Return a record's id with a few words, and the first of the ``units`` that lower its score in this result."""
     lines = beside(flat(record), told, look, room)
     for unit in units[:1]:
         reason = in_words(result, unit.reason) if result else unit.reason
@@ -140,7 +143,7 @@ def record_lines(
 
 
 def units_legend(signs: Iterable[tuple[str, str]], look: Look) -> Text:
-    """Explain the signs of units, each a kind with its words."""
+    """Return a legend of the signs of units; each is a kind with its words."""
     drawn = Text("Legend:", style="quiet")
     for kind, words in dict.fromkeys(signs):
         drawn.append(" ").append_text(look.mark(kind)).append(f" {words} ")
@@ -149,7 +152,7 @@ def units_legend(signs: Iterable[tuple[str, str]], look: Look) -> Text:
 
 
 def beside(name: str, told: str, look: Look, room: int) -> list[Text]:
-    """A record's id with a few words on the same line, or below it where too little of the id would be left."""
+    """Return a record's id with a few words beside it, or below it if too little of the id would be left."""
     left = room - len(told) - GAP
     if left >= min(SHORTEST_ID, cell_len(name)):
         return [Text.assemble((middle(name, left, look.ellipsis), "head"), "  ", (told, "quiet"))]
@@ -158,13 +161,13 @@ def beside(name: str, told: str, look: Look, room: int) -> list[Text]:
 
 
 def unit_lines(sign: Text, text: str, reason: str, look: Look, room: int, *, full: bool = False) -> list[Text]:
-    """The sign of a unit with its text, and below it the reason, a line each; in ``full``, as many as they take."""
+    """Return a unit's sign and text with the reason below; one line each or, in ``full``, as many as needed."""
 
     def lines(words: str, left: int) -> list[str]:
         if not full:
             return [shorten(flat(words), left, look.ellipsis)]
         said = flat(words)
-        return paragraph(said, left * len(said) // max(1, cell_len(said)))  # some letters take two cells
+        return paragraph(said, left * len(said) // max(1, cell_len(said)))  # some characters take two cells
 
     first, *rest = lines(text, room - sign.cell_len - 1)
     below = [(f"  {line}", "") for line in rest]

@@ -1,4 +1,4 @@
-"""``ragstone tune``: the combination that agrees best with people, the others beside it, and what it cost."""
+"""Draw the screen of ``ragstone tune``: the combination that agrees best with people, the others, and the cost."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from ragstone.render.terminal.tables import Column, Fitted
 from ragstone.render.text import dollars, flat, number, percent, plural, shorten
 
 SHOWN: Final = 12
-"""Combinations that a screen lists."""
+"""Maximum number of combinations listed."""
 LEAST: Final = 16
-"""Columns of a judge's name below which other columns are left out."""
+"""Minimum width, in columns, of a judge's name; other columns are dropped to keep it."""
 STYLE: Final = 12
-"""The same of a style and a format."""
+"""The same minimum for a style and a format."""
 
 
 def tune_page(
     found: Tuning, sources: Sequence[str], look: Look, command: Sequence[str], written: tuple[Path, str] | None
 ) -> Page:
-    """The whole screen; ``command`` is what to type next, ``written`` the settings file and the lines added to it."""
+    """Return the whole screen; ``command`` is the next command, ``written`` the settings file and the added lines."""
     units = plural(found.units, find(found.metric).unit)
     about = [f"{found.metric}: {units} from {plural(found.records, 'record')}", *map(flat, sources)]
     source = shorten(DOT.join(about), look.width - 2, look.ellipsis)
@@ -47,7 +47,7 @@ def tune_page(
 
 
 def headline(found: Tuning) -> str:
-    """``Winner: openai:gpt-4o with json, kappa .71 (.58-.82) on 20 held-out records``; no winner among equals."""
+    """Return ``Winner: openai:gpt-4o with json, kappa .71 … on 20 held-out records``; no winner among equals."""
     winner = found.winner
     if not winner.read:
         return "No unit was judged, so there is nothing to compare."
@@ -64,7 +64,7 @@ def _called(combination: Combination) -> str:
 
 
 def _noise(found: Tuning) -> Iterator[str]:
-    """Whether the winner is shown to be better, and which of those that may be as good is the cheapest."""
+    """Yield whether the winner is significantly better and, if not, the cheapest of the equally good ones."""
     others, equal = len(found.tried) - 1, len(found.equals)
     if not equal:
         yield f"Significantly better than {'the other' if others == 1 else f'all {others} others'}."
@@ -180,7 +180,7 @@ def _money(estimate: Mapping[str, Any]) -> str:
 def estimate_lines(
     combinations: Sequence[Combination], estimates: Sequence[Estimate], total: Mapping[str, Any]
 ) -> Page:
-    """What each combination would take, the dearest first, and all together."""
+    """Return the estimate of each combination, most expensive first, and of all together."""
     totals = [(combination, estimate.total) for combination, estimate in zip(combinations, estimates, strict=True)]
     dear = sorted(totals, key=lambda pair: -(pair[1].dollars.expected if pair[1].dollars else pair[1].calls.expected))
     drawn = Fitted([

@@ -1,4 +1,4 @@
-// The page of a judge and people: how far they agree, what that does to the means, who labelled, and where they differ.
+// The page about a judge's agreement with people: agreement, corrected means, annotators, and disagreements.
 
 function agreementView() {
   const [leading, ...others] = first.agreement.blocks;

@@ -1,6 +1,6 @@
-// How far a judge agrees with people: the confusion matrix as a picture, and raw means beside corrected ones.
+// A judge's agreement with people: a shaded confusion matrix, and raw means beside corrected ones.
 
-/** The section of a run; nothing where no agreement is attached. @param {any} told */
+/** The section of a run; null if no agreement is attached. @param {any} told */
 function agreementSection(told) {
   if (!told?.blocks.length) return null;
   const title = `Judge and ${told.blocks[0].people}`;
@@ -16,7 +16,7 @@ function agreementBlock(block) {
   );
 }
 
-/** A cell is shaded by its share of its row; it also says it. @param {any} block */
+/** The confusion matrix; each cell is shaded by its share of the row, also given as text. @param {any} block */
 function matrixView(block) {
   const called = `Number of ${block.unit}s by label from ${block.people} (row) and the judge (column), with percent of the row`;
   const rows = block.labels.map((/** @type {string} */ label, /** @type {number} */ at) => {

@@ -1,4 +1,4 @@
-// The calls that a record stands on: what was sent, what came back, how it was read, what it cost.
+// The calls behind a record's scores: request, reply, how it was parsed, and cost.
 
 /** @param {Case} record */
 function callsView(record) {
@@ -41,7 +41,7 @@ function callsView(record) {
   );
 }
 
-/** The metrics that stand on a call; runs of earlier versions do not say which. @param {any} call */
+/** The metrics that use a call; runs of earlier versions do not record them. @param {any} call */
 function served(call) {
   return call.metrics ? el('span.served.soft', `for ${call.metrics.map(spoken).join(', ')}`) : null;
 }
@@ -70,7 +70,7 @@ function howRead(call) {
   return repair ? `repair: ${what}` : what;
 }
 
-/** @param {any} call @param {any} raw null where the store no longer has it, undefined where this file does not */
+/** @param {any} call @param {any} raw null if no longer in the store, undefined if not in this file */
 function rawBody(call, raw) {
   const told = el(
     'p.note',
@@ -113,7 +113,7 @@ function rawText(title, text) {
   return el('div', el('h4', title), el('pre', { tabindex: 0, dir: 'auto' }, text));
 }
 
-/** JSON that is one line is easier to read on several. @param {string} text */
+/** Break one-line JSON into several lines for readability. @param {string} text */
 function pretty(text) {
   if (text.includes('\n') || !/^\s*[[{]/.test(text)) return text;
   try {

@@ -2,7 +2,7 @@
 
 /** @typedef {{name: string, title: string, size?: number, layer?: string, metrics?: string[], body: () => Child | Child[]}} Tab */
 
-/** @param {any} found what the source has of the record, or null @param {string} trouble why it could not be had */
+/** @param {any} found the data of the record, or null @param {string} trouble why it could not be loaded */
 function caseView(found, trouble) {
   const line = table.lines.get(now.record);
   const order = matching(now);
@@ -53,7 +53,7 @@ function caseView(found, trouble) {
   return box;
 }
 
-/** The first unit with the worst verdict of a layer, which a record opens on. @param {Layer | undefined} layer */
+/** A layer's first unit with the worst verdict, highlighted when a record opens. @param {Layer | undefined} layer */
 function worstUnit(layer) {
   const of = (/** @type {Kind} */ kind) => layer?.entries.find((entry) => entry.kind === kind);
   const worst = of('no') || of('partly');
@@ -104,11 +104,11 @@ function caseHead(found, order, at) {
   );
 }
 
-/** When all lines are there: which records stand before and after the one that is open. */
+/** Once all rows are loaded, update the links to the previous and the next record. */
 function redrawHead() {
   const order = matching(now);
   const head = caseHead(null, order, order.indexOf(table.lines.get(now.record) ?? -1));
-  // The way back and the heading stay: a click that has begun ends where it began, and the focus is kept.
+  // The back link and the heading stay, so that a click in progress is not interrupted and the focus is kept.
   document.querySelector('.case-head .steps')?.replaceWith(/** @type {Element} */ (head.querySelector('.steps')));
 }
 
@@ -125,12 +125,12 @@ function notHere() {
   );
 }
 
-/** The values of a record, each leading to what it stands on. @param {Case} record @param {Tab[]} tabs */
+/** The values of a record, each linked to the tab with its evidence. @param {Case} record @param {Tab[]} tabs */
 function scoreLine(record, tabs) {
   const tabFor = (/** @type {string} */ metric) => tabs.find((tab) => tab.metrics?.includes(metric))?.name || 'scores';
   const order = first.metrics.map((metric) => metric.name);
   const scores = record.document.scores
-    .filter(({ status }) => status !== 'missing_field') // the tab of scores says which
+    .filter(({ status }) => status !== 'missing_field') // the scores tab lists these
     .filter(
       ({ metric }) => !metric.includes('.') || measureOf(metric).open || measureOf(metric).shown?.includes(metric),
     )
@@ -197,7 +197,7 @@ function tabsOf(record, lights) {
   return /** @type {Tab[]} */ (tabs.filter(Boolean));
 }
 
-/** A tab for each kind of unit that was judged, those of a bank last. @param {Case} record @param {Lights} lights */
+/** A tab for each kind of judged unit, those of a bank last. @param {Case} record @param {Lights} lights */
 function unitTabs(record, lights) {
   const layers = record.layers.filter((one) => one.metric !== record.map?.metric);
   const names = [...new Set(layers.map((one) => one.of))].sort((a, b) => Number(isBank(a)) - Number(isBank(b)));

@@ -1,11 +1,11 @@
-// The drawings: a scale from 0 to 1 with its distribution, a mean with its interval, dots in rows.
+// Charts: a scale from 0 to 1 with a distribution, a mean with its interval, and bars.
 
 const STRIP = { width: 240, bins: 34, height: 62 };
 
 /**
- * A distribution in twenty bins over the mean and its interval, on one scale.
+ * A distribution in 20 bins above the mean and its interval, on one scale.
  * @param {any} metric
- * @param {(bin: number) => void} open what a click on a bin does; the filters do the same by keyboard
+ * @param {(bin: number) => void} open called when a bin is clicked; the filters offer the same by keyboard
  */
 function strip(metric, open) {
   const bins = binsOf(metric);
@@ -39,7 +39,7 @@ function strip(metric, open) {
   );
 }
 
-/** Records by value, in twenty bins; a served page counts them when all lines are there. @param {any} metric */
+/** Records by value, in 20 bins; a served page counts them once all rows are loaded. @param {any} metric */
 function binsOf(metric) {
   if (metric.bins) return metric.bins;
   const bins = new Array(20).fill(0);
@@ -87,17 +87,17 @@ function whiskerCell(mean, interval) {
   );
 }
 
-/** A thin bar from 0 to a value, behind a number. @param {number} value */
+/** A thin bar from 0 to a value, beside a number. @param {number} value */
 function thinBar(value) {
   return el('span', { class: 'bar', 'aria-hidden': 'true' }, el('span', { css: { width: `${value * 100}%` } }));
 }
 
-/** What these colours say. */
+/** What the colours mean. */
 const TONES = 'red is worse, blue is better';
 
 /**
- * The colour of a value: one for the lower half and one for the upper, the stronger the further from the middle; none for
- * a column that a record does not fall into. @param {number} value @param {string} score
+ * The colour of a value: one for the lower and one for the upper half, stronger further from the middle; none for a 0
+ * in an exclusive column, which is neither good nor bad. @param {number} value @param {string} score
  */
 function tone(value, score) {
   const wrong = bestAtZero(score) ? value > 0.5 : value < 0.5;

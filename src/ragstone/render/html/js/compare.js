@@ -1,4 +1,4 @@
-// The page of two runs: what differs, whether it can be told from chance, what is in the way, and which records moved.
+// The page of two compared runs: differences, their significance, caveats, and changed records.
 
 const page = /** @type {HTMLElement} */ (document.getElementById('page'));
 
@@ -31,7 +31,7 @@ function runsTable() {
   );
 }
 
-/** How many records both have, and how many one has alone. */
+/** The number of records in both runs, and in one run only. */
 function pairedInWords() {
   const alone = first.sides
     .map((side, place) => (first.alone[place] ? `${count(first.alone[place])} only in ${side.label}` : ''))
@@ -98,7 +98,7 @@ function bandNote() {
     : null;
 }
 
-/** Bring the records of a metric into view, where the address asks for them. */
+/** Scroll to the records of a metric if the address requests them. */
 async function followAddress() {
   await drawMoved();
   if (location.hash.startsWith('#moved=')) document.getElementById('moved')?.scrollIntoView();

@@ -1,11 +1,11 @@
-// The metrics of both runs, one a row: both means, the difference on a scale that all share, who went which way, and
-// what can be said of it.
+// The metrics of both runs, one per row: both means, the difference on a shared scale, numbers of changed records, and
+// the finding.
 
-/** The widths of the difference's scale, in points to either side. */
+/** Possible half-widths of the scale of differences, in points. */
 const REACHES = [1, 2, 5, 10, 20, 50, 100];
 const PLOT = { width: 240, height: 20, middle: 10, edge: 6 };
 
-/** The least width of the scale on which every interval can be drawn. @param {any[]} metrics */
+/** The smallest half-width of the scale on which every interval fits. @param {any[]} metrics */
 function reachOf(metrics) {
   const ends = metrics.flatMap((one) =>
     one.paired ? [one.paired.difference, one.paired.low || 0, one.paired.high || 0, shownBand(one)] : [],
@@ -14,18 +14,18 @@ function reachOf(metrics) {
   return REACHES.find((reach) => reach >= most - 1e-9) || 100;
 }
 
-/** Where no difference could be shown: how large one would have had to be. @param {any} one */
+/** If no difference was found: the smallest one that could have been detected; else 0. @param {any} one */
 function shownBand(one) {
   return one.finding === 'none' && one.smallest !== null ? Math.min(1, one.smallest) : 0;
 }
 
-/** A difference in points as it is written. @param {number} difference from -1 to 1 */
+/** A difference formatted in points. @param {number} difference from -1 to 1 */
 function inPoints(difference) {
   const shown = 100 * difference;
   return Math.abs(shown) < 0.05 ? '0.0' : signed(shown);
 }
 
-/** Never 0. @param {number | null} p */
+/** A formatted p value, never 0. @param {number | null} p */
 function chance(p) {
   if (p === null) return '';
   return p < 0.001 ? '<0.001' : p.toFixed(3);
@@ -46,7 +46,7 @@ function dotPair(one) {
 }
 
 /**
- * The difference with its interval; a band where it would have had to leave to be shown.
+ * The difference with its interval; if none was found, with a band of undetectable differences.
  * @param {any} one
  * @param {number} reach
  */
@@ -71,7 +71,7 @@ function differencePlot(one, reach) {
   );
 }
 
-/** How many are better, the same, worse: a bar of three parts over its numbers. @param {any} one */
+/** The numbers of better, same and worse records, below a bar of three parts. @param {any} one */
 function threeWays(one) {
   const [better, same, worse] = one.ways;
   /** @type {[string, number][]} */
@@ -95,7 +95,7 @@ function threeWays(one) {
   ];
 }
 
-/** The block of a metric: several columns of one metric stand together, and so do nuggets. @param {any} one */
+/** The block of a metric: several columns of one metric are grouped, and so are nuggets. @param {any} one */
 function blockOf(one) {
   if (one.unit === 'nugget') return 'Individual nuggets';
   const name = metricOf(one.metric);
@@ -110,7 +110,7 @@ function rowName(one, block) {
 }
 
 /**
- * A cell; roles are written out, because rows are no longer rows for the eye on narrow screens.
+ * A table cell with an explicit role, because on narrow screens rows are no longer displayed as rows.
  * @param {string} kind
  * @param {any} label
  * @param {...any} children
@@ -165,7 +165,7 @@ function differenceRow(one, block, reach) {
   );
 }
 
-/** The ends and the middle of a scale, over what is drawn on it. @param {(string | number)[]} marks */
+/** The labels at the ends and the middle of a scale, above the plot. @param {(string | number)[]} marks */
 function ticks(...marks) {
   return el(
     'span',
@@ -179,7 +179,7 @@ function reachTicks(reach) {
   return ticks(`\u2212${reach}`, 0, `+${reach}`);
 }
 
-/** All metrics. */
+/** The table of all metrics. */
 function differencesTable() {
   const reach = reachOf(first.metrics);
   const [before, after] = first.sides.map((side) => side.label);
@@ -218,7 +218,7 @@ function differencesTable() {
   );
 }
 
-/** The groups of the main metric, the lowest difference on top. */
+/** The groups of the leading metric, lowest difference on top. */
 function groupsTable() {
   if (!first.groups.length) return null;
   const reach = reachOf(first.groups.map((group) => ({ paired: { difference: group.difference } })));

@@ -1,5 +1,5 @@
-// Elements and their texts. Whatever comes from a record becomes a text node: nothing is ever read as markup, and no
-// link leads out of the page, but to other pages of the same server.
+// Create elements. Everything from a record becomes a text node, never markup. Links lead only within the page or to
+// other pages of the same server.
 
 /**
  * @typedef {Node | string | number | null | undefined | false | any[]} Child
@@ -10,7 +10,7 @@ const LINK = /^(#.*|\.\/|(\.\.\/)+|(\.\/|(\.\.\/)+)(run\/\d+\/(label\/)?|compare
 const SVG = 'http://www.w3.org/2000/svg';
 
 /**
- * Make an HTML element: `p.note` is one of a class. Attributes, if any, stand before the children.
+ * Create an HTML element; `p.note` has a class. Attributes, if any, precede the children.
  * @param {string} selector
  * @param {...(Attributes | Child | Child[])} given
  */
@@ -19,7 +19,7 @@ function el(selector, ...given) {
 }
 
 /**
- * Make an SVG element.
+ * Create an SVG element.
  * @param {string} selector
  * @param {...(Attributes | Child | Child[])} given
  */
@@ -57,8 +57,8 @@ function filled(element, attributes, children) {
 }
 
 /**
- * A text as it is drawn: what turns the direction of the text after it is a sign that is seen, one for one, so that places
- * in the text stay where they are. Else a response would be read otherwise than it was judged.
+ * Make invisible direction controls visible. Each is replaced with a single sign, so that positions in the text stay
+ * the same. Otherwise, a response could look different from the text that was judged.
  * @param {string} text
  */
 function seen(text) {
@@ -66,7 +66,7 @@ function seen(text) {
 }
 
 /**
- * Text of a record, in a direction of its own so that it cannot turn what stands around it.
+ * Untrusted text, isolated so that its direction cannot affect the surrounding text.
  * @param {any} text
  * @param {Attributes} [attributes]
  */
@@ -78,8 +78,8 @@ const RIGHT_TO_LEFT =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
 /**
- * The direction of a text that is drawn in parts, by its first letter. An element with `dir="auto"` passes over all parts
- * that have a direction of their own, so that a response of which every sentence is marked would have none.
+ * The direction of a text that is drawn in parts, from its first letter. `dir="auto"` ignores parts that have their own
+ * direction, so it does not work for a response whose sentences are all marked.
  * @param {string} text
  */
 function directionOf(text) {
@@ -87,8 +87,8 @@ function directionOf(text) {
 }
 
 /**
- * The head of a table: one row of these cells. Their roles are written out, because on narrow screens some tables are no
- * longer tables for the eye.
+ * The head of a table: one row of these cells. Roles are explicit, because on narrow screens some tables are not
+ * displayed as tables.
  * @param {...(Child | Child[])} cells
  */
 function tableHead(...cells) {
@@ -97,23 +97,23 @@ function tableHead(...cells) {
   return el('thead', { role: 'rowgroup' }, row);
 }
 
-/** The title of a column. @param {Child | Child[]} title @param {string | null} [kind] class of its cells */
+/** The title of a column. @param {Child | Child[]} title @param {string | null} [kind] the class of its cells */
 function columnHead(title, kind = null) {
   return el('th', { scope: 'col', class: kind }, title);
 }
 
-/** A row: what it is about, and its cells. @param {Child | Child[]} head @param {...(Child | Child[])} cells */
+/** A row: its header and its cells. @param {Child | Child[]} head @param {...(Child | Child[])} cells */
 function tableRow(head, ...cells) {
   return el('tr', el('th', { scope: 'row' }, head), cells);
 }
 
-/** What may be wider than the page scrolls in a box of its own. @param {string} label @param {...(Child | Child[])} children */
+/** A box that scrolls if wider than the page. @param {string} label @param {...(Child | Child[])} children */
 function wide(label, ...children) {
   return el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': label }, children);
 }
 
 /**
- * A section under the heading that names it.
+ * A section labelled by its heading.
  * @param {string} kind @param {string} id @param {Child | Child[]} title @param {...(Child | Child[])} children
  */
 function section(kind, id, title, ...children) {
@@ -121,21 +121,21 @@ function section(kind, id, title, ...children) {
 }
 
 /**
- * The id of a record as a heading of two lines at most, with a button for all of it where it is longer. Its text is
- * whole in any case: what is selected is copied whole.
+ * The id of a record as a heading of at most two lines, with a button to show all of a longer one. The text is complete
+ * in any case, so that the whole id is copied.
  * @param {string} name @param {Attributes} attributes @param {string} id
  */
 function idHeading(name, attributes, id) {
   const head = el(name, { ...attributes, class: 'brief', title: shortened(id, 1000) }, foreign(id));
   const unfold = () => {
     const whole = head.classList.toggle('whole');
-    more.textContent = whole ? 'Less of the id' : 'The whole id';
+    more.textContent = whole ? 'Show less' : 'Show full id';
     more.setAttribute('aria-expanded', String(whole));
   };
   const more = el(
     'button',
     { class: 'plain note screen', hidden: true, 'aria-expanded': 'false', on: { click: unfold } },
-    'The whole id',
+    'Show full id',
   );
   new ResizeObserver(() => {
     if (!head.classList.contains('whole')) more.hidden = head.scrollHeight <= head.clientHeight;
@@ -148,7 +148,7 @@ function quoted(text, place) {
   return el('p.quote', '\u201c', foreign(shortened(text, 400)), '\u201d ', el('span.note', place));
 }
 
-/** What was said before a question, folded where it is long. @param {string | undefined} text @param {string} [where] */
+/** The turns before a question, folded if long. @param {string | undefined} text @param {string} [where] */
 function earlierTurns(text, where = '') {
   return text
     ? el(
@@ -160,12 +160,12 @@ function earlierTurns(text, where = '') {
     : null;
 }
 
-/** Words that are read aloud and not seen. @param {string} text */
+/** Text for screen readers only. @param {string} text */
 function unseen(text) {
   return el('span.unseen', text);
 }
 
-/** Give an element other children. @param {Element} element @param {...(Child | Child[])} children */
+/** Replace the children of an element. @param {Element} element @param {...(Child | Child[])} children */
 function refill(element, ...children) {
   element.replaceChildren();
   return filled(element, null, children);
@@ -188,8 +188,7 @@ function choice(label, choices, chosen, then) {
 }
 
 /**
- * Of several elements of which one is reached by Tab, make that the wanted one and focus it; what the key would do else
- * is not done.
+ * Move the tab stop within a group of elements to the wanted one and focus it; prevent the key's default action.
  * @param {KeyboardEvent} event @param {any[]} elements @param {any} wanted
  */
 function rove(event, elements, wanted) {
@@ -199,7 +198,7 @@ function rove(event, elements, wanted) {
 }
 
 /**
- * A function that keeps what it found last, for as long as its arguments and what `state` tells are the same.
+ * Wrap a function to cache its last result for as long as its arguments and the value of `state` are the same.
  * @template T @param {(...given: any[]) => T} find @param {() => any} [state] @returns {(...given: any[]) => T}
  */
 function remembering(find, state = () => '') {
@@ -213,12 +212,12 @@ function remembering(find, state = () => '') {
   };
 }
 
-/** The beginning of a text. @param {string} text @param {number} most */
+/** A text shortened to at most `most` characters. @param {string} text @param {number} most */
 function shortened(text, most) {
   return text.length > most ? `${text.slice(0, most - 1)}\u2026` : text;
 }
 
-/** With a capital first letter. @param {string} words */
+/** Capitalize the first letter. @param {string} words */
 function capital(words) {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -1,8 +1,8 @@
-// What a unit is labelled by: the response with the unit marked, and passages that can be searched.
+// The evidence for labelling a unit: the response with the unit marked, and searchable passages.
 
-/** Characters from which a passage is shown in part until it is opened. */
+/** Length, in characters, from which a passage is folded until it is opened. */
 const LONG = 900;
-/** Characters of all passages together that are shown whole. */
+/** Total length, in characters, up to which no passage is folded. */
 const SHORT_ENOUGH = 4000;
 
 /** @param {any} texts of a record @param {any} unit */
@@ -12,7 +12,7 @@ function textOfUnit(texts, unit) {
   return texts.contexts.find((one) => one.id === unit.passage)?.text ?? '';
 }
 
-/** The response with a unit's place in it marked. @param {any} texts @param {any} unit */
+/** The response with the unit marked. @param {any} texts @param {any} unit */
 function markedResponse(texts, unit) {
   if (!texts.response.trim()) return el('p.empty', 'none');
   const spans = unit.span && unit.level !== 'response' ? [{ start: unit.span[0], end: unit.span[1], of: unit }] : [];
@@ -25,7 +25,7 @@ function markedResponse(texts, unit) {
   );
 }
 
-/** The passages of a record: long ones are folded, a search shows those that have its words. */
+/** The passages of a record: long ones are folded, and a search shows only those that match. */
 class Passages {
   /** @param {any[]} contexts */
   constructor(contexts) {
@@ -88,7 +88,7 @@ class Passages {
     for (const entry of this.entries) this.open(entry, open || !entry.more);
   }
 
-  /** Mark the passage that is labelled, if one is, and fold the others. @param {string | null} passage */
+  /** Mark the passage being labelled, if any, and fold the others. @param {string | null} passage */
   mark(passage) {
     for (const entry of passage === null ? [] : this.entries) {
       const marked = entry.context.id === passage;
@@ -98,7 +98,7 @@ class Passages {
     }
   }
 
-  /** Mark what is searched for; passages without it go out of the way. */
+  /** Mark search matches and hide passages without any. */
   look() {
     const words = this.search.value.trim().replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
     const wanted = words ? new RegExp(words.replace(/\s+/g, '\\s+'), 'giu') : null;
@@ -130,7 +130,7 @@ class Passages {
     this.look();
   }
 
-  /** Enter goes to the next match; Escape leaves the field and the marks. @param {KeyboardEvent} event */
+  /** Enter goes to the next match; Escape leaves the field but keeps the marks. @param {KeyboardEvent} event */
   typed(event) {
     if (event.key === 'Escape') {
       event.preventDefault();

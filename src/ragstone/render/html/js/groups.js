@@ -1,10 +1,10 @@
-// Where it hurts, by group: a dot and a whisker for each value of a field, the worst on top.
+// Means by group: a dot and an interval for each value of a field, the worst on top.
 
 const SHOWN = 14;
-/** Records that a group has at least to be marked, as in the sentence above. */
+/** Minimum number of records for a group to be marked, as in the headline sentence. */
 const FEWEST = 5;
 
-/** @param {boolean} [all] every group, however many there are */
+/** @param {boolean} [all] show every group, however many there are */
 function groupsView(all = false) {
   const box = el('section', { class: first.fields.length ? 'groups' : 'groups screen', 'aria-labelledby': 'groups' });
   const fill = (/** @type {boolean} */ open) =>
@@ -81,11 +81,11 @@ function metricChoice(label, chosen, then) {
   );
 }
 
-/** Intervals are drawn anew for every letter of a search: they are counted once. */
+/** Cached, because groups are redrawn for every letter typed in the search field. */
 const groupsKept = remembering(groupsOf);
 
 /**
- * The groups of a field, the lowest mean first, and how many records are in none.
+ * The groups of a field, lowest mean first, and the number of records in no group.
  * @param {string} field
  * @param {string} metric
  */

@@ -1,26 +1,26 @@
-// The page to label on: who labels, one unit after the other, and the end. Each label is one key.
+// The labelling page: start (annotator), one unit after another, and end. Each label is a single key.
 
 const page = /** @type {HTMLElement} */ (document.getElementById('page'));
 const labels = new Labels();
 
-/** @type {[string, string][]} labels with their meanings, the best first */
+/** @type {[string, string][]} labels with their meanings, best first */
 const SCALE = first.labels;
 const GRADES = SCALE.some(([label]) => /^\d$/.test(label));
 
-/** The key of a label: grades are their own keys, a word among grades its first letter; words alone count from 1. */
+/** Keys: a grade is its own key, a word among grades has its first letter; words alone are numbered from 1. */
 const CHOICES = [
   ...SCALE.map(([label, meaning], place) => ({ key: GRADES ? label[0] : String(place + 1), label, meaning })),
   { key: '?', label: null, meaning: '' },
 ];
 
-/** The unit that is shown; -1 before the first and at the end. */
+/** The unit being shown; -1 on the start and end screens. */
 let here = -1;
 let since = 0;
-/** @type {{at: number, texts: any, passages: Passages | null}} the record that is drawn */
+/** @type {{at: number, texts: any, passages: Passages | null}} the record being shown */
 let drawn = { at: -1, texts: null, passages: null };
 let turn = 0;
 let saying = 0;
-/** Milliseconds for which a message stays. */
+/** How long a message is shown, in milliseconds. */
 const SAID = 5000;
 
 const status = el('p', { class: 'status', role: 'status' });
@@ -54,7 +54,7 @@ const tools = el(
 );
 const body = el('main.sheet.labelling');
 
-/** What a label is called on the page. @param {string | null} label */
+/** The display name of a label. @param {string | null} label */
 function spokenLabel(label) {
   return label === null ? 'cannot tell' : label.replaceAll('_', ' ');
 }
@@ -79,7 +79,7 @@ function drawProgress() {
   who.setAttribute('aria-label', `Annotator: ${labels.annotator || 'no name'}. Change`);
 }
 
-/** Say what happened for a while, and what is wrong with the storage as long as it is. @param {string} text */
+/** Show a message for a while, and a storage problem for as long as it lasts. @param {string} text */
 function say(text) {
   clearTimeout(saying);
   refill(status, text, labels.unkept ? el('b.wrong', text ? ' ' : '', labels.unkept) : null);
@@ -145,7 +145,7 @@ async function start(annotator) {
   else show(next);
 }
 
-/** The labels with their meanings, to read or to press. @param {boolean} pressed */
+/** The labels with their meanings, as text or as buttons. @param {boolean} pressed */
 function rubricList(pressed) {
   return el(
     'ul.choices-list',
@@ -212,7 +212,7 @@ async function show(place) {
       say(String(/** @type {any} */ (error).message || error));
       return;
     }
-    if (mine !== turn) return; // another key was faster
+    if (mine !== turn) return; // a later key press took over
   }
   here = place;
   drawUnit(unit, texts);
@@ -249,7 +249,7 @@ function drawUnit(unit, texts) {
   heading.focus({ preventScroll: true });
 }
 
-/** The texts that all units of a record share. @param {LabelUnit} unit @param {any} texts */
+/** The texts shared by all units of a record. @param {LabelUnit} unit @param {any} texts */
 function drawRecord(unit, texts) {
   const passages = texts.contexts.length ? new Passages(texts.contexts) : null;
   drawn = { at: unit.at, texts, passages };
@@ -258,7 +258,7 @@ function drawRecord(unit, texts) {
     el('div', { class: 'prose question', dir: 'auto' }, texts.question || el('span.empty', 'none')),
   ];
   const box = { id: 'response', tabindex: 0, role: 'region', 'aria-label': 'Response' };
-  // Whether a passage is relevant is judged by the question alone.
+  // The relevance of a passage is judged by the question alone.
   const response = first.unit === 'passage' ? null : [el('h2', 'Response'), el('div', box)];
   const place = `Record ${unit.at + 1} of ${first.records.length} \u00b7 `;
   const right = passages ? 'Passages' : 'Question and response';
@@ -285,7 +285,7 @@ function drawRecord(unit, texts) {
   );
 }
 
-/** Bring an element into view where its box scrolls; the page stays where it is. @param {Element} element */
+/** Scroll an element into view within its box, without scrolling the page. @param {Element} element */
 function reveal(element) {
   for (const box of [element.closest('#response'), element.closest('.column')]) {
     if (!box || box.scrollHeight <= box.clientHeight + 4) continue;
@@ -294,7 +294,7 @@ function reveal(element) {
   }
 }
 
-/** Add up the time on a unit that has no label yet. */
+/** Add the time spent on the current unit if it has no label yet. */
 function addTime() {
   if (here >= 0 && !labels.current.has(here)) labels.spend(here, (performance.now() - since) / 1000);
   since = performance.now();
@@ -384,7 +384,7 @@ async function readFile(chosen) {
 function keys(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || tools.hidden) return;
   if (/** @type {HTMLElement} */ (event.target).closest?.('input')) return;
-  // A keyboard of another alphabet has the same keys in the same places.
+  // Keyboards of other alphabets have the same keys in the same places.
   const key = /^[!-~]/.test(event.key) ? event.key : event.code.replace('Key', '').toLowerCase();
   const chosen = CHOICES.find((one) => one.key === key);
   if (chosen) give(chosen.label);
@@ -408,7 +408,7 @@ document.addEventListener('visibilitychange', () => {
   if (document.hidden) addTime();
   since = performance.now();
 });
-// Another tab with this page: what it labels is here too, so that neither writes over the other.
+// Take over labels from another tab with this page, so that neither overwrites the other.
 addEventListener('storage', (event) => {
   if (tools.hidden || event.key !== labels.key) return;
   labels.open(labels.annotator);

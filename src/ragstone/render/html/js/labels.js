@@ -1,9 +1,9 @@
-// A person's labels: a list that grows and shrinks at its end, kept by the browser after each change and written out as
-// JSON lines. Nothing here draws.
+// An annotator's labels: a list with undo, saved in the browser after each change and exported as JSON lines. Nothing
+// here draws.
 
 /** @typedef {{record: string, at: number, place: number, id: string, hash: string, text?: string}} LabelUnit */
 
-/** @type {LabelUnit[]} all units of the sample in the order in which they are labelled */
+/** @type {LabelUnit[]} all units of the sample, in labelling order */
 const units = first.records.flatMap((record, at) =>
   record.units.map((unit, place) => ({
     ...unit,
@@ -13,11 +13,11 @@ const units = first.records.flatMap((record, at) =>
   })),
 );
 
-/** Seconds that one visit to a unit counts at most: longer ones are a pause. */
+/** Maximum number of seconds counted for one visit to a unit: the rest is a pause. */
 const IDLE = 120;
 const KEPT_AS = `ragstone-label/${first.key}`;
 
-/** A line of a file as an object; null if it is none. @param {string} line */
+/** Parse a line of a file as an object; null if it is not one. @param {string} line */
 function parsed(line) {
   try {
     const found = JSON.parse(line);
@@ -30,26 +30,26 @@ function parsed(line) {
 class Labels {
   constructor() {
     this.annotator = '';
-    /** @type {[number, string | null][]} unit and label in the order of labelling; the last of a unit counts */
+    /** @type {[number, string | null][]} units and labels in labelling order; the last label of a unit counts */
     this.given = [];
     /** @type {Record<string, number>} seconds by unit */
     this.spent = {};
-    /** Why the browser does not keep labels; empty while it does. */
+    /** Why the labels are not being saved; empty while they are. */
     this.unkept = '';
     /** @type {Map<number, string | null>} */
     this.current = new Map();
-    /** The server is told only once it was asked what it has, so that nothing there is lost. */
+    /** Whether the server's labels were fetched; none are sent before, so that nothing there is lost. */
     this.known = false;
     this.changed = false;
     this.sending = false;
   }
 
-  /** The name under which the browser keeps the labels. */
+  /** The key under which the browser saves the labels. */
   get key() {
     return `${KEPT_AS}/${this.annotator}`;
   }
 
-  /** Take up the labels of an annotator where this browser has them. @param {string} annotator */
+  /** Load the labels of an annotator if this browser has any. @param {string} annotator */
   open(annotator) {
     const kept = this.stored(() => JSON.parse(localStorage.getItem(`${KEPT_AS}/${annotator}`) || 'null'));
     if (kept || annotator !== this.annotator) {
@@ -61,7 +61,7 @@ class Labels {
     this.save();
   }
 
-  /** The annotator who labelled on this page last; null if nobody did. @returns {string | null} */
+  /** The last annotator on this page; null if there is none. @returns {string | null} */
   last() {
     return this.stored(() => localStorage.getItem(KEPT_AS));
   }
@@ -74,12 +74,12 @@ class Labels {
     this.save();
   }
 
-  /** Add the time of a visit. @param {number} unit @param {number} seconds */
+  /** Add the time of a visit to a unit. @param {number} unit @param {number} seconds */
   spend(unit, seconds) {
     this.spent[unit] = (this.spent[unit] || 0) + Math.min(seconds, IDLE);
   }
 
-  /** Take the last label back; the unit that had it, or undefined if there is none. */
+  /** Undo the last label and return its unit, or undefined if there is none. */
   undo() {
     const last = this.given.pop();
     this.current = new Map(this.given);
@@ -96,19 +96,19 @@ class Labels {
     });
   }
 
-  /** Where the server of this page keeps the labels. */
+  /** The path of the labels on this page's server. */
   get place() {
     return `data/labels-${encodeURIComponent(this.annotator)}`;
   }
 
-  /** What the server has of this annotator, beside what is here. Says what came of it. */
+  /** Import this annotator's labels from the server; return a message about the result. */
   async fetched() {
     const answer = await fetch(this.place).catch(() => null);
     const text = answer?.ok ? await answer.text() : '';
     return text ? this.take(text) : '';
   }
 
-  /** Have the server keep all labels; one request at a time, the last one with what there is then. */
+  /** Send all labels to the server, one request at a time; the last one has the latest labels. */
   async send() {
     this.changed = true;
     if (this.sending || !this.known) return;
@@ -124,7 +124,7 @@ class Labels {
     this.sending = false;
   }
 
-  /** What the browser's storage gives; null where it is forbidden, full or damaged. @param {() => any} ask */
+  /** Use the browser's storage; return null if it is blocked, full or corrupt. @param {() => any} ask */
   stored(ask) {
     try {
       return ask();
@@ -134,13 +134,13 @@ class Labels {
     }
   }
 
-  /** The next unit without a label, from a place on and around; undefined if all have one. @param {number} from */
+  /** The next unit without a label, from a position, wrapping around; undefined if none. @param {number} from */
   next(from) {
     const order = units.map((_, place) => (from + place) % units.length);
     return order.find((place) => !this.current.has(place));
   }
 
-  /** Seconds that a label took so far, the middle one; a guess before there are five. */
+  /** The median number of seconds per label; an estimate until there are five. */
   pace() {
     const times = [...this.current.keys()].map((unit) => this.spent[unit] || 0).sort((a, b) => a - b);
     return times.length < 5 ? first.seconds : times[times.length >> 1];
@@ -160,14 +160,14 @@ class Labels {
       .join('');
   }
 
-  /** The name of the file of exported labels. */
+  /** The file name of exported labels. */
   file() {
     const who = this.annotator.replace(/[^\p{L}\p{N}._-]+/gu, '-');
     return who ? first.file.replace('NAME', who) : first.file.replace('-NAME', '');
   }
 
   /**
-   * Take in the labels of a file that this page wrote; labels that are here already stay. Says what came of it.
+   * Import labels from a file exported by this page; existing labels are kept. Return a message about the result.
    * @param {string} text
    */
   take(text) {

@@ -1,8 +1,8 @@
-// Light or dark: as the system is, until the reader turns it round.
+// Light or dark mode: follows the system until the reader switches it.
 
 const LOOKS = ['light', 'dark'];
 
-/** The name of the tool; in a served page it leads to the list of runs. */
+/** The name of the tool; in a served page it links to the list of runs. */
 function wordmark() {
   return first.root
     ? el('a', { class: 'wordmark', href: first.root }, 'Ragstone', el('span', ' \u00b7 all runs'))

@@ -1,4 +1,4 @@
-// The page: what the address asks for is drawn, keys move.
+// The page: draw the view given by the address, and handle keys.
 
 const page = /** @type {HTMLElement} */ (document.getElementById('page'));
 let drawn = 0;
@@ -14,10 +14,10 @@ function topBar() {
 
 const parts = { first: el('div'), hurts: el('div'), more: el('div'), every: el('div') };
 const overview = el('main.sheet', parts.first, parts.hurts, parts.more, recordsBox, parts.every);
-/** What the links and figures that no filter changes were drawn for. */
+/** The state for which the parts that no filter changes were last drawn. */
 let drawnFor = '';
 
-/** The overview: the first screen, where it hurts, the records; and for paper the worst of them. */
+/** Draw the overview: the first screen, groups and scatter, the records and, for printing, the lowest of them. */
 function drawOverview() {
   refill(parts.hurts, first.records ? whereItHurts() : null);
   drawRecords();
@@ -29,13 +29,13 @@ function drawOverview() {
     refill(parts.more, agreementSection(first.agreement), worstForPaper(), methodsBlock(), missingBlock());
     refill(parts.every, everyMetric());
   }
-  // The table and its fields are never taken out while somebody types in them.
+  // Never remove the table and its fields while the user types in them.
   if (!overview.isConnected) refill(page, topBar(), overview);
 }
 
 /**
- * Groups and the scatter; something hurts where the whole interval of a group lies below the mean. Without two metrics to
- * plot the groups have the whole width.
+ * Groups and the scatter plot; a group stands out if its whole interval is below the mean. Without two metrics to plot,
+ * the groups have the whole width.
  */
 function whereItHurts() {
   const { groups } = first.fields.length && fieldsThere() ? groupsKept(now.by, now.of) : { groups: [] };
@@ -75,7 +75,7 @@ function worstForPaper() {
   );
 }
 
-/** Draw what the address asks for. */
+/** Draw the view given by the address. */
 async function render() {
   const mine = ++drawn;
   const before = now;
@@ -104,7 +104,7 @@ async function render() {
     return;
   }
   if (first.live && now.q && now.q !== table.found.q && table.complete && overview.isConnected) {
-    refill(said, 'Search \u00b7 reading texts'); // drawn once the server has said which records are left
+    refill(said, 'Search \u00b7 reading texts'); // drawn once the server has returned the matches
     return;
   }
   const at = scrollY;
@@ -123,7 +123,7 @@ async function render() {
   }
 }
 
-/** More of the records is there than before. */
+/** Redraw because more data has been loaded. */
 function came() {
   if (!now.record) render();
   else if (table.complete) redrawHead();
@@ -136,7 +136,7 @@ function failed(error) {
   if (!now.record) drawRecords();
 }
 
-/** Go to the next record shown or the one before, also while one is still being unpacked. @param {number} by */
+/** Go to the next or previous matching record, even while one is still being unpacked. @param {number} by */
 function step(by) {
   const wanted = readState(location.hash);
   const order = matching(wanted);

@@ -1,26 +1,26 @@
-// One record taken apart: its units with their verdicts and evidence, and where they stand in its texts.
+// The parts of one record: its units with their verdicts and evidence, and their places in its texts.
 
 /**
  * @typedef {{passage: string, start?: number, end?: number, text?: string, verbatim?: boolean}} Quote
  * @typedef {object} Entry a unit with one metric's verdict on it
  * @property {any} unit @property {any} verdict @property {Kind} kind @property {string} word @property {Quote[]} quotes
- * @property {{start: number, end: number}[]} spans where it stands in the response
- * @property {string[]} special what a traced sentence rests on that is no sentence of the contexts
+ * @property {{start: number, end: number}[]} spans its places in the response
+ * @property {string[]} special bases of a traced sentence other than context sentences
  * @typedef {{metric: string, entries: Entry[], of: string, task: string, unit: string}} Layer
  */
 
 const RESPONSE = 'response';
 
-/** @type {Record<string, string>} what texts are called that are no passages and hold evidence */
+/** @type {Record<string, string>} names of texts other than passages that contain evidence */
 const TEXTS = { response: 'the response', reference: 'the reference' };
 
-/** Units that are whole texts: they are not underlined. */
+/** Units that are whole texts; they are not underlined. */
 const WHOLE = ['response', 'passage'];
 
-/** The task of verdicts on a bank, whose units are found in the response. */
+/** The task of verdicts on a bank, whose units are searched for in the response. */
 const BANK = 'assign';
 
-/** Whether a score holds a map of sentences: which of them rest on which. @param {any} score */
+/** Whether a score has a sentence map (which sentences are based on which). @param {any} score */
 function mapped(score) {
   return measureOf(score.metric).task === 'trace' && Boolean(score.detail?.response);
 }
@@ -34,19 +34,19 @@ class Case {
     this.contexts = new Map(document.contexts.map((context) => [context.id, context]));
     /** @type {Map<string, Entry[]>} */
     this.entries = new Map(document.scores.map((score) => [score.metric, this.entriesOf(score)]));
-    /** @type {Layer[]} what can be underlined in the response, in the order in which it is offered */
+    /** @type {Layer[]} layers that can be underlined in the response, in display order */
     this.layers = document.scores
       .map(({ metric }) => ({ metric, entries: this.of(metric), ...measureOf(metric) }))
       .filter((one) => one.entries.length && !WHOLE.includes(one.unit))
       .sort((a, b) => a.rank - b.rank)
       .map((one) => ({ ...one, of: `${one.task === BANK ? 'bank ' : ''}${one.unit}s` }));
-    /** The score with the map of sentences, if any. */
+    /** The score with the sentence map, if any. */
     this.map = document.scores.find((score) => mapped(score));
-    /** @type {Map<string, {words: string, unit: string, text: string}>} traced sentences by their keys */
+    /** @type {Map<string, {words: string, unit: string, text: string}>} traced sentences by key */
     this.sentences = new Map(this.traced());
   }
 
-  /** What a reader calls each traced sentence, what it lights, and its own words. @returns {[string, any][]} */
+  /** The name, the unit to highlight and the text of each traced sentence, by key. @returns {[string, any][]} */
   traced() {
     if (!this.map) return [];
     const { detail } = this.map;
@@ -68,13 +68,13 @@ class Case {
     return this.entries.get(metric) || [];
   }
 
-  /** The verdicts on whole passages, of the first metric that has any. @returns {Entry[]} */
+  /** The verdicts on whole passages from the first metric that has any. @returns {Entry[]} */
   gradesOfPassages() {
     const ranked = [...this.entries].sort(([a], [b]) => measureOf(a).rank - measureOf(b).rank);
     return ranked.find(([metric, entries]) => entries.length && measureOf(metric).unit === 'passage')?.[1] || [];
   }
 
-  /** Whether there are verdicts of a metric. @param {string} metric */
+  /** Whether a metric has verdicts. @param {string} metric */
   has(metric) {
     return this.of(metric).length > 0;
   }
@@ -103,7 +103,7 @@ class Case {
   }
 
   /**
-   * The sentences that a sentence of the response rests on, as quotes.
+   * The context sentences that a response sentence is based on, as quotes.
    * @param {any} score
    * @param {string[]} keys
    * @returns {Quote[]}
@@ -120,24 +120,24 @@ class Case {
     return unit.level === 'response' ? this.document.response || '' : this.contexts.get(unit.parent)?.text || '';
   }
 
-  /** The words of a quote: the passage's where they were found there. @param {Quote} quote */
+  /** The text of a quote: the passage's own wording if it was found there. @param {Quote} quote */
   wordsOf(quote) {
     if (quote.start === undefined) return quote.text || '';
     const text = this.contexts.get(quote.passage)?.text ?? (quote.passage in TEXTS ? this.document[quote.passage] : '');
     return stretch(text || '', quote.start, quote.end ?? quote.start);
   }
 
-  /** How a passage is called: by its rank. @param {string} id */
+  /** The display name of a passage, by its rank. @param {string} id */
   called(id) {
     const found = this.contexts.get(id);
     return found ? `passage ${found.rank}` : TEXTS[id] || 'no passage';
   }
 }
 
-/** Whether places counted in characters, as the data have them, differ from those of a string here. */
+/** Matches texts in which offsets in code points, as in the data, differ from string offsets. */
 const WIDE = /[\ud800-\udbff]/;
 
-/** Places in a string for places in characters. @param {string} text @returns {(place: number) => number} */
+/** Convert offsets in code points to string offsets. @param {string} text @returns {(place: number) => number} */
 function placer(text) {
   if (!WIDE.test(text)) return (place) => Math.min(place, text.length);
   /** @type {number[]} */
@@ -150,18 +150,18 @@ function placer(text) {
   return (place) => (place < starts.length ? starts[place] : text.length);
 }
 
-/** @param {string} text @param {number} start @param {number} end in characters */
+/** @param {string} text @param {number} start @param {number} end in code points */
 function stretch(text, start, end) {
   const place = placer(text);
   return text.slice(place(start), place(end));
 }
 
 /**
- * A text in pieces, at every place where something begins or ends, with what covers each piece.
+ * Cut a text at every start and end of a span, and return the pieces with the spans that cover each.
  * @template T
  * @param {string} text
- * @param {{start: number, end: number, of: T}[]} spans in characters
- * @param {number[]} [more] places of the string at which to cut too
+ * @param {{start: number, end: number, of: T}[]} spans in code points
+ * @param {number[]} [more] more string offsets to cut at
  * @returns {{text: string, of: T[]}[]}
  */
 function pieces(text, spans, more = []) {
@@ -186,12 +186,12 @@ function pieces(text, spans, more = []) {
   return found;
 }
 
-/** Several blank lines, drawn as one. */
+/** Several blank lines, displayed as one. */
 const BLANKS = /\n(?:[^\S\n]*\n){2,}/g;
 const RULE = /^ *\|?(?: *:?-+:? *\|)+(?: *:?-+:? *)?$/;
 
 /**
- * The Markdown tables of a text: where each begins and ends, and its rows of cells, the first of them its head.
+ * The Markdown tables of a text: the start and end of each, and its rows of cells, starting with the head.
  * @param {string} text
  */
 function tablesIn(text) {
@@ -212,7 +212,7 @@ function tablesIn(text) {
     });
     let { start } = lines[number - 1],
       { end } = lines[last];
-    while (text[start - 1] === '\n') start--; // the table stands alone without them
+    while (text[start - 1] === '\n') start--; // the table needs no line breaks around it
     while (text[end] === '\n') end++;
     found.push({ start, end, rows });
     number = last;
@@ -230,10 +230,10 @@ function cutsOf(tables) {
 }
 
 /**
- * A text with what covers its pieces, where its Markdown tables are tables. Nothing else of it is read as markup.
+ * Draw a text with its spans, and its Markdown tables as tables. No other markup is interpreted.
  * @template T
  * @param {string} text
- * @param {{start: number, end: number, of: T}[]} spans in characters
+ * @param {{start: number, end: number, of: T}[]} spans in code points
  * @param {(piece: {text: string, of: T[]}, before: {text: string, of: T[]} | null) => Child | Child[]} drawn
  * @returns {Child[]}
  */
@@ -277,10 +277,10 @@ function laidOut(text, spans, drawn) {
   return [...shown, between(from, text.length)];
 }
 
-/** @type {Map<number, Set<string>>} the units that a click keeps lit, by their record's place: tabs come and go */
+/** @type {Map<number, Set<string>>} units pinned by a click, by the record's position; kept when tabs change */
 const pins = new Map();
 
-/** What belongs together lights up together: the words of a unit, its evidence, its row. */
+/** Highlights elements that belong together: the text of a unit, its evidence and its row. */
 class Lights {
   /** @param {number} position of the record in the input */
   constructor(position) {
@@ -300,8 +300,8 @@ class Lights {
   }
 
   /**
-   * @param {Element} element @param {string[]} units those that it belongs to
-   * @param {{unlit?: boolean, passive?: boolean}} [how] unlit ones light others up, passive ones light nothing
+   * @param {Element} element @param {string[]} units the units that it belongs to
+   * @param {{unlit?: boolean, passive?: boolean}} [how] unlit: highlights only others; passive: triggers nothing
    */
   join(element, units, how = {}) {
     for (const unit of how.unlit ? [] : units) {
@@ -317,7 +317,7 @@ class Lights {
     element.addEventListener('focus', () => this.show(lit, element));
     element.addEventListener('blur', () => this.show(this.pinned));
     element.addEventListener('click', (event) => {
-      event.stopPropagation(); // a sentence named in a row is not the row
+      event.stopPropagation(); // a sentence name in a row must not trigger the row
       this.pinned = this.pinned && [...lit].every((unit) => this.pinned?.has(unit)) ? null : lit;
       this.show(this.pinned || lit, element, true);
     });
@@ -331,7 +331,7 @@ class Lights {
   }
 }
 
-/** Show what is lit in each column but that of the source. @param {Element | null} source @param {boolean} [far] */
+/** Scroll each column, except the source's, to its highlight. @param {Element | null} source @param {boolean} [far] */
 function litIntoView(source, far = false) {
   for (const column of document.querySelectorAll('.column')) {
     const target = column.querySelector('.lit');
@@ -340,7 +340,7 @@ function litIntoView(source, far = false) {
 }
 
 /**
- * Scroll a column so that an element of it is seen.
+ * Scroll a column so that one of its elements is visible.
  * @param {Element} column
  * @param {Element} target
  * @param {boolean} far

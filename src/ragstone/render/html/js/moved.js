@@ -1,4 +1,4 @@
-// The records that moved most, each with what both runs have of it side by side.
+// The most changed records, each with the results of both runs side by side.
 
 const AT_ONCE = 5;
 const LONG = 700;
@@ -6,13 +6,13 @@ const LONGEST_TEXT = 600;
 const movedBox = el('div.moved-box');
 let movedDrawn = 0;
 
-/** The metric that the address asks for, or the leading one, or any of which records moved. */
+/** The metric in the address, else the leading one, else any with changed records. */
 function chosenMetric() {
   const wanted = /^#moved=([\w.-]+)$/.exec(location.hash)?.[1] || '';
   return [wanted, first.leading].find((name) => Object.hasOwn(first.moved, name)) || Object.keys(first.moved)[0] || '';
 }
 
-/** The section of the records, without any where none moved. */
+/** The section of changed records; null if there are none. */
 function movedSection() {
   const metrics = Object.keys(first.moved);
   if (!metrics.length) return null;
@@ -36,7 +36,7 @@ function movedSection() {
   );
 }
 
-/** Draw the records of the chosen metric. @param {number} [least] how many at least */
+/** Draw the records of the chosen metric. @param {number} [least] minimum number of records drawn */
 async function drawMoved(least = AT_ONCE) {
   const mine = ++movedDrawn;
   const metric = chosenMetric();
@@ -80,7 +80,7 @@ async function drawMoved(least = AT_ONCE) {
   );
 }
 
-/** @param {number} before how many are there */
+/** @param {number} before number of records already drawn */
 async function showMore(before) {
   await drawMoved(before + AT_ONCE);
   /** @type {HTMLElement} */ (movedBox.querySelectorAll('h3')[before])?.focus();
@@ -163,7 +163,7 @@ function responseOf(title, text, marks) {
 }
 
 /**
- * The verdicts that changed, with why and by which words.
+ * The verdicts that changed, with reasons and quotes.
  * @param {any} one
  * @param {string} metric
  */
@@ -236,12 +236,12 @@ function sideCell(side, place, one, metric) {
   );
 }
 
-/** Where units were taken from. @param {string} metric */
+/** The source of a metric's units: bank or response. @param {string} metric */
 function sourceOf(metric) {
   return measureOf(metric).task === BANK ? 'bank' : 'response';
 }
 
-/** Where the rest of a record stands. @param {any} one */
+/** Links to the full record, or the command that shows it. @param {any} one */
 function showCommand(one) {
   const side = first.sides[1];
   if (first.root)
@@ -254,7 +254,7 @@ function showCommand(one) {
     : null;
 }
 
-/** Put the focus on the next record or the one before. @param {number} by */
+/** Move the focus to the next or previous record. @param {number} by */
 function stepMoved(by) {
   const heads = [.../** @type {NodeListOf<HTMLElement>} */ (movedBox.querySelectorAll('h3'))];
   const now = heads.findIndex((head) => head === document.activeElement);

@@ -1,17 +1,17 @@
-// Numbers as people read them; the same rules as in the terminal.
+// Format numbers for people, with the same rules as in the terminal.
 
 const DASH = '\u2013';
 const NBSP = '\u00a0';
 
 /**
- * A percentage without its sign: no decimals under 1,000 units, one from there on. What is not all is never rounded to
- * 100, nor what is not nothing to 0.
+ * A percentage without its sign: no decimals below 1,000 units, one from 1,000 on. A value below 1 is never rounded to
+ * 100, nor one above 0 to 0.
  * @param {number} value from 0 to 1 @param {number} [units]
  */
 function points(value, units = 0) {
   const digits = units >= 1000 ? 1 : 0;
   const step = 10 ** -digits;
-  let shown = Math.floor((value + 1e-9) * 100 * 10 ** digits + 0.5) / 10 ** digits; // halves go up
+  let shown = Math.floor((value + 1e-9) * 100 * 10 ** digits + 0.5) / 10 ** digits; // round halves up
   if (shown >= 100 && value * 100 < 100) shown = 100 - step;
   else if (shown <= 0 && value > 0) shown = step;
   return shown.toFixed(digits);
@@ -37,7 +37,7 @@ function plural(number, one, many = `${one}s`) {
   return `${count(number)}${NBSP}${number === 1 ? one : many}`;
 }
 
-/** @param {number | null | undefined} amount in dollars; null is not known, which is not 0 */
+/** @param {number | null | undefined} amount in dollars; null means unknown, not 0 */
 function dollars(amount) {
   if (amount === null || amount === undefined) return 'price unknown';
   if (amount === 0) return 'free';
@@ -46,12 +46,12 @@ function dollars(amount) {
   return `$${amount.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
 }
 
-/** With its sign. @param {number} difference in points */
+/** A difference with its sign. @param {number} difference in points */
 function signed(difference) {
   return `${difference > 0 ? '+' : difference < 0 ? '\u2212' : ''}${Math.abs(difference).toFixed(1)}`;
 }
 
-/** A day and a time in the reader's own zone. @param {number} seconds since 1970 */
+/** A date and time in the reader's time zone. @param {number} seconds since 1970 */
 function moment(seconds) {
   const at = new Date(seconds * 1000);
   const day = at.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric' });
@@ -59,7 +59,7 @@ function moment(seconds) {
 }
 
 /**
- * The mean with its 95% interval: a bootstrap with a fixed seed below 1,000 values, the normal interval from there on.
+ * The mean with its 95% interval: a bootstrap with a fixed seed below 1,000 values, else a normal interval.
  * @param {number[]} values one or more
  * @returns {{mean: number, low: number, high: number, count: number, known: boolean}}
  */
@@ -95,7 +95,7 @@ function extremes(values) {
   return [least, most];
 }
 
-/** Numbers from 0 to 1 that are the same every time (mulberry32). @param {number} seed */
+/** A reproducible random number generator from 0 to 1 (mulberry32). @param {number} seed */
 function chooser(seed) {
   let state = seed >>> 0;
   return () => {

@@ -1,4 +1,4 @@
-// The first screen: title, one sentence, a card a metric, and who judged at what cost.
+// The first screen: title, one sentence, a card per metric, judges and cost.
 
 function overviewView() {
   const cards = scored.slice(0, 6);
@@ -58,7 +58,7 @@ function titleBlock() {
   );
 }
 
-/** What is to be said first of a run that did not end as it should. */
+/** The notice above a run that did not finish normally. */
 function notice() {
   if (first.status === 'done') return null;
   const why =
@@ -76,7 +76,7 @@ function notice() {
 }
 
 /**
- * A number that leads to the records that it stands on.
+ * A number linked to the records that it counts.
  * @param {Record<string, any>} to @param {Child} said @param {string} [kind]
  */
 function figure(to, said, kind) {
@@ -109,7 +109,7 @@ function card(metric) {
   );
 }
 
-/** What is said of so many records. @type {Record<string, string>} */
+/** The words after a number of records, by status. @type {Record<string, string>} */
 const WITHOUT = {
   partial: 'partly judged',
   empty: 'with nothing to judge',
@@ -119,7 +119,7 @@ const WITHOUT = {
   set_aside: 'unreadable',
 };
 
-/** How many records have a value, what the others lack, what the mean could be. @param {any} metric */
+/** The number of scored records, why others have no value, and the possible mean. @param {any} metric */
 function coverage(metric) {
   /** @type {Child[]} */
   const parts = [`${count(metric.scored)} of ${count(metric.total)} scored`];
@@ -172,7 +172,7 @@ function factsBlock() {
   );
 }
 
-/** Who labelled in the served pages, and where to. */
+/** Annotators who labelled in the served pages, and a link to label. */
 function labelFacts() {
   if (!first.labels) return null;
   return [
@@ -188,7 +188,7 @@ function labelFacts() {
   ];
 }
 
-/** Cost and time of a call by step: two bars each, on the scale of the largest. */
+/** Cost and time of calls by step: two bars each, scaled to the largest. */
 function stepsChart() {
   const judges = shortJudges([...new Set(first.steps.map((one) => one.judge))]);
   const steps = first.steps.map((one) => ({
@@ -224,7 +224,7 @@ function stepsChart() {
   );
 }
 
-/** All metrics in a table, where there are more than there are cards. */
+/** A table of all metrics, if there are more than cards. */
 function everyMetric() {
   if (scored.length <= 6 && scored.length === first.metrics.length) return null;
   const rows = first.metrics.map((metric) =>
@@ -255,14 +255,14 @@ function everyMetric() {
   return section('every', 'every', 'Every metric', wide('All metrics as a table', table));
 }
 
-/** The plain and the nuggetized triad, where the run has both. */
+/** The plain and the nuggetized triad, if the run has both. */
 function methodsBlock() {
   const methods = first.methods || {};
   if (Object.values(methods).every((found) => found.difference === null)) return null;
   return section('every', 'methods', 'Plain and nuggetized triad', methodsTable(methods));
 }
 
-/** What has no value or stands on less than all, by cause. */
+/** Missing and partial scores, by cause. */
 function missingBlock() {
   const causes = first.missing;
   const left = Object.entries(first.left_out);

@@ -1,6 +1,6 @@
-// A panel: what each of its judges said of each unit; where they do not agree, that is said and comes first.
+// A panel: each judge's label for each unit; units on which the judges disagree are marked and come first.
 
-/** The metrics that a panel judged. @param {Case} record */
+/** The metrics judged by a panel. @param {Case} record */
 function panelMetrics(record) {
   return record.document.scores
     .map((score) => score.metric)

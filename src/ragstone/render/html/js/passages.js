@@ -1,4 +1,4 @@
-// The two columns of a record: the response with its verdicts, the passages with the evidence.
+// The two columns of a record: the response with its verdicts, and the passages with the evidence.
 
 /** @param {Case} record @param {Layer | undefined} layer @param {Lights} lights */
 function responseText(record, layer, lights) {
@@ -37,7 +37,7 @@ function summed(entries) {
     .join(', ');
 }
 
-/** The kinds of underline that are there, with their words. @param {Layer} layer */
+/** The kinds of underline that occur, with their words. @param {Layer} layer */
 function legend(layer) {
   return el(
     'ul.legend',

@@ -1,8 +1,8 @@
-// The table of records: search, filters, sorting, pages; up and down move, Enter opens.
+// The table of records: search, filters, sorting, paging; arrow keys move, Enter opens.
 
 const PAGE = 50;
 
-/** The metrics that are columns: those with a card. */
+/** The metrics shown as columns: those with a card. */
 function columns() {
   return scored.slice(0, 6).map(({ name }) => name);
 }
@@ -35,7 +35,7 @@ function drawRecords() {
   drawLines();
 }
 
-/** The table alone: texts that come while somebody presses on a filter leave it where it is. */
+/** Draw only the table, so that texts arriving while the user presses a filter do not disturb it. */
 function drawLines() {
   const lines = matching(now);
   const pages = Math.max(1, Math.ceil(lines.length / PAGE));
@@ -55,7 +55,7 @@ function focusRow(position) {
   /** @type {HTMLElement | null} */ (recordsBody.querySelector(`tr[data-record="${Number(position)}"]`))?.focus();
 }
 
-/** Made once: whoever types or chooses stays where they are. */
+/** Created once, so that typing or choosing is not interrupted. */
 function filterBar() {
   return el(
     'div.filters',
@@ -86,12 +86,12 @@ function saidOf(number) {
   return `${told}, ${order}; scores in percent, ${TONES}${coming || searching(all)}.${kept}`;
 }
 
-/** What the records are sorted by, where that is not the input. */
+/** The sort order in words, if it is not the input order. */
 function sortedBy() {
   return `by ${now.sort === 'id' ? 'id' : spoken(now.sort)}`;
 }
 
-/** How much a search has gone through, where that is not all. @param {number} all */
+/** The progress of a search, unless it covers all records. @param {number} all */
 function searching(all) {
   if (!now.q) return '';
   const { q, read: found } = table.found;
@@ -120,7 +120,7 @@ function statusChoice() {
   );
 }
 
-/** A kind of verdict that a record has, of any metric or of one. */
+/** The filter by kind of verdict, of any metric or of one. */
 function verdictChoices() {
   const names = first.metrics
     .filter((one) => one.units?.asked && measureOf(one.name).shown?.includes(one.name))
@@ -133,7 +133,7 @@ function verdictChoices() {
   ];
 }
 
-/** A score between two values, for those who do not draw a box. */
+/** The filter by a range of a score, as an alternative to drawing a box. */
 function rangeForm() {
   const names = columns();
   if (!names.length) return null;
@@ -174,7 +174,7 @@ function rangeForm() {
   );
 }
 
-/** What is filtered, each with a way out. */
+/** The active filters, each with a button to remove it. */
 function chips() {
   /** @type {[Child, Partial<State>][]} */
   const told = [];
@@ -356,11 +356,11 @@ function pager(page, pages) {
   );
 }
 
-/** After the page is drawn anew, bring the table into view. */
+/** Whether to scroll to the table after the next redraw. */
 let recordsWanted = false;
 function showRecords() {
   recordsWanted = true;
   setTimeout(() => {
     if (recordsWanted) render();
-  }); // where the address was that one already
+  }); // in case the address did not change
 }

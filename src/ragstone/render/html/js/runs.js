@@ -1,4 +1,4 @@
-// The runs of a store: what each metric did from run to run, and a list in which two can be chosen to be compared.
+// The runs of a store: the trend of each metric, and a list in which two runs can be selected for comparison.
 
 const page = /** @type {HTMLElement} */ (document.getElementById('page'));
 /** @type {Set<number>} runs to compare, at most two */
@@ -7,7 +7,7 @@ const TREND = { width: 280, height: 64, edge: 8, scale: 24, top: 4, bottom: 60 }
 const CHARTS = 6;
 const COLUMNS = 4;
 
-/** The runs that a search leaves, the latest first. @param {string} words */
+/** The runs that match a search, latest first. @param {string} words */
 function runsLeft(words) {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   return first.runs.filter((run) => {
@@ -16,7 +16,7 @@ function runsLeft(words) {
   });
 }
 
-/** The metrics that most of these runs have, in the order of pages. @param {any[]} runs @param {number} most */
+/** The metrics that most of these runs have, in page order. @param {any[]} runs @param {number} most */
 function metricsOf(runs, most) {
   const counts = first.metrics.map((/** @type {string} */ name) => runs.filter((run) => run.metrics[name]).length);
   const enough = Math.max(0, [...counts].sort((a, b) => b - a)[most - 1] || 0);
@@ -31,9 +31,9 @@ function addressOf(run) {
 }
 
 /**
- * The latest runs that can be compared in a metric: of one name (numbers at its end aside), one input, as many records
- * and one signature; oldest first.
- * @param {any[]} runs the latest first @param {string} metric @returns {{ alike: any[], others: number }}
+ * The latest comparable runs for a metric, oldest first: with the same name (ignoring numbers at its end), input,
+ * number of records and signature.
+ * @param {any[]} runs latest first @param {string} metric @returns {{ alike: any[], others: number }}
  */
 function trendOf(runs, metric) {
   const made = runs.filter((run) => run.metrics[metric]);
@@ -47,7 +47,7 @@ function trendOf(runs, metric) {
   return { alike, others: made.length - alike.length };
 }
 
-/** The trend of a metric; nothing where no two runs can be compared. @param {any[]} runs @param {string} metric */
+/** The trend of a metric; null if no two runs are comparable. @param {any[]} runs @param {string} metric */
 function trendChart(runs, metric) {
   const { alike, others } = trendOf(runs, metric);
   if (!alike.length) return null;
@@ -204,7 +204,7 @@ function runRow(run, names, paid) {
   );
 }
 
-/** Of three the one chosen first is given up. @param {number} run @param {boolean} on */
+/** Select or deselect a run; selecting a third one drops the first. @param {number} run @param {boolean} on */
 function pick(run, on) {
   picked.delete(run);
   if (on) picked.add(run);

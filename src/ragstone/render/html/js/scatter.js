@@ -1,4 +1,4 @@
-// Two metrics against each other: a dot a record, or a larger one where records fall together; a drawn box filters.
+// Scatter plot of two metrics: a dot per record, larger for coinciding records; drawing a box filters.
 
 const PLOT = { size: 440, left: 40, bottom: 36, top: 14, right: 14, tall: 0.66 };
 const CELLS = 50;
@@ -74,10 +74,10 @@ function plot(below) {
   return drawing;
 }
 
-/** A filter leaves the dots where they are. */
+/** Cached, because filters do not move the dots. */
 const dotsKept = remembering(dotsOf, () => table.position.length);
 
-/** Records by their place on a fine grid. @param {string} x @param {string} y */
+/** Records grouped by their cell on a fine grid. @param {string} x @param {string} y */
 function dotsOf(x, y) {
   /** @type {Map<number, {x: number, y: number, lines: number[]}>} */
   const cells = new Map();
@@ -137,7 +137,7 @@ function placeBrush(brush, x1, y1, x2, y2) {
 }
 
 /**
- * Let a box be drawn; a click without one takes it away.
+ * Let the user draw a box; a click without dragging removes it.
  * @param {any} drawing
  * @param {any} brush
  * @param {(x: number, y: number) => {x: number, y: number}} value

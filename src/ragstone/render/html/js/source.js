@@ -1,23 +1,23 @@
-// Where the data come from: blocks of this file, unpacked when they are needed, or the server that sent the page.
+// Load data from blocks of this file, unpacked on demand, or from the server that sent the page.
 
-/** @type {any} what the first screen needs */
+/** @type {any} the data of the first screen */
 const first = JSON.parse(/** @type {HTMLElement} */ (document.getElementById('first')).textContent || '{}');
 
 const KEPT = 8;
-/** @type {Map<string, Promise<any>>} the blocks that were unpacked last */
+/** @type {Map<string, Promise<any>>} the most recently unpacked blocks */
 const unpacked = new Map();
 
-/** @type {Promise<void>} the whole file is there */
+/** @type {Promise<void>} resolved once the whole file is loaded */
 const whole = new Promise((resolve) => {
   if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', () => resolve(), { once: true });
   else resolve();
 });
 
-/** A block by its name. @param {string} name @returns {Promise<any>} */
+/** Return a block by its name. @param {string} name @returns {Promise<any>} */
 function block(name) {
   const found = unpacked.get(name) || (first.live ? fetched(name) : unpack(name));
   const forget = () => unpacked.get(name) === found && unpacked.delete(name);
-  // What failed, or is not there yet, is asked for anew the next time.
+  // Blocks that failed, or do not exist yet, are requested again next time.
   found.then((content) => content === null && forget(), forget);
   unpacked.delete(name);
   unpacked.set(name, found);
@@ -38,7 +38,7 @@ async function unpack(name) {
   return new Response(stream).json();
 }
 
-/** A block from the server; null where it has none of that name. @param {string} name */
+/** Return a block from the server; null if it has none with that name. @param {string} name */
 async function fetched(name) {
   const answer = await fetch(`data/${name}`).catch(() => null);
   if (!answer) throw new Error('The server cannot be reached; is ragstone view still running?');
@@ -48,7 +48,7 @@ async function fetched(name) {
 }
 
 /**
- * Where records lie in the blocks of one kind.
+ * Return the location of each record in the blocks of one kind.
  * @param {number[][] | undefined} blocks
  * @returns {Map<number, [number, number]>}
  */
@@ -63,14 +63,14 @@ function whereabouts(blocks) {
 const caseAt = whereabouts(first.cases);
 const callsAt = whereabouts(first.calls);
 
-/** A record by its place in the input; null where this file or the server does not hold it. @param {number} position */
+/** Return a record by its input position; null if this file or the server lacks it. @param {number} position */
 async function recordAt(position) {
   if (first.live) return block(`record-${position}`);
   const at = caseAt.get(position);
   return at ? (await block(`cases-${at[0]}`))[at[1]] : null;
 }
 
-/** The raw calls of a record; null where this file does not hold them. @param {number} position */
+/** Return the raw calls of a record; null if this file does not have them. @param {number} position */
 async function rawCalls(position) {
   if (first.live) return block(`calls-${position}`);
   const at = callsAt.get(position);

@@ -1,26 +1,26 @@
-// What is shown is in the address: a filtered table or an open record can be sent as a link.
+// The view is stored in the address, so that a filtered table or an open record can be shared as a link.
 
 /**
  * @typedef {object} State
- * @property {string} q words that a record's texts hold
- * @property {string} status of any score, or set_aside
+ * @property {string} q words that a record's texts contain
+ * @property {string} status the status of any score, or set_aside
  * @property {string} field a field and its @property {string} value: records of one group
- * @property {string} below a metric that is below its highest value
- * @property {string} verdict a kind of verdict that is given, or apart @property {string} judged metric of verdicts
+ * @property {string} below a metric whose value is below 1
+ * @property {string} verdict a kind of verdict, or apart @property {string} judged the metric of the verdict
  * @property {Record<string, [number, number]>} ranges metric to lowest and highest value
  * @property {string} sort a metric, position or id @property {boolean} down highest first
  * @property {number} page from 1
  * @property {string} by field of the groups @property {string} of metric of the groups
  * @property {string} x @property {string} y metrics of the scatter
- * @property {number} record its place in the input; 0 for none @property {string} tab
- * @property {string} layer metric whose verdicts are underlined; empty for that of the tab
+ * @property {number} record its position in the input; 0 for none @property {string} tab
+ * @property {string} layer metric whose verdicts are underlined; empty for the tab's metric
  */
 
 const FILTERS = /** @type {const} */ (['q', 'status', 'field', 'value', 'below', 'verdict', 'judged']);
-/** What takes every filter away. */
+/** The changes that clear every filter. */
 const CLEAR = { q: '', status: '', field: '', value: '', below: '', verdict: '', judged: '', ranges: {}, page: 1 };
 
-/** @type {any[]} the metrics that have values, in the order of cards */
+/** @type {any[]} the metrics that have values, in card order */
 const scored = first.metrics.filter((metric) => metric.scored);
 
 /** @returns {State} */
@@ -68,7 +68,7 @@ function readState(fragment) {
   return state;
 }
 
-/** @param {State} state @returns {string} a fragment that names only what is not as usual */
+/** @param {State} state @returns {string} a fragment with only the values that differ from the defaults */
 function writeState(state) {
   const plain = usual();
   const told = new URLSearchParams();
@@ -84,27 +84,27 @@ function writeState(state) {
   return `#${told}`;
 }
 
-/** @type {State} what is shown now */
+/** @type {State} the current view */
 let now = readState(location.hash);
 
-/** The address with some of it changed. @param {Partial<State>} changes */
+/** The current address with some changes. @param {Partial<State>} changes */
 function address(changes) {
   return writeState({ ...now, ...changes });
 }
 
-/** Go there, as a step that the reader can take back. @param {Partial<State>} changes */
+/** Navigate, adding an entry to the browser history. @param {Partial<State>} changes */
 function go(changes) {
   location.hash = address(changes);
 }
 
-/** Go there without a step of its own, as for every letter of a search. @param {Partial<State>} changes */
+/** Navigate without a history entry, e.g. for every letter of a search. @param {Partial<State>} changes */
 function slide(changes) {
   history.replaceState(null, '', address(changes));
   window.dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
 /**
- * The filter that the numbers of the first screen lead to.
+ * The filter for a number of the first screen.
  * @param {Record<string, any>} to
  * @returns {Partial<State>}
  */

@@ -1,41 +1,41 @@
-// Every record's line, as columns; which of them a filter leaves, in which order.
+// The table's rows, as columns, with filtering and sorting.
 
-/** Columns by name. Fields are named by whoever wrote the records: `__proto__` is a name like any other. */
+/** Columns by name. Names of fields come from the records, so even `__proto__` is an ordinary name. */
 const byName = () => Object.create(null);
 
-/** The lines that have come so far. */
+/** The rows loaded so far. */
 const table = {
   /** @type {number[]} */ position: [],
   /** @type {string[]} */ id: [],
-  /** @type {string[]} of a served page only of lines that were shown */ question: [],
-  /** @type {(string | null)[]} null where a record has none; as questions */ response: [],
-  /** @type {Set<number>} lines of records that could not be read */ setAside: new Set(),
+  /** @type {string[]} in a served page, only for rows that were shown */ question: [],
+  /** @type {(string | null)[]} null if a record has none; loaded like questions */ response: [],
+  /** @type {Set<number>} rows of unreadable records */ setAside: new Set(),
   /** @type {Record<string, (number | null)[]>} */ values: byName(),
-  /** @type {Record<string, number[]>} places in first.statuses; -1 for no score */ statuses: byName(),
+  /** @type {Record<string, number[]>} indexes into first.statuses; -1 for no score */ statuses: byName(),
   /** @type {Record<string, number[]>} kinds of verdicts as bits, see KINDS */ verdicts: byName(),
   /** @type {Record<string, (string | null)[]>} */ fields: byName(),
-  /** @type {number[]} how many lines each block has */ sizes: [],
-  /** Blocks of which the results are read. */ read: 0,
-  /** @type {Map<number, number>} a record's place in the input to its line */ lines: new Map(),
-  /** @type {string[]} whole texts, where they have come */ texts: [],
-  /** @type {(string | undefined)[]} what is searched, made when it is first needed */ searched: [],
+  /** @type {number[]} number of rows of each block */ sizes: [],
+  /** Number of blocks whose results were read. */ read: 0,
+  /** @type {Map<number, number>} a record's position in the input to its row */ lines: new Map(),
+  /** @type {string[]} whole texts, once loaded */ texts: [],
+  /** @type {(string | undefined)[]} searched text, computed on first use */ searched: [],
   complete: false,
-  /** Of a file its whole texts, of a served run its results, which have verdicts and fields. */
+  /** Progress of loading: whole texts in a file; results, with verdicts and fields, in a served run. */
   whole: { asked: false, read: 0, complete: false },
-  /** What the server found last: the records that hold the words, of so many that it had read; -1 if it gave none. */
+  /** The server's last search: the matching records, and the number searched; -1 if it failed. */
   found: { q: '', read: 0, places: new Set() },
 };
 
-/** Milliseconds between two drawings of what a search has found so far. */
+/** Milliseconds between redraws while data is loading. */
 const PATIENCE = 400;
-/** Letters of a text that its line shows on any screen. */
+/** Number of characters of a text that its row shows on any screen. */
 const IN_SIGHT = 32;
-/** Letters before a word that a search found: the word itself has to be seen. */
+/** Number of characters shown before a search match: few, so that the match itself is visible. */
 const AROUND = 16;
 
 /** @type {() => void} */
 let allLines = () => {};
-/** @type {Promise<void>} kept when all lines are there */
+/** @type {Promise<void>} resolved once all rows are loaded */
 const linesThere = new Promise((resolve) => {
   allLines = resolve;
 });
@@ -53,7 +53,7 @@ function addRows(block) {
   );
 }
 
-/** @param {any} block @param {number} before how many lines there were */
+/** @param {any} block @param {number} before number of rows before the block */
 function addColumns(block, before) {
   for (const kind of /** @type {const} */ (['values', 'statuses', 'verdicts', 'fields'])) {
     for (const [name, more] of Object.entries(block[kind] || {})) {
@@ -70,9 +70,9 @@ function append(column, more) {
 }
 
 /**
- * Read blocks one after the other, telling now and then of those that have come.
+ * Read blocks one after another, calling `then` from time to time as they arrive.
  * @param {string} kind @param {number} from @param {number} to @param {(block: any, number: number) => void} add
- * @param {() => void} then @param {number} told when it was told last @param {number} patience until the next time
+ * @param {() => void} then @param {number} told time of the last call @param {number} patience pause between calls
  */
 async function readBlocks(kind, from, to, add, then, told = performance.now(), patience = PATIENCE) {
   for (let number = from; number < to; number++) {
@@ -83,7 +83,7 @@ async function readBlocks(kind, from, to, add, then, told = performance.now(), p
   }
 }
 
-/** Read all lines. @param {() => void} then */
+/** Read all rows. @param {() => void} then */
 async function readRows(then) {
   await readBlocks('rows', 0, first.row_blocks, addRows, then, -PATIENCE);
   table.complete = true;
@@ -96,7 +96,7 @@ async function readRows(then) {
   await Promise.all([lowest, readResults(then)]);
 }
 
-/** Read what the results of a served run say besides their scores, from where it stopped. @param {() => void} then */
+/** Read verdict kinds and fields from a served run's results, from where it stopped. @param {() => void} then */
 async function readResults(then) {
   if (table.whole.asked) return;
   table.whole.asked = true;
@@ -116,12 +116,12 @@ async function readResults(then) {
   then();
 }
 
-/** Whether the fields to group by have come. */
+/** Whether the fields to group by are loaded. */
 function fieldsThere() {
   return first.live ? table.whole.complete : table.complete;
 }
 
-/** Read the texts of the lines that are shown, where only the server has them. @param {number[]} lines */
+/** Read the texts of the rows being shown, if only the server has them. @param {number[]} lines */
 async function readLines(lines) {
   const wanted = first.live ? lines.filter((line) => table.question[line] === undefined) : [];
   if (!wanted.length) return false;
@@ -137,7 +137,7 @@ async function readLines(lines) {
   return true;
 }
 
-/** Ask the server which records hold the words; again when it has read more. @param {() => void} then */
+/** Ask the server which records contain the words; ask again once it has read more. @param {() => void} then */
 async function askServer(then) {
   const { q } = now;
   if (table.found.q === q && table.found.read >= table.whole.read) return;
@@ -150,11 +150,11 @@ async function askServer(then) {
   then();
 }
 
-/** Read the whole texts that a search goes through, once, telling now and then what has come. @param {() => void} then */
+/** Read the whole texts for searching, once, calling `then` from time to time. @param {() => void} then */
 async function readTexts(then) {
   if (first.live) {
     await linesThere;
-    // Both have to end before it is said that one of them failed: what is said of the search is the other's.
+    // Wait for both before reporting a failure of either: the status of the search depends on the other one.
     const both = await Promise.allSettled([readResults(then), askServer(then)]);
     for (const one of both) if (one.status === 'rejected') throw one.reason;
     return;
@@ -173,7 +173,7 @@ async function readTexts(then) {
   then();
 }
 
-/** @param {[number, string][]} found a record's place in the input, and its texts */
+/** @param {[number, string][]} found the positions of records in the input, with their texts */
 function addTexts(found) {
   for (const [position, text] of found) {
     const line = table.lines.get(position);
@@ -184,13 +184,13 @@ function addTexts(found) {
   }
 }
 
-/** All lines in an order; a filter leaves it as it is. */
+/** All rows in an order, which filters do not change. */
 const inOrder = remembering(
   (/** @type {string} */ sort, /** @type {boolean} */ down) => sorted([...table.position.keys()], sort, down),
   () => table.position.length,
 );
 
-/** The lines that a state shows, in its order. @param {State} state @returns {number[]} */
+/** The rows that match a state, in its order. @param {State} state @returns {number[]} */
 function matching(state) {
   const order = inOrder(state.sort, state.down);
   const tests = testsOf(state);
@@ -242,15 +242,15 @@ function wordsOf(state) {
 }
 
 /**
- * What is there of a record's texts at once.
- * @param {number} line @param {number} [most] letters of each text
+ * The id of a record and the beginnings of its texts, which are loaded with its row.
+ * @param {number} line @param {number} [most] maximum number of characters of each text
  */
 function beginnings(line, most = Infinity) {
   const texts = [table.question[line], table.response[line]].map((text) => (text || '').slice(0, most));
   return [table.id[line], ...texts].join('\n');
 }
 
-/** The texts of a record, whole where they have come. @param {number} line */
+/** The texts of a record: whole if loaded, else their beginnings. @param {number} line */
 function textsOf(line) {
   return table.texts[line] ?? beginnings(line);
 }
@@ -261,9 +261,9 @@ function searched(line) {
 }
 
 /**
- * Where a search found what a line does not show: the first such word, and what stands around it.
+ * The first matching word of a search that the row does not show, with the text around it.
  * @param {number} line @param {string[]} words
- * @returns {[string, string, string] | null} null where the line shows all
+ * @returns {[string, string, string] | null} null if the row shows all words
  */
 function foundIn(line, words) {
   const shown = beginnings(line, IN_SIGHT).toLowerCase();
@@ -272,7 +272,7 @@ function foundIn(line, words) {
   const text = textsOf(line);
   const start = searched(line).indexOf(word),
     end = start + word.length;
-  if (start < 0 || searched(line).length !== text.length) return null; // some letters have others when they are small
+  if (start < 0 || searched(line).length !== text.length) return null; // lower case may change a text's length
   const before = text.slice(Math.max(0, start - AROUND), start),
     after = text.slice(end, end + 8 * AROUND);
   return [start > AROUND ? before.replace(/^\S*/, '\u2026') : before, text.slice(start, end), after];

@@ -1,4 +1,4 @@
-// The sentence map of a trace: a square for each sentence, lines from what is supported to what supports it.
+// The sentence map of a trace: a square for each sentence, and lines from response sentences to their support.
 
 /** @type {Record<string, string>} */
 const STATES = {
@@ -10,13 +10,13 @@ const STATES = {
 };
 /** @type {Record<string, string>} */
 const SPECIALS = {
-  supported_without_sentence: 'supported, no sentence named',
-  general: 'states nothing that needs support',
+  supported_without_sentence: 'supported, but no sentence cited',
+  general: 'needs no support',
   well_known_fact: 'a well-known fact',
   numerical_reasoning: 'follows from numbers',
 };
 
-/** @param {any} row a sentence of the contexts */
+/** @param {any} row a context sentence */
 function stateOf(row) {
   if (row.relevant === null || row.utilized === null) return 'unknown';
   if (row.relevant) return row.utilized ? 'both' : 'unused';
@@ -30,7 +30,7 @@ function statesOf(record) {
   return found;
 }
 
-/** A sign of a sentence in the running text. @param {any} row */
+/** The sign of a sentence, shown in the running text. @param {any} row */
 function stateSign(row) {
   const state = stateOf(row);
   return el('span', { class: 'state-sign', title: STATES[state] }, square(state), unseen(`[${STATES[state]}] `));
@@ -39,7 +39,7 @@ function stateSign(row) {
 const WHOLE_SQUARE = { x: 1, y: 1, width: 10, height: 10 };
 const OUTLINE = { x: 1.75, y: 1.75, width: 8.5, height: 8.5 };
 const SPOT = { cx: 6, cy: 6, r: 1.6 };
-/** @type {Record<string, [string, Attributes]>} what is drawn for a state, or for a kind of verdict */
+/** @type {Record<string, [string, Attributes]>} the shape for a state or a kind of verdict */
 const SHAPES = {
   both: ['rect.full', WHOLE_SQUARE],
   unused: ['rect.hollow', OUTLINE],
@@ -67,7 +67,7 @@ function traceView(record, lights) {
   const reading = el('p', { class: 'reading', 'aria-live': 'polite' }, restingWords());
   /** @type {Map<string, Element>} */
   const squares = new Map();
-  /** @type {Map<string, string[]>} a sentence's key to the keys that it is tied to */
+  /** @type {Map<string, string[]>} a sentence's key to the keys of linked sentences */
   const tied = new Map(detail.contexts.map((row) => [row.key, []]));
   detail.response.forEach((row) => {
     tied.set(row.key, row.support);
@@ -83,7 +83,7 @@ function traceView(record, lights) {
     );
     refill(reading, words);
   };
-  // At rest all lines are there, faintly.
+  // By default, all lines are shown faintly.
   const hide = () => {
     const all = detail.response.flatMap((row) => row.support.map((/** @type {string} */ key) => [row.key, key]));
     tieLines(box, lines, squares, all, true);
@@ -231,7 +231,7 @@ function standingOut(record, rows, title) {
 }
 
 /**
- * Lines between squares, which are marked unless the lines are faint.
+ * Draw lines between squares; the squares are highlighted unless the lines are faint.
  * @param {Element} box
  * @param {Element} lines
  * @param {Map<string, Element>} squares

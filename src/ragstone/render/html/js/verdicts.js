@@ -1,8 +1,8 @@
-// The verdicts on a record's units: claims, sentences, nuggets; why, and by which words.
+// The verdicts on a record's units (claims, sentences, nuggets) with reasons and quotes.
 
 /**
  * Units with the verdicts of one or two metrics on each.
- * @param {Case} record @param {string[]} metrics @param {Lights} lights @param {string} unit what a row is called
+ * @param {Case} record @param {string[]} metrics @param {Lights} lights @param {string} unit title of the units' column
  */
 function unitTable(record, metrics, lights, unit) {
   const there = metrics.filter((metric) => record.has(metric));
@@ -27,7 +27,7 @@ function unitTable(record, metrics, lights, unit) {
   );
 }
 
-/** @param {any} unit vital first, then okay, then those of which nobody said */
+/** @param {any} unit vital first, then okay, then unknown */
 function rank(unit) {
   return unit.importance === 'vital' ? 0 : unit.importance === 'okay' ? 1 : 2;
 }
@@ -74,7 +74,7 @@ function unitRow(record, entries, metrics, weighed, lights) {
   return row;
 }
 
-/** What people said of a unit in the served pages, and whether it is another label. @param {Case} record @param {any} entry */
+/** People's labels of a unit, and whether they differ from the verdict. @param {Case} record @param {any} entry */
 function byPeople(record, entry) {
   const { task } = measureOf(entry.metric);
   const said = (record.document.labels || []).filter((one) => one.unit === entry.unit.id && one.task === task);
@@ -90,7 +90,7 @@ function byPeople(record, entry) {
   });
 }
 
-/** The label as the judge gave it, with its number. @param {any} verdict */
+/** The judge's raw score and probability. @param {any} verdict */
 function scaled(verdict) {
   const parts = [];
   if (verdict.raw !== undefined && verdict.raw !== null) parts.push(`raw ${Number(verdict.raw.toFixed(2))}`);
@@ -99,7 +99,7 @@ function scaled(verdict) {
 }
 
 /**
- * The reason, then the quotes with where they were found.
+ * The reason, then the quotes with their places.
  * @param {Case} record
  * @param {any} entry
  * @param {boolean} several
@@ -120,8 +120,8 @@ function whyOf(record, entry, several, lights) {
 }
 
 /**
- * A judge's reason. The keys of sentences, as the judge was given them, are said as a reader calls these sentences; each
- * lights its own.
+ * A judge's reason. Keys of sentences, as given to the judge, are replaced with readable names, each of which
+ * highlights its sentence.
  * @param {Case} record @param {string} reason @param {Lights} lights
  */
 function reasoned(record, reason, lights) {
@@ -149,7 +149,7 @@ function quoteLine(record, quote) {
   return quoted(record.wordsOf(quote), place);
 }
 
-/** The plain triad beside the nuggetized one, of a record or of a run. @param {Record<string, any>} methods */
+/** The plain and the nuggetized triad of a record or a run, side by side. @param {Record<string, any>} methods */
 function methodsTable(methods) {
   const titles = ['Plain', 'By nuggets', 'Points'];
   const rows = Object.entries(methods).map(([aspect, found]) =>
@@ -176,7 +176,7 @@ function methodsTable(methods) {
   );
 }
 
-/** Every score of a record with what it stands on. @param {Case} record @param {Lights} lights */
+/** Every score of a record with its basis. @param {Case} record @param {Lights} lights */
 function scoresTable(record, lights) {
   return el(
     'table.units',
@@ -214,7 +214,7 @@ function scoresTable(record, lights) {
   );
 }
 
-/** What a score is besides its value. @param {any} score */
+/** A score's status, grade, counts and other details. @param {any} score */
 function standing(score) {
   const detail = score.detail || {};
   const facts = [];

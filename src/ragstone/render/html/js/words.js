@@ -1,17 +1,17 @@
-// The words for metrics, verdicts and statuses: one word per thing, on every part of the page.
+// The words for metrics, verdicts and statuses, used consistently on the whole page.
 
 /** @typedef {'no' | 'partly' | 'unjudged' | 'yes' | 'trivial'} Kind */
 
-/** @type {Kind[]} worst first: of several verdicts on one stretch, the first shows */
+/** @type {Kind[]} worst first: a span with several verdicts shows the worst */
 const WORST_FIRST = ['no', 'partly', 'unjudged', 'yes', 'trivial'];
 
-/** What the bits of a line's verdicts say; judges of a panel may be apart. */
+/** The meanings of the bits of a row's verdicts; `apart`: judges of a panel disagree. */
 const KINDS = [...WORST_FIRST, 'apart'];
 
 /** @type {Record<Kind, string>} */
 const SIGNS = { yes: '\u2713', partly: '~', no: '\u2717', unjudged: '?', trivial: '\u00b7' };
 
-/** What verdicts are filtered by, whatever a metric calls them. @type {Record<string, string>} */
+/** The choices of the verdict filter, whatever a metric calls its verdicts. @type {Record<string, string>} */
 const VERDICTS = {
   no: `${SIGNS.no} no`,
   partly: `${SIGNS.partly} partly`,
@@ -32,7 +32,7 @@ const STATUS = {
 };
 
 /**
- * A command with what finds the run's store: without it, it would tell of another run of that number.
+ * A command with the option that locates the run's store; without it, it could show another run of that number.
  * @param {string} asked @param {string} store
  */
 function command(asked, store) {
@@ -40,7 +40,7 @@ function command(asked, store) {
 }
 
 /**
- * What a verdict is, whatever the scale.
+ * The kind of a verdict, whatever its scale.
  * @param {{label: string | null, value?: number | null}} verdict
  * @returns {Kind}
  */
@@ -50,7 +50,7 @@ function kindOf(verdict) {
   return verdict.value >= 1 ? 'yes' : verdict.value <= 0 ? 'no' : 'partly';
 }
 
-/** The word for a verdict of a metric: its judge decides which. @param {string} metric @param {any} verdict */
+/** The metric's word for a verdict, which depends on the judge. @param {string} metric @param {any} verdict */
 function wordFor(metric, verdict) {
   const { labels, open } = measureOf(metric);
   if (open && verdict.label !== null && !Object.hasOwn(labels[''], verdict.label)) return verdict.label;
@@ -60,7 +60,7 @@ function wordFor(metric, verdict) {
 }
 
 /**
- * Judges by their models alone, `gpt-4o-mini` of `openai/gpt-4o-mini@host`; by their whole names where models are the same.
+ * Short names of judges: `gpt-4o-mini` for `openai/gpt-4o-mini@host`; the whole name if models coincide.
  * @param {string[]} names @returns {Record<string, string>}
  */
 function shortJudges(names) {
@@ -70,19 +70,19 @@ function shortJudges(names) {
   );
 }
 
-/** Judges by their short names, in a line. @param {string[]} names */
+/** The short names of judges, in one line. @param {string[]} names */
 function shortJudged(names) {
   return Object.values(shortJudges(names)).join(', ');
 }
 
-/** The metric of a score: `name` of `name.column` and of `name (column, column)`. @param {string} score */
+/** The metric of a score: `name` for `name.column` and `name (column, column)`. @param {string} score */
 function metricOf(score) {
   return score.split(/\.| \(/)[0];
 }
 
 /**
- * What a metric says of itself: its heading, the unit of its verdicts, the task that gives them, the scores that stand
- * above a record. @param {string} score
+ * The properties of a score's metric: its heading, the unit and the task of its verdicts, and the scores shown above a
+ * record. @param {string} score
  */
 function measureOf(score) {
   const name = metricOf(score);
@@ -91,13 +91,13 @@ function measureOf(score) {
     : { heading: name.replaceAll('_', ' '), labels: {} };
 }
 
-/** Whether a rise of a score is for the worse. @param {string} score */
+/** Whether lower values of a score are better. @param {string} score */
 function bestAtZero(score) {
   return measureOf(score).best_at_zero?.includes(score) || false;
 }
 
 /**
- * What verdicts are, each kind and word once with how many there are, the worst first.
+ * The distinct kinds and words of verdicts with their counts, worst first.
  * @param {{kind: Kind, word: string}[]} verdicts
  */
 function tally(verdicts) {
@@ -116,14 +116,14 @@ function named(metric) {
   return column ? `${words}: ${column.replaceAll('_', ' ')}` : words;
 }
 
-/** A metric's name inside a sentence or a narrow column. @param {string} metric */
+/** A metric's name in a sentence or a narrow column. @param {string} metric */
 function spoken(metric) {
   const column = metric.slice(metricOf(metric).length);
   return measureOf(metric).heading + column.replace('.', ' ').replaceAll('_', ' ');
 }
 
 /**
- * The sign of a verdict with its word, which is read aloud where it is not seen.
+ * The sign of a verdict with its word, which screen readers read even if it is not visible.
  * @param {Kind} kind
  * @param {string} word
  */
