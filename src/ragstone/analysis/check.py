@@ -103,7 +103,7 @@ class Decision:
 
     @property
     def said(self) -> str:
-        """Return the found and the required value in one line."""
+        """The found and the required value in one line."""
         return f"{self.found}; required: {self.wanted}" if self.wanted else self.found
 
 
@@ -480,5 +480,5 @@ def _both(
 def _shown_below(pairs: Paired, limit: float) -> bool:
     if pairs.high is not None:
         return pairs.high < limit
-    # No interval: too few differ, or all by the same, and then the test decides alone.
+    # There is no interval if too few pairs differ or all differ equally; then only the test decides.
     return pairs.difference < limit and pairs.p < LEVEL

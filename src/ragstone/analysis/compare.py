@@ -339,7 +339,7 @@ def _finding(pairs: Paired | None, adjusted: float | None, tests: int) -> Findin
 
 
 def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterable[str]:
-    """List limits of the comparison, except differing signatures."""
+    """Yield sentences on the limits of the comparison, except differing signatures."""
     for side, spec in ((found.first, first), (found.second, second)):
         if side.status != "done":
             yield f"{side.label} did not finish ({side.status}); it has {records_said(side.records)}"
@@ -354,7 +354,7 @@ def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, 
 
 
 def records_said(count: int, kind: str = "record") -> str:
-    """``1 record``, ``1,243 records``, ``21 paired records``."""
+    """Format a count, e.g. ``1 record``, ``1,243 records`` or ``21 paired records``."""
     return f"1 {kind}" if count == 1 else f"{count:,} {kind}s"
 
 

@@ -131,7 +131,7 @@ def _read(record: Record | SetAside) -> Record:
 
 
 def verdict_rows(run: AnyRun) -> Iterator[LabelRow]:
-    """Return a run's verdicts as labels by its judges; if one judge's verdicts on a unit tie, there is no label."""
+    """Yield a run's verdicts as labels by its judges; if one judge's verdicts on a unit tie, there is no label."""
     for result in run.results():
         found: dict[tuple[str, str, str], list[str]] = defaultdict(list)
         for task, verdict in _verdicts(result.typed):
@@ -154,7 +154,7 @@ def _verdicts(result: ResultDict) -> Iterator[tuple[str, Any]]:
 
 
 def _label_rows(path: Path, run: AnyRun) -> Iterator[LabelRow]:
-    """Return the rows of a label file; a row without a task gets that of the unit's only verdict."""
+    """Yield the rows of a label file; a row without a task gets that of the unit's only verdict."""
     drafts = list(label_imports.label_drafts(path, Counter()))
     tasks: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     bare = {(draft.get("record"), draft.get("unit")) for _, draft in drafts if not draft.get("task")}

@@ -152,7 +152,7 @@ class Run:
 
     @property
     def scores(self) -> list[ScoreRow]:
-        """Yield each score without its verdicts, by metric and position in the input; ``score_rows`` has record ids."""
+        """All scores without their verdicts, by metric and position in the input; ``score_rows`` has record ids."""
         return list(self._store.scores(self.id))
 
     def results(self) -> Iterator[Result]:
@@ -228,7 +228,7 @@ class Run:
     _repr_html_ = notebook_page
 
     def score_rows(self) -> Generator[dict[str, Any], None, None]:
-        """Yield a flat row per score; ``cached`` calls cost nothing in this run, ``shared`` ones are in an earlier row."""
+        """Yield a flat row per score; ``cached`` calls were free in this run, ``shared`` ones are in an earlier row."""
         for result in self.results():
             before = [
                 call["metrics"]

@@ -110,7 +110,7 @@ class Citations(Metric):
     def _alone(
         self, record: Record, sentences: Sequence[CitedSentence], pairs: Sequence[Pair]
     ) -> Flow[dict[str, Verdict]]:
-        """Verdicts by unit: citations by their passage, sentences that cite nothing by all passages."""
+        """Return verdicts by unit: citations are judged by their passage, uncited sentences by all passages."""
         groups: dict[Passage, list[Unit]] = {}
         for _, cited, unit in pairs:
             if isinstance(cited, Passage):

@@ -64,7 +64,7 @@ class ClaimMetric(Metric):
     claims_of: ClassVar[Source] = "response"
     calls = 2
     modes: ClassVar[Mapping[str, Scale]] = MODES
-    """The scoring modes with their scales; the first of a scale is its name."""
+    """The scoring modes with their scales; the first mode of a scale is its name, the others are aliases."""
     unit = "claim"
     limits = ("max_claims",)
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_claims": 0, "part_tokens": 10})

@@ -72,7 +72,7 @@ class Sentence:
 
     @property
     def averages(self) -> bool:
-        """Return whether the value is the average share of something in one response."""
+        """Whether the value is the average share of something in one response."""
         return self.of.startswith("of a ")
 
     def falling_short(self, count: int, signature: str) -> str:
