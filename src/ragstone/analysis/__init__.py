@@ -1,1 +1,1 @@
-"""Numbers and decisions of finished runs, read from the store. Nothing here renders."""
+"""Compute statistics and decisions for finished runs, from the store. Nothing here renders output."""

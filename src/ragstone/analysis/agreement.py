@@ -1,9 +1,9 @@
-"""Agreement of a run's judge with people, unit by unit, and what it means for the run's scores.
+"""Measure how well a run's judge agrees with people, unit by unit, and correct the run's scores accordingly.
 
-Labels that do not join are refused and counted. Units without a verdict are never a label: they are left out of the
-scale's measures, and counted as a class of their own beside them. Units that people or the judge call trivial are left
-out of both, since trivial is no place on a scale. Labels of a worst-first draw enter no interval and no correction, and
-no other number where there are labels of a random draw.
+Labels that do not match a verdict are refused and counted. Units without a verdict are left out of the measures on the
+scale, and counted as an extra class in a second set. Units labelled trivial, by people or the judge, are left out of
+both, since trivial is not on the scale. Labels from a worst-first draw are never used for intervals or corrections, and
+for other measures only if there are no labels from a random draw.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class AnnotatorPair:
 
 @dataclass(frozen=True, slots=True)
 class Annotator:
-    """One person's labels: how many, of how many records, how often the person could not tell, and the minutes."""
+    """Counts for one annotator: labels, labelled records, "cannot tell" answers, and minutes spent."""
 
     name: str
     labels: int
@@ -68,7 +68,7 @@ class Annotator:
 
 @dataclass(frozen=True, slots=True)
 class GroupAgreement:
-    """The records of one group of a field."""
+    """Agreement on the records of one group, by the value of a field."""
 
     group: str
     items: LabelAgreement
@@ -76,10 +76,10 @@ class GroupAgreement:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """One unit on which the judge and people's majority differ.
+    """A unit on which the judge and the majority of people differ.
 
-    ``gap`` is the judge's value less people's, -1 to 1. ``surprise`` is how far the judge's probability of the best
-    label is from people's value, 0 without one.
+    ``gap`` is the judge's value minus people's, -1 to 1. ``surprise`` is the distance of the judge's probability of the
+    best label from people's value, or 0 without a probability.
     """
 
     metric: str
@@ -99,13 +99,13 @@ class Disagreement:
 class MetricAgreement:
     """Agreement on one metric's units.
 
-    ``items`` has the judged units, ``with_unjudged`` also those without a verdict, ranked below the worst label.
-    ``wholes`` are responses as a whole, or nuggets over all blocks of a topic. Left out are ``unjudged`` units,
-    ``ties`` of people, ``worst`` units of a worst-first draw, and ``trivial`` ones by who calls them so.
-    ``people_alphas`` are among people only, None with one. ``accuracy_lost`` is what units without a verdict cost, if
-    each counts as an error. ``labelled_in_part`` records have labels, but not for all units; ``unlike`` have a score
-    that does not follow from the run's settings. ``systems`` rank systems by each score, if there are several.
-    ``repeats`` are means of each score in repeats, and ``at_k`` their labels against people's, which a run of
+    ``items`` covers the judged units; ``with_unjudged`` also those without a verdict, ranked below the worst label.
+    ``wholes`` covers whole responses, or nuggets over all blocks of a topic. The counts of units left out are
+    ``unjudged``, ``ties`` among people, ``worst`` (from a worst-first draw) and ``trivial``, by who labelled them so.
+    ``people_alphas`` is among people only, None for a single annotator. ``accuracy_lost`` is the loss of accuracy if
+    each unit without a verdict counts as an error. ``labelled_in_part`` counts records with labels for only some units;
+    ``unlike`` those whose score does not follow from the run's settings. ``systems`` ranks several systems by each
+    score. ``repeats`` has the means of each score in repeats; ``at_k`` compares their labels with people's, which
     ``--repeat`` does not keep.
     """
 
@@ -131,7 +131,7 @@ class MetricAgreement:
 
     @property
     def leading(self) -> LabelAgreement:
-        """That of the units; of the whole responses where only those have labels."""
+        """The main agreement: on units, or on whole responses if only those have labels."""
         return self.wholes if self.wholes is not None and not self.items.matrix.n else self.items
 
     @property
@@ -141,12 +141,12 @@ class MetricAgreement:
 
     @property
     def accuracy_lost(self) -> float | None:
-        """In [0, 1]; None without units."""
+        """The accuracy lost if each unjudged unit counts as an error, in [0, 1]; None without units."""
         accuracy, judged = self.items.matrix.accuracy, self.items.matrix.n
         return None if accuracy is None else accuracy * self.unjudged / (judged + self.unjudged)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON data."""
         return {
             "metric": self.metric, "task": self.task, "unit": self.unit, "judge": self.judge,
             **self.items.as_json(),
@@ -163,7 +163,7 @@ class MetricAgreement:
 
 @dataclass(frozen=True, slots=True)
 class ParsedCalls:
-    """Calls for labelled records by judge, step, style and format; ``whole`` were parsed without a problem."""
+    """Number of calls for labelled records by judge, step, style and format; ``whole`` had no parsing problem."""
 
     judge: str
     step: str
@@ -177,9 +177,9 @@ class ParsedCalls:
 class Agreement:
     """Agreement of a run's judge with people's labels; of ``rows``, ``joined`` matched and ``refused`` did not.
 
-    ``metrics`` are in order of rank, ``disagreements`` largest first. ``notes`` are sentences on what limits the
-    numbers. ``others`` are the runs of other systems and repeats; everything except systems and repeats is about the
-    run itself. ``labelled_by`` is ``people``, or ``run NAME`` if the labels are another judge's verdicts.
+    ``metrics`` are sorted by rank, ``disagreements`` by size, largest first. ``notes`` are sentences on the limits of
+    the numbers. ``others`` are the runs of other systems and repeats; everything except systems and repeats is about
+    the run itself. ``labelled_by`` is ``people``, or ``run NAME`` if the labels are another judge's verdicts.
     """
 
     run: int
@@ -205,7 +205,7 @@ class Agreement:
         raise KeyError(metric)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON data."""
         return {one.name: rounded_in(getattr(self, one.name)) for one in fields(self)}
 
 
@@ -221,12 +221,12 @@ def agree(
     correction: Method = "ppi",
     disagreements: int = DISAGREEMENTS,
 ) -> Agreement:
-    """Compare a run's verdicts with labels, which come from ``gold``; no judge is called.
+    """Compare a run's verdicts with labels; ``gold`` names their sources. No judge is called.
 
-    ``metrics`` are those to compare, all that have labels if None. ``others`` are runs of other systems or repeats by
-    the same judge, with their labels; a label that names no response is about that of ``run``. InputError where there
-    are no labels or none joins, for a metric that the run lacks, for labels that contradict each other, and for another
-    judge.
+    ``metrics`` selects the metrics to compare; None means all with labels. ``others`` are runs of other systems or
+    repeats by the same judge, with their labels; a label that names no response is about that of ``run``. Raise
+    InputError if there are no labels or none match, for a metric that the run lacks, for contradictory labels, and if
+    ``others`` used another judge.
     """
     rows = [*distinct(rows)]
     if not rows:
@@ -264,7 +264,7 @@ def _systems(
     run: AnyRun, gathered: Gathered, others: Sequence[tuple[AnyRun, Sequence[LabelRow]]], by: str | None,
     metrics: Sequence[str] | None,
 ) -> list[list[JoinedRun]]:  # fmt: skip
-    """The run with its repeats, and then other systems; the scores of one alone are not read."""
+    """Return the run with its repeats, then those of other systems; the scores of a single run are not read."""
     runs = [JoinedRun(run, gathered, scores_of(run) if others else {})]
     for other, labels in others:
         bound = [
@@ -279,7 +279,7 @@ def _systems(
 
 
 def _refused(every: Sequence[Gathered]) -> tuple[Refused, ...]:
-    """The rows that joined none of the runs, by what the first says of them."""
+    """Return the rows that match none of the runs, by the problem found in the first."""
 
     def key(row: LabelRow) -> tuple[str, ...]:
         return row.record, row.unit, row.task, row.annotator
@@ -294,7 +294,7 @@ def _refused(every: Sequence[Gathered]) -> tuple[Refused, ...]:
 
 
 def attached(found: Agreement) -> AgreementDict:
-    """What is kept with a run: each score's agreement and corrected mean."""
+    """Return what ``--attach`` saves with a run: the agreement and corrected mean of each score."""
     metrics: dict[str, MetricAgreementDict] = {}
     for one in found.metrics:
         items = one.leading
@@ -312,7 +312,7 @@ def attached(found: Agreement) -> AgreementDict:
     }  # fmt: skip
 
 
-# ---- one metric
+# ---- agreement on one metric
 
 
 def _agreement(
@@ -350,7 +350,7 @@ def _agreement(
 
 
 def _disagreements(name: str, joined: Joined) -> Iterator[Disagreement]:
-    """Units and whole responses with different labels."""
+    """Yield the units and whole responses with different labels."""
     scale = joined.scale
     assert scale is not None, "labels have joined"
     for unit in (*joined.units, *joined.wholes):
@@ -364,11 +364,11 @@ def _disagreements(name: str, joined: Joined) -> Iterator[Disagreement]:
             )  # fmt: skip
 
 
-# ---- people
+# ---- annotators
 
 
 def _annotators(rows: Sequence[LabelRow]) -> Iterator[Annotator]:
-    """Who labelled what, those with most labels first."""
+    """Yield the annotators, those with most labels first."""
     own: dict[str, list[LabelRow]] = defaultdict(list)
     for row in rows:
         own[row.annotator].append(row)
@@ -380,7 +380,7 @@ def _annotators(rows: Sequence[LabelRow]) -> Iterator[Annotator]:
 
 
 def _pairs(name: str, joined: Joined) -> Iterator[AnnotatorPair]:
-    """Each two annotators on the units that both gave a label of the scale."""
+    """Yield each pair of annotators, compared on units for which both gave a label of the scale."""
     scale = joined.scale or Scale("", (), (), ())
     places = {label: place for place, label in enumerate(scale.labels)}
     people = dict.fromkeys(name for unit in joined.units for name in unit.votes)
@@ -394,11 +394,11 @@ def _pairs(name: str, joined: Joined) -> Iterator[AnnotatorPair]:
             yield AnnotatorPair(name, first, second, len(both), Matrix.of(both, len(places)).kappa())
 
 
-# ---- what limits the numbers
+# ---- notes on the limits of the numbers
 
 
 def _scored(joined: Joined) -> int:
-    """The records that can be drawn to label a metric's units."""
+    """Return the number of records that can be drawn to label a metric's units."""
     return max((len(joined.values[name]) + len(joined.others[name]) for name in joined.metric.given_names()), default=0)
 
 

@@ -1,8 +1,8 @@
 """Count the units each judge of a cascade answered, and the calls saved over asking only the last judge.
 
-Calls are counted: the last judge's prompts are also rendered for the whole of each question. Equal calls are one. Money
-is scaled from its answered calls: input by the bytes of the requests, output by the units asked about. If it was not
-asked at all, the run's estimate is used, if there is one.
+For comparison, the last judge's prompts are also rendered for each whole question; identical calls count once. Cost is
+scaled from its answered calls: input by request bytes, output by units. If it was not asked at all, the run's estimate
+is used, if there is one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOKENS: Final = ("input_tokens", "output_tokens", "cached_tokens")
 
 @dataclass(slots=True)
 class _Calls:
-    """Calls, each counted once, with the bytes of their requests and the units in them."""
+    """Unique calls, with the bytes of their requests and the number of units in them."""
 
     seen: set[bytes] = field(default_factory=set)
     calls: int = 0
@@ -44,7 +44,7 @@ class _Calls:
 class _Totals:
     """The totals of a step; ``made`` are the ``asked`` calls that were answered.
 
-    ``dollars`` is the price of the last judge, ``others`` that of those before it; None if unknown.
+    ``dollars`` is the cost of the last judge, ``others`` that of the judges before it; None if unknown.
     """
 
     answered: Counter[str] = field(default_factory=Counter)
@@ -60,14 +60,14 @@ class _Totals:
 
 
 class Cascades:
-    """The totals of a run with the cascades ``told`` by step, as in run.json."""
+    """The totals of a run; ``told`` has its cascades by step, as in run.json."""
 
     def __init__(self, told: Mapping[str, Mapping[str, Any]]) -> None:
         self._told = told
         self._steps = {step: _Totals(Counter(dict.fromkeys(one["judges"], 0))) for step, one in told.items()}
 
     def add_weighed(self, weighed: Weighed) -> None:
-        """Add one record's result."""
+        """Add the result of one evaluated record."""
         if self._told:
             self.add_result(orjson.loads(weighed.document))
 
@@ -75,7 +75,7 @@ class Cascades:
         """Add one record's result as in results.jsonl."""
         for step, found in result.get("cascade", {}).items():
             totals = self._steps.get(step)
-            if totals is None:  # a result taken from an earlier run, for a metric that this run does not have
+            if totals is None:  # a result reused from an earlier run, for a metric that this run lacks
                 continue
             totals.answered.update(found["answered"])
             totals.unjudged += found["unjudged"]
@@ -105,10 +105,11 @@ class Cascades:
     def as_json(
         self, prices: PriceBook, judges: Mapping[str, Judge], estimated: Mapping[str, float | None] | None = None
     ) -> dict[str, Any]:
-        """Plain JSON by step; ``judges`` are by id, ``estimated`` is the price of asking the last judge everything.
+        """Return plain JSON by step; ``judges`` are by id, ``estimated`` is the cost of the last judge alone.
 
-        For ``calls`` and ``dollars``: ``made`` were answered, now or before, ``alone`` is what asking the last judge
-        everything would have taken, ``saved`` the difference. None if unknown. ``by`` says how money was derived.
+        For ``calls`` and ``dollars``, ``made`` counts those answered, now or before, ``alone`` is the total if the last
+        judge were asked everything, and ``saved`` is the difference. Unknown values are None. ``by`` says how the cost
+        was derived.
         """
         return {step: self._step(step, prices, judges, estimated or {}) for step in self._steps}
 
@@ -142,17 +143,17 @@ class Cascades:
 
 
 def silent(told: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """By step the id of a last judge that answered nothing of what the judges before it left.
+    """Return, by step, the id of a last judge that answered none of the units passed on to it.
 
-    Means then have only what those were sure of, which is no fair sample.
+    Means then cover only units of which earlier judges were confident, which is not a fair sample.
     """
     return {step: last for step, (last, answered, _) in _left(told).items() if not answered}
 
 
 def partial(told: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, int, int]]:
-    """By step the id of a last judge that answered only a part, with the units that it left, of how many.
+    """Return, by step, the id of a last judge that answered only some units, the number unjudged, and the total.
 
-    Means then lean to what the judges before it were sure of, which is the easy part.
+    Means are then biased towards units of which earlier judges were confident, which are the easy ones.
     """
     return {
         step: (last, unjudged, answered + unjudged)
@@ -162,7 +163,7 @@ def partial(told: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, int, 
 
 
 def _left(told: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, int, int]]:
-    """By step with unjudged units: the last judge's id, the units that it answered, those that are unjudged."""
+    """For each step with unjudged units, return the last judge's id and the numbers of units answered and unjudged."""
     return {
         step: (last := found["judges"][-1], found["answered"][last], found["unjudged"])
         for step, found in told.items()
@@ -171,7 +172,7 @@ def _left(told: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, int, in
 
 
 def warnings(told: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """One line for each step whose last judge answered nothing."""
+    """Return a warning for each step whose last judge answered nothing."""
     return [
         f"{step}: {last.partition('@')[0]} judged none of the {told[step]['unjudged']:,} units passed on to it; "
         "the mean covers only the easy units"
@@ -180,7 +181,7 @@ def warnings(told: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _scaled(totals: _Totals, calls: _Calls, prices: PriceBook, judge: Judge) -> float | None:
-    """The price of these calls, scaled from those that were answered; None without a price."""
+    """Return the cost of these calls, scaled from the answered ones; None if the price is unknown."""
     made = totals.made
     if totals.dollars is None or not totals.last or not made.calls:
         return None

@@ -1,9 +1,10 @@
-"""Check a run against thresholds, as a release decision needs it.
+"""Check a run against thresholds, for CI and release decisions.
 
-Promises: a threshold is passed, failed, undecided, or an error, and an error is never a failure: nothing was scored, or
-a run did not end. Shares are of all records, those that could not be read included. No mean or drop passes because
-records fell out, unless a least coverage says how many may. A drop fails only if it is shown to be larger than allowed,
-and is undecided if it is larger and could be chance. Numbers that were made in two ways are refused.
+Guarantees: a threshold is passed, failed, undecided or an error. An error is never a failure: it means, for example,
+that nothing was scored or a run did not finish. Coverage is the share of all records, including unreadable ones. A mean
+or drop never passes because records are missing, unless a minimum coverage allows it. A drop fails only if it is
+significantly larger than allowed; if it is larger but could be chance, it is undecided. Runs judged with different
+settings are not compared.
 """
 
 from __future__ import annotations
@@ -39,26 +40,26 @@ from ragstone.stats.points import points, signed
 Kind = Literal["min", "max", "min_corrected", "min_coverage", "max_drop", "max_record_drop"]
 CheckOutcome = Literal["passed", "failed", "undecided", "error"]
 Undecided = Literal["pass", "fail"]
-"""Whether an undecided threshold lets a run pass."""
+"""Whether a run with undecided thresholds passes."""
 
 DROPS: Final = ("max_drop", "max_record_drop")
-"""Kinds that compare with a baseline."""
+"""Kinds of thresholds that need a baseline."""
 WORST: Final = 5
-"""Records that are named for a failed threshold."""
+"""Maximum number of records listed for a failed threshold."""
 UNITS: Final = 3
-"""Units that are named of each of them."""
+"""Maximum number of units listed for each of these records."""
 FAILED: Final = "judge_failed"
-"""The status of a record that fell out as it was judged."""
+"""The status of a score whose judge failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A limit for a metric.
+    """A limit for a metric, from 0 to 1.
 
-    ``min``: a mean of at least ``limit``; ``max``: of at most that; ``min_corrected``: an attached corrected mean of
-    which the 95% interval's lower bound is at least that; ``min_coverage``: at least that share of the records scored;
-    ``max_drop``: no mean that is shown to be more than ``limit`` below the baseline's; ``max_record_drop``: no record's
-    value that is more than that below its own there. ``limit`` is from 0 to 1.
+    ``min`` and ``max`` limit the mean. ``min_corrected`` is the minimum lower bound of the 95% interval of the attached
+    corrected mean. ``min_coverage`` is the minimum share of records scored. ``max_drop`` is the largest allowed drop of
+    the mean below the baseline's, exceeded only if the larger drop is significant. ``max_record_drop`` is the largest
+    allowed drop of any record below its own value in the baseline.
     """
 
     kind: Kind
@@ -68,9 +69,9 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Worst:
-    """A record behind a threshold that is not met: its value, that of the baseline, and the units that lower it.
+    """A record behind an unmet threshold: its value, its value in the baseline, and the units that lower it.
 
-    ``reason`` is why, where no unit says it: there is no value, or the score is of the response as a whole.
+    ``reason`` explains a record without such units: it has no value, or its score is for the whole response.
     """
 
     record: str
@@ -84,8 +85,9 @@ class Worst:
 class Decision:
     """The outcome of a threshold.
 
-    ``value`` is the mean, the share or the difference that was compared with the limit, ``low`` and ``high`` its 95%
-    interval if it has one, ``count`` the number of records behind it. ``found`` and ``wanted`` are both in words.
+    ``value`` is the mean, share or difference compared with the limit. ``low`` and ``high`` are its 95% interval, if it
+    has one, and ``count`` is the number of records behind it. ``found`` and ``wanted`` describe the found and the
+    required value in words.
     """
 
     threshold: Threshold
@@ -101,15 +103,15 @@ class Decision:
 
     @property
     def said(self) -> str:
-        """Return the found and the required value in one line."""
+        """The found and the required value in one line."""
         return f"{self.found}; required: {self.wanted}" if self.wanted else self.found
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """A run with the decision on each threshold; ``baseline`` is the name of the run that drops are measured from.
+    """The decisions on all thresholds of a run; ``baseline`` is the name of the run for drops.
 
-    ``agreement`` is the attached agreement with people, for the metrics with a threshold.
+    ``agreement`` is the attached agreement with people, for metrics with a threshold.
     """
 
     run: int
@@ -122,7 +124,7 @@ class CheckResult:
 
     @property
     def outcome(self) -> CheckOutcome:
-        """The worst of all: ``failed``, then ``error``, ``undecided``, ``passed``."""
+        """The worst outcome, in the order ``failed``, ``error``, ``undecided``, ``passed``."""
         worst: tuple[CheckOutcome, ...] = ("failed", "error", "undecided")
         outcomes = {decision.outcome for decision in self.decisions}
         return next((outcome for outcome in worst if outcome in outcomes), "passed")
@@ -133,7 +135,7 @@ class CheckResult:
         return self.outcome == "passed" or (self.outcome == "undecided" and self.undecided == "pass")
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON data."""
         told = {"outcome": self.outcome, **asdict(self)}
         return told if self.agreement else {name: value for name, value in told.items() if name != "agreement"}
 
@@ -142,7 +144,7 @@ SHARE: Final = "expected a number from 0 to 1 (80% is 0.8)"
 
 
 def thresholds(wanted: Mapping[Kind, Mapping[str, float]]) -> tuple[Threshold, ...]:
-    """Thresholds by kind and metric; ConfigError for a limit that is no share."""
+    """Return thresholds from limits by kind and metric; raise ConfigError for a limit outside 0 to 1."""
     found = []
     for kind, limits in wanted.items():
         for metric, limit in limits.items():
@@ -155,9 +157,9 @@ def thresholds(wanted: Mapping[Kind, Mapping[str, float]]) -> tuple[Threshold, .
 def check_run(
     run: AnyRun, wanted: Sequence[Threshold], baseline: AnyRun | None = None, undecided: Undecided = "pass"
 ) -> CheckResult:
-    """Check a run against thresholds; ``baseline`` is needed if one of them is on a drop.
+    """Check a run against thresholds; ``baseline`` is required if one of them limits a drop.
 
-    InputError for a metric that the run does not have, and for a baseline that was judged with other settings.
+    Raise InputError for a metric that the run lacks, and for a baseline judged with other settings.
     """
     records = scores_of(run)
     known = list(dict.fromkeys(name for scores in records.values() for name in scores.by_metric))
@@ -192,18 +194,18 @@ def check_run(
 
 
 def _scores_called(name: str, known: Sequence[str]) -> Sequence[str]:
-    """The scores that a name is of: its own, or every column of that name, as ``contradicted``."""
+    """Return the scores with a name: the one of that name, or all columns of that name, e.g. ``contradicted``."""
     return (name in known and [name]) or [one for one in known if metrics.column_of(one) == name] or [name]
 
 
 def _about(agreement: AgreementDict | None, names: Collection[str]) -> AgreementDict | None:
-    """The part of an agreement that is about these metrics, if any."""
+    """Return the part of an agreement about these metrics, or None."""
     about = {name: found for name, found in agreement["metrics"].items() if name in names} if agreement else {}
     return {**agreement, "metrics": about} if agreement and about else None
 
 
 def _compared(baseline: AnyRun, run: AnyRun, names: Sequence[str], records: Mapping[str, RecordScores]) -> Comparison:
-    """The run against the baseline; InputError if one of the metrics was made with other settings there."""
+    """Compare the run with the baseline; raise InputError if a metric's settings differ."""
     found = compare(baseline, run, metrics=names, moved=len(records), known=records)
     for name in names:
         other = next((one for one in found[name].signatures if one.part != VERSION), None)
@@ -217,14 +219,14 @@ def _compared(baseline: AnyRun, run: AnyRun, names: Sequence[str], records: Mapp
 
 
 class _Against(NamedTuple):
-    """The baseline of drops."""
+    """The baseline run, compared with the checked run."""
 
     run: AnyRun
     comparison: Comparison
 
 
 class _Checked(NamedTuple):
-    """A run with all that its thresholds are decided from; ``covered`` metrics have a least coverage."""
+    """A run with all data needed to decide its thresholds; ``covered`` metrics have a minimum coverage."""
 
     run: AnyRun
     records: Mapping[str, RecordScores]
@@ -292,7 +294,7 @@ class _Checked(NamedTuple):
         )
 
     def _corrected(self, threshold: Threshold, scored: Mapping[str, float]) -> Decision:
-        """Compare the lower bound of the interval of the attached corrected mean, as it speaks for people's labels."""
+        """Decide by the lower bound of the attached corrected mean's interval."""
         found = self.agreement["metrics"].get(threshold.metric) if self.agreement else None
         one = found["corrected"] if found else None
         if one is None or one["method"] == "rogan_gladen":
@@ -313,7 +315,7 @@ class _Checked(NamedTuple):
         return Decision(threshold, _outcome(met), value, least, most, count, said, wanted, (), worst)
 
     def _lowest(self, threshold: Threshold, scored: Mapping[str, float]) -> tuple[Worst, ...]:
-        """The records with the lowest values by the judge, of those below 1; for a most, the highest above 0."""
+        """Return the records with the judge's lowest values below 1; for ``max``, the highest above 0."""
         most = threshold.kind == "max"
         wrong = (item for item in scored.items() if (item[1] > 0 if most else item[1] < 1))
         lowest = sorted(wrong, key=lambda item: item[1], reverse=most)
@@ -331,16 +333,16 @@ class _Checked(NamedTuple):
         return Decision(threshold, _outcome(met), share, None, None, total, found, f"at least {wanted}", (), worst)
 
     def _drop(self, threshold: Threshold) -> Decision:
-        """Failed if the whole 95% interval of the difference lies below the drop that is allowed.
+        """Decide a drop of the mean: failed if the whole 95% interval of the difference is beyond the allowed drop.
 
-        If only the difference lies below it, it could be chance: that is undecided.
+        If only the difference itself is beyond it, that could be chance, so the decision is undecided.
         """
         assert self.against is not None
         one = self.against.comparison[threshold.metric]
         pairs = one.paired
         if pairs is None:
             return _error(threshold, f"no record has a value in both {called(self.run)} and the baseline")
-        fallen = [moved for moved in one.moved if moved.difference < 0]  # the largest first
+        fallen = [moved for moved in one.moved if moved.difference < 0]  # largest first
         if threshold.kind == "max_record_drop":
             return self._record_drop(threshold, fallen, pairs.pairs)
         limit = threshold.limit
@@ -377,7 +379,7 @@ class _Checked(NamedTuple):
         )
 
     def _record_drop(self, threshold: Threshold, fallen: Sequence[Moved], count: int) -> Decision:
-        """Failed if any record fell by more than is allowed; chance has no part in it."""
+        """Decide drops of single records: failed if any exceeds the limit, without a significance test."""
         over = [moved for moved in fallen if moved.difference < -threshold.limit - HAIR]
         largest, both = fallen[0].difference if fallen else 0.0, f"{records_said(count)} in both runs"
         found = f"largest drop {points_said(abs(largest))}, {len(over):,} of {both} over the limit"
@@ -388,7 +390,7 @@ class _Checked(NamedTuple):
         return tuple(self._worst(threshold, one.record, one.second, one.first) for one in fallen[:WORST])
 
     def _without_luck(self, decision: Decision) -> Decision:
-        """An error if a threshold is only met because records fell out: not read, or not judged."""
+        """Turn a decision into an error if missing records (unreadable or unjudged) could reverse it."""
         threshold = decision.threshold
         ends = {record: scores.by_metric.get(threshold.metric) for record, scores in self.records.items()}
         fallen = [record for record, one in ends.items() if one is None or (one.value is None and one.status == FAILED)]
@@ -424,7 +426,7 @@ class _Checked(NamedTuple):
         return replace(decision, outcome="error", notes=(*decision.notes, note))
 
     def _unpaired(self, decision: Decision) -> Decision:
-        """Say which records were not compared; a pass is undecided if both runs have some, which could be the same."""
+        """Add a note on unpaired records; a pass becomes undecided if both runs have some, as these may be the same."""
         assert self.against is not None
         comparison = self.against.comparison
         before, after = len(comparison.only_first), len(comparison.only_second)
@@ -453,7 +455,7 @@ class _Checked(NamedTuple):
 
 
 def _met(threshold: Threshold, value: float) -> bool:
-    """Whether a value keeps a threshold."""
+    """Return whether a value meets a threshold."""
     return reaches(threshold.limit, value) if threshold.kind == "max" else reaches(value, threshold.limit)
 
 
@@ -478,5 +480,5 @@ def _both(
 def _shown_below(pairs: Paired, limit: float) -> bool:
     if pairs.high is not None:
         return pairs.high < limit
-    # No interval: too few differ, or all by the same, and then the test decides alone.
+    # There is no interval if too few pairs differ or all differ equally; then only the test decides.
     return pairs.difference < limit and pairs.p < LEVEL

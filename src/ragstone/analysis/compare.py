@@ -1,8 +1,8 @@
-"""Two runs over the same records: which metrics differ, whether chance could explain it, and which records moved.
+"""Compare two runs over the same records: which metrics differ significantly, and which records changed.
 
-Promises: records are paired by id, and nothing that one run lacks is counted as 0. A difference is only called one if
-chance does not explain it over all the tests made; where none is shown, the smallest one that could have been is given.
-Numbers that were made in two ways are never compared silently.
+Guarantees: records are paired by id, and values missing in one run never count as 0. A difference is reported only if
+it is significant after adjusting for all tests made; otherwise, the smallest detectable difference is given. Scores
+computed with different settings are never compared silently.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from ragstone.stats.means import mean
 from ragstone.stats.paired_tests import LEVEL, Paired, holm, least_moved, paired
 
 Finding = Literal["higher", "lower", "none", "same", "too_few", "nothing"]
-"""The second run's difference. ``none``: none could be shown; ``same``: no pair differs; ``too_few``: too few pairs
-differ for a test, or for so many tests; ``nothing``: no pair has both values."""
+"""How the second run differs. ``none``: not significantly; ``same``: no pair differs; ``too_few``: too few pairs differ
+for a test, or for this number of tests; ``nothing``: no pair has both values."""
 
 MOVED: Final = 5
-"""Records that are listed of each metric unless more are asked for."""
+"""Default number of records listed per metric."""
 NOT_SHOWN: Final = "no significant difference"
 NO_TEST: Final = "no test possible"
 NUGGETS: Final = "nuggets"
 VITAL: Final = "vital nuggets"
 VERSION: Final = "v"
-"""The part of a signature that names Ragstone's version."""
+"""The part of a signature with Ragstone's version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two runs: its number in its store (0: unknown), name, status, records, and what messages call it."""
+    """One of the two runs: its number in its store (0: unknown), name, status, records, and label for messages."""
 
     run: int
     name: str
@@ -48,11 +48,11 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One metric of both runs, or the nuggets of all banks one by one; ``unit`` says which was paired.
+    """A metric of both runs, or all single nuggets of their banks; ``unit`` says what was paired.
 
-    ``adjusted`` is p by Holm over all ``tests`` of the comparison and decides the ``finding``; None where no test was
-    possible. ``smallest`` is the smallest difference that would be shown four times in five. ``signatures`` are the
-    parts that differ. ``unmatched`` nuggets are in the bank of one run only, or unjudged in one.
+    ``adjusted`` is p, Holm-adjusted over all ``tests`` of the comparison; it decides the ``finding`` and is None if no
+    test was possible. ``smallest`` is the smallest difference detectable with 80% power. ``signatures`` are the parts
+    that differ. ``unmatched`` nuggets are in the bank of only one run, or unjudged in one.
     """
 
     metric: str
@@ -70,19 +70,19 @@ class Compared:
 
     @property
     def tested(self) -> bool:
-        """Whether a test was possible: enough pairs, or groups of them, differ for one to show a difference."""
+        """Whether a test was possible: enough pairs, or groups of pairs, differ to show a difference."""
         return self.adjusted is not None
 
     @property
     def needed(self) -> str:
-        """How many records have to change before a difference can be shown; more where several metrics are tested."""
+        """How many records must change before a difference can be shown; more if several metrics are tested."""
         tests = self.tests if self.tested else 1
         which = f"to test {tests} metrics together" if tests > 1 else "for a test"
         return f"at least {least_moved(tests)} are needed {which}"
 
     @property
     def why(self) -> str:
-        """What keeps a difference from being shown, as a clause; empty where nothing does but chance."""
+        """Why no difference could be shown, as a clause; empty if it was tested but not significant."""
         pairs = self.paired
         if pairs is None:
             return f"no {self.unit} has a value in both"
@@ -98,24 +98,24 @@ class Compared:
 
     @property
     def only_alone(self) -> bool:
-        """Whether the difference would be shown if nothing else had been tested."""
+        """Whether the difference would be significant if it were the only test."""
         return self.finding in ("none", "too_few") and self.paired is not None and self.paired.p < LEVEL
 
     @property
     def worth(self) -> Literal["better", "worse", ""]:
-        """What a difference that was found is for the second run; empty for any other finding."""
+        """Whether the second run is significantly better or worse; empty for any other finding."""
         if self.finding not in ("higher", "lower"):
             return ""
         return "worse" if (self.finding == "lower") != best_at_zero(self.metric) else "better"
 
     @property
     def aside(self) -> str:
-        """``, which is worse``: of a difference that was found in a score whose best value is 0."""
+        """``, which is worse`` or better: for a significant difference if 0 is the score's best value; else empty."""
         return f", which is {self.worth}" if self.worth and best_at_zero(self.metric) else ""
 
     @property
     def ways(self) -> tuple[int, int, int]:
-        """Pairs that are better, the same and worse in the second run."""
+        """The numbers of pairs that are better, the same and worse in the second run."""
         if self.paired is None:
             return 0, 0, 0
         up, same, down = self.paired.wins, self.paired.ties, self.paired.losses
@@ -123,7 +123,7 @@ class Compared:
 
     @property
     def same_ruler(self) -> bool:
-        """Whether both values were made in one way, Ragstone's version aside."""
+        """Whether both values were computed with the same settings, ignoring Ragstone's version."""
         return all(one.part == VERSION for one in self.signatures)
 
 
@@ -132,10 +132,10 @@ class Comparison:
     """Comparison of two runs, metric by metric.
 
     ``shared`` is the number of records in both; ``only_first`` and ``only_second`` are the ids of the rest. ``groups``
-    is the number of clusters by the field ``by``, None if each record stands for itself; ``ungrouped`` records lack the
+    is the number of clusters by the field ``by``, None if records are not grouped; ``ungrouped`` records lack the
     field. Of the shared records, ``same_responses`` have the same response in both and ``other_questions`` a different
     question under the same id. ``metrics_first`` and ``metrics_second`` are in one run only. ``warnings`` are sentences
-    on what limits the comparison.
+    on the limits of the comparison.
     """
 
     first: Side
@@ -161,7 +161,7 @@ class Comparison:
         raise KeyError(metric)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON, with each finding also in words."""
+        """Return plain JSON data, with each finding also in words."""
         plain = asdict(self)
         for found, metric in zip(plain["metrics"], self.metrics, strict=True):
             found["said"] = said(metric, self.second.label)
@@ -177,11 +177,10 @@ def compare(
     moved: int = MOVED,
     known: Mapping[str, RecordScores] | None = None,
 ) -> Comparison:
-    """Compare two runs; ``metrics`` are names of metrics or of their columns, by default all that both have.
+    """Compare two runs; ``metrics`` are names of metrics or columns, by default all that both runs have.
 
-    Where neither run was told a metric by name, the default has only the main columns of each. ``known`` are the second
-    run's scores if they were read before. InputError where the runs share no record or no metric, or lack one that is
-    named.
+    If neither run named its metrics, the default is only the main columns of each. ``known`` are the second run's
+    scores, if they were already read. Raise InputError if the runs share no record or no metric, or lack a named one.
     """
 
     def wanted(name: str) -> bool:
@@ -222,7 +221,7 @@ def compare(
 
 
 def said(found: Compared, label: str) -> str:
-    """The finding in words; ``label`` is what the second run is called."""
+    """Return the finding in words; ``label`` names the second run."""
     pairs = found.paired
     if pairs is None or found.why:
         return f"{NOT_SHOWN if found.tested else NO_TEST} ({found.why})"
@@ -235,7 +234,7 @@ def said(found: Compared, label: str) -> str:
 
 
 def _sides(first: AnyRun, second: AnyRun, ours: int, theirs: int) -> tuple[Side, Side]:
-    """Both runs, called by their numbers where these tell them apart."""
+    """Return both runs, labelled by their numbers if these differ."""
     apart = first.id and second.id and first.id != second.id
     labels = [f"run {run.id}" for run in (first, second)] if apart else ["the first", "the second"]
     return (
@@ -257,7 +256,7 @@ def _apart(sides: tuple[Side, Side], ours: Sequence[str], theirs: Sequence[str])
 def _names(
     ours: Mapping[str, None], theirs: Mapping[str, None], wanted: Sequence[str] | None, sides: tuple[Side, Side]
 ) -> list[str]:
-    """The metrics to compare, in the order of the first run."""
+    """Return the metrics to compare, in the order of the first run."""
     shared = [name for name in ours if name in theirs]
     if not shared:
         raise InputError(f"{sides[0].label} and {sides[1].label} have no metric in common")
@@ -277,7 +276,7 @@ def _is(score: str, name: str) -> bool:
 
 
 def _untested(metric: str, values: Values, records: int) -> Compared:
-    """A metric whose finding waits for the number of tests."""
+    """Return a metric whose finding is still open, since it depends on the number of tests."""
     first, second = (side.told(records) for side in values.sides)
     return Compared(
         metric, "record", "nothing", values.paired(), None, 0, None, first, second, values.signatures(), values.moved()
@@ -285,7 +284,7 @@ def _untested(metric: str, values: Values, records: int) -> Compared:
 
 
 def _nuggets(pairs: Sequence[Pair]) -> Iterator[Compared]:
-    """The nuggets that both runs assigned, one by one within their topics: all of them, and the vital ones."""
+    """Compare single nuggets that both runs assigned, clustered by topic: all of them, and the vital ones."""
     for name in (NUGGETS, VITAL):
         banks = [[{text: value for text, (value, vital) in scores.nuggets.items() if vital or name == NUGGETS}
                   for scores in (pair.first, pair.second)] for pair in pairs]  # fmt: skip
@@ -314,7 +313,7 @@ def _bank_side(banks: Sequence[Mapping[str, float | None]], values: Sequence[flo
 
 
 def _tested(found: Sequence[Compared]) -> list[Compared]:
-    """Each with its finding, p adjusted for the number of tests; where too few pairs differ for one there is none."""
+    """Return each with its finding and adjusted p, which is None if too few pairs differ for a test."""
     ps = {one.metric: one.paired.p for one in found if one.paired is not None and one.paired.moved >= least_moved()}
     adjusted = dict(zip(ps, holm(list(ps.values())), strict=True))
     return [
@@ -340,7 +339,7 @@ def _finding(pairs: Paired | None, adjusted: float | None, tests: int) -> Findin
 
 
 def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterable[str]:
-    """List limits of the comparison, except differing signatures."""
+    """Yield sentences on the limits of the comparison, except differing signatures."""
     for side, spec in ((found.first, first), (found.second, second)):
         if side.status != "done":
             yield f"{side.label} did not finish ({side.status}); it has {records_said(side.records)}"
@@ -355,12 +354,12 @@ def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, 
 
 
 def records_said(count: int, kind: str = "record") -> str:
-    """``1 record``, ``1,243 records``, ``21 paired records``."""
+    """Format a count, e.g. ``1 record``, ``1,243 records`` or ``21 paired records``."""
     return f"1 {kind}" if count == 1 else f"{count:,} {kind}s"
 
 
 def _settings_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterable[str]:
-    """Settings that no signature has: a judge's ``max_tokens`` and extra fields, and the weights of panels."""
+    """Return differing settings that are not in signatures: ``max_tokens``, extra fields and panel weights."""
     ours, theirs = first.get("judges") or {}, second.get("judges") or {}
     for name in ours:
         for setting in ("max_tokens", "extra"):

@@ -1,7 +1,7 @@
-"""A metric's mean corrected for the judge's errors by the records that people labelled in full.
+"""Correct a metric's mean for the judge's errors, using records that people labelled completely.
 
-Only records of a random draw enter. With fewer than ``FEWEST`` of them the labels' own interval stands in; where no
-interval can be given, ``withheld`` says why.
+Only records from a random draw are used. With fewer than ``FEWEST`` of them, the result is the mean of the labels with
+its own interval. If no interval can be computed, ``withheld`` says why.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from ragstone.stats.means import mean, student_half
 Method = Literal["ppi", "rogan_gladen"]
 
 FEWEST: Final = 30
-"""Labelled records from which a mean is corrected."""
+"""Minimum number of labelled records for a correction."""
 MOST: Final = 64
-"""A sample is grown at most so many times to find what halves an interval."""
+"""Upper bound on the factor by which a sample is enlarged to find the size that halves an interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedMean:
-    """The judge's mean of one score, and the mean that people's labels give.
+    """The judge's mean of one score, and its correction by people's labels.
 
-    ``raw`` is over all ``records`` with a value, those that ``on_empty`` gives included; ``labelled`` of them are
-    labelled in full by a random draw, where people's mean is ``people``. ``value`` has the 95% interval ``low`` to
-    ``high``; ``method`` is as in ``CorrectedDict``, and ``reason`` says why it is not the one asked for. Of
-    ``rogan_gladen`` all numbers are shares that pass: of records where each value is 0 or 1, else of units. About
-    ``more`` labelled records would halve the interval; None if all records would not.
+    ``raw`` is over all ``records`` with a value, including values set by ``on_empty``. Of these records, ``labelled``
+    are from a random draw and completely labelled; ``people`` is people's mean on them. ``value`` has the 95% interval
+    ``low`` to ``high``. ``method`` is as in ``CorrectedDict``; ``reason`` says why it is not the requested one. For
+    ``rogan_gladen``, all numbers are shares that pass: of records if each value is 0 or 1, else of units. About
+    ``more`` additional labelled records would halve the interval; None if labelling all records would not.
     """
 
     score: str
@@ -51,7 +51,7 @@ class CorrectedMean:
     withheld: str = ""
 
     def attached(self) -> CorrectedDict | None:
-        """What is kept with a run, not yet rounded; None where the correction is withheld."""
+        """Return what is saved with a run, not yet rounded; None if the correction is withheld."""
         if self.raw is None or self.value is None or self.low is None or self.high is None:
             return None
         return {
@@ -61,7 +61,7 @@ class CorrectedMean:
 
 
 def corrected_means(joined: Joined, method: Method) -> tuple[CorrectedMean, ...]:
-    """One for each score of a metric that stands on labelled units."""
+    """Return the corrected mean of each of a metric's scores that depends on labelled units."""
     return tuple(_corrected(joined, score, method) for score in joined.metric.given_names() if score in joined.stand)
 
 
@@ -96,13 +96,13 @@ def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
 
 
 class _Whole(NamedTuple):
-    """How a mean of records with verdicts counts in that of all: its ``share``, and what the others add."""
+    """How a mean over records with verdicts enters the mean over all: its ``share``, and what other records add."""
 
     share: float = 1.0
     added: float = 0.0
 
     def of(self, found: Corrected) -> dict[str, Any]:
-        """The numbers of a correction for all records, inside [0, 1]."""
+        """Return the numbers of a correction for all records, within [0, 1]."""
         value, low, high = (
             self.share * min(max(number, 0.0), 1.0) + self.added for number in (found.value, found.low, found.high)
         )
@@ -117,7 +117,7 @@ def _too_few(count: int, joined: Joined) -> str:
 
 
 def _of_labels(found: dict[str, Any], half: float, why: str, whole: _Whole) -> CorrectedMean:
-    """People's own mean with Student's interval."""
+    """Return people's own mean with Student's t interval."""
     count, people = found["labelled"], found["people"]
     return CorrectedMean(
         **found, method="labels", reason=why, more=3 * count if 4 * count <= whole.share * found["records"] else None,
@@ -128,9 +128,9 @@ def _of_labels(found: dict[str, Any], half: float, why: str, whole: _Whole) -> C
 def _by_error_rates(
     found: dict[str, Any], joined: Joined, values: Sequence[RecordValues], whole: _Whole
 ) -> CorrectedMean:
-    """The share that passes, by the judge's error rates where people labelled.
+    """Return the share that passes, corrected by the judge's error rates on labelled data.
 
-    Of records where each passes or fails, else of the units of a metric with one score and a scale of two labels.
+    The share is of records if each value is 0 or 1, else of units, for a metric with one score and a two-label scale.
     """
     others = joined.others[found["score"]]
     if {0.0, 1.0} >= {*others, *(number for one in values for number in (one.people, one.judge))}:
@@ -168,7 +168,7 @@ def _by_error_rates(
 
 
 def _rates(pairs: Sequence[tuple[bool, bool]]) -> Rates:
-    """Counts of one record: whether people and the judge pass each item."""
+    """Return the counts of one record from whether people and the judge pass each item."""
     counts = Counter(pairs)
     right, refused = counts[True, True], counts[False, False]
     return Rates(right, right + counts[True, False], refused, refused + counts[False, True])

@@ -1,7 +1,7 @@
-"""Counts that a run keeps while it goes on: why scores are missing, and which quotes stand in the passages.
+"""Count, during a run, why scores are missing and which quotes are found in the passages.
 
-A verdict's quotes count once, however many scores hold it. For a panel the members' quotes count: the panel's own
-verdict repeats one of theirs.
+A verdict's quotes count once, however many scores contain it. For a panel, only the members' quotes count, since its
+own verdict repeats one member's.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ragstone.stats.means import rounded
 from ragstone.types import Score, Status
 
 MOST: Final = 100
-"""Different causes that are counted apart; further ones are counted as ``OTHER``."""
+"""Maximum number of different causes counted separately; all others are counted as ``OTHER``."""
 OTHER: Final = "other causes"
 
 _COUNTS: Final = re.compile(r"\d+ of \d+ unjudged: ")
 
 
 class Causes:
-    """Count the scores of each metric by status and reason; plain ``scored`` ones are left out."""
+    """Counts of each metric's scores by status and reason, except plain ``scored`` ones."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, Status, str]] = Counter()
@@ -40,7 +40,7 @@ class Causes:
                 self._counts[key if known else (score.metric, score.status, OTHER)] += 1
 
     def as_json(self) -> list[CauseDict]:
-        """Most frequent first."""
+        """Return the counts as plain JSON, most frequent first."""
         ranked = sorted(self._counts.items(), key=lambda entry: (-entry[1], entry[0]))
         return [
             {"metric": metric, "status": status, "reason": reason, "count": count}
@@ -49,7 +49,7 @@ class Causes:
 
 
 class Quotes:
-    """Quotes found to the letter (``verbatim``), nearly (``near``), and nowhere (``absent``)."""
+    """Counts of quotes found exactly (``verbatim``), approximately (``near``), or not at all (``absent``)."""
 
     def __init__(self) -> None:
         self._found: Counter[str] = Counter()
@@ -63,14 +63,14 @@ class Quotes:
                     self._found[_kind(quote.span is not None, quote.verbatim)] += 1
 
     def add_weighed(self, weighed: Weighed) -> None:
-        """Count the quotes of one record of a run; a result taken from elsewhere has them in its document."""
+        """Count the quotes of one evaluated record; for a reused result, they are read from its document."""
         if weighed.taken:
             self.add_result(orjson.loads(weighed.document))
         else:
             self.add(weighed.scores)
 
     def add_result(self, result: Mapping[str, Any]) -> None:
-        """Count the quotes of one result; a record that was set aside has none."""
+        """Count the quotes of one result; an unreadable record has none."""
         quoting = {
             orjson.dumps(verdict, option=orjson.OPT_SORT_KEYS): verdict
             for score in result["scores"]
@@ -82,7 +82,7 @@ class Quotes:
                 self._found.update(_kind(quote["start"] is not None, quote["verbatim"]) for quote in own["evidence"])
 
     def as_json(self) -> QuotesDict:
-        """Plain JSON; ``verified`` is the share that was found, in [0, 1], or None without quotes."""
+        """Return plain JSON data; ``verified`` is the share of quotes found, in [0, 1], or None without quotes."""
         verbatim, near, absent = (self._found[kind] for kind in ("verbatim", "near", "absent"))
         named = verbatim + near + absent
         return {
@@ -99,7 +99,7 @@ def _kind(found: bool, verbatim: bool) -> str:
 
 
 def quotes_of(results: Iterable[Mapping[str, Any]]) -> QuotesDict:
-    """The counts of all results, which are read one at a time."""
+    """Count the quotes of all results, read one at a time."""
     quotes = Quotes()
     for result in results:
         quotes.add_result(result)

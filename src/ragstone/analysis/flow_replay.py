@@ -1,7 +1,7 @@
-"""A metric's flow driven again over a finished result, with other verdicts in the place of the judge's.
+"""Replay a metric's flow on a finished result with other verdicts instead of the judge's.
 
-A metric asks and counts without a judge, so that its own arithmetic (weights, scoring modes, columns) gives the value
-of any labels. The units are those of the result; no judge is called.
+A metric's flow needs no judge, so its own arithmetic (weights, scoring modes, columns) can compute the value of any
+labels. The units are those of the result; no judge is called.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ from ragstone.result_types import ResultDict, UnitDict, VerdictDict
 from ragstone.types import TRIVIAL, Citation, Nugget, Passage, Record, Scale, Score, Span, Unit, Verdict
 
 Judging = Callable[[Unit, Scale], Verdict]
-"""The verdict on a unit that a metric asks about, on the question's scale."""
+"""Returns the verdict on a unit that a metric asks about, on the question's scale."""
 
 
 @dataclass(slots=True)
 class Replayed:
-    """What a flow asked and returned.
+    """What a replayed flow asked and returned.
 
-    ``units`` are those it asked about, by id.
-    ``question`` is the metric's own, the first if there are several, None where it was not asked. ``exact`` is False
-    where it asked about a unit that the result does not have: the record was evaluated with other settings, or divided
-    in another way.
+    ``units`` are those it asked about, by id. ``question`` is the metric's own question, the first if there are
+    several, or None if it was not asked. ``exact`` is False if it asked about a unit missing from the result: the
+    record was evaluated with other settings, or split differently.
     """
 
     scores: tuple[Score, ...] = ()
@@ -37,21 +36,21 @@ class Replayed:
 
     @property
     def scale(self) -> Scale | None:
-        """That of the question."""
+        """The scale of the question."""
         return YES_NO if isinstance(self.question, Trace) else self.question.scale if self.question else None
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of its scale, worst first, and ``trivial`` if units may be skipped."""
+        """The labels of its scale, worst first, plus ``trivial`` if units may be skipped."""
         skippable = isinstance(self.question, Rate) and self.question.skippable
         return (*(self.scale.labels if self.scale else ()), *([TRIVIAL] if skippable else []))
 
 
 def replay(metric: Metric, result: ResultDict, judging: Judging, traced: Traced) -> Replayed:
-    """Score a record with ``judging`` as the judge of the metric's own question.
+    """Score a record again, with ``judging`` as the judge of the metric's own question.
 
-    Claims and nuggets are those of the result, with their importance. ``traced`` is what a trace says besides its
-    verdicts.
+    Claims and nuggets are those of the result, with their importance. ``traced`` is the rest of a trace's answer,
+    besides its verdicts.
     """
     texts = {unit["id"]: unit_text(result, unit) for unit in result["units"]}
     found = Replayed()
@@ -72,7 +71,7 @@ def replay(metric: Metric, result: ResultDict, judging: Judging, traced: Traced)
         asked = cast("Rate", question)
         if asked.task == metric.task():
             return Rated(judged(asked, asked.units))
-        return Rated(tuple(Verdict(unit, None, None, "") for unit in asked.units))  # importance that the result lacks
+        return Rated(tuple(Verdict(unit, None, None, "") for unit in asked.units))  # importance missing from the result
 
     flow = metric.flow(_record(result))
     try:
@@ -85,7 +84,7 @@ def replay(metric: Metric, result: ResultDict, judging: Judging, traced: Traced)
 
 
 def verdict_of(unit: Unit, document: VerdictDict) -> Verdict:
-    """A result's verdict about a unit, its evidence aside."""
+    """Return a result's verdict on a unit, without its evidence."""
     return Verdict(
         unit, document["label"], document["value"], document["judge"], document["raw"], document["probability"],
         failure=document.get("failure", ""),
@@ -94,13 +93,13 @@ def verdict_of(unit: Unit, document: VerdictDict) -> Verdict:
 
 
 def _kind(unit: UnitDict) -> str:
-    """What the id of a unit is of: ``claim``, ``nugget``, ``bank``; a sentence of a trace is ``resp``."""
+    """Return the kind of a unit from its id: ``claim``, ``nugget``, ``bank``, or ``resp`` for a sentence of a trace."""
     *_, kind, name = ["", *unit["id"].split("/")]
     return "resp" if name.startswith("resp_s") else kind
 
 
 def _written(question: Write, units: Iterable[UnitDict]) -> Written:
-    """The result's units of the level and part asked for; none in a second round."""
+    """Return the result's units of the requested level and part; none in a second round."""
     wanted = written_kind(question)
     found = {
         unit["text"]: Unit(
@@ -113,7 +112,7 @@ def _written(question: Write, units: Iterable[UnitDict]) -> Written:
 
 
 def _record(result: ResultDict) -> Record:
-    """The record of a result, with the sentences of a trace and the nuggets of a bank as they were judged."""
+    """Rebuild the record of a result, with the sentences of a trace and the nuggets of a bank as judged."""
     judged, bank = ([unit for unit in result["units"] if _kind(unit) == kind] for kind in ("resp", "bank"))
     return Record(
         result["id"], result["question"], result["response"],

@@ -1,9 +1,9 @@
-"""Gold labels of a run's units as label rows, from a file of any form, another run, or a field of the run's records.
+"""Read gold labels for a run's units as label rows: from a file, another run, or a field of the run's records.
 
-The form is recognised by what is in a file, never by its name. Gold records are joined by topic, system and response,
-their nuggets and sentences by text; what a gold record says of another response joins nothing. Labels of a topic whose
-answer is in labelled blocks are of the topic's nuggets. Labels that join nothing are rows all the same, with the text
-in the place of the unit, so that they are counted and listed.
+A file's format is detected from its content, never from its name. Gold records are matched by topic, system and
+response, their nuggets and sentences by text. Labels for another response match nothing. Labels of a
+topic whose answer is in labelled blocks are labels of the topic's nuggets. Unmatched labels still become
+rows, with the text instead of the unit, so that they are counted and listed.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ MARKS: Final = frozenset(
     (RELEVANT, USED, "sentence_support_information", "unsupported_response_sentence_keys", "adherence",
      "adherence_score")
 )  # fmt: skip
-"""Keys of RAGBench's labels."""
+"""The keys of RAGBench's labels."""
 TRACED: Final = {"relevant": RELEVANT, "utilized": USED}
-"""What follows the name of the task for a context sentence, and RAGBench's keys of those whose label is yes."""
+"""The suffix of the task for a label of context sentences, with RAGBench's key for sentences labelled yes."""
 FORMS: Final = (
     f"{label_imports.FORMS}, results of a run, or records with nuggets[].assignment, {OF_BLOCK}, a list 'labels' of "
     "{unit, label}, or RAGBench's sentence keys"
 )
 NAMED: Final = 6
-"""Fields that a message names."""
+"""Maximum number of fields listed in a message."""
 
 Labels = Mapping[str, str]
 
 
 @dataclass(slots=True)
 class _Gold:
-    """What one gold record says of one response, or of whatever answers its topic where ``response`` is None.
+    """Labels of a gold record for one response, or for any response to its topic if ``response`` is None.
 
-    ``nuggets`` are assigned ones, ``marks`` RAGBench's labels, ``units`` a list of ``{unit, label}``.
+    ``nuggets`` are assigned nuggets, ``marks`` RAGBench's labels, and ``units`` a list of ``{unit, label}``.
     """
 
     record: str
@@ -63,32 +63,32 @@ class _Gold:
     marks: Mapping[str, Any] = field(default_factory=dict)
     units: tuple[Mapping[str, Any], ...] = ()
     found: dict[str, list[LabelRow]] = field(default_factory=dict)
-    """Its rows by the record that it fits."""
+    """Its rows by matching record."""
 
     def fits(self, result: ResultDict) -> bool:
-        """Whether it is about this result's response, as far as it says."""
+        """Return whether its system and response, if given, match the result's."""
         system = run_of(result["meta"])
         same = not self.system or not system or self.system == system
         return same and (self.response is None or self.response == folded(result["response"] or ""))
 
 
 class Gold(NamedTuple):
-    """Label rows; ``judged`` is the name of the run whose verdicts they are, empty for labels of people."""
+    """Label rows; ``judged`` names the run whose verdicts they are, empty for people's labels."""
 
     rows: list[LabelRow]
     judged: str = ""
 
 
 def gold_rows(given: str, run: AnyRun, open_run: Callable[[str], AnyRun]) -> Gold:
-    """The labels of GOLD for the units of a run.
+    """Return the labels of GOLD for the units of a run.
 
     Args:
-        given: a file or folder, a field of the run's records (in its results, else in its input), or another run.
-        run: the run whose units are labelled.
-        open_run: opens a run by what its user calls it.
+        given: A file or folder, a field of the run's records (in its results, else in its input), or another run.
+        run: The run whose units are labelled.
+        open_run: Opens a run by the name that a user gave.
 
     Raises:
-        InputError: no such file, field or run; a file of no known form; labels that cannot be read.
+        InputError: There is no such file, field or run, a file has an unknown format, or labels cannot be read.
     """
     path = Path(given)
     if path.is_file():
@@ -132,7 +132,7 @@ def _read(record: Record | SetAside) -> Record:
 
 
 def verdict_rows(run: AnyRun) -> Iterator[LabelRow]:
-    """The verdicts of a run as labels by its judges; verdicts of one judge that tie on a unit are none."""
+    """Yield a run's verdicts as labels by its judges; if one judge's verdicts on a unit tie, there is no label."""
     for result in run.results():
         found: dict[tuple[str, str, str], list[str]] = defaultdict(list)
         for task, verdict in _verdicts(result.typed):
@@ -155,7 +155,7 @@ def _verdicts(result: ResultDict) -> Iterator[tuple[str, Any]]:
 
 
 def _label_rows(path: Path, run: AnyRun) -> Iterator[LabelRow]:
-    """Rows of a file of labels; where one names no task, it is that of the unit's only verdict."""
+    """Yield the rows of a label file; a row without a task gets that of the unit's only verdict."""
     drafts = list(label_imports.label_drafts(path, Counter()))
     tasks: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     bare = {(draft.get("record"), draft.get("unit")) for _, draft in drafts if not draft.get("task")}
@@ -177,7 +177,7 @@ def _row(where: str, draft: Mapping[str, Any], tasks: Iterable[str]) -> LabelRow
 
 
 def _of_field(name: str, run: AnyRun) -> list[_Gold]:
-    """The gold of a field of the run's records, read from the results, else from the input."""
+    """Return the labels in a field of the run's records, read from the results, else from the input."""
     path, _, _ = name.partition("[")
     above, _, last = path.rpartition(".")
     where = above if last in MARKS else path
@@ -193,7 +193,7 @@ def _of_field(name: str, run: AnyRun) -> list[_Gold]:
 
 
 def _inputs(run: AnyRun) -> list[str]:
-    """The files that a run has read, which keeps their names alone; InputError where one is not in this folder."""
+    """Return the input files of a run, which stores only their names; raise InputError if one is not in this folder."""
     name = str(run.spec.get("input", ""))
     files = [name] if Path(name).is_file() else name.split(", ")
     missing = next((one for one in files if not Path(one).is_file()), None)
@@ -204,7 +204,7 @@ def _inputs(run: AnyRun) -> list[str]:
 
 
 def _said(value: Any, name: str, where: str) -> Iterator[dict[str, Any]]:
-    """What a value of a record says, as arguments of ``_Gold``; nothing for a value of no known form."""
+    """Yield the labels in a record's value as arguments of ``_Gold``; nothing for an unknown format."""
     if isinstance(value, Mapping) and not MARKS.isdisjoint(value):
         yield {"marks": value, "annotator": str(value.get("annotator") or value.get("annotating_model_name") or name)}
     items = value if isinstance(value, list) else ()
@@ -219,7 +219,7 @@ def _said(value: Any, name: str, where: str) -> Iterator[dict[str, Any]]:
 
 
 def _of_record(record: Record, name: str) -> Iterator[_Gold]:
-    """All that a gold record says: of its response, of a block, and of its topic as a whole."""
+    """Yield all labels of a gold record: for its response, for a block, and for its topic as a whole."""
     meta, response = record.meta, None if record.response is None else folded(record.response)
     about = (record.id, record.topic, run_of(meta))
     if any(nugget.assignment for nugget in record.nuggets or ()):
@@ -234,7 +234,7 @@ def _of_record(record: Record, name: str) -> Iterator[_Gold]:
 
 
 def _joined(golds: list[_Gold], run: AnyRun) -> Iterator[LabelRow]:
-    """The rows of gold records by the results they are about; without units where that is none, or one of several."""
+    """Yield the rows of gold records for the results they match; rows without units if none or several match."""
     by_topic: dict[str, list[_Gold]] = defaultdict(list)
     for gold in golds:
         by_topic[gold.topic].append(gold)
@@ -272,7 +272,7 @@ def _checked(gold: _Gold, result: ResultDict) -> list[LabelRow]:
 
 
 def _unjoined(gold: _Gold) -> Iterator[LabelRow]:
-    """The labels of a gold record whose response is not in the run."""
+    """Yield the labels of a gold record that matches no single result of the run."""
     for text, label in _assigned(gold.nuggets).values():
         yield LabelRow(gold.record, text, "assign", label, gold.annotator)
     for item in gold.units:
@@ -286,7 +286,7 @@ def _assigned(nuggets: Iterable[Nugget]) -> dict[str, tuple[str, str]]:
 
 
 def _rows(gold: _Gold, result: ResultDict) -> Iterator[LabelRow]:
-    """What a gold record says of a result's units."""
+    """Yield a gold record's labels for the units of a result."""
     record, who = result["id"], gold.annotator
     units = {unit["id"]: unit for unit in result["units"]}
     tasks: dict[str, dict[str, None]] = defaultdict(dict)
@@ -306,7 +306,7 @@ def _rows(gold: _Gold, result: ResultDict) -> Iterator[LabelRow]:
 
 
 def _marked(gold: _Gold, result: ResultDict) -> Iterator[LabelRow]:
-    """RAGBench's labels of the response, its sentences, and the sentences of the contexts, by text."""
+    """Yield RAGBench's labels of the response, its sentences and the context sentences, matched by text."""
     record, marks, who = result["id"], gold.marks, gold.annotator
     supported = _supported(marks)
     units = {unit["id"]: unit for unit in result["units"]}
@@ -330,7 +330,7 @@ def _whole(marks: Mapping[str, Any]) -> str | None:
 
 
 def _supported(marks: Mapping[str, Any]) -> Labels:
-    """Whether each response sentence is supported, by its text; empty where only the whole is labelled."""
+    """Return whether each response sentence is supported, by text; empty if only the whole response is labelled."""
     unsupported = marks.get("unsupported_response_sentence_keys")
     info = marks.get("sentence_support_information")
     if isinstance(info, list):
@@ -346,7 +346,7 @@ def _supported(marks: Mapping[str, Any]) -> Labels:
 
 
 def _traced(gold: _Gold, result: ResultDict, task: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[LabelRow]:
-    """Labels of context sentences that RAGBench divides as the run does, for two parts of the task."""
+    """Yield labels of the context sentences that RAGBench splits as the run does, for two parts of the task."""
     passages = {context["id"]: context for context in result["contexts"]}
     keys: dict[tuple[int, str], list[str]] = defaultdict(list)
     for place, document in enumerate(gold.marks.get("documents_sentences") or (), 1):

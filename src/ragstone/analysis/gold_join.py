@@ -1,7 +1,7 @@
-"""Labels of people joined to the verdicts of a run, by record, unit and task.
+"""Join people's labels to the verdicts of a run, by record, unit and task.
 
-The results are read once. Only labelled units are kept, and a few numbers of every other record. A label that does not
-join is refused, counted and listed; none is mapped to another unit or another label.
+The results are read once, keeping only labelled units and a few numbers of every other record. A label that does not
+match is refused, counted and listed; it is never mapped to another unit or label.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ SAID: Final[Mapping[Problem, str]] = {
     "cannot_tell": "cannot tell",
 }
 LISTED: Final = 5
-"""Rows of each problem that are listed."""
+"""Maximum number of rows listed per problem."""
 PARTS: Final = ("sentence", "claim")
-"""Units of which the worst decides on the whole response; of passages it is the best."""
+"""Units of which the worst one sets the label of the whole response; for passages, the best one does."""
 ROUNDED: Final = 1e-8
-"""The largest difference of a value from the one that results are written with."""
+"""The largest difference between a recomputed value and the rounded value in the results."""
 
 _Labels: TypeAlias = dict[str, list[LabelRow]]
-"""Rows by unit; those of the whole response are under an empty one."""
+"""Rows by unit; those for the whole response have an empty unit."""
 
 
 @dataclass(slots=True)
 class Refused:
-    """Rows that did not join for one problem; ``labels`` are those that would have joined, if that is the problem."""
+    """Rows refused for one problem; ``labels`` are the accepted labels, if the label is the problem."""
 
     problem: Problem
     rows: list[LabelRow] = field(default_factory=list)
@@ -68,30 +68,30 @@ class Refused:
 
     @property
     def said(self) -> str:
-        """What such a row is called."""
+        """The problem in words."""
         return SAID[self.problem] + (f" ({', '.join(self.labels)})" if self.labels else "")
 
     @property
     def count(self) -> int:
-        """How many rows."""
+        """The number of rows."""
         return len(self.rows)
 
     @property
     def first(self) -> list[LabelRow]:
-        """Those that are listed."""
+        """The rows to list."""
         return self.rows[:LISTED]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON data."""
         return {"problem": self.problem, "count": self.count, "first": [row.as_json() for row in self.first]}
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledUnit:
-    """One unit with people's labels and the judge's verdict.
+    """A unit with people's labels and the judge's verdict.
 
-    ``votes`` are people's labels by annotator; ``gold`` is their majority, None for a tie. ``judged`` is None where the
-    judge gave no verdict. ``random`` is False where a worst-first draw chose the unit.
+    ``votes`` are people's labels by annotator; ``gold`` is their majority, None for a tie. ``judged`` is None without a
+    verdict. ``random`` is False if the unit comes from a worst-first draw.
     """
 
     record: str
@@ -110,7 +110,7 @@ class LabelledUnit:
 
 @dataclass(frozen=True, slots=True)
 class RecordValues:
-    """One record's value of a score by people and by the judge."""
+    """A record's value of a score, by people and by the judge."""
 
     record: str
     people: float
@@ -119,16 +119,20 @@ class RecordValues:
 
 @dataclass(slots=True)
 class Joined:
-    """What was gathered of one metric.
+    """The data of one metric.
 
-    ``units`` have labels; ``wholes`` are records with a label of the whole response, or of every passage, and nuggets
-    with a label of their topic, to which ``blocks`` are the judge's verdicts by unit. ``stand`` are the scores that
-    stand on labelled units. By score, ``values`` are those of records that people labelled in full, ``others`` the
-    judge's of all other scored records, ``settled`` those of records without verdicts, such as empty ones, which no
-    label changes, and ``without_verdicts`` those of them that have labels. ``part`` counts records that were labelled
-    in part, ``unlike`` those whose score does not follow from its verdicts with the run's settings. Of the units of
-    each record without a label of a random draw, ``judged`` counts those with a value, ``passed`` those that pass.
-    ``repeats`` are by score the values of each record that was asked several times.
+    ``units`` have labels; ``wholes`` are records with a label for the whole response or for every passage. ``stand``
+    are the scores that depend on labelled units. Nuggets
+    labelled for a whole topic are ``wholes``, too; ``blocks`` are the judge's verdicts on them by unit.
+
+    By score: ``values`` are of completely labelled records; ``others`` are the judge's values of all other scored
+    records. ``settled`` are of records without verdicts, such as empty ones, which no label changes;
+    ``without_verdicts`` are those of them with labels. ``repeats`` are the values of each record that was judged
+    several times.
+
+    ``part`` counts partly labelled records; ``unlike`` counts those whose score does not follow from its verdicts with
+    the run's settings. Per record, of the units without a label from a random draw, ``judged`` counts those with a
+    value and ``passed`` those that pass.
     """
 
     metric: Metric
@@ -151,12 +155,12 @@ class Joined:
 
     @property
     def fair_units(self) -> list[LabelledUnit]:
-        """The units that numbers are of: those of a random draw, or all where there are none."""
+        """The units used for statistics: those from a random draw, or all if there are none."""
         return [unit for unit in self.units if unit.random] or self.units
 
 
 class RecordPlace(NamedTuple):
-    """The system that a record names, empty for none, its topic, and the hash of its response."""
+    """A record's system (empty if not given), its topic, and the hash of its response."""
 
     system: str
     topic: str
@@ -165,10 +169,11 @@ class RecordPlace(NamedTuple):
 
 @dataclass(slots=True)
 class Gathered:
-    """All that the one pass over a run's results leaves.
+    """Everything collected in the single pass over a run's results.
 
-    ``names`` are all of its metrics, ``example`` is a record's id. ``joined`` holds the identities of rows that joined,
-    ``places`` says where each labelled record belongs. ``topics`` are rows of nuggets of a whole topic.
+    ``names`` are all of its metrics, ``example`` is a record's id. ``joined`` has the identities (``id()``) of matched
+    rows, ``places`` the system, topic and response of each labelled record. ``topics`` are rows of nuggets of a whole
+    topic.
     """
 
     metrics: dict[str, Joined] = field(default_factory=dict)
@@ -181,7 +186,7 @@ class Gathered:
     topics: dict[str, list[LabelRow]] = field(default_factory=lambda: defaultdict(list))
 
     def refuse(self, problem: Problem, *rows: LabelRow, labels: Iterable[str] = ()) -> None:
-        """Count rows that did not join."""
+        """Add rows that did not match."""
         if rows:
             refused = self.refused.setdefault(problem, Refused(problem))
             refused.rows += rows
@@ -193,8 +198,8 @@ def join(
 ) -> Gathered:
     """Join rows to a run's verdicts of ``metrics`` (all if None); ``by`` is the field that groups records.
 
-    InputError for two labels of one annotator for a unit, a field that cannot group, and results that Ragstone did not
-    write.
+    Raise InputError for two labels of one annotator for a unit, for a field that cannot group, and for results that
+    Ragstone did not write.
     """
     waiting: dict[str, list[LabelRow]] = defaultdict(list)
     gathered = Gathered()
@@ -240,18 +245,18 @@ def join(
 
 
 def called(run: AnyRun) -> str:
-    """A run by its number, or else by its name."""
+    """Return what messages call a run: its number, else its name."""
     return f"run {run.id}" if run.id else run.name
 
 
 def distinct(rows: Iterable[LabelRow]) -> Iterator[LabelRow]:
-    """The rows, those of random draws first, each label once; InputError where an annotator gives a unit two labels."""
+    """Yield each label once, those of random draws first; raise InputError if an annotator gave a unit two labels."""
     return each_once(("", row) for row in sorted(rows, key=worst))
 
 
 @dataclass(slots=True)
 class _Said:
-    """What people say of one record's context sentences, by mark, and the scores that have a value by it."""
+    """People's labels of a record's context sentences, by mark, and the scores computed from them."""
 
     marks: dict[str, tuple[str, ...]] = field(default_factory=dict)
     scores: set[str] = field(default_factory=set)
@@ -260,7 +265,7 @@ class _Said:
 def _sorted(
     rows: Sequence[LabelRow], held: Mapping[str, JudgedUnits], result: ResultDict, gathered: Gathered
 ) -> dict[str, _Labels]:
-    """The rows that join, by metric and unit."""
+    """Return the matching rows by metric and unit, and refuse the others."""
     found: dict[str, _Labels] = {name: defaultdict(list) for name in held}
     texts: dict[str, str] = {}
     for one in held.values() if rows else ():
@@ -287,7 +292,7 @@ def _sorted(
 def _take(
     gathered: Gathered, joined: Joined, one: JudgedUnits, labels: _Labels, said: _Said, group: str | None
 ) -> None:
-    """Add one result of a metric, with people's labels of it if there are any."""
+    """Add one result of a metric, with people's labels if there are any."""
     people: dict[str, float] = {}
     gold: dict[str, str] = {}
     if labels:
@@ -298,7 +303,7 @@ def _take(
         scale, allowed = (YES_NO, YES_NO.labels) if one.mark else (again.scale, again.labels)
         joined.scale = joined.scale or scale
         used = {verdict["label"] for verdicts in one.verdicts.values() for verdict in verdicts}
-        if scale is None or not used <= {*allowed, None}:  # labels of another scale: the record has settings of its own
+        if scale is None or not used <= {*allowed, None}:  # labels of another scale: the record has its own settings
             gathered.refuse("other_settings", *(row for rows in labels.values() for row in rows))
         else:
             units, wholes = _labelled(gathered, one, scale, allowed, labels, group)
@@ -365,7 +370,7 @@ def _join_topics(gathered: Gathered) -> None:
 def _labelled(
     gathered: Gathered, one: JudgedUnits, scale: Scale, allowed: Collection[str], labels: _Labels, group: str | None
 ) -> tuple[list[LabelledUnit], list[LabelledUnit]]:
-    """The labelled units of a record, and its label of the whole response; labels not ``allowed`` are refused."""
+    """Return a record's labelled units and its whole-response label; labels not in ``allowed`` are refused."""
     result, texts = one.result, one.texts()
     units: list[LabelledUnit] = []
     wholes: list[LabelledUnit] = []
@@ -395,7 +400,7 @@ def _labelled(
 def _whole(
     one: JudgedUnits, scale: Scale, votes: Mapping[str, str], gold: str | None, random: bool, group: str | None
 ) -> LabelledUnit:
-    """A record with the label of its whole response, by people and as it follows from the judge's verdicts."""
+    """Return the whole response as a unit, with people's label and the one that follows from the judge's verdicts."""
     result, verdicts = one.result, [one.verdict(unit, scale) for unit in one.verdicts]
     judged = overall([verdict["label"] for verdict in verdicts], scale, best=one.unit == "passage")
     judge = verdicts[0]["judge"] if verdicts else ""
@@ -408,9 +413,9 @@ def _whole(
 def _by_people(
     joined: Joined, one: JudgedUnits, again: Replayed, gold: Mapping[str, str], whole: str | None, said: _Said
 ) -> dict[str, float]:
-    """The record's values by people's labels, by score; none unless all units are labelled and the flow repeats.
+    """Return the record's scores by people's labels; none unless all units are labelled and a replay gives its scores.
 
-    A trace has one value for a label of the whole response alone, and others for people's marks.
+    A label of a trace's whole response gives one of its scores; labels of context sentences give others.
     """
     if any(unit not in gold for unit in one.verdicts) if gold else whole is None:
         joined.part += bool(gold)
@@ -440,6 +445,6 @@ def _by_people(
 
 
 def _differ(again: Score, one: JudgedUnits) -> bool:
-    """Whether a score that was computed again is not the one of the result."""
+    """Return whether a recomputed score differs from the one in the result."""
     value = one.scores[again.metric]["value"]
     return value is not again.value if value is None or again.value is None else abs(value - again.value) > ROUNDED

@@ -1,4 +1,4 @@
-"""The units of a result that a judge gave verdicts on, by metric; of a trace also the sentences of the contexts."""
+"""Get a result's judged units by metric, including the context sentences of a trace."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ragstone.stats.means import mean
 from ragstone.types import Scale, Unit, Verdict
 
 MARKS: Final = ("relevant", "utilized")
-"""Marks of a trace on the sentences of the contexts; each is a yes or no on each of them."""
+"""A trace's marks on context sentences; each is yes or no for every sentence."""
 
 
 class JudgedUnits:
-    """One metric's scores of a record by name, and its verdicts by unit.
+    """A metric's scores of one record by name, and its verdicts by unit.
 
-    With ``mark``, the units are the sentences of the contexts of a trace, and ``verdicts`` say whether each has it; the
-    name and the task then end in it, as in ``trace.relevant``. With ``score``, only of that one.
+    With ``mark``, the units are the context sentences of a trace, and ``verdicts`` say whether each has the mark. The
+    name and the task then end in it, e.g. ``trace.relevant``. ``score`` limits it to that score.
     """
 
     def __init__(self, cls: type[Metric], result: ResultDict, mark: str = "", score: str = "") -> None:
@@ -45,7 +45,7 @@ class JudgedUnits:
         self.verdicts = {unit: [verdict] for unit, verdict in self._marked()} if mark else self._own
 
     def texts(self) -> dict[str, str]:
-        """The texts of its units by id."""
+        """Return the texts of its units by id."""
         if not self.mark:
             units = {unit["id"]: unit for unit in self.result["units"]}
             return {unit: unit_text(self.result, units[unit]) for unit in self.verdicts}
@@ -54,16 +54,16 @@ class JudgedUnits:
         return {self.called(row["key"]): passages[row["passage"]][row["start"] : row["end"]] for row in rows}
 
     def called(self, key: str) -> str:
-        """The id of a traced sentence by its key."""
+        """Return the unit id of a traced sentence from its key."""
         return f"{self.result['id']}/{key}"
 
     def standing(self) -> set[str]:
-        """The scores that stand on its verdicts."""
+        """Return the scores that depend on its verdicts."""
         units = [unit for unit in self.result["units"] if unit["id"] in self.verdicts]
         return {name for name in self.scores if any(self.cls.stands_on(column_of(name), unit) for unit in units)}
 
     def by_judge(self) -> Judging:
-        """The judge's own verdicts; a unit that was asked about in two wordings has one for each."""
+        """Return a ``Judging`` with the judge's own verdicts; a unit asked about in two wordings has one for each."""
         turns = {unit: cycle(verdicts) for unit, verdicts in self._own.items()}
 
         def judging(unit: Unit, _: Scale) -> Verdict:
@@ -73,7 +73,7 @@ class JudgedUnits:
         return judging
 
     def traced(self) -> Traced:
-        """What a trace says besides its verdicts."""
+        """Return the rest of a trace's answer, besides its verdicts."""
         marked = {
             mark: tuple(row["key"] for row in rows if row[mark]) if all(row[mark] is not None for row in rows) else None
             for mark in MARKS
@@ -82,7 +82,7 @@ class JudgedUnits:
         return Traced(marked["relevant"], marked["utilized"], (), (), overall=self.detail.get("overall"))
 
     def verdict(self, unit: str, scale: Scale) -> VerdictDict:
-        """The verdict on a unit; of several the label nearest to their mean."""
+        """Return the verdict on a unit; for several verdicts, one with the label nearest to their mean."""
         first, *more = self.verdicts[unit]
         values = [verdict["value"] for verdict in (first, *more) if verdict["value"] is not None]
         return {**first, "label": scale.nearest(mean(values)), "probability": None} if more and values else first
@@ -99,11 +99,11 @@ class JudgedUnits:
 
 
 def judged_units(result: ResultDict, tasks: Collection[str]) -> dict[str, JudgedUnits]:
-    """The units of each installed metric of a result, by name; marks that are among ``tasks`` before their trace."""
+    """Return the units of each installed metric of a result by name, with the marks in ``tasks`` before their trace."""
     names = dict.fromkeys(score["metric"].partition(".")[0] for score in result["scores"])
     found: dict[str, JudgedUnits] = {}
     for cls in (known()[name] for name in names if name in known()):
-        if cls.open_columns:  # each has labels of its own
+        if cls.open_columns:  # each score has its own labels
             scores = [score["metric"] for score in result["scores"] if score["metric"].startswith(f"{cls.name}.")]
             found |= {score: JudgedUnits(cls, result, score=score) for score in scores}
             continue
@@ -115,9 +115,9 @@ def judged_units(result: ResultDict, tasks: Collection[str]) -> dict[str, Judged
 
 
 def overall(labels: Collection[str | None], scale: Scale, *, best: bool) -> str | None:
-    """The label of a whole: the best of its units, or the worst; None (unjudged) ranks below all labels.
+    """Return the label of a whole: the best or the worst label of its units; None means unjudged.
 
-    Of the worst, one that is unjudged leaves the whole so, unless another has the worst label already.
+    For the worst, an unjudged unit makes the whole unjudged, unless another unit has the lowest label of the scale.
     """
     known = [scale.labels.index(label) for label in labels if label in scale.labels]
     if not known or (not best and None in labels and min(known) > 0):

@@ -1,4 +1,4 @@
-"""The judge's labels of units against people's: a confusion matrix and every measure of it."""
+"""Compare the judge's labels of units with people's: a confusion matrix and the measures derived from it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ragstone.types import Scale
 
 UNJUDGED: Final = "unjudged"
 CLUSTERS: Final = 1000
-"""Clusters that an interval is drawn from; of more records several make one."""
+"""Maximum number of clusters that an interval is drawn from; if there are more records, several share a cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alphas:
-    """Krippendorff's alpha of several raters; None where undefined."""
+    """Krippendorff's alpha of several raters; None if undefined."""
 
     nominal: float | None
     ordinal: float | None
@@ -28,11 +28,11 @@ class Alphas:
 
 @dataclass(frozen=True, slots=True)
 class LabelAgreement:
-    """The judge's labels against people's majority: ``labels`` worst first, ``matrix`` by people and judge.
+    """The judge's labels compared with people's majority: ``labels`` worst first, ``matrix`` by people and judge.
 
-    ``interval`` is the 95% interval of Cohen's kappa, drawn by record; None under two records and for units of a
-    worst-first draw. ``alphas`` are of the judge and every annotator. ``auroc`` and ``calibration_error`` are of the
-    judge's probabilities of the best label, None without them.
+    ``interval`` is the 95% interval of Cohen's kappa, resampling records; None with fewer than two records and for
+    units from a worst-first draw. ``alphas`` are over the judge and all annotators. ``auroc`` and ``calibration_error``
+    are of the judge's probabilities of the best label; None without them.
     """
 
     labels: tuple[str, ...]
@@ -45,16 +45,16 @@ class LabelAgreement:
 
     @property
     def constant(self) -> str:
-        """The most frequent label of people, which a predictor that reads nothing would always give."""
+        """People's most frequent label, which is what a constant predictor would always give."""
         return self.labels[self.matrix.gold.index(max(self.matrix.gold))]
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa without weights."""
+        """Unweighted Cohen's kappa."""
         return self.matrix.kappa()
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON; micro-averaged precision, recall and F1 are the accuracy."""
+        """Return plain JSON data; micro-averaged precision, recall and F1 equal the accuracy."""
         matrix = self.matrix
         classes = {label: matrix.scores(place) for place, label in enumerate(self.labels)}
         precisions = [one.precision for one in classes.values() if one.precision is not None]
@@ -88,9 +88,9 @@ class LabelAgreement:
 def label_agreement(units: Sequence[LabelledUnit], scale: Scale, *, unjudged: bool = False) -> LabelAgreement:
     """Compare the judge's labels of units with people's, on the scale.
 
-    Units without a verdict are left out, or with ``unjudged`` are a label of their own, below the worst; no other unit
-    without a label of the scale counts. A tie of people enters the alphas alone. There is an interval where every unit
-    is of a random draw and all have verdicts.
+    Units without a verdict are left out; with ``unjudged``, they get an extra label below the worst. Other units
+    without a label of the scale never count. Ties among people count only for the alphas. An interval is computed only
+    if all units come from a random draw and have verdicts.
     """
     labels = (UNJUDGED, *scale.labels) if unjudged else scale.labels
     places = {label: place for place, label in enumerate(labels)}
@@ -109,14 +109,14 @@ def label_agreement(units: Sequence[LabelledUnit], scale: Scale, *, unjudged: bo
 
 
 def people_alphas(units: Iterable[LabelledUnit], scale: Scale) -> Alphas | None:
-    """Agreement of people with each other; None with one annotator."""
+    """Return people's agreement with each other; None with only one annotator."""
     places = {label: place for place, label in enumerate(scale.labels)}
     items = [list(_votes(unit, places)) for unit in units]
     return alphas(items, scale.labels, scale.values) if any(len(item) > 1 for item in items) else None
 
 
 def alphas(items: Sequence[Sequence[int | None]], labels: Collection[str], values: Sequence[float] | None) -> Alphas:
-    """All three levels; ``values`` are the labels' numbers, without which there is none on the interval level."""
+    """Return alpha on all three levels; without ``values``, the labels' numbers, interval alpha is None."""
 
     def of(level: Level) -> float | None:
         return alpha(items, len(labels), level, values)
@@ -125,14 +125,14 @@ def alphas(items: Sequence[Sequence[int | None]], labels: Collection[str], value
 
 
 def _votes(unit: LabelledUnit, places: Mapping[str, int]) -> Iterable[int | None]:
-    """People's labels; of a whole that follows from its units, theirs."""
+    """Return people's labels; for a whole response labelled only by its units, the label derived from these."""
     return (places.get(label) for label in (unit.votes.values() or [unit.gold or ""]))
 
 
 def _interval(
     pairs: Sequence[tuple[LabelledUnit, int, int]], records: Mapping[str, None], labels: int
 ) -> tuple[float, float] | None:
-    """The interval of kappa, drawn by record."""
+    """Return the interval of kappa, resampling records."""
     clusters = {record: place % CLUSTERS for place, record in enumerate(records)}
     parts: dict[int, list[int]] = defaultdict(lambda: [0] * labels**2)
     for unit, gold, judged in pairs:

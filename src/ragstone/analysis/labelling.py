@@ -1,8 +1,8 @@
-"""Draw the records that a person labels blind, with the question that the judge was asked about their units.
+"""Draw records for people to label blind, with the same question that the judge was asked.
 
-Promises: a run, a metric and a seed draw the same records in the same order, whatever the order of the input; a record
-is drawn with all of its units; nothing that a judge said of them is in the sample. Records come in random order, so
-that the first so many of a random draw are a random sample too.
+Guarantees: the same run, metric and seed draw the same records in the same order, regardless of input order. A record
+is drawn with all of its units, without anything that a judge said about them. Records are in random order, so the first
+n of a random draw are a random sample too.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from ragstone.stats.means import mean
 from ragstone.types import RESPONSE, TRIVIAL, Passage, Verdict
 
 RECORDS: Final = 50
-"""Records that are drawn unless told otherwise."""
+"""Default number of records to draw."""
 SECONDS: Final = 12
-"""Seconds that a label takes, for estimates."""
+"""Estimated seconds per label."""
 
 Evidence = Literal["passages", "response", "question"]
-"""What units are rated by: the passages, the response, or the question alone."""
+"""What units are rated against: the passages, the response, or the question alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelUnit:
-    """A unit to label; ``span`` is its place in the response, ``passage`` the id of the passage that it is."""
+    """A unit to label; ``span`` is its place in the response, ``passage`` its id if the unit is a passage."""
 
     id: str
     level: str
@@ -50,13 +50,13 @@ class LabelUnit:
 
     @property
     def hash(self) -> str:
-        """The hash of its text, by which labels are joined to it."""
+        """The hash of its text, used to join labels to it."""
         return text_hash(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class LabelRecord:
-    """A record to label, with its units in the order in which they are read."""
+    """A record to label, with its units in reading order."""
 
     id: str
     question: str
@@ -67,7 +67,7 @@ class LabelRecord:
 
 @dataclass(frozen=True, slots=True)
 class LabelSample:
-    """Records to label for one metric's ``task``, in random order.
+    """Records to label for a metric's ``task``, in random order.
 
     ``metric`` is the score with the verdicts, ``unit`` the word for a unit, ``evidence`` what units are rated against,
     and ``rubric`` the labels with their meanings.
@@ -88,12 +88,12 @@ class LabelSample:
 
     @property
     def minutes(self) -> int:
-        """The minutes that labelling takes, at 12 seconds per unit."""
+        """The estimated minutes of labelling, at 12 seconds per unit."""
         return math.ceil(self.units * SECONDS / 60)
 
 
 def ratable(run: AnyRun) -> list[str]:
-    """The scores of a run that hold verdicts on units."""
+    """Return the scores of a run that have verdicts on units."""
     found: dict[str, None] = {}
     for result in run.results():
         found |= dict.fromkeys(score["metric"] for score in result.typed.get("scores", ()) if _scored(score))
@@ -114,12 +114,12 @@ def sample(
 
     Args:
         run: The run.
-        metric: A score that holds verdicts, one of ``ratable(run)``.
-        n: Records to draw, from 1.
-        seed: Another number draws other records.
-        by: A field (topic, question or meta.NAME); each of its values gets its share of the records.
+        metric: A score with verdicts, one of ``ratable(run)``.
+        n: The number of records to draw, at least 1.
+        seed: A different number draws different records.
+        by: A field (topic, question or meta.NAME); records are drawn in proportion to its values.
         worst: Draw the records on whose units judges disagree most: the members of a panel, or this run and
-            ``against``; of one judge, those with the least certain probabilities.
+            ``against``; for a single judge, those with the least certain probabilities.
         against: The run of another judge, for ``worst``.
 
     Raises:
@@ -152,7 +152,7 @@ def sample(
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Lot:
-    """A record in the draw: its random place, its group, and how far its judges are from agreeing."""
+    """A record in the draw: its random place, its group, and how much its judges disagree."""
 
     place: str
     record: str
@@ -161,7 +161,7 @@ class _Lot:
 
 
 def _proportional(lots: Sequence[_Lot], n: int) -> list[_Lot]:
-    """Each group's share of ``n`` records, rounded to whole ones by the largest remainders."""
+    """Draw from each group in proportion to its size, rounding by the largest remainder method."""
     groups: dict[str | None, list[_Lot]] = defaultdict(list)
     for lot in sorted(lots):
         groups[lot.group].append(lot)
@@ -187,7 +187,7 @@ def _least_certain(lots: Sequence[_Lot], n: int, against: AnyRun | None) -> list
 
 
 def _doubt(result: Result, score: ScoreDict, against: AnyRun | None, metric: str) -> float | None:
-    """The mean over units of how far verdicts are apart, from 0 to 1; a label costs the same for each unit."""
+    """Return the mean disagreement over units, 0 to 1; a mean, since each unit takes the same time to label."""
     if against is None:
         return mean(apart) if (apart := _apart(score)) else None
     other = against.find(result["id"])
@@ -200,7 +200,7 @@ def _doubt(result: Result, score: ScoreDict, against: AnyRun | None, metric: str
 
 
 def _apart(score: ScoreDict) -> list[float]:
-    """Per unit, how far the members of a panel are apart; without a panel, how uncertain the judge is."""
+    """Return, per unit, how far apart the members of a panel are; without a panel, how uncertain the judge is."""
     panels = [[one["value"] for one in verdict.get("members", ())] for verdict in score["verdicts"]]
     judged = [[value for value in values if value is not None] for values in panels]
     if any(panels):
@@ -210,7 +210,7 @@ def _apart(score: ScoreDict) -> list[float]:
 
 
 def _values(result: Result, score: ScoreDict) -> dict[str, float]:
-    """The values of verdicts by the text of their units: another judge's claims have other ids."""
+    """Return the values of verdicts by the text of their units, since another judge's claims have different ids."""
     units = {unit["id"]: unit for unit in result["units"]}
     judged = ((unit_text(result, units[v["unit"]]), v["value"]) for v in score["verdicts"])
     return {text: value for text, value in judged if value is not None}
@@ -228,13 +228,13 @@ def _hash(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
-# ---- the records, without what judges said
+# ---- the records, without judges' verdicts
 
 
 def _record(result: Result, metric: str, evidence: Evidence) -> LabelRecord:
     units = [_unit(result, unit) for unit in _units(result, metric)]
     shown = evidence == "passages" or any(unit.passage is not None for unit in units)
-    # A list that a judge wrote, most important first, would tell what it thought of them.
+    # A judge lists its most important units first, so keeping that order would reveal its opinion.
     units.sort(key=lambda unit: (unit.span or (0, 0), "" if unit.span or unit.passage else _hash(unit.id)))
     contexts = (Passage(one["id"], one["text"], one["rank"]) for one in result["contexts"] if one["text"].strip())
     return LabelRecord(
@@ -244,7 +244,7 @@ def _record(result: Result, metric: str, evidence: Evidence) -> LabelRecord:
 
 
 def _units(result: Result, metric: str) -> Iterator[Mapping[str, Any]]:
-    """The units that a score has verdicts on, each once: a response may be asked about in two ways."""
+    """Return the units with verdicts, each once: a response may have one verdict per wording."""
     score = _score(result, metric)
     judged = {verdict["unit"] for verdict in score["verdicts"]} if score else set()
     return (unit for unit in result["units"] if unit["id"] in judged)
@@ -260,12 +260,12 @@ def _unit(result: Result, unit: Mapping[str, Any]) -> LabelUnit:
 
 
 def _question(run: AnyRun, metric: str, results: Sequence[Result]) -> Rate | Trace:
-    """The question that rates the units, found by replaying the metric; its scale is that of the run."""
+    """Return the question that rates the units, found by replaying the metric; it has the run's scale."""
     name = metric.partition(".")[0]
     made = find(name)().with_parameters(run.spec.get("parameters", {}).get(name, {}))
     for result in results:
         asked = replay(made, result.typed, lambda unit, _: Verdict(unit, None, None, ""), Traced(None, None, (), ()))
-        if asked.question is not None:  # else settled without a judge, such as a response that repeats a passage
+        if asked.question is not None:  # else scored without a judge, such as a response that repeats a passage
             own = [asked.units[unit["id"]] for unit in _units(result, metric) if unit["id"] in asked.units]
             if isinstance(asked.question, Rate) and own and own[0].scale:
                 return replace(asked.question, units=tuple(own))
@@ -280,7 +280,7 @@ def _evidence(question: Rate | Trace) -> Evidence:
 
 
 def _rubric(run: AnyRun, question: Rate | Trace) -> Rubric:
-    """The rubric from the prompt of the first judge that was asked."""
+    """Return the rubric from the prompt of the step's first judge."""
     route = run.spec.get("steps", {}).get(question.task) or run.spec.get("default") or {"judges": []}
     judge: Mapping[str, Any] = next((run.spec["judges"].get(name, {}) for name in route["judges"]), {})
     return rubric_of(question, Choice.from_json(judge.get("choice", {})))

@@ -1,7 +1,7 @@
-"""Leaderboards: the scores of each system on each topic and their means, as TREC compares runs.
+"""Build leaderboards: the scores of each system on each topic and their means, as TREC compares runs.
 
-No mean has a default in it unless that was asked for: ``on_missing`` says how to count topics that a run has not
-answered. A judge that failed is not a missing answer, and is never a zero.
+Means never include default values unless requested: ``on_missing`` says how to treat topics that a run did not answer.
+A judge failure is not a missing answer, and never counts as zero.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from ragstone.types import Nugget
 
 OnMissing = Literal["error", "warn", "skip", "zero"]
 ALL: Final = "all"
-"""The topic of the rows that hold a run's means."""
+"""The topic of rows with a run's means."""
 NAMED: Final = 3
-"""Runs, and topics, that a message names."""
+"""Maximum number of runs, and of topics per run, listed in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One run on one topic: a value by measure, None where there is none.
+    """The values of one run on one topic by measure; None means no value.
 
-    ``answered`` is False for a blank answer; ``possible`` are the measures that an answer to the topic could have.
+    ``answered`` is False for a blank answer; ``possible`` are the measures that an answer to the topic can have.
     """
 
     run: str
@@ -42,13 +42,13 @@ class Entry:
 
     @property
     def status(self) -> str:
-        """Why there is no value: ``empty`` for a blank answer, ``no_nuggets`` for an empty list, else empty."""
+        """Why there is no value: ``empty`` for a blank answer, ``no_nuggets`` for an empty bank; else ``""``."""
         return "empty" if not self.answered else "no_nuggets" if self.nuggets == 0 else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The means of one run by measure, and the number of topics behind each."""
+    """A run's means by measure, and the number of topics behind each."""
 
     run: str
     means: Mapping[str, float | None]
@@ -58,13 +58,13 @@ class Standing:
 
 @dataclass(slots=True)
 class Leaderboard:
-    """Entries in the order in which they are added; each takes a few numbers of memory."""
+    """Entries in the order added; each takes only a few numbers of memory."""
 
     measures: tuple[str, ...] = ()
     entries: dict[tuple[str, str], Entry] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
-        """Add one; InputError for a second answer of a run to a topic."""
+        """Add an entry; raise InputError for a second answer of a run to the same topic."""
         if (entry.run, entry.topic) in self.entries:
             raise InputError(f"run '{entry.run}' has two answers for topic '{entry.topic}'")
         self.entries[entry.run, entry.topic] = entry
@@ -76,11 +76,11 @@ class Leaderboard:
         return tuple(dict.fromkeys(run for run, _ in self.entries))
 
     def topics(self) -> tuple[str, ...]:
-        """The topics of all runs, in the order of their first entries."""
+        """Return the topics of all runs, in the order of their first entries."""
         return tuple(dict.fromkeys(topic for _, topic in self.entries))
 
     def missing(self) -> dict[str, list[str]]:
-        """The topics that a run has not answered and others have, by run; runs without any are left out."""
+        """Return, by run, the topics that it has not answered; runs that answered all topics are left out."""
         topics = self.topics()
         found = {
             run: [topic for topic in topics if (entry := self.entries.get((run, topic))) is None or not entry.answered]
@@ -89,7 +89,7 @@ class Leaderboard:
         return {run: lost for run, lost in found.items() if lost}
 
     def standings(self, on_missing: OnMissing = "warn") -> tuple[Standing, ...]:
-        """The means of each run over the values of ``counted``."""
+        """Return the means of each run over the values of ``counted``."""
         missing = self.missing()
         found = []
         for run, topics in self.counted(on_missing).items():
@@ -100,11 +100,11 @@ class Leaderboard:
         return tuple(found)
 
     def counted(self, on_missing: OnMissing = "warn") -> dict[str, dict[str, dict[str, float]]]:
-        """The values that count, by run and topic.
+        """Return the values that count, by run and topic.
 
-        For a topic that a run has not answered, ``error`` raises InputError, ``warn`` leaves it out of that run, and
-        ``zero`` counts it as 0 in every measure that an answer to the topic could have. ``skip`` leaves out, of every
-        run, each topic and measure that any run has no value for, so that all are compared on the same.
+        For a topic that a run has not answered, ``error`` raises InputError, ``warn`` omits it for that run, and
+        ``zero`` counts it as 0 in every measure that an answer to the topic can have. ``skip`` omits, for all runs,
+        each topic and measure without a value in any run, so that all are compared on the same data.
         """
         missing = self.missing()
         if missing and on_missing == "error":
@@ -126,7 +126,7 @@ class Leaderboard:
         return found
 
     def _possible(self) -> set[tuple[str, str]]:
-        """Each topic with the measures that an answer to it could have, by any run."""
+        """Return pairs of a topic and a measure that an answer to it can have, according to any run."""
         return {
             (topic, measure)
             for (_, topic), entry in self.entries.items()
@@ -134,7 +134,7 @@ class Leaderboard:
         }
 
     def on_shared(self, other: Leaderboard) -> tuple[Leaderboard, Leaderboard]:
-        """Both boards, with only the answers that both have scored."""
+        """Return both leaderboards, with only the entries that both have."""
         shared = self.entries.keys() & other.entries.keys()
         return self._only(shared), other._only(shared)
 
@@ -142,7 +142,7 @@ class Leaderboard:
         return Leaderboard(self.measures, {key: entry for key, entry in self.entries.items() if key in keys})
 
     def rows(self, on_missing: OnMissing = "warn") -> Iterator[LeaderboardRow]:
-        """Every value that counts by run, topic and measure, then the means of just these under the topic ``all``."""
+        """Yield each value that counts by run, topic and measure, then the means of these values as topic ``all``."""
         for run, topics in self.counted(on_missing).items():
             for topic, values in topics.items():
                 for measure, value in values.items():
@@ -153,7 +153,7 @@ class Leaderboard:
                     yield LeaderboardRow(standing.run, ALL, _written(measure), mean_value)
 
     def score_rows(self, on_missing: OnMissing = "warn") -> Iterator[dict[str, Any]]:
-        """A row per run and topic with the values that count, then one per run with the means of these."""
+        """Yield a row per run and topic with the values that count, then one per run with the means of these values."""
         counted = self.counted(on_missing)
         for run, topics in counted.items():
             for topic in self.topics():
@@ -176,7 +176,7 @@ class Leaderboard:
 
 
 def run_of(meta: Mapping[str, Any], default: str = "") -> str:
-    """The system that a record names in ``run_id``; a number as tables bring it (2.0) by its digits."""
+    """Return the system named in a record's ``run_id``; a whole number from a table (2.0) becomes ``2``."""
     given = meta.get("run_id")
     if isinstance(given, bool) or not isinstance(given, str | int | float) or given == "":
         return default
@@ -184,7 +184,7 @@ def run_of(meta: Mapping[str, Any], default: str = "") -> str:
 
 
 def _written(measure: str) -> str:
-    """A measure's name in a file: ``all_score``, since ``all`` is the topic of the means there."""
+    """Return a measure's name in files, e.g. ``all_score``, since ``all`` is the topic of the means there."""
     return f"{measure}_score" if measure in COLUMNS else measure
 
 
@@ -194,7 +194,7 @@ def _read(measure: str) -> str:
 
 
 def missed(missing: Mapping[str, list[str]]) -> str:
-    """One line that names runs with the topics that they miss."""
+    """Return one line that lists runs with their missing topics."""
     parts: list[str] = []
     rest = len(missing) - NAMED
     for run, topics in list(missing.items())[:NAMED]:
@@ -206,9 +206,9 @@ def missed(missing: Mapping[str, list[str]]) -> str:
 
 
 def from_rows(rows: Iterable[LeaderboardRow]) -> Leaderboard:
-    """A leaderboard that was read; the ``all`` rows of a run are left out, since means are made of its topics.
+    """Build a leaderboard from rows that were read; ``all`` rows are ignored, since means are computed from topics.
 
-    Of a run that has only such rows they are the one topic.
+    If a run has only ``all`` rows, they count as its only topic.
     """
     listed = list(rows)
     detailed = {row.run for row in listed if row.topic != ALL}
@@ -223,7 +223,7 @@ def from_rows(rows: Iterable[LeaderboardRow]) -> Leaderboard:
 
 
 def of_nuggets(run: str, topic: str, nuggets: Iterable[Nugget], *, answered: bool = True) -> Entry:
-    """The recall of one run on one topic, from assigned nuggets."""
+    """Return the nugget recall of one run on one topic, from assigned nuggets."""
     listed = tuple(nuggets)
     held = [
         Held(
@@ -244,7 +244,7 @@ def of_nuggets(run: str, topic: str, nuggets: Iterable[Nugget], *, answered: boo
 class BoardAgreement:
     """Rank agreement of two leaderboards on their common runs: Kendall's tau-b, None if undefined.
 
-    ``topics`` is the number of topics behind the means; None if each board has its own.
+    ``topics`` is the number of topics behind the means; None if each leaderboard has its own.
     """
 
     measure: str
@@ -255,9 +255,9 @@ class BoardAgreement:
 
 
 def rank_agreement(ours: Leaderboard, theirs: Leaderboard) -> list[BoardAgreement]:
-    """Tau of each measure that both have; if they share none, of each with each.
+    """Return tau for each measure that both have; if they share none, for each pair of measures.
 
-    Means are over the answers that both have scored. If a board has only means, or they share no topic, the means of
+    Means are over the entries that both have. If a leaderboard has only means, or they share no topic, the means of
     each are compared as they are.
     """
     only_means = ALL in (*ours.topics(), *theirs.topics()) or not ours.entries.keys() & theirs.entries.keys()

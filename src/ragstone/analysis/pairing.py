@@ -1,6 +1,6 @@
-"""The records of two runs side by side, and what is kept of them until all are read.
+"""Pair the records of two runs while reading both, and collect the values to compare.
 
-Promises: while both runs have the same records in the same order, a record takes 8 bytes for each metric.
+Guarantees: if both runs have the same records in the same order, a record takes 8 bytes of memory per metric.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ragstone.stats.paired_tests import Paired, paired_by
 
 
 class Pair(NamedTuple):
-    """A record's scores in both runs, and the cluster that it is drawn with."""
+    """A record's scores in both runs, and its cluster for resampling."""
 
     record: str
     first: RecordScores
@@ -30,9 +30,9 @@ class Pair(NamedTuple):
 class MetricSide:
     """One run's values of a metric.
 
-    ``scored`` of the ``records`` that both runs have; ``statuses`` of the others. Over the pairs: the ``mean``, the
-    mean if every unjudged unit were worst or best (``low``, ``high``), and the units ``asked`` and ``unjudged``. For
-    nuggets, ``records`` counts the nuggets of all banks, and ``scored`` those with a verdict.
+    Of the ``records`` in both runs, ``scored`` have a value; ``statuses`` counts the others. Over the pairs: the
+    ``mean``, the mean if every unjudged unit were worst or best (``low``, ``high``), and the units ``asked`` and
+    ``unjudged``. For nuggets, ``records`` counts the nuggets of all banks, and ``scored`` those with a verdict.
     """
 
     records: int
@@ -47,7 +47,7 @@ class MetricSide:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A record and its two values; ``difference`` is second less first."""
+    """A record and its two values; ``difference`` is second minus first."""
 
     record: str
     first: float
@@ -57,7 +57,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class SignaturePart:
-    """A part of a signature that differs in so many ``pairs``; a side without it (its default) is empty."""
+    """A part of a signature that differs, and in how many ``pairs``; empty on a side where it has its default."""
 
     part: str
     first: str
@@ -66,9 +66,9 @@ class SignaturePart:
 
 
 class SharedRecords:
-    """The ``records`` of both runs; ``alone`` are by run the ids of others, ``seen`` the metrics that there are.
+    """The ``records`` in both runs; ``alone`` has the ids in one run only, ``seen`` all metrics of each run.
 
-    ``metrics`` are those that are ``wanted``, ``banks`` the pairs with nuggets.
+    ``metrics`` are the ``wanted`` ones, ``banks`` the pairs with nuggets.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class SharedRecords:
 
 
 class Values:
-    """A metric's values in the records of both runs: ``sides``, and how they differ where both have one."""
+    """A metric's values in records of both runs: ``sides``, and the differences of records with both values."""
 
     def __init__(self, moved: int) -> None:
         self.sides = _Sums(), _Sums()
@@ -130,7 +130,7 @@ class Values:
         self._moved: list[Moved] = []
 
     def add(self, pair: Pair, first: ScoreNumbers | None, second: ScoreNumbers | None) -> None:
-        """Take in a record's scores."""
+        """Add a record's scores."""
         for side, score in zip(self.sides, (first, second), strict=True):
             side.add(score)
         if first is None or second is None or first.value is None or second.value is None:
@@ -149,15 +149,15 @@ class Values:
                 self._moved = list(self.moved())
 
     def signatures(self) -> tuple[SignaturePart, ...]:
-        """The parts of signatures that differ."""
+        """Return the parts of signatures that differ."""
         return tuple(SignaturePart(*part, count) for part, count in self._parts.items())
 
     def moved(self) -> tuple[Moved, ...]:
-        """The records that differ most, so many as are wanted."""
+        """Return the records that differ most, largest difference first, up to the maximum."""
         return tuple(nsmallest(self._most, self._moved, key=lambda one: -abs(one.difference)))
 
     def paired(self) -> Paired | None:
-        """The paired test; None where no record has both values."""
+        """Return the paired test; None if no record has both values."""
         first, second = (side.value.mean() for side in self.sides)
         if first is None or second is None:
             return None
@@ -165,7 +165,7 @@ class Values:
 
 
 class _Sums:
-    """What one run has of a metric."""
+    """Sums over one run's scores of a metric."""
 
     def __init__(self) -> None:
         self._scored = self._asked = self._unjudged = 0
@@ -173,14 +173,14 @@ class _Sums:
         self.value, self._low, self._high = Mean(), Mean(), Mean()
 
     def add(self, score: ScoreNumbers | None) -> None:
-        """Take in a score."""
+        """Count a score."""
         if score is not None and score.value is None:
             self._statuses[score.status] += 1
         elif score is not None:
             self._scored += 1
 
     def keep(self, score: ScoreNumbers, value: float) -> None:
-        """Take in the value of a score beside which the other run has one."""
+        """Add the value of a score that has a value in both runs."""
         self.value.add(value)
         self._low.add(value if score.low is None else score.low)
         self._high.add(value if score.high is None else score.high)
@@ -188,13 +188,13 @@ class _Sums:
         self._unjudged += score.unjudged
 
     def told(self, records: int) -> MetricSide:
-        """The side of so many records."""
+        """Return this side of the comparison, for a number of ``records``."""
         mean, low, high = (one.mean() for one in (self.value, self._low, self._high))
         return MetricSide(records, self._scored, dict(self._statuses), mean, low, high, self._asked, self._unjudged)
 
 
 def _cluster(record: str, scores: RecordScores, by: str | None) -> str | None:
-    """The group of a record by a field; without the field it is a group of its own."""
+    """Return a record's cluster by a field; a record without the field is its own cluster."""
     if by is None:
         return None
     return f"record {record}" if scores.group is None else f"group {scores.group}"

@@ -1,7 +1,7 @@
-"""Agreement of a judge with people on the ranking of systems, and on repeated judging of the same responses.
+"""Measure agreement of a judge with people on rankings of systems, and on repeated judging of the same responses.
 
-Values are paired: a record counts where both the judge and people have a value. Intervals draw whole topics, since the
-systems' answers to one topic are not independent. Runs of the same responses are repeats, and one system.
+Values are paired: a record counts only if both the judge and people have a value. Intervals resample whole topics,
+since the systems' answers to one topic are not independent. Runs of the same responses are repeats of one system.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ragstone.stats.means import kendall_tau, mean, mean_interval, rounded, spre
 from ragstone.stats.rankings import majority, pass_at, spearman, tau_ap
 
 FEWEST: Final = 3
-"""Systems below which no rank correlation means anything."""
+"""Minimum number of systems for a meaningful rank correlation."""
 KS: Final = (1, 3, 5, 10)
 
 Correlate = Callable[[Sequence[float], Sequence[float]], float | None]
@@ -39,7 +39,7 @@ class SystemValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """A rank correlation, -1 to 1, with its 95% interval; None where undefined."""
+    """A rank correlation, -1 to 1, with its 95% interval; None if undefined."""
 
     value: float | None
     interval: tuple[float, float] | None
@@ -60,7 +60,7 @@ class RankingAgreement:
     """Agreement on the ranking of systems by one ``score``; ``withheld`` says why there are no correlations.
 
     ``tau`` (Kendall's tau-b), ``tau_ap`` (tau_ap-b) and ``spearman`` are over the means of systems. ``topic_tau`` is
-    the mean of tau-b within each of ``ranked_topics`` topics, those in which both sides rank the systems.
+    the mean tau-b within topics, over the ``ranked_topics`` topics in which both sides rank the systems.
     """
 
     score: str
@@ -82,7 +82,7 @@ def rank_systems(score: str, values: Iterable[SystemValue]) -> RankingAgreement:
     cells = {place: (mean([one.judged for one in of]), mean([one.gold for one in of])) for place, of in several.items()}
     names = tuple(dict.fromkeys(system for _, system in cells))
     topics = tuple(dict.fromkeys(topic for topic, _ in cells))
-    # Three columns a system: the sums of its values, and how many there are.
+    # Three columns per system: two sums of its values, and their count.
     parts = [[column for name in names for column in (*cells.get((topic, name), (0.0, 0.0)), (topic, name) in cells)]
              for topic in topics]  # fmt: skip
     judged, gold, counts = _means([sum(column) for column in zip(*parts, strict=True)])
@@ -99,7 +99,7 @@ def rank_systems(score: str, values: Iterable[SystemValue]) -> RankingAgreement:
         value, ends = correlate(judged, gold), cluster_interval(parts, measure)
         if value is None or ends is None:
             return Correlation(value, None)
-        # Drawn topics are noisier than the sample, and their rankings agree less: the value can be above all of them.
+        # Resampled topics are noisier than the sample, so their rankings agree less; the value can exceed all of them.
         return Correlation(value, (min(ends[0], value), max(ends[1], value)))
 
     within = [kendall_tau(*zip(*found, strict=True)) for topic in topics
@@ -112,7 +112,7 @@ def rank_systems(score: str, values: Iterable[SystemValue]) -> RankingAgreement:
 
 
 def _means(sums: Sequence[float]) -> tuple[list[float], list[float], list[float]]:
-    """Both means and the count of each system that has any values; means that differ by rounding alone are tied."""
+    """Return both means and the count of each system with values; means that differ only by rounding are tied."""
     rows = [row for row in zip(sums[::3], sums[1::3], sums[2::3], strict=True) if row[2]]
     judged, gold = ([rounded(row[at] / row[2]) for row in rows] for at in (0, 1))
     return judged, gold, [row[2] for row in rows]
@@ -127,9 +127,9 @@ def _mean_of(taus: Sequence[float]) -> Correlation:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedMean:
-    """A score's mean in each repeat, over records with a value in all; its 95% interval is by Student's t.
+    """A score's mean in each repeat, over records with a value in all, with a 95% Student's t interval.
 
-    The interval is of the judge's own variation, and says nothing of other records.
+    The interval covers only the judge's own variation, not the sampling of records.
     """
 
     score: str
@@ -140,14 +140,14 @@ class RepeatedMean:
 
 
 def repeated_mean(score: str, values: Sequence[float]) -> RepeatedMean:
-    """The mean of a score's means in repeats; of one alone there is no interval; ValueError for none."""
+    """Return the mean of a score's means in repeats, without an interval for only one; raise ValueError for none."""
     centre, half = mean(values), student_half(values)
     interval = None if half is None else (centre - half, centre + half)
     return RepeatedMean(score, tuple(values), centre, spread(values), interval)
 
 
 class Attempts(NamedTuple):
-    """People's label of one unit, and its labels in several runs; None where a run did not judge it."""
+    """People's label of a unit, and its labels in several runs; None if a run did not judge it."""
 
     gold: str
     labels: tuple[str | None, ...]
@@ -155,11 +155,11 @@ class Attempts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AtK:
-    """Repeated labels of ``units`` against people's.
+    """Repeated labels of ``units`` compared with people's.
 
-    ``any_right`` is pass@k without bias: the chance that k attempts hold a right label. ``average`` (avg@k) is the
-    accuracy of the first k attempts, ``majority`` (maj@k) the share of units whose most frequent label in these is
-    right; the ``ties`` have none and count as wrong. An unjudged attempt is wrong.
+    ``any_right`` is unbiased pass@k: the probability that k attempts include a correct label. ``average`` (avg@k) is
+    the accuracy of the first k attempts. ``majority`` (maj@k) is the share of units whose most frequent label in these
+    is correct; ``ties`` count as wrong. An unjudged attempt is wrong.
     """
 
     k: int
@@ -171,9 +171,9 @@ class AtK:
 
 
 def attempts_of(repeats: Sequence[Joined]) -> list[Attempts]:
-    """The labels of repeats for the units that people labelled; a unit that one lacks, or words differently, is none.
+    """Return the repeats' labels for units that people labelled and that have the same text in all repeats.
 
-    As in a matrix, labels of a worst-first draw count only where there are no others.
+    As in a confusion matrix, labels from a worst-first draw count only if there are no others.
     """
     found = [{(one.unit, one.text): one for one in joined.fair_units if one.gold is not None} for joined in repeats]
     return [
@@ -184,7 +184,7 @@ def attempts_of(repeats: Sequence[Joined]) -> list[Attempts]:
 
 
 def at_k(attempts: Sequence[Attempts]) -> tuple[AtK, ...]:
-    """pass@k, avg@k and maj@k for k of 1, 3, 5 and 10, as far as every unit has so many attempts."""
+    """Return pass@k, avg@k and maj@k for each k of 1, 3, 5 and 10 for which every unit has enough attempts."""
     reach = min((len(one.labels) for one in attempts), default=0)
     return tuple(_at(k, attempts) for k in KS if k <= reach)
 
@@ -208,7 +208,7 @@ def _at(k: int, attempts: Sequence[Attempts]) -> AtK:
 
 
 class JoinedRun(NamedTuple):
-    """A run, the labels that joined it, and its scores by record."""
+    """A run, the labels joined to it, and its scores by record."""
 
     run: AnyRun
     gathered: Gathered
@@ -216,7 +216,7 @@ class JoinedRun(NamedTuple):
 
 
 def systems_of(runs: Sequence[JoinedRun]) -> list[list[JoinedRun]]:
-    """Runs of the same responses together, as repeats of one system; InputError where judges or settings differ."""
+    """Group runs by system: runs of the same responses are repeats; raise InputError if judges or settings differ."""
     systems: list[list[JoinedRun]] = []
     for one in runs:
         _check_alike(runs[0], one)
@@ -231,7 +231,7 @@ def systems_of(runs: Sequence[JoinedRun]) -> list[list[JoinedRun]]:
 
 
 def _check_alike(first: JoinedRun, other: JoinedRun) -> None:
-    """InputError for a score with labels that the two runs do not share a signature of, versions of Ragstone aside."""
+    """Raise InputError if the signatures of a labelled score differ between two runs, ignoring Ragstone's version."""
     for score in (score for joined in first.gathered.metrics.values() for score in sorted(joined.stand)):
         ours, theirs = ({one.by_metric[score].signature for one in run.scores.values() if score in one.by_metric}
                         for run in (first, other))  # fmt: skip
@@ -245,7 +245,7 @@ def _check_alike(first: JoinedRun, other: JoinedRun) -> None:
 
 
 def rankings(systems: Sequence[Sequence[JoinedRun]], metric: str) -> tuple[RankingAgreement, ...]:
-    """The ranking of systems by each score of a metric; none where there is one system alone."""
+    """Return the ranking of systems by each score of a metric; empty if there is only one system."""
     often = Counter(repeats[0].run.name for repeats in systems)
     found: dict[str, list[SystemValue]] = defaultdict(list)
     for repeats in systems:
@@ -265,7 +265,7 @@ def rankings(systems: Sequence[Sequence[JoinedRun]], metric: str) -> tuple[Ranki
 
 
 def repeated(repeats: Sequence[JoinedRun], metric: str) -> tuple[RepeatedMean, ...]:
-    """Each score's mean in runs of the same responses; of one run, in the repeats that it was made with."""
+    """Return each score's mean over runs of the same responses; for one run, over its own repeats."""
     first = repeats[0].gathered.metrics[metric]
     found = []
     for score in first.metric.given_names():

@@ -1,7 +1,7 @@
-"""Parsing statistics of the replies of a run, by judge, step, style and format of the labels.
+"""Compute parsing statistics for a run's replies, by judge, step, style and label format.
 
-Promises: results are read one at a time, and only the keys of calls are kept; a call that several records share counts
-once; a reply that could not be read is shown as it came, from the store.
+Guarantees: results are read one at a time, and only the keys of calls are kept in memory. A call shared by several
+records counts once. Unparsed replies are shown verbatim from the store.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from ragstone.stats.means import rounded
 from ragstone.store.database import Store
 
 SAMPLES: Final = 3
-"""Unreadable replies that are shown for each judge, step, style and format."""
+"""Maximum number of unparsed replies shown per judge, step, style and format."""
 BEGINNING: Final = 400
-"""Characters of such a reply that are shown."""
+"""Number of characters shown of such a reply."""
 WELL: Final = 0.95
-"""No other format is advised if at least this share of calls was read whole."""
+"""Share of fully parsed calls from which no other format is suggested."""
 FEWEST: Final = 5
-"""Nothing is advised on fewer calls."""
+"""Minimum number of calls for a suggestion."""
 KEYED: Final = "keyed"
 WRITES_NOTHING: Final = ("embedded", "human", "nli")
-"""Providers whose judges write no replies: they compute, or look up."""
+"""Providers whose judges write no replies: they compute verdicts or look them up."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplySample:
-    """A call whose reply could not be read in full, a record that uses it, and the problem."""
+    """A call whose reply was not fully parsed, a record that uses it, and the problem."""
 
     key: str
     record: str
@@ -47,7 +47,7 @@ class ReplySample:
     problem: str
 
     def as_json(self, store: Store) -> dict[str, Any]:
-        """With the beginning of the reply; None if the store no longer has it."""
+        """Return plain JSON data with the beginning of the reply; None if the store no longer has it."""
         kept = store.call(bytes.fromhex(self.key))
         text = None if kept is None else reply_from_json(kept.reply).text
         cut, count = (None, None) if text is None else (text[:BEGINNING], len(text))
@@ -58,10 +58,10 @@ class ReplySample:
 class FormatGroup:
     """The calls of one judge and step in one style and format.
 
-    ``calls`` are first requests, of which ``whole`` were read without a problem; ``read`` of ``asked`` entries could be
-    used (units, or the whole reply for steps that write or trace). ``readers`` counts the calls that each reader read,
-    ``problems`` the statuses of the others. ``repairs`` are repeated requests, of which ``mended`` were read whole;
-    they gave ``regained`` entries. ``seen`` holds samples by status, those of repairs apart.
+    ``calls`` are first requests, of which ``whole`` were parsed without a problem. Of the ``asked`` entries (units, or
+    the whole reply for steps that write or trace), ``read`` could be used. ``readers`` counts the calls parsed by each
+    reader; ``problems`` counts the statuses of calls with a problem. ``repairs`` are repeated requests: ``mended`` were
+    fully parsed, and they gave ``regained`` entries. ``seen`` has samples by status, with repairs separate.
     """
 
     judge: str
@@ -81,11 +81,11 @@ class FormatGroup:
 
     @property
     def unjudged(self) -> int:
-        """Entries that are missing after every repair."""
+        """The number of entries still missing after all repairs."""
         return max(0, self.asked - self.read - self.regained)
 
     def add(self, record: str, call: CallDict, most: int) -> None:
-        """Count one call; up to ``most`` of each kind of problem are kept as samples."""
+        """Count a call, and keep up to ``most`` samples of each kind of problem."""
         reading = call["reading"]
         repair = bool(reading.get("repair"))
         fine = reading["status"] == "ok"
@@ -106,13 +106,13 @@ class FormatGroup:
             kept.append(ReplySample(call["key"], record, reading["status"], repair, reading.get("problem", "")))
 
     def samples(self, most: int) -> list[ReplySample]:
-        """One of each kind of problem, the most frequent first, then a second of each, and so on; repairs last."""
+        """Return samples in rounds, one per kind of problem, most frequent first; within a kind, repairs are last."""
         kinds = sorted({status for status, _ in self.seen}, key=lambda status: (-self.problems[status], status))
         rounds = zip_longest(*([*self.seen.get((kind, False), ()), *self.seen.get((kind, True), ())] for kind in kinds))
         return [sample for among in rounds for sample in among if sample is not None][:most]
 
     def as_json(self, store: Store, most: int) -> dict[str, Any]:
-        """Plain JSON; shares are in [0, 1], or None without calls."""
+        """Return plain JSON data; shares are in [0, 1], or None without calls."""
         return {
             "judge": self.judge,
             "step": self.step,
@@ -135,14 +135,14 @@ class FormatGroup:
 
 @dataclass(slots=True)
 class Formats:
-    """All calls of a run. ``failed`` ones left no reply; ``untold`` ones, by judge, have no reading."""
+    """All calls of a run: ``failed`` ones got no reply; ``untold`` counts, by judge, those without a parsing status."""
 
     groups: dict[tuple[str, str, str, str], FormatGroup] = field(default_factory=dict)
     failed: int = 0
     untold: Counter[str] = field(default_factory=Counter)
 
     def add(self, record: str, call: CallDict, most: int) -> None:
-        """Count one call that was not counted before."""
+        """Count a call that has not been counted yet."""
         reading = call.get("reading")
         if call.get("error"):
             self.failed += 1
@@ -156,7 +156,7 @@ class Formats:
 def how_read(run: Run, most: int = SAMPLES) -> dict[str, Any]:
     """Return parsing statistics as plain JSON, with at most ``most`` unparsed samples per group.
 
-    ``groups`` are ordered by judge, step, style and format. ``failed`` and ``untold`` are as in ``Formats``.
+    ``groups`` are sorted by judge, step, style and format. ``failed`` and ``untold`` are as in ``Formats``.
     """
     found = Formats()
     for record, call in _calls(run):
@@ -172,7 +172,7 @@ def how_read(run: Run, most: int = SAMPLES) -> dict[str, Any]:
 
 
 def _calls(run: Run) -> Iterator[tuple[str, CallDict]]:
-    """Every call once, with the first record that uses it."""
+    """Yield each call once, with the first record that uses it."""
     known: set[bytes] = set()
     for result in run.results():
         for call in result.typed.get("calls", []):
@@ -204,7 +204,7 @@ def advice(group: FormatGroup) -> str:
 
 @lru_cache(maxsize=64)
 def _formats(step: str, style: str) -> tuple[str, ...]:
-    """The formats of a packaged style; none for a user's own."""
+    """Return the formats of a packaged style; empty for a user's own style."""
     try:
         return prompts.load(step, style).formats
     except TemplateError:

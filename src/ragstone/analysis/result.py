@@ -1,4 +1,4 @@
-"""One record's result: the dict of a line of results.jsonl, with a short repr and a page for notebooks."""
+"""The result of one record: a dict as in results.jsonl, with a short repr and a notebook page."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ragstone.errors import InputError
 
-if TYPE_CHECKING:  # what every command loads is to be light
+if TYPE_CHECKING:  # every command loads this module, so keep it light
     from ragstone.result_types import ResultDict
 
 PAGES: Final[dict[str, Callable[[Any], str]]] = {}
-"""Functions that draw the notebook pages of ``Run`` and ``Result``; the API sets them, since nothing here renders."""
+"""Functions that render notebook pages of ``Run`` and ``Result``; set by the API, since nothing here renders."""
 
 
 def notebook_page(shown: object) -> str:
-    """The HTML page of a run or a result; its repr where nothing draws it."""
+    """Return the HTML page of a run or a result; its repr if no renderer is set."""
     draw = PAGES.get(type(shown).__name__, lambda plain: f"<pre>{html.escape(repr(plain))}</pre>")
     return draw(shown)
 
 
 class Result(dict[str, Any]):
-    """The result of one record: a dict as in results.jsonl, and ``run``, the number of its run.
+    """The result of one record: a dict as in results.jsonl, plus ``run``, the number of its run.
 
-    Printed as one line with its scores, and shown in a notebook as a small page; ``dict(result)`` shows all of it.
+    Its repr is one line with its scores; notebooks show a small page. ``dict(result)`` shows everything.
     """
 
     def __init__(self, document: Mapping[str, Any], run: int) -> None:

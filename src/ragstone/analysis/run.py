@@ -1,4 +1,4 @@
-"""A finished (or interrupted) run, read from the store."""
+"""Read a finished (or interrupted) run from the store."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ COLUMN_KINDS: Final[Mapping[str, str]] = {
     "shared": "count", "input_tokens": "count", "output_tokens": "count", "start": "count", "end": "count",
     "verbatim": "truth",
 }  # fmt: skip
-"""The kinds of columns that are not text."""
+"""The types of columns that are not text."""
 PLAIN: Final = {nuggetized: plain for plain, nuggetized in PAIRS.values()}
-"""The plain metric of each nuggetized one."""
+"""The plain metric for each nuggetized one."""
 
 
 def main_scores(spec: Mapping[str, Any], names: Iterable[str]) -> list[str]:
-    """The scores that tables list: where a run was told no metric by name, only the main columns of each."""
+    """Return the scores to list in tables: only the main columns of each metric if the user named no metrics."""
     every = spec.get("metrics") != ["auto"]
     return [name for name in names if every or column_of(name) in (of_score(name).main_columns or (column_of(name),))]
 
@@ -65,7 +65,7 @@ def main_scores(spec: Mapping[str, Any], names: Iterable[str]) -> list[str]:
 class Run:
     """A run in the store: its scores, its summary, and each record's result with verdicts and evidence.
 
-    ``run["id"]`` is the result of one record, a dict as in results.jsonl. Results are loaded on demand, so a run of any
+    ``run["id"]`` is the result of one record, a dict as in results.jsonl. Results are loaded on demand, so runs of any
     size can be opened.
     """
 
@@ -75,7 +75,7 @@ class Run:
 
     @property
     def place(self) -> tuple[str, int]:
-        """Its store and its number there."""
+        """The path of its store, and its number there."""
         return str(self._store.path), self.id
 
     @property
@@ -91,17 +91,17 @@ class Run:
 
     @property
     def called(self) -> str:
-        """What commands call it: its number, or the folder that it was read from."""
+        """How commands refer to it: its number, or the folder that it was read from."""
         return self._store.folder or str(self.id)
 
     @property
     def name(self) -> str:
-        """The name given by the user, or the input's name."""
+        """The name given by the user, else the input's name."""
         return self._row.name
 
     @property
     def status(self) -> str:
-        """``done``; ``stopped`` by an error or ``interrupted``; ``unfinished`` when the process was killed."""
+        """``done``, ``stopped`` (by an error), ``interrupted``, or ``unfinished`` (running or killed)."""
         return "unfinished" if self._row.status == "running" else self._row.status
 
     @property
@@ -111,12 +111,12 @@ class Run:
 
     @property
     def started(self) -> float:
-        """Start in seconds since 1970, UTC."""
+        """Start time in seconds since 1970, UTC."""
         return self._row.started
 
     @property
     def finished(self) -> float | None:
-        """End in seconds since 1970, UTC; None if the run did not end."""
+        """End time in seconds since 1970, UTC; None if the run did not finish."""
         return self._row.finished
 
     @property
@@ -125,7 +125,7 @@ class Run:
         return self._store
 
     def summary(self) -> SummaryDict:
-        """Means with intervals, coverage, cost and counts, as in summary.json."""
+        """Return means with intervals, coverage, cost and counts, as in summary.json."""
         if self._row.summary is not None:
             return cast("SummaryDict", self._row.summary)
         return summarize(self._store, self.id, self.spec.get("signatures", {}), self.status)
@@ -137,7 +137,7 @@ class Run:
         return kept
 
     def attach(self, agreement: AgreementDict) -> None:
-        """Save an agreement with people, replacing an earlier one; InputError for a run without a summary."""
+        """Save an agreement with people, replacing an earlier one; raise InputError for a run without a summary."""
         if self._row.summary is None:
             called = f"run {self.id} ({self.name})"
             raise InputError(f"{called} did not finish, so it has no summary to attach to; run the same command again")
@@ -146,17 +146,17 @@ class Run:
         self._row = replace(self._row, summary=summary)
 
     def quotes(self) -> QuotesDict:
-        """Counts of quotes given and found, as in summary.json; computed from all results if there is no summary."""
+        """Return counts of quotes given and found, as in summary.json; computed from all results without a summary."""
         kept: QuotesDict | None = (self._row.summary or {}).get("quotes")
         return quotes_of(self.results()) if kept is None else kept
 
     @property
     def scores(self) -> list[ScoreRow]:
-        """Every score without its verdicts, by metric and position in the input; ``score_rows`` has record ids."""
+        """All scores without their verdicts, by metric and position in the input; ``score_rows`` has record ids."""
         return list(self._store.scores(self.id))
 
     def results(self) -> Iterator[Result]:
-        """The results in the order of the input, one at a time."""
+        """Yield the results in input order, one at a time."""
         for row in self._store.results(self.id):
             yield self._result(row)
 
@@ -164,23 +164,23 @@ class Run:
         return Result(orjson.loads(row.document), self.id)
 
     def lines(self) -> Generator[bytes, None, None]:
-        """The lines of results.jsonl, without their line ends."""
+        """Yield the lines of results.jsonl, without line ends."""
         for row in self._store.results(self.id):
             yield row.document
 
     def worst(self, metric: str, count: int = 5) -> list[Result]:
-        """The results with the lowest values of a metric, lowest first."""
+        """Return the results with the lowest values of a metric, lowest first."""
         return list(self.lowest(metric, count))
 
     def lowest(self, metric: str, count: int) -> Iterator[Result]:
-        """The same, one at a time."""
+        """Yield the results with the lowest values of a metric, lowest first, one at a time."""
         for score in self._store.worst(self.id, metric, count):
             if (row := self._store.result(self.id, position=score.position)) is not None:
                 yield self._result(row)
 
     def find(self, record: str) -> Result | None:
-        """The result of a record by id, or by its position in the input, e.g. ``#12``."""
-        if not record.isprintable():  # no id that could be stored holds half a character
+        """Return the result of a record by id or by its position in the input, e.g. ``#12``; None if not found."""
+        if not record.isprintable():  # no stored id contains a lone surrogate
             record = record.encode("utf-8", "replace").decode()
         row = self._store.result(self.id, record=record)
         if row is None and (place := _PLACE.fullmatch(record)):
@@ -228,7 +228,7 @@ class Run:
     _repr_html_ = notebook_page
 
     def score_rows(self) -> Generator[dict[str, Any], None, None]:
-        """One flat row per score; ``cached`` calls cost nothing in this run, ``shared`` ones are in an earlier row."""
+        """Yield a flat row per score; ``cached`` calls were free in this run, ``shared`` ones are in an earlier row."""
         for result in self.results():
             before = [
                 call["metrics"]
@@ -245,10 +245,10 @@ class Run:
                 yield {column: flat[column] for column in SCORE_COLUMNS}
 
     def verdict_rows(self) -> Generator[dict[str, Any], None, None]:
-        """One flat row per verdict, with its first quote.
+        """Yield one flat row per verdict, with its first quote.
 
-        A claim has the row of its metric beside it, a nugget its importance and weight and the difference: the points
-        from the plain score of its record to its own.
+        A claim's row includes the columns of its metric's detail, a nugget's row its importance and weight. For a
+        nugget, ``difference`` is its value minus the plain score of its record, in points.
         """
         for result in self.results():
             units = {unit["id"]: unit for unit in result.typed.get("units", ())}
@@ -268,10 +268,10 @@ class Run:
                     yield {column: flat.get(column, "" if column == "failure" else None) for column in UNIT_COLUMNS}
 
     def sentence_rows(self) -> Generator[dict[str, Any], None, None]:
-        """One flat row per traced sentence: those of the contexts by passage, then those of the response.
+        """Yield one flat row per traced sentence: those of the contexts by passage, then those of the response.
 
-        ``supports`` are the keys of the response's sentences that one of the contexts supports, ``supported_by`` the
-        keys, special ones too, that support one of the response's.
+        ``supports`` are the keys of the response sentences that a context sentence supports. ``supported_by`` are the
+        keys, including special ones, that support a response sentence.
         """
         for result in self.results():
             texts = {context["id"]: context["text"] for context in result.get("contexts", ())}
@@ -285,9 +285,9 @@ class Run:
                     yield _sentence(result, row, **place, supported_by=by)
 
     def to_pandas(self, rows: str = "scores") -> pd.DataFrame:
-        """A data frame of ``scores`` or ``verdicts``, one row each; needs pandas.
+        """Return a pandas data frame of ``scores``, ``verdicts`` or ``sentences``, one row each.
 
-        InputError for another name or when pandas is not installed.
+        Raise InputError for another name, or if pandas is not installed.
         """
         try:
             import pandas as pd  # noqa: PLC0415 - only if the user has it
@@ -297,9 +297,9 @@ class Run:
         return pd.DataFrame(list(source), columns=list(columns))
 
     def to_polars(self, rows: str = "scores") -> pl.DataFrame:
-        """A polars frame of ``scores`` or ``verdicts``, one row each, with null where there is no value; needs polars.
+        """Return a polars data frame of ``scores``, ``verdicts`` or ``sentences``, with null for missing values.
 
-        InputError for another name or when polars is not installed.
+        Raise InputError for another name, or if polars is not installed.
         """
         try:
             import polars as pl  # noqa: PLC0415 - only if the user has it
@@ -311,7 +311,7 @@ class Run:
         return pl.DataFrame(list(source), schema=schema, orient="row")
 
     def rows(self, name: str) -> tuple[tuple[str, ...], Generator[dict[str, Any], None, None]]:
-        """The columns and the rows of ``scores``, ``verdicts`` or ``sentences``; InputError for another name."""
+        """Return columns and rows of ``scores``, ``verdicts`` or ``sentences``; raise InputError for another name."""
         if name == "scores":
             return SCORE_COLUMNS, self.score_rows()
         if name == "verdicts":
@@ -322,9 +322,9 @@ class Run:
 
 
 def find_run(store: Store, which: str | int = "last") -> Run:
-    """A run by its number, its name (the latest of that name), or ``last``; InputError lists the runs.
+    """Return a run by its number, its name (the latest with that name) or ``last``; else raise InputError with hints.
 
-    A run that is called after a file is also found without the file's ending, unless a run has just that name.
+    A run named after a file is also found without the file extension, unless a run has exactly that name.
     """
     runs = store.runs()
     if not runs:
@@ -344,7 +344,7 @@ def find_run(store: Store, which: str | int = "last") -> Run:
 
 
 def _folder_said(which: str, runs: Sequence[RunRow]) -> str:
-    """Say how to name the run that ``-o`` wrote to a folder; nothing for what is none."""
+    """Return how to name the run that ``-o`` wrote to a folder; empty if it is no such folder."""
     try:
         about = orjson.loads((Path(which) / ABOUT).read_bytes())
         number, name = about.get("run"), about.get("name")
@@ -366,9 +366,9 @@ def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:
 
 
 class TraceRows(NamedTuple):
-    """The sentences of one trace: rows of its map, the response's with their units.
+    """The sentences of one trace: rows of its detail, with units for the response's sentences.
 
-    ``supports`` has the keys of the response's sentences that each key of the contexts supports.
+    ``supports`` maps the key of a context sentence to the keys of the response sentences that it supports.
     """
 
     score: Mapping[str, Any]
@@ -378,7 +378,7 @@ class TraceRows(NamedTuple):
 
 
 def traces_of(result: Mapping[str, Any]) -> Iterator[TraceRows]:
-    """The traces of a result, at most one a metric."""
+    """Yield the traces of a result, at most one per metric."""
     units = {unit["id"].rpartition("/")[2]: unit for unit in result.get("units", ())}
     for score in result["scores"]:
         detail = score["detail"]
@@ -392,7 +392,7 @@ def traces_of(result: Mapping[str, Any]) -> Iterator[TraceRows]:
 
 
 def _rows_of(detail: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The rows of a score's claims or nuggets by unit."""
+    """Return the rows of a score's claims or nuggets by unit."""
     return {row[kind]: row for kind in ("claim", "nugget") for row in detail.get(f"{kind}s", ()) if kind in row}
 
 
@@ -402,7 +402,7 @@ def _sentence(result: Mapping[str, Any], row: Mapping[str, Any], **more: Any) ->
 
 
 def unit_text(result: Mapping[str, Any] | ResultDict, unit: Mapping[str, Any] | UnitDict) -> str:
-    """A unit's text: its own, or that of the passage or the response that it is."""
+    """Return a unit's text: its own, or the text of the passage or response that it stands for."""
     if unit["text"] is not None:
         return str(unit["text"])
     if unit["level"] == "response":
@@ -411,7 +411,7 @@ def unit_text(result: Mapping[str, Any] | ResultDict, unit: Mapping[str, Any] | 
 
 
 def part_said(extent: Mapping[str, int]) -> str:
-    """``sample of 2,000 (seed 0)`` or ``first 100 only``: the part of its input that a run read; empty for all."""
+    """Describe the part of its input that a run read, e.g. ``sample of 2,000 (seed 0)``; empty for all of it."""
     parts = []
     if "sample" in extent:
         parts.append(f"sample of {extent['of']:,} (seed {extent['seed']})")

@@ -1,4 +1,4 @@
-"""A run that was written to a folder (``run -o DIR``), read from its files without a store."""
+"""Read a run from the files of its folder (``run -o DIR``), without a store."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _NAMES: Final = (RESULTS, f"{RESULTS}{ZSTD}")
 
 
 class SavedRun:
-    """The results of a folder, or of a file of results.
+    """A run read from a folder or a results file.
 
-    It is read as a ``Run`` is; a hash and the place of each record's line are kept in memory. InputError, with file and
-    line, for results that Ragstone did not write, and for a folder whose last run did not end.
+    It is used like a ``Run``; only a hash and the line offset of each record are kept in memory. Raise InputError, with
+    file and line, for results that Ragstone did not write, and for a folder whose last run did not finish.
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,46 +48,46 @@ class SavedRun:
 
     @property
     def place(self) -> tuple[str, int]:
-        """Where its results are."""
+        """The path of its results, and 0."""
         return str(self.path.resolve()), 0
 
     @property
     def id(self) -> int:
-        """Its number in its store; 0 where run.json has none."""
+        """Its number in its store; 0 if run.json has none."""
         number = self._about.get("run")
         return number if isinstance(number, int) else 0
 
     @property
     def name(self) -> str:
-        """Its name, or else its folder."""
+        """Its name, else its folder."""
         name = self._about.get("name")
         return name if isinstance(name, str) and name else str(self.path.parent)
 
     @property
     def status(self) -> str:
-        """``done``, or how it ended, as in run.json."""
+        """The status in run.json, by default ``done``."""
         return str(self._about.get("status", "done"))
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        """run.json; empty where there is none."""
+        """The content of run.json; empty without it."""
         return self._about
 
     @property
     def agreement(self) -> AgreementDict | None:
-        """The agreement with people that ``agree --attach`` kept in summary.json; None if the results changed since."""
+        """The agreement that ``agree --attach`` saved in summary.json; None if the results have changed since."""
         kept = self.summary().get("agreement")
         current = isinstance(kept, dict) and kept.get("results") == self._hash()
         return cast("AgreementDict", kept) if current else None
 
     def with_agreement(self, agreement: AgreementDict) -> tuple[Path, dict[str, Any]]:
-        """summary.json with an agreement in the place of an earlier one; InputError where there is none."""
+        """Return the path and new content of summary.json with this agreement; raise InputError if there is none."""
         if not (summary := self.summary()):
             raise InputError(f"{self.path}: no {SUMMARY} of this run next to it to attach to; name the whole -o folder")
         return self.path.with_name(SUMMARY), {**summary, "agreement": {**agreement, "results": self._hash()}}
 
     def summary(self) -> dict[str, Any]:
-        """summary.json of these results; empty where there is none, or they are another run's."""
+        """Return the content of these results' summary.json; empty if there is none or it is another run's."""
         ours = self._about or self.path.name in _NAMES
         return _json(self.path.with_name(SUMMARY)) if ours else {}
 
@@ -99,7 +99,7 @@ class SavedRun:
             raise _unreadable(self.path, error) from error
 
     def results(self) -> Iterator[Result]:
-        """The results in the order of the input, one at a time."""
+        """Yield the results in input order, one at a time."""
         ids, places, place = array("q"), array("q"), 0
         try:
             with self._open() as file:
@@ -115,7 +115,7 @@ class SavedRun:
         self._ids, self._places = ids, places
 
     def find(self, record: str) -> Result | None:
-        """The result of a record by id."""
+        """Return the result of a record by id; None if not found."""
         if not self._ids:
             deque(self.results(), maxlen=0)
         if hash(record) not in self._ids:
@@ -129,11 +129,11 @@ class SavedRun:
 
 
 AnyRun: TypeAlias = Run | SavedRun
-"""A run that can be read: ``id``, ``name``, ``status``, ``spec``, ``results()`` and ``find(record)``."""
+"""A readable run: it has ``id``, ``name``, ``status``, ``spec``, ``results()`` and ``find(record)``."""
 
 
 def saved(name: str) -> SavedRun | None:
-    """The run of a folder with results.jsonl in it, or of a file of results; None for no such path."""
+    """Return the run in a folder with results.jsonl, or in a results file; None if the path does not exist."""
     path = Path(name)
     try:
         if path.is_dir():
@@ -141,12 +141,12 @@ def saved(name: str) -> SavedRun | None:
                 raise ConfigError(f"{path}: no {RESULTS} in it; a run writes it there with -o")
             return SavedRun(path)
         return SavedRun(path) if path.is_file() else None
-    except (OSError, ValueError):  # not a path: too long, or with a zero byte in it
+    except (OSError, ValueError):  # not a path: too long, or contains a null byte
         return None
 
 
 def _results_in(folder: Path) -> Path:
-    """The results of a folder: those that run.json names, else those that are there, else an unfinished run's."""
+    """Return a folder's results file: the one that run.json names, else one that exists, else an unfinished one."""
     named = _json(folder / ABOUT).get("results")
     found = [folder / name for name in _NAMES if name == named or (folder / name).is_file()]
     found = found or [folder / f"{name}{PARTIAL}" for name in _NAMES if f"{name}{PARTIAL}" == named]
@@ -172,7 +172,7 @@ def _result(line: bytes, where: str) -> dict[str, Any]:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """run.json or summary.json, or nothing: the results are enough."""
+    """Return the content of run.json or summary.json; empty if missing, since the results are enough."""
     try:
         found = orjson.loads(path.read_bytes())
     except FileNotFoundError:

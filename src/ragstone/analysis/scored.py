@@ -1,4 +1,4 @@
-"""The scores of a run by record, without texts: what comparing and checking read."""
+"""Read the scores of a run by record, without texts, for comparisons and checks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ragstone.types import NOTHING
 
 _NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,99}", re.ASCII)
 ROOTS: Final = ("topic", "question", "meta")
-"""Fields of a result that ``--by`` may name."""
+"""Result fields that ``--by`` may name."""
 MOST_ALIKE: Final = 20_000
-"""Different scores of a record of which one copy is kept for all records that have them."""
+"""Maximum number of different sets of scores that are stored once and shared by records with equal scores."""
 
 
 class ScoreNumbers(NamedTuple):
@@ -36,9 +36,9 @@ class ScoreNumbers(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordScores:
-    """One record's scores by metric, the group that it belongs to, and digests of its texts.
+    """A record's scores by metric, its group, and digests of its texts.
 
-    ``nuggets`` maps the text of each nugget of its bank, case-folded, to its value (None: unjudged) and whether it is
+    ``nuggets`` maps the case-folded text of each nugget of its bank to its value (None: unjudged) and whether it is
     vital.
     """
 
@@ -50,13 +50,13 @@ class RecordScores:
 
 
 class Kept(dict[str, RecordScores]):
-    """Scores by the id of their record; of equal ones that many records have a copy is kept."""
+    """Scores by record id; records with equal scores share one copy."""
 
     def __init__(self) -> None:
         self._alike: dict[tuple[tuple[str, ScoreNumbers], ...], Mapping[str, ScoreNumbers]] = {}
 
     def add(self, record: str, scores: RecordScores) -> None:
-        """Keep a record's scores."""
+        """Add a record's scores."""
         known = self._alike.get(key := tuple(scores.by_metric.items()))
         if known is None and len(self._alike) < MOST_ALIKE:
             self._alike[key] = scores.by_metric
@@ -64,7 +64,7 @@ class Kept(dict[str, RecordScores]):
 
 
 def scores_of(run: AnyRun, by: str | None = None) -> dict[str, RecordScores]:
-    """The scores of every record by its id, as ``each_scores`` yields them."""
+    """Return the scores of all records by id, as yielded by ``each_scores``."""
     kept = Kept()
     for record, scores in each_scores(run, by):
         kept.add(record, scores)
@@ -72,14 +72,14 @@ def scores_of(run: AnyRun, by: str | None = None) -> dict[str, RecordScores]:
 
 
 def each_scores(run: AnyRun, by: str | None = None) -> Iterator[tuple[str, RecordScores]]:
-    """Yield the id and the scores of every record, in the order of the run; records that could not be read have none.
+    """Yield the id and scores of each record, in the order of the run; unreadable records have no scores.
 
-    ``by`` is the path of the field that groups records, as ``meta.topic``. InputError for another path, and for results
-    that Ragstone did not write.
+    ``by`` is the path of the field that groups records, e.g. ``meta.topic``. Raise InputError for an invalid path, and
+    for results that Ragstone did not write.
     """
     grouped = grouping(by) if by is not None else None
     seen = Hashes()
-    shared: dict[str, str] = {}  # each result brings texts of its own that many of them have
+    shared: dict[str, str] = {}  # results repeat the same strings, so share one copy
     for each in run.results():
         result = each.typed
         if isinstance(run, SavedRun) and result.get("scores") and not seen.add(hash(result["id"])):
@@ -105,7 +105,7 @@ def each_scores(run: AnyRun, by: str | None = None) -> Iterator[tuple[str, Recor
 
 
 def signatures_differ(first: str, second: str) -> list[tuple[str, str, str]]:
-    """The parts of two signatures that differ: name, first, second; a part that is missing (its default) is empty."""
+    """Return the differing parts of two signatures: name, first, second; a missing part (its default) is empty."""
     ours, theirs = _parts(first), _parts(second)
     names = dict.fromkeys([*ours, *theirs])
     return [(name, ours.get(name, ""), theirs.get(name, "")) for name in names if ours.get(name) != theirs.get(name)]
@@ -117,7 +117,7 @@ def _parts(signature: str) -> dict[str, str]:
 
 
 def _name(metric: str) -> str:
-    """The name itself, which can be printed anywhere; ValueError for anything else."""
+    """Return the name if it is safe to print anywhere, else raise ValueError."""
     if not _NAME.fullmatch(metric):
         raise ValueError(f"has a score named {metric!r}")
     return metric
@@ -133,10 +133,10 @@ def _scored(score: ScoreDict, shared: dict[str, str]) -> ScoreNumbers:
 
 
 def grouping(by: str) -> Callable[[ResultDict], str | None]:
-    """The function that finds a result's group: by one of ``ROOTS`` or a field of ``meta``, with or without its name.
+    """Return a function that returns a result's group, by one of ``ROOTS`` or a field of ``meta`` (prefix optional).
 
-    A record's own field ``topic`` comes before the id that stands for the topic where there is none. InputError for
-    another path.
+    For ``topic``, a record's own field takes precedence over the id used as its default. Raise InputError for an
+    invalid path.
     """
     root, *path = by.split(".") if by.partition(".")[0] in ROOTS else ("meta", *by.split("."))
     if (root == "meta") != bool(path):
@@ -154,7 +154,7 @@ def grouping(by: str) -> Callable[[ResultDict], str | None]:
 
 
 def _nuggets(result: ResultDict) -> Iterator[tuple[str, tuple[float | None, bool]]]:
-    """The nuggets of the record's bank by text, each with its value and whether it is vital."""
+    """Yield the nuggets of the record's bank by text, each with its value and whether it is vital."""
     score = next(
         (one for one in result.get("scores", ()) if of_score(one["metric"]).task() == "assign" and one["verdicts"]),
         None,

@@ -1,4 +1,4 @@
-"""The summary of a run, computed from its stored scores alone."""
+"""Compute the summary of a run from its stored scores alone."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ragstone.store.database import ScoreRow, Store
 
 
 def summarize(store: Store, run: int, signatures: Mapping[str, str], status: str) -> SummaryDict:
-    """The summary of a run.
+    """Return the summary of a run.
 
     Means, medians and 95% intervals are over records with a value (``scored``); the others are counted by status and
-    never filled in. ``total`` has all records, also those that could not be read. ``low`` and ``high`` are the mean if
-    every unjudged unit were worst or best. (A value that ``on_empty`` gives was asked for by the user, and counts.)
+    never imputed. ``total`` counts all records, including unreadable ones. ``low`` and ``high`` are the mean if every
+    unjudged unit were worst or best. (A value set by ``on_empty`` counts, since the user requested it.)
     """
     records = store.count(run)
     columns = {name: _Column() for name in signatures}
@@ -48,7 +48,7 @@ def summarize(store: Store, run: int, signatures: Mapping[str, str], status: str
 
 
 class _Column:
-    """The sums of one metric; its rows are not kept, since a run may have a million, and its values not for long."""
+    """The sums of one metric; rows are not kept, since a run may have a million, and values are freed early."""
 
     def __init__(self) -> None:
         self.values, self.lows, self.highs = array("d"), array("d"), array("d")
@@ -78,7 +78,7 @@ class _Column:
 
 
 def _methods(store: Store, run: int, columns: Mapping[str, _Column]) -> dict[str, MethodsDict]:
-    """The plain metrics beside the nuggetized ones, over the records that have a value for both."""
+    """Compare the plain metrics with the nuggetized ones, over records with a value for both."""
     found: dict[str, MethodsDict] = {}
     for aspect, names in PAIRS.items():
         if not all(name in columns and columns[name].statuses for name in names):
@@ -103,9 +103,9 @@ def _ends(interval: Interval | None) -> list[float] | None:
 
 
 def _metric(column: _Column, records: int, signature: str) -> MetricDict:
-    """The summary of a metric, whose column gives up its values."""
+    """Return the summary of a metric; the values of its column are freed."""
     low, high = (rounded(mean(ends)) if ends else None for ends in (column.lows, column.highs))
-    column.lows, column.highs = array("d"), array("d")  # before the median, which has to sort a copy of the values
+    column.lows, column.highs = array("d"), array("d")  # freed before the median, which sorts a copy of the values
     values, column.values = column.values, array("d")
     interval = mean_interval(values) if values else None
     summary = {
@@ -129,16 +129,16 @@ def _metric(column: _Column, records: int, signature: str) -> MetricDict:
 
 
 def means_of_repeats(rows: Iterable[Sequence[float | None]]) -> list[float]:
-    """The mean of each repeat, from each record's values.
+    """Return the mean of each repeat, given each record's values.
 
-    They are over the records that have a value every time, so that they differ by the judge and by nothing else.
+    Only records with a value in every repeat count, so that the means differ only by the judge.
     """
     whole = [[value for value in row if value is not None] for row in rows if None not in row]
     return [mean(column) for column in zip(*whole, strict=True)]
 
 
 class _Repeats:
-    """How much a metric varies between repeats; of a record's values one number each is kept."""
+    """The variation of a metric between repeats; only one number per record and repeat is kept, plus its spread."""
 
     def __init__(self) -> None:
         self.times = self._units = self._flips = self._unmatched = 0

@@ -1,4 +1,4 @@
-"""What is said of thresholds: runs, shares of them on the right side of a limit, drops, intervals."""
+"""Word the parts of messages about thresholds: runs, values and limits, drops, intervals."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ragstone.stats.points import points
 
 
 def called(run: AnyRun) -> str:
-    """A run by its number and name."""
+    """Return what messages call a run: its number and name."""
     return f"run {run.id} ({run.name})" if run.id else run.name
 
 
 def attaching(run: AnyRun) -> str:
-    """The command that attaches an agreement with people to a run."""
+    """Return the command that attaches an agreement with people to a run."""
     which, store = (str(run.id), run.elsewhere) if isinstance(run, Run) else (shlex.quote(str(run.path.parent)), "")
     return f"ragstone agree {which} labels.jsonl --attach {store}".rstrip()
 
 
 def why_without(scores: Mapping[str, ScoreNumbers], total: int) -> str:
-    """Why records have no value, by status; those without the metric were set aside as they were read."""
+    """Return why records have no value, by status; records without the metric were unreadable."""
     counts = Counter(one.status for one in scores.values() if one.value is None)
     counts["unreadable"] += total - len(scores)
     why = ", ".join(f"{count:,} {status}" for status, count in counts.most_common() if count)
@@ -33,12 +33,12 @@ def why_without(scores: Mapping[str, ScoreNumbers], total: int) -> str:
 
 
 def limit_said(value: float) -> str:
-    """A limit as it was given, in percent."""
+    """Format a limit in percent, as given."""
     return f"{round(100 * value, 6):g}"
 
 
 def told_apart(value: float, limit: float, count: int) -> tuple[str, str]:
-    """A value and its limit in percent, with as many decimals as show on which side of the limit the value is."""
+    """Format a value and its limit in percent, with enough decimals to show on which side of the limit it is."""
     shown = [points(value, count, more=more) for more in range(6)]
     fitting = (text for text in shown if _side(float(text) - 100 * limit) == _side(value - limit))
     return f"{next(fitting, shown[0])}%", f"{limit_said(limit)}%"
@@ -49,7 +49,7 @@ def _side(difference: float) -> int:
 
 
 def drop_said(kind: str, limit: float) -> str:
-    """What a limit on drops requires: ``no drop of more than 2 points``, ``no record drops``."""
+    """Describe a limit on drops, e.g. ``no drop of more than 2 points`` or ``no record drops``."""
     text = limit_said(limit)
     most = f" more than {text} point{'' if text == '1' else 's'}" if limit else ""
     start, link = ("no record drops", " by") if kind == "max_record_drop" else ("no drop", " of")
@@ -57,10 +57,10 @@ def drop_said(kind: str, limit: float) -> str:
 
 
 def points_said(difference: float) -> str:
-    """A difference in points with one decimal."""
+    """Format a difference in points with one decimal."""
     return f"{100 * difference:.1f} points"
 
 
 def interval_said(low: float | None, high: float | None, told: Callable[[float], str]) -> str:
-    """Both ends of an interval; empty where there is none."""
+    """Format both ends of an interval; empty if there is none."""
     return "" if low is None or high is None else f" (95% CI {told(low)} to {told(high)})"

@@ -1,8 +1,8 @@
-"""Ways to judge compared by people's labels, and the threshold of a judge with probabilities. No judge is called.
+"""Compare ways to judge by people's labels, and fit the threshold of a judge with probabilities. No judge is called.
 
-The best combination is chosen on one half of the records and its figures are of the other half, so that being chosen
-does not flatter them. Whatever is drawn or divided is whole records: units of one record are not independent. A unit
-that a judge left unread counts as a disagreement, so that nobody gains by answering the easy ones alone.
+The best combination is selected on one half of the records and its results are measured on the other half, so that the
+selection does not bias them. Records are always resampled or split as a whole, since their units are not independent. A
+unit without a readable verdict counts as a disagreement, so that a judge cannot gain by answering only easy units.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from ragstone.stats.agreement import cluster_interval, kappa_interval, kappa_of
 from ragstone.types import TRIVIAL
 
 SHUFFLES: Final = 200
-"""Divisions of the records that are tried until both halves have two labels."""
+"""Maximum number of splits tried until both halves have two different labels."""
 FOLDS: Final = 5
 LEAST_UNITS: Final = 30
-"""Labelled units below which no threshold is fitted."""
+"""Minimum number of labelled units to fit a threshold."""
 STEPS: Final = 100
-"""A threshold is a multiple of 1 over this: finer ones would fit noise."""
+"""Number of steps from 0 to 1 in the grid of thresholds; a finer grid would fit noise."""
 
 Cells = Sequence[int]
-"""The counts of a square confusion matrix, row by row (people's label, then the judge's)."""
+"""The counts of a square confusion matrix in row-major order (rows are people's labels, columns the judge's)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TunedUnit:
-    """A labelled unit: people's label and the judge's, as places on the scale; None where the judge gave none."""
+    """A labelled unit: people's label and the judge's, as indices on the scale; None if the judge gave none."""
 
     record: str
     gold: int
@@ -46,7 +46,7 @@ class TunedUnit:
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """A way to judge: a judge (a panel or a cascade too), a prompt style or file, and a format, empty for its own."""
+    """A way to judge: a judge, panel or cascade, a prompt style or file, and a format; empty means the judge's own."""
 
     judge: str
     style: str = ""
@@ -58,9 +58,9 @@ class Combination:
 
 @dataclass(frozen=True, slots=True)
 class AskedCombination:
-    """The answers of a combination: its run, the labelled units, and what all ``judged`` units of the run cost.
+    """The answers of a combination: its run, the labelled units, and the number of all ``judged`` units of the run.
 
-    ``dollars`` is the price of all replies, stored ones too; None where it is unknown.
+    ``dollars`` is the cost of all replies, including stored ones; None if unknown.
     """
 
     combination: Combination
@@ -72,12 +72,12 @@ class AskedCombination:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The figures of one combination.
+    """The results of one combination.
 
-    ``chosen_on`` is Cohen's kappa on the half that the choice is made by, ``kappa`` with its 95% ``interval`` on the
-    other. ``behind`` is the interval of the winner's kappa less this one there, None for the winner itself and where
-    there is too little to tell. ``read`` is the share of labelled units with a label of the judge, ``cost`` dollars
-    for 1,000 units.
+    ``chosen_on`` is Cohen's kappa on the half used for the selection; ``kappa``, with its 95% ``interval``, is measured
+    on the other half. ``behind`` is the interval, also on the other half, of the winner's kappa minus this one; None
+    for the winner itself and if there is too little data. ``read`` is the share of labelled units that the judge
+    labelled, ``cost`` is in dollars per 1,000 units.
     """
 
     combination: Combination
@@ -91,16 +91,16 @@ class Tried:
 
     @property
     def equal(self) -> bool:
-        """Whether it is not shown to differ from the winner."""
+        """Whether it does not differ significantly from the winner."""
         return self.behind is None or self.behind[0] <= 0 <= self.behind[1]
 
 
 @dataclass(frozen=True, slots=True)
 class FittedThreshold:
-    """The threshold of a judge before and after, each with its kappa and 95% interval on held-out records.
+    """The threshold of a judge before and after fitting, each with its kappa and 95% interval on held-out records.
 
-    ``gain`` is the interval of the difference. ``kappa_after`` is pooled over ``folds``: each fold has the threshold
-    that was fitted on the others.
+    ``gain`` is the interval of the difference. ``kappa_after`` is pooled over ``folds``: each fold is judged by the
+    threshold fitted on the others.
     """
 
     judge: str
@@ -116,12 +116,12 @@ class FittedThreshold:
 
     @property
     def better(self) -> bool:
-        """Whether it agrees better on records that it was not fitted to, shown or not."""
+        """Whether it agrees better on held-out records, significantly or not."""
         return self.after != self.before and self.kappa_after > self.kappa_before
 
     @property
     def shown(self) -> bool:
-        """Whether the difference is shown."""
+        """Whether the difference is significant."""
         return self.gain is not None and not self.gain[0] <= 0 <= self.gain[1]
 
 
@@ -129,10 +129,10 @@ class FittedThreshold:
 class Tuning:
     """The results of tuning: the combinations, best first, and fitted thresholds.
 
-    ``units`` is the number of labelled units, from ``records`` records; ``halves`` are the numbers of records that the
-    winner was chosen on and that the figures were measured on. ``left_out`` maps combinations that cannot be tried to
-    the reason; ``notes`` say which labels were not used. ``estimate`` and ``bill`` are the calls, tokens and dollars of
-    all combinations.
+    ``units`` is the number of labelled units, from ``records`` records; ``halves`` are the numbers of records used to
+    select the winner and to measure the results. ``left_out`` maps combinations that cannot be tried to the reason;
+    ``notes`` say which labels were not used. ``estimate`` and ``bill`` are the calls, tokens and dollars of all
+    combinations.
     """
 
     metric: str
@@ -151,7 +151,7 @@ class Tuning:
 
     @property
     def winner(self) -> Tried:
-        """The combination that agrees best on the half that it was chosen on."""
+        """The combination that agrees best on the half used for the selection."""
         return self.tried[0]
 
     @property
@@ -166,11 +166,11 @@ class Tuning:
         return min(priced, key=lambda one: one.cost or 0.0) if self.winner.cost is not None else self.winner
 
     def threshold_of(self, judge: str) -> FittedThreshold | None:
-        """A judge's fitted threshold, if it agrees better than the previous one."""
+        """Return a judge's fitted threshold, if it agrees better than the previous one; else None."""
         return next((one for one in self.thresholds if one.judge == judge and one.better), None)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON data."""
         plain = asdict(self)
         for told, one in zip(plain["tried"], self.tried, strict=True):
             told["equal"] = one.equal
@@ -180,9 +180,9 @@ class Tuning:
 
 
 def split(labels: Mapping[str, Collection[int]], seed: int) -> tuple[set[str], set[str]]:
-    """Two halves of the records, drawn with a seed, each with two different labels; InputError if there are none.
+    """Split the records into random halves with two different labels each; raise InputError if that is not possible.
 
-    ``labels`` are people's labels of each record. No answer of a judge decides where a record goes.
+    ``labels`` are people's labels of each record. Judges' answers do not affect the split.
     """
     names = sorted(labels)
     chooser = random.Random(seed)  # noqa: S311 - a draw, no secret
@@ -198,10 +198,10 @@ def split(labels: Mapping[str, Collection[int]], seed: int) -> tuple[set[str], s
 
 
 def ranked(asked: Sequence[AskedCombination], labels: int, seed: int) -> tuple[tuple[Tried, ...], tuple[int, int]]:
-    """Rank combinations that were asked about the same units, the best first; and how many records each half has.
+    """Rank combinations that were asked about the same units, best first; also return the sizes of both halves.
 
-    Of equally good ones the cheaper is first. One alone is not chosen, and its figures are of all records. InputError
-    if the records cannot be divided.
+    Ties are broken by cost, cheapest first. A single combination needs no selection, so its results are over all
+    records. Raise InputError if the records cannot be split.
     """
     golds: dict[str, set[int]] = defaultdict(set)
     for unit in asked[0].units:
@@ -233,11 +233,11 @@ def ranked(asked: Sequence[AskedCombination], labels: int, seed: int) -> tuple[t
 
 
 def fitted(judge: str, units: Sequence[TunedUnit], cuts: Cuts, seed: int) -> FittedThreshold:
-    """Fit the threshold of a judge on a scale of two labels: the one with the highest kappa, nearest to its own.
+    """Fit a judge's threshold on a two-label scale: highest kappa; ties go to the one nearest to the judge's own.
 
-    How good a fitted one is comes from nested
-    cross-validation over records: what a fold is judged by was fitted on the other folds alone. Kappa is maximised and
-    not balanced accuracy, because it is what combinations are ranked by, and it counts each label as often as it comes.
+    Its quality is estimated by nested cross-validation over records: each fold is judged by a threshold fitted only on
+    the other folds. Kappa is maximised rather than balanced accuracy, because combinations are ranked by it, and it
+    weights each label by its frequency.
     """
     names = sorted({unit.record for unit in units})
     random.Random(seed).shuffle(names)  # noqa: S311 - a draw, no secret
@@ -255,7 +255,7 @@ def fitted(judge: str, units: Sequence[TunedUnit], cuts: Cuts, seed: int) -> Fit
 
 
 def _best(units: Sequence[TunedUnit], cuts: Cuts) -> float:
-    """The threshold with the highest kappa; of equally good ones the nearest to the judge's own."""
+    """Return the threshold with the highest kappa; ties go to the one nearest to the judge's own."""
     steps = (step / STEPS for step in range(STEPS + 1))
     grid = {cuts.best, *(cut for cut in steps if cuts.least <= cut <= cuts.most)}
 
@@ -271,7 +271,7 @@ def _labelled(unit: TunedUnit, cut: float) -> int | None:
 
 
 def _cells(units: Iterable[TunedUnit], labels: int, judged: Callable[[TunedUnit], int | None]) -> dict[str, list[int]]:
-    """The confusion matrix of each record, with unread as one more label."""
+    """Return the confusion matrix of each record, with an extra label for unread units."""
     size = labels + 1
     found: dict[str, list[int]] = {}
     for unit in units:
@@ -285,7 +285,7 @@ def _sum(cells: Iterable[Cells]) -> Cells:
 
 
 def _gap(pairs: Sequence[tuple[Cells, Cells]], size: int, seed: int) -> tuple[float, float] | None:
-    """The interval of the second's kappa less the first's, drawing the records of both together."""
+    """Return the interval of the second kappa minus the first, resampling the records of both together."""
     whole = size * size
 
     def difference(summed: Cells) -> float | None:
@@ -299,14 +299,14 @@ def _cost(one: AskedCombination) -> float | None:
     return None if one.dollars is None else 1000 * one.dollars / max(1, one.judged)
 
 
-# ---- the labels that judges are tuned by
+# ---- labels for tuning
 
 
 def usable_labels(path: Path | str) -> tuple[list[LabelRow], list[str]]:
-    """The labels that may be used, and what is said of the others: those of a worst-first draw.
+    """Return the usable labels, and a note on the unusable ones, which come from a worst-first draw.
 
-    They are of units that some judges disagree on, so that they would favour other judges, and no interval of theirs
-    tells of other records.
+    Those cover units on which some judges disagree, so they would favour other judges, and their intervals would not
+    apply to other records.
     """
     every = [row for row in read_labels(path) if row.label is not None]
     rows = [row for row in every if not worst(row)]
@@ -318,14 +318,14 @@ def usable_labels(path: Path | str) -> tuple[list[LabelRow], list[str]]:
 
 
 def measuring(row: LabelRow) -> list[type[Metric]]:
-    """The metrics whose verdicts a label is comparable with, by its step and the level of its unit."""
+    """Return the metrics whose verdicts are comparable with a label, by its step and the level of its unit."""
     found = [metric for metric in metrics.catalogue().values() if metric.task() == row.task]
     level = row.unit.removeprefix(f"{row.record}/").partition("/")[0]
     return [metric for metric in found if metric.unit.replace(" ", "_") == level] or (found if len(found) == 1 else [])
 
 
 def metric_of(rows: Sequence[LabelRow], named: str | None, path: str) -> type[Metric]:
-    """The metric that labels are of, or the ``named`` one of several; InputError where that is not clear."""
+    """Return the metric that labels are for, or the ``named`` one of several; raise InputError if it is unclear."""
     found = Counter(metric for row in rows for metric in measuring(row))
     there = ", ".join(f"{metric.name} ({count:,})" for metric, count in found.items())
     if named:
@@ -342,7 +342,7 @@ def metric_of(rows: Sequence[LabelRow], named: str | None, path: str) -> type[Me
 
 
 def check_labels(rows: Sequence[LabelRow], path: str, *, threshold: bool) -> None:
-    """InputError where kappa or a threshold could not be had whatever the judges say."""
+    """Raise InputError if kappa or a threshold cannot be computed, whatever the judges answer."""
     rows = [row for row in rows if row.label != TRIVIAL]
     known = sorted({row.label or "" for row in rows})
     by_record: dict[str, set[int]] = {}
@@ -360,7 +360,7 @@ def check_labels(rows: Sequence[LabelRow], path: str, *, threshold: bool) -> Non
 
 
 def check_texts(rows: Sequence[LabelRow], path: str, written: Collection[str]) -> None:
-    """InputError for units that a judge wrote whose texts the rows lack; ``written`` are steps that write them."""
+    """Raise InputError if rows lack the texts of judge-written units; ``written`` are steps that can write them."""
     level = rows[0].unit.rpartition("/")[0].rpartition("/")[2]
     step = {"claim": "claims", "nugget": "nuggetize"}.get(level)
     if step and step not in written and not any(row.text for row in rows):

@@ -1,4 +1,4 @@
-"""The verdicts behind a score, and the units among them that lower it."""
+"""Find the verdicts behind a score, and the units that lower it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Wanting:
 
 
 def with_verdicts(result: Mapping[str, Any] | ResultDict, score: Mapping[str, Any] | ScoreDict) -> ScoreDict:
-    """A score with its verdicts: those of a metric's further columns are kept in another score of the metric."""
+    """Return a score with its verdicts, which another score of the metric may hold for it."""
     holder = next((s for s in result["scores"] if s["metric"] == score.get("verdicts_in")), score)
     metric, column = of_score(score["metric"]), column_of(score["metric"])
     units = {unit["id"]: unit for unit in result["units"]}
@@ -31,13 +31,13 @@ def with_verdicts(result: Mapping[str, Any] | ResultDict, score: Mapping[str, An
 
 
 def reason_of(result: Mapping[str, Any] | ResultDict, score: Mapping[str, Any] | ScoreDict) -> str:
-    """Why a score has its value: its own reason, or that of the score of the metric that has the verdicts."""
+    """Return why a score has its value: its own reason, else that of the score that holds its verdicts."""
     holder = next((s for s in result["scores"] if s["metric"] == score.get("verdicts_in")), score)
     return str(score["reason"] or holder["reason"] or "")
 
 
 def lowers(metric: str, verdict: Mapping[str, Any] | VerdictDict) -> bool:
-    """Whether a verdict makes a score worse: one below 1, or where 0 is the best value, one with the column's name."""
+    """Return whether a verdict makes a score worse: it is below 1 and, if 0 is best, has the column's name as label."""
     below = verdict["value"] is not None and verdict["value"] < 1
     return below and (not best_at_zero(metric) or verdict["label"] == column_of(metric))
 
@@ -45,10 +45,10 @@ def lowers(metric: str, verdict: Mapping[str, Any] | VerdictDict) -> bool:
 def wanting(
     result: Mapping[str, Any] | ResultDict, metric: str, other: Mapping[str, Any] | ResultDict | None = None
 ) -> tuple[Wanting, ...]:
-    """The units that lower a record's score, worst first.
+    """Return the units that lower a record's score, worst first.
 
-    With the record's ``other`` result, units that lower its score as much are left out, unless that leaves none.
-    InputError for a result that Ragstone did not write.
+    Given the record's ``other`` result, units that lower its score equally are omitted, unless none would remain.
+    Raise InputError for a result that Ragstone did not write.
     """
     try:
         every = tuple(_wanting(result, metric))

@@ -1,7 +1,7 @@
-"""One file per metric: each class here that is in a suite is one, and each entry point of ``ragstone.metrics``.
+"""Find the metrics: classes of this package that are in a suite, and entry points of ``ragstone.metrics``.
 
-A metric of another package is a class with ``Metric`` as its base, named by an entry point of that group, or as
-``MODULE:CLASS``, for this process: of the working directory, or installed.
+There is one file per metric. A metric of another package is a subclass of ``Metric``, named by an entry point of that
+group. ``MODULE:CLASS``, from the working directory or an installed package, adds one to this process only.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 
 GROUP: Final = "ragstone.metrics"
-"""The entry-point group in which another package offers metrics."""
+"""The entry-point group for metrics of other packages."""
 PARAMETER: Final = re.compile(r"``(\w+)``:\s+(.*?)\.(?:\s+|$)", re.DOTALL)
 """A parameter and its meaning in a docstring."""
 _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NAMED: Final[dict[str, type[Metric]]] = {}
-"""The metrics that were named as ``MODULE:CLASS``, by their own names."""
+"""The metrics loaded as ``MODULE:CLASS``, by their own names."""
 
 
 @lru_cache(maxsize=1)
 def catalogue() -> Mapping[str, type[Metric]]:
-    """Every metric by name, sorted; ConfigError names an entry point that offers none, or a name that is taken."""
-    from importlib.metadata import entry_points  # noqa: PLC0415 - only where metrics are looked for
+    """Return all metrics by name, sorted; raise ConfigError for an invalid entry point or a duplicate name."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - only needed here
 
     modules = (import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__))
     found: dict[str, type[Metric]] = {}
@@ -54,14 +54,14 @@ def catalogue() -> Mapping[str, type[Metric]]:
 
 
 def known() -> Mapping[str, type[Metric]]:
-    """The catalogue with the metrics that were named in this process, which ``auto`` and suites do not choose."""
+    """Return the catalogue plus the metrics loaded as ``MODULE:CLASS``, which ``auto`` and suites never include."""
     return {**catalogue(), **_NAMED} if _NAMED else catalogue()
 
 
 def asked_for(reference: str) -> type[Metric]:
-    """The metric that a user named, also as ``MODULE:CLASS``, which is loaded and known from now on.
+    """Return the metric that a user named; load ``MODULE:CLASS`` and remember it for this process.
 
-    Not for names that come from records or files of results: what they name is never loaded.
+    Never pass names from records or result files: their code must not be loaded.
     """
     if ":" not in reference:
         return find(reference)
@@ -69,7 +69,7 @@ def asked_for(reference: str) -> type[Metric]:
 
     point = EntryPoint("", reference, GROUP)
     if "" not in sys.path:
-        sys.path.append("")  # the working directory, also for other processes of the run, and behind what is installed
+        sys.path.append("")  # the working directory, after installed packages; also for other processes of the run
     metric = _offered(point)
     if catalogue().get(metric.name, metric) is not metric:
         raise ConfigError(f"{_called(point)}: there is already a metric '{metric.name}'; rename it")
@@ -101,7 +101,7 @@ def _called(point: EntryPoint) -> str:
 
 
 class NotInstalled(Metric):
-    """Stands for a metric of a finished run whose package is not installed now."""
+    """Placeholder for a metric of a finished run whose package is no longer installed."""
 
     name = ""
     title = ""
@@ -111,22 +111,22 @@ class NotInstalled(Metric):
 
 
 def of_score(score: str) -> type[Metric]:
-    """The metric that a score is of (``trace.average`` of ``trace``); ``NotInstalled`` where it is not known."""
+    """Return the metric of a score (``trace`` for ``trace.average``), or ``NotInstalled`` if unknown."""
     return known().get(score.partition(".")[0], NotInstalled)
 
 
 def column_of(score: str) -> str:
-    """The column of its metric that a score is, empty for a metric's only one."""
+    """Return the column of a score's name; empty for the score named after its metric."""
     return score.partition(".")[2]
 
 
 def best_at_zero(score: str) -> bool:
-    """Whether a rise of the score is for the worse."""
+    """Return whether lower values of the score are better."""
     return column_of(score) in of_score(score).lower_is_better
 
 
 def suites() -> dict[str, tuple[str, ...]]:
-    """Every suite's name with the metrics in it; ``all`` holds all of them."""
+    """Return the names of the metrics in each suite; ``all`` contains every metric."""
     names: dict[str, list[str]] = {}
     for metric in catalogue().values():
         for suite in (*metric.suites, "all"):
@@ -135,12 +135,12 @@ def suites() -> dict[str, tuple[str, ...]]:
 
 
 def blocks() -> dict[str, str]:
-    """Every name under which a record may bring overrides, with the metric it means."""
+    """Return each field name under which a record may override parameters, with the name of its metric."""
     return {block: name for name, metric in known().items() for block in (name, *metric.blocks)}
 
 
 def groups() -> dict[str, list[type[Metric]]]:
-    """The metrics by what a user asks, in the order of ``words.GROUPS``, each group by rank; then groups of others."""
+    """Return metrics by group, sorted by rank: the groups of ``words.GROUPS`` in order, then others."""
     found: dict[str, list[type[Metric]]] = {group: [] for group in GROUPS}
     for metric in sorted(catalogue().values(), key=lambda metric: metric.rank):
         found.setdefault(metric.group, []).append(metric)
@@ -148,7 +148,7 @@ def groups() -> dict[str, list[type[Metric]]]:
 
 
 def explained(metric: type[Metric]) -> dict[str, str]:
-    """The meaning of each parameter, in Markdown, from the docstrings of its class and its bases; else empty."""
+    """Return each parameter's meaning in Markdown, from the docstrings of the class and its bases; else empty."""
     said: dict[str, str] = {}
     for base in reversed(metric.__mro__):
         said.update(PARAMETER.findall(base.__doc__ or ""))
@@ -160,7 +160,7 @@ def explained(metric: type[Metric]) -> dict[str, str]:
 
 
 def elsewhere(metric: type[Metric]) -> dict[str, list[str]]:
-    """The names of a metric in other tools, each with the tools."""
+    """Return a metric's names in other tools, each with the tools that use it."""
     found: dict[str, list[str]] = {}
     for tool, names in metric.elsewhere.items():
         for name in names.split(", "):
@@ -169,12 +169,12 @@ def elsewhere(metric: type[Metric]) -> dict[str, list[str]]:
 
 
 def elsewhere_said(metric: type[Metric]) -> str:
-    """``faithfulness (RAGAS, DeepEval)``; empty where no other tool has it."""
+    """Format the names in other tools, e.g. ``faithfulness (RAGAS, DeepEval)``; empty if there are none."""
     return ", ".join(f"{name} ({', '.join(tools)})" for name, tools in elsewhere(metric).items())
 
 
 def called_here(name: str) -> str:
-    """Name the metric here for another tool's name, as a clause of a message; empty if there is none."""
+    """Return a message clause that names the Ragstone metric for another tool's name; empty if there is none."""
     written = name.strip().lower().replace("-", "_").replace(" ", "_")
     found = [
         f"{metric.name} ({metric.synonyms.get(written) or metric.title})"
@@ -185,7 +185,10 @@ def called_here(name: str) -> str:
 
 
 def instead_of(name: str, there: Sequence[str]) -> str:
-    """The end of a message on a score that a run lacks: how to get it, what was meant, or else what is there."""
+    """Return the end of a message about a score missing from a run.
+
+    It says how to get the score, else which name was probably meant, else which scores there are.
+    """
     given = {of_score(score).name for score in there}
     ranked = sorted(known().values(), key=lambda metric: metric.rank)
     having = [metric for metric in ranked if name in (metric.name, *metric.score_names(), *metric.columns)]
@@ -202,7 +205,7 @@ def instead_of(name: str, there: Sequence[str]) -> str:
 
 
 def find(name: str) -> type[Metric]:
-    """The metric of that name, or of that name of its block; ConfigError names the closest and all there are."""
+    """Return the metric with that name or block name; else raise ConfigError with the closest name and all names."""
     metrics = known()
     if name in metrics:
         return metrics[name]

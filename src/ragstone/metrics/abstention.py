@@ -1,4 +1,4 @@
-"""Abstention: does a response answer where it can, with support, and abstain where it cannot?"""
+"""Abstention: whether a response gives a supported answer when it can, and abstains when it cannot."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ANSWERED_COLUMNS: Final = COLUMNS[:2]
 UNKNOWN: Final = (
     "shares words with the question, so it may contain the answer; add the field answerable or use a language model"
 )
-"""Why it is not known whether an abstention is wrong, after the passage."""
+"""End of the reason, after the passage, why it is unknown whether an abstention is wrong."""
 
 
 class Placement(NamedTuple):
-    """The columns that a response may fall into; if there are several, ``status`` and ``reason`` say why."""
+    """The possible columns of a response; if there are several, ``status`` and ``reason`` explain why."""
 
     columns: tuple[str, ...] = COLUMNS
     reason: str = ""
@@ -74,25 +74,25 @@ class AbstentionRates(Metric):
 
     @property
     def scale(self) -> Scale:
-        """The scale of its own question."""
+        """The scale of the question whether the response answers."""
         return ANSWERED
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Ask whether it answers; then, of an answer whether it is supported, else whether there was one to give."""
+        """Ask whether the response answers; if so, whether it is supported, else whether an answer was possible."""
         text = record.response or ""
         unit = Unit(f"{record.id}/abstention/1", "response", text, Span(0, len(text)))
         (rated,) = yield from ask(self.rate(record, "relevance", (unit,), ANSWERED))
         (verdict,) = rated.verdicts
         if verdict.unjudged:
             placed = Placement(reason=verdict.failure or "no answer")
-        elif (verdict.value or 0.0) >= 0.5:  # of a panel, most of it
+        elif (verdict.value or 0.0) >= 0.5:  # for a panel: at least half of it
             placed = yield from self._answered(record)
         else:
             placed = yield from self._abstained(record)
         return self.together(self._score(record, column, placed, verdict) for column in COLUMNS)
 
     def _answered(self, record: Record) -> Flow[Placement]:
-        """Return whether enough of the claims are supported, asking the questions of grounding."""
+        """Place an answer by its share of supported claims, asking the same questions as grounding."""
         (claims,) = yield from write_claims(record, 400, 0)
         if not claims.units:
             if claims.failure:
@@ -113,13 +113,13 @@ class AbstentionRates(Metric):
         return Placement(tuple(possible), detail={"claims": len(claims.units), "supported": round(share.value, 9)})
 
     def _abstained(self, record: Record) -> Flow[Placement]:
-        """Whether an answer could be given: the record says so, or a passage is relevant."""
+        """Place an abstention: an answer was possible if the record says so or a passage is relevant."""
         answerable, by = record.answerable, "record"
         if answerable is None:
             by, answerable = "context_relevance", False
             if record.passages:
                 (rated,) = yield from ask(passage_relevance(record))
-                # A passage that shares words may answer in others, however few they are.
+                # Grades by words only count shared words: a passage with a low one may answer in other words.
                 relevant = [one for one in rated.verdicts if one.raw and (one.by_words or one.raw >= self.level)]
                 answerable = any(not one.by_words for one in relevant)
                 missed = [one.failure for one in rated.verdicts if one.unjudged]

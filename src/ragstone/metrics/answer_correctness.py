@@ -1,4 +1,4 @@
-"""Answer correctness: F1 of the claims that the response and the reference have in common."""
+"""Answer correctness: F1 over claims, comparing the response with the reference."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ TITLES: Final = {
     "recall": "share of the reference's claims that the response supports",
 }
 TERSE: Final = 5
-"""Words up to which a text is read after the question: "Canberra." alone states nothing."""
+"""Maximum words of a text that is judged together with the question: "Canberra." alone states nothing."""
 POLAR: Final = re.compile(r"\W*(yes|no|true|false|да|нет|ja|nein|oui|non|sí|sim|não)\b", re.IGNORECASE)
-"""A terse text that accepts or denies what the question says."""
+"""The start of a terse text that affirms or denies the question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +63,11 @@ class AnswerCorrectness(ClaimMetric):
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:
-        """Precision stands on the claims of the response, recall on those of the reference."""
+        """Return whether a column counts a claim: precision counts the response's claims, recall the reference's."""
         return counts_in(column, unit)
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Write the claims of both texts, rate each by the other text, count."""
+        """Write the claims of both texts, rate them against the other text, and compute the scores."""
         written = yield from write_claims(record, self.part_tokens, self.max_claims, tuple(OTHER))
         claims = {source: _named(record, one, source) for source, one in zip(OTHER, written, strict=True)}
         asked = [source for source in OTHER if claims[source].units]
@@ -96,24 +96,27 @@ class AnswerCorrectness(ClaimMetric):
 
 
 def _named(record: Record, claims: ClaimSet, source: Source) -> ClaimSet:
-    """The claims under the ids of this metric: those of ``context_recall`` are rated by other texts."""
+    """Return the claims with ids of this metric, since ``context_recall`` rates the same claims by other texts."""
     units = (unit.called(f"{record.id}/{kind(source)}/{n}") for n, unit in enumerate(claims.units, 1))
     return replace(claims, units=tuple(units))
 
 
 def _before(record: Record, source: Source, *, states: bool) -> str:
-    """What a terse text is read after; empty for any other, and for "I don't know", which no question makes a claim."""
+    """Return the question to put before a terse text.
+
+    Empty for longer texts, and for "I don't know", which is no claim even after a question.
+    """
     text, question = getattr(record, source), (record.question or "").strip()
     polar = POLAR.match(text)
     if words_in(text) > TERSE or not question or not (states or polar):
         return ""
-    # As one statement, "What is the capital: Canberra", since a judge of words takes a question for no statement. But
-    # "Is it open: No" would be taken for one that it is.
+    # Join them into one statement ("What is the capital: Canberra"): the embedded judge treats a question as no
+    # statement. But "Is it open: No" would read as a statement that it is open.
     return f"{question}\n" if polar else question.rstrip("?\uff1f ") + ": "
 
 
 def _placed(rated: Rated, before: str) -> Rated:
-    """The same verdicts with their quotes' places in the text alone, without what was read before it."""
+    """Return the verdicts with the spans of quotes relative to the text alone, without the question before it."""
     return replace(rated, verdicts=tuple(_moved(one, len(before)) for one in rated.verdicts)) if before else rated
 
 

@@ -35,7 +35,7 @@ class AnswerRelevance(Metric):
     reasons: bool = False
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """The response against the question."""
+        """Rate the response by the question."""
         text = record.response or ""
         unit = Unit(f"{record.id}/response/1", "response", text, Span(0, len(text)))
         (rated,) = yield from ask(self.rate(record, "relevance", (unit,), GRADE_0_3))

@@ -1,7 +1,7 @@
-"""The base of all metrics: the flow, ``ask`` and the arithmetic that they share.
+"""Base class of all metrics: the flow, ``ask`` and shared arithmetic.
 
-A metric's ``flow`` is a plain generator: it yields questions, is sent their answers, and returns scores. It
-never sees a judge, a prompt, a network or a clock, so it is tested with ``next`` and ``send``.
+A metric's ``flow`` is a plain generator: it yields questions, receives their answers and returns scores. It never
+deals with judges, prompts, the network or the clock, so tests can drive it with ``next`` and ``send``.
 """
 
 from __future__ import annotations
@@ -29,107 +29,107 @@ EMPTY_VALUE: Mapping[str, float | None] = {"null": None, "zero": 0.0, "one": 1.0
 
 
 def ask(*questions: Question[A_co]) -> Flow[tuple[A_co, ...]]:
-    """Ask any number of questions of one kind at once; their answers come in the same order."""
+    """Ask any number of questions of one kind at once; return their answers in the same order."""
     answers = yield questions
     return cast("tuple[A_co, ...]", tuple(answers))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """The base of all metrics; parameters are dataclass fields, so that they can be overridden by name.
+    """Base class of all metrics. Parameters are dataclass fields, so they can be overridden by name.
 
     The docstring of a class explains its parameters, as here. ``enabled``: false skips the metric. ``on_empty``: value
     if there is nothing to judge: null, zero or one. ``threshold``: minimum value (0 to 1) for a score to be PASSED,
-    else FAILED. Of many metrics: ``reasons``: whether to ask for a one-sentence reason per verdict.
+    else FAILED. Shared by many metrics: ``reasons``: whether to ask for a one-sentence reason per verdict.
     ``batch``: max units per call; 0: as many as fit in the prompt and the reply.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
-    """One line: what the value means."""
+    """The meaning of the value, in one line."""
     needs: ClassVar[tuple[str, ...]]
-    """The record's fields without which it cannot be computed."""
+    """Record fields that the metric requires."""
     asks: ClassVar[tuple[Task, ...]]
-    """The tasks of the questions it may ask; the last is the one whose answer holds its verdicts. Empty: no judge."""
+    """Tasks of the questions it may ask; the answer to the last one holds its verdicts. Empty: it uses no judge."""
     suites: ClassVar[tuple[str, ...]]
     calls: ClassVar[int] = 1
-    """Calls to an LLM judge for a record of typical length, asked alone."""
+    """Calls to an LLM judge for a record of typical length, if no other metric shares them."""
     blocks: ClassVar[tuple[str, ...]] = ()
-    """Further names under which a record may bring overrides for it."""
+    """Additional record fields that may override its parameters."""
     fixed: ClassVar[tuple[str, ...]] = ()
-    """Parameters that hold for a whole run and cannot be overridden by a record."""
+    """Parameters that apply to the whole run and cannot be overridden by a record."""
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"batch": 0})
-    """Parameters that are whole numbers, with the least value of each; ``batch`` only of a metric that has it."""
+    """Minimum of each integer parameter; ``batch`` is ignored for metrics without it."""
     most: ClassVar[Mapping[str, float]] = MappingProxyType({"threshold": 1})
-    """Parameters that are numbers from 0, with the highest value of each; None only where that is the default."""
+    """Maximum of each parameter that is a number from 0 up; None is allowed only if it is the default."""
     choices: ClassVar[Mapping[str, Collection[object]]] = MappingProxyType({"on_empty": tuple(EMPTY_VALUE)})
-    """Parameters that have one of a few values."""
+    """Allowed values of parameters with a fixed set of values."""
     unsigned: ClassVar[tuple[str, ...]] = ("enabled", "threshold", "judges")
-    """Parameters that do not change the number, or stand in the signature as the judges that they name."""
+    """Parameters not in the signature: they do not affect the value, or the signature names the judges instead."""
     columns: ClassVar[tuple[str, ...]] = ()
-    """The names of its scores where it has several; they are called ``name.column``, an empty one ``name``."""
+    """Columns of a metric with several scores, named ``name.column``; the score of an empty column is ``name``."""
     columns_with: ClassVar[Mapping[str, Any]] = NOTHING
-    """Parameters with which alone it has more than its own score, where not always."""
+    """Parameter values required for all columns; with other values it has only its own score."""
     lower_is_better: ClassVar[tuple[str, ...]] = ()
-    """Columns whose best value is 0: ``on_empty`` ``one`` is 0 there, and a threshold says nothing of them."""
+    """Columns whose best value is 0: ``on_empty`` ``one`` means 0 there, and ``threshold`` does not apply."""
     exclusive: ClassVar[bool] = False
-    """Whether a record falls into one of its columns: a 0 in the others is then neither good nor bad."""
+    """Whether each record falls into exactly one column, so that a 0 in the others is neither good nor bad."""
     wants: ClassVar[tuple[str, ...]] = ()
-    """Fields without which a suite leaves it out, though asked for by name it can do without."""
+    """Fields without which a suite omits the metric, although it can run without them if named explicitly."""
     instead: ClassVar[tuple[str, ...]] = ()
-    """Fields that it then makes do with, beside those that it needs."""
+    """Fields that it then uses instead, in addition to ``needs``."""
     instead_does: ClassVar[str] = ""
-    """What is then done with them, in words."""
+    """Description of how these fields are used, for messages."""
     in_suites: ClassVar[Mapping[str, Any]] = NOTHING
-    """Its parameters where a suite chose it and not the user by name."""
+    """Parameters that apply if a suite selected the metric, rather than the user by name."""
     always_asking: ClassVar[Mapping[str, Any]] = NOTHING
-    """Parameters under which a judge is asked about every unit, where the metric may answer some by itself."""
+    """Parameters with which a judge is asked about every unit, if the metric can otherwise answer some itself."""
     brings: ClassVar[tuple[Task, ...]] = ()
-    """Tasks that are skipped if the record brings the answer itself, such as a bank of nuggets."""
+    """Tasks that are skipped if the record already contains the answer, such as a nugget bank."""
     source: ClassVar[str] = ""
     synonyms: ClassVar[Mapping[str, str]] = NOTHING
-    """Further names by which users look for it, each with the difference; empty if there is none."""
+    """Other names that users may search for, each with how that metric differs; empty if it does not."""
     elsewhere: ClassVar[Mapping[str, str]] = NOTHING
-    """A tool to its name there; several names with commas. A difference to one is said in ``synonyms``."""
+    """Its name in each other tool; several names are separated by commas. ``synonyms`` explains differences."""
     group: ClassVar[str] = OWN_CRITERIA
-    """The question of a user that it answers, one of ``words.GROUPS``."""
+    """The user's question that it answers: one of ``words.GROUPS`` or, in other packages, any text."""
     heading: ClassVar[str] = ""
-    """Its name as people write it; empty where that is the name with spaces."""
+    """Display name; empty if it is ``name`` with spaces."""
     unit: ClassVar[str] = "response"
-    """The unit of a verdict, in the singular."""
+    """The word for what a verdict judges, in the singular."""
     rank: ClassVar[int] = 1000
-    """Its place on screens, lowest first."""
+    """Display order, lowest first."""
     words: ClassVar[MetricWords] = MetricWords(labels=SUPPORTED)
-    """The words for verdicts of language models and people."""
+    """Wording for verdicts of language models and people."""
     found_words: ClassVar[MetricWords | None] = None
-    """The words where the embedded judge gave all verdicts; None for the same."""
+    """Wording if all verdicts are the embedded judge's; None means ``words``."""
     ranked_by: ClassVar[Mapping[str, str]] = NOTHING
-    """For a column that is all or none the finer one by which the lowest records are found."""
+    """For a column that is only 0 or 1, the finer column that ranks the lowest records."""
     labelled: ClassVar[bool] = True
-    """Whether its units can be labelled on a page, which shows one text or the passages to rate them by."""
+    """Whether people can label its units on the labelling page, which shows one text or the passages as evidence."""
     limits: ClassVar[tuple[str, ...]] = ()
-    """Parameters by which units are left out."""
+    """Parameters that limit the number of units."""
     main_columns: ClassVar[tuple[str, ...]] = ()
-    """The columns that the table of a run has whose metrics nobody named; empty for all."""
+    """Columns shown in a run's table if the user named no metrics; empty means all."""
     table: ClassVar[ScoreTable | None] = None
-    """The layout of its columns."""
+    """Table layout of its columns."""
     bands: ClassVar[tuple[Band, ...]] = ()
-    """Words for stretches of its value, the highest first."""
+    """Named ranges of its value, highest first."""
     open_columns: ClassVar[bool] = False
-    """Whether users name its columns."""
+    """Whether its columns are named by users."""
     scales: ClassVar[Mapping[Task, tuple[Scale, ...]]] = MappingProxyType({})
-    """By task, the scales of its questions, for tasks that it asks on others than its ``scale``."""
+    """Scales of its questions by task, for tasks that do not use its ``scale``."""
     hears: ClassVar[bool] = True
-    """Whether all of its questions come with the earlier turns of a conversation."""
+    """Whether all of its questions include the earlier turns of a conversation."""
 
     enabled: bool = True
     on_empty: OnEmpty = "null"
     threshold: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse values that no record could make sense of; ConfigError names the parameter."""
+        """Validate the parameters; raise ConfigError that names an invalid one."""
         for name, values in {**Metric.choices, **self.choices}.items():
-            value, known = getattr(self, name), tuple(values)  # a tuple, because what a record brings may not hash
+            value, known = getattr(self, name), tuple(values)  # a tuple, because a record's value may be unhashable
             if isinstance(value, bool) or value not in known:
                 *others, last = map(str, known)
                 self.refuse(name, value, f"{', '.join(others)} or {last}")
@@ -151,10 +151,10 @@ class Metric:
         self.check()
 
     def check(self) -> None:
-        """Refuse what cannot be meant; a metric with parameters of its own overrides it."""
+        """Validate the metric's own parameters; raise ConfigError if invalid. Subclasses may override it."""
 
     def flow(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """The questions about this record, then its scores. What needs no judge is settled here, at no cost."""
+        """Yield the questions about a record and return its scores; cases that need no judge cost no call."""
         if not self.enabled:
             return self.nothing(record, "disabled", "enabled is false")
         absent = [field for field in self.needs if _absent(record, field)]
@@ -169,54 +169,54 @@ class Metric:
         return (yield from _told(history, lang, self.judged(record)) if told else self.judged(record))
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Ask the questions about a record that has all needed fields, then return the scores."""
+        """Ask the questions about a record that has all required fields, then return the scores."""
         raise NotImplementedError
 
     @classmethod
     def score_name(cls, column: str = "") -> str:
-        """The name of the score of a column."""
+        """Return the name of a column's score."""
         return f"{cls.name}.{column}" if column else cls.name
 
     @classmethod
     def score_names(cls) -> tuple[str, ...]:
-        """The names of its scores: its own, or one for each of its columns."""
+        """Return the names of its scores: its own, or one per column."""
         return tuple(map(cls.score_name, cls.columns or ("",)))
 
     def gives(self) -> tuple[str, ...]:
-        """The columns of the scores that it gives with its parameters."""
+        """Return the columns that it produces with its current parameters."""
         all_of_them = all(getattr(self, name) == value for name, value in self.columns_with.items())
         return self.columns if self.columns and all_of_them else ("",)
 
     def given_names(self) -> tuple[str, ...]:
-        """The names of those scores."""
+        """Return the names of the scores that it produces with its current parameters."""
         return tuple(map(self.score_name, self.gives()))
 
     def unset(self) -> str:
-        """Say what has to be given before it can ask anything; empty where nothing has."""
+        """Return a message about required settings that are missing; empty if none are."""
         return ""
 
     def expecting(self, *, overridden: bool) -> Self:  # noqa: ARG002 - for metrics whose scores depend on it
-        """The same metric for a run; ``overridden``: some of its records bring parameters."""
+        """Return the metric to use for a run; ``overridden``: some of its records override parameters."""
         return self
 
     @property
     def writes(self) -> bool:
-        """Whether the task of its verdicts also writes."""
+        """Whether the task of its verdicts also writes texts, such as the steps of a criterion."""
         return False
 
     @classmethod
     def task(cls) -> Task | Literal[""]:
-        """The task of the question whose answer holds its verdicts; empty for a metric that asks no judge."""
+        """Return the task whose answer holds its verdicts; empty for a metric that uses no judge."""
         return cls.asks[-1] if cls.asks else ""
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:  # noqa: ARG003 - metrics of columns look at them
-        """Return whether a column's value stands on the verdict about a unit (as in results.jsonl)."""
+        """Return whether a column's value depends on the verdict about a unit (as in results.jsonl)."""
         return True
 
     @classmethod
     def lacks(cls, present: Mapping[str, int]) -> str:
-        """Why a suite leaves it out, by the number of records that have each field; empty where none is missing."""
+        """Return why a suite omits the metric, given how many records have each field; empty if it does not."""
         absent = [name for name in (*cls.needs, *cls.wants) if not present.get(name)]
         does = cls.instead_does or f"it uses the {' and '.join(cls.instead)}"
         instead = f"; with -m {cls.name}, {does} instead"
@@ -225,24 +225,24 @@ class Metric:
         return f"{said}{instead if able and cls.instead else ''}" if absent else ""
 
     def nothing(self, record: Record, status: Status, reason: str) -> tuple[Score, ...]:
-        """All of its scores where none has verdicts to stand on."""
+        """Return all of its scores for a record without verdicts."""
         return tuple(self.without_value(record, status, reason, column=column) for column in self.gives())
 
     def made_with(self) -> Mapping[str, str]:
-        """What shapes its numbers beside parameters and judges, for its signature; ConfigError if it is not there."""
+        """Return what else affects its values, for the signature; raise ConfigError if something is not available."""
         return NOTHING
 
     @property
     def wordings(self) -> tuple[int, ...]:
-        """The wordings in which its questions may be asked."""
+        """The prompt wordings that its questions may use."""
         return (1,)
 
     def refuse(self, parameter: str, found: object, expected: str) -> None:
-        """Raise ConfigError for a parameter's value."""
+        """Raise ConfigError for an invalid parameter value."""
         raise ConfigError(f"{self.name}.{parameter}: invalid value {found!r}; expected {expected}")
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> Self:
-        """The same metric with some parameters changed; ConfigError for an unknown name or a bad value."""
+        """Return the metric with some parameters changed; raise ConfigError for an unknown name or an invalid value."""
         if not parameters:
             return self
         known = sorted(f.name for f in fields(self))
@@ -254,25 +254,25 @@ class Metric:
         return replace(self, **{name: _frozen(value) for name, value in parameters.items()})
 
     def overridden(self, parameters: Mapping[str, Any]) -> Self:
-        """The same metric with one record's overrides; ConfigError also for a parameter that is the run's."""
+        """Return the metric with one record's overrides; also raise ConfigError for a parameter in ``fixed``."""
         for name in parameters:
             if name in self.fixed:
                 raise ConfigError(f"{self.name}.{name} applies to the whole run; a record cannot change it")
         return self.with_parameters(parameters)
 
     def parameters(self) -> dict[str, Any]:
-        """Name to value of every parameter, sorted."""
+        """Return all parameters, sorted by name."""
         return {f.name: getattr(self, f.name) for f in sorted(fields(self), key=lambda f: f.name)}
 
     def changed(self) -> dict[str, Any]:
-        """The parameters that differ from the metric's defaults, sorted by name."""
+        """Return the parameters that differ from their defaults, sorted by name."""
         defaults = {f.name: f.default for f in fields(self)}
         return {name: value for name, value in self.parameters().items() if value != defaults[name]}
 
     def rate(self, record: Record, task: Task, units: Sequence[Unit], scale: Scale, **more: Any) -> Rate:
-        """A question about units: of ``support`` by the record's passages, else by its question alone.
+        """Return a question that rates units: by the record's passages for ``support``, else by its question alone.
 
-        The metric's ``reasons`` and ``batch`` hold, if it has them; ``more`` wins.
+        It uses the metric's ``reasons`` and ``batch``, if defined; ``more`` takes precedence.
         """
         told: dict[str, Any] = {name: getattr(self, name) for name in ("reasons", "batch") if hasattr(self, name)}
         told |= {"passages": record.passages, "evidence": True} if task == "support" else {}
@@ -282,19 +282,19 @@ class Metric:
         self, record: Record, value: float, low: float, high: float, *, column: str = "", partial: bool = False,
         **more: Any,
     ) -> Score:  # fmt: skip
-        """A score (of a column, where there are several) with its bounds; ``partial``: some of it is unjudged."""
+        """Return the score of a column with its bounds; ``partial``: some units are unjudged."""
         outcome = None if column in self.lower_is_better else self.outcome(value)
         status: Status = "partial" if partial else "scored"
         return Score(self.score_name(column), record.id, value, status, low=low, high=high, outcome=outcome, **more)
 
     def exact(self, record: Record, value: float, *, column: str = "", **more: Any) -> Score:
-        """A score (of a column, where there are several) whose value nothing leaves open."""
+        """Return the score of a column whose value is certain."""
         return self.valued(record, value, value, value, column=column, **more)
 
     def without_value(self, record: Record, status: Status, reason: str, *, column: str = "", **more: Any) -> Score:
-        """A score (of a column, where there are several) that has no verdicts to stand on.
+        """Return the score of a column without usable verdicts.
 
-        For ``empty`` the value follows ``on_empty``; for ``judge_failed`` it could have been any.
+        For ``empty``, ``on_empty`` sets the value; for ``judge_failed``, the bounds are 0 and 1.
         """
         value = EMPTY_VALUE[self.on_empty] if status == "empty" else None
         if value is not None and column in self.lower_is_better:
@@ -307,7 +307,7 @@ class Metric:
 
     @staticmethod
     def together(scores: Iterable[Score]) -> tuple[Score, ...]:
-        """The scores of all columns, of which the first holds the verdicts and the detail."""
+        """Return the scores of all columns; only the first keeps the verdicts and the detail."""
         first, *others = scores
         return (first, *(replace(one, verdicts=(), detail={}, verdicts_in=first.metric) for one in others))
 
@@ -322,11 +322,11 @@ class Metric:
         incomplete: str = "",
         weights: Sequence[float] | None = None,
     ) -> Score:
-        """The mean over the judged units (as a column, where there are several), with what it could have been.
+        """Return the mean over the judged units as the score of a column, with its bounds.
 
-        Trivial units are left out. ``incomplete`` says that units are missing altogether (a part of the
-        response that could not be read): the score is then partial at best. ``weights`` are the verdicts', in
-        their order; without them all weigh the same.
+        Trivial units are excluded. ``incomplete`` says why units are missing altogether, e.g. a part of the response
+        without claims; the score is then at best partial. ``weights`` has one weight per verdict, in the same order;
+        None means equal weights.
         """
         pairs = list(zip(verdicts, weights or [1.0] * len(verdicts), strict=True))
         counted = [verdict for verdict in verdicts if not verdict.trivial]
@@ -352,7 +352,7 @@ class Metric:
         return self.valued(
             record,
             value,
-            0.0 if incomplete else gained / total,  # how many units are missing is not known
+            0.0 if incomplete else gained / total,  # the number of missing units is unknown
             1.0 if incomplete else best(gained, known, total),
             partial=bool(unjudged or incomplete),
             asked=len(counted),
@@ -362,19 +362,19 @@ class Metric:
         )
 
     def band(self, value: float) -> dict[str, Any]:
-        """Return the band of a value for a score's detail; empty if the metric has none."""
+        """Return the band of a value, for a score's detail; empty if the metric has no bands."""
         found = next((band for band in self.bands if reaches(value, band.least)), None)
         return {"band": {"name": found.name, "en": found.en, "ru": found.ru}} if found else {}
 
     def outcome(self, value: float | None) -> Outcome | None:
-        """PASSED at or above the threshold; None without a value or without a threshold."""
+        """Return PASSED at or above the threshold, else FAILED; None without a value or a threshold."""
         if value is None or self.threshold is None:
             return None
         return "PASSED" if reaches(value, self.threshold) else "FAILED"
 
 
 def _told(history: EarlierTurns, lang: str, flow: Flow[R]) -> Flow[R]:
-    """The same flow, each of its questions with what was said before the record's, and with its language."""
+    """Run a flow with the earlier turns and the language added to each of its questions."""
 
     def told(question: Question[Any]) -> Question[Any]:
         return replace(question, history=history or question.history, lang=question.lang or lang)
@@ -388,15 +388,15 @@ def _told(history: EarlierTurns, lang: str, flow: Flow[R]) -> Flow[R]:
 
 
 def best(gained: float, known: float, total: float) -> float:
-    """The value if all that is unjudged were best: ``gained`` of ``known``, and all the rest of ``total``.
+    """Return the value if every unjudged unit were best: ``gained`` of ``known``, plus the rest of ``total``.
 
-    Never below the value itself, nor above 1, by the rounding of sums.
+    Despite rounding, it is never below the value itself or above 1.
     """
     return max(gained / known, min(1.0, (gained + (total - known)) / total))
 
 
 def _absent(record: Record, field: str) -> bool:
-    """Contexts that hold no text are as good as none: there is nothing to hold a response against."""
+    """Return whether a field is missing; contexts without any text count as missing."""
     if field == "contexts":
         return not any(passage.text.strip() for passage in record.contexts or ())
     return getattr(record, field) is None

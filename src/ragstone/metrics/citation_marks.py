@@ -1,7 +1,7 @@
-"""The sentences of a response with the passages that each cites, by the record's citations or by marks in the text.
+"""Find the passages that each sentence of a response cites, from the record's citations or marks in the text.
 
-Marks are ``[1]``, ``[1, 2]``, ``[1][3]``, ``[1-3]``, ``[doc3]`` and ids of passages. A mark belongs to the sentence of
-the words before it, also after a full stop.
+Marks are ``[1]``, ``[1, 2]``, ``[1][3]``, ``[1-3]``, ``[doc3]`` and passage ids. A mark belongs to the sentence of the
+words before it, even after a full stop.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _NUMBER: Final = re.compile(
 )
 _APART: Final = re.compile(r"\s+(?=[.,;:!?])|\s+$")
 RANGE: Final = 20
-"""The most passages of a range."""
+"""Maximum number of passages in a range; of a longer one, only the first and last are cited."""
 
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
-    """A sentence without its marks, the passages that it cites, and ``unknown``: the marks of none that exists."""
+    """A sentence without its marks, the passages that it cites, and ``unknown``: citations of nonexistent passages."""
 
     unit: Unit
     passages: tuple[Passage, ...]
@@ -39,17 +39,17 @@ class _Mark:
     start: int
     end: int
     cited: tuple[int | str, ...]
-    """Numbers as they are written, and ids of passages."""
+    """Passage numbers as written, and passage ids."""
 
     def is_year(self, count: int) -> bool:
-        """Return whether it holds only years or the like, which no one of ``count`` passages has for a number."""
+        """Return whether it holds only numbers too large for passages, such as years: above 999 and ``count``."""
         return all(isinstance(one, int) and one > max(count, 999) for one in self.cited)
 
 
 def cited_sentences(record: Record, numbering: str) -> tuple[list[CitedSentence], str]:
-    """The sentences, and how citations were read: ``record``, ``ids``, ``from 0``, ``from 1`` or ``none``.
+    """Return the sentences, and how citations were read: ``record``, ``ids``, ``from 0``, ``from 1`` or ``none``.
 
-    ``numbering`` may set where numbers begin; ``auto``: at 0 if a 0 is cited, else at 1.
+    ``numbering`` sets the first passage number; ``auto`` means 0 if a 0 is cited, else 1.
     """
     text = record.response or ""
     if any(citation.passages for citation in record.citations):
@@ -59,7 +59,7 @@ def cited_sentences(record: Record, numbering: str) -> tuple[list[CitedSentence]
     count = len(record.contexts or ())
     marks = [mark for mark in _marks(text, record) if not mark.is_year(count)]
     loose = [mark for mark in marks if not text[: mark.start][-1:].isalnum()]
-    if loose:  # else a 0 behind a word is a citation like the others, and no index as in "arr[0]"
+    if loose:  # else a 0 right after a word is a citation like the others, not an index as in "arr[0]"
         marks = [mark for mark in marks if mark.cited != (0,) or mark in loose]
     numbers = [one for mark in marks for one in mark.cited if isinstance(one, int)]
     first = {"from_0": 0, "from_1": 1}.get(numbering, int(0 not in numbers))
@@ -75,7 +75,7 @@ def cited_sentences(record: Record, numbering: str) -> tuple[list[CitedSentence]
 
 
 def _marks(text: str, record: Record) -> Iterator[_Mark]:
-    """The brackets of which every part is a number or an id; ids that are the ranks are numbers."""
+    """Yield the brackets whose parts are all numbers or ids; ids equal to the ranks are treated as numbers."""
     ranks = all(passage.id == str(passage.rank) for passage in record.contexts or ())
     ids = frozenset() if ranks else frozenset(passage.id for passage in record.contexts or ())
     for found in _BRACKETS.finditer(text):
@@ -94,7 +94,7 @@ def _marks(text: str, record: Record) -> Iterator[_Mark]:
 
 
 def _place(text: str, spans: Sequence[Span], marks: Sequence[_Mark], mark: _Mark) -> int:
-    """The sentence with the last words before a mark, or the first one."""
+    """Return the index of the sentence with the last words before a mark, or 0."""
     at = len(text[: mark.start].rstrip())
     before: Mapping[int, int] = {one.end: one.start for one in marks}
     while at in before:
@@ -105,7 +105,7 @@ def _place(text: str, spans: Sequence[Span], marks: Sequence[_Mark], mark: _Mark
 def _sentences(
     record: Record, spans: Sequence[Span], cited: Sequence[Sequence[str]], marks: Sequence[_Mark]
 ) -> list[CitedSentence]:
-    """The sentences that have words, numbered as in the response."""
+    """Return the sentences that contain words, numbered as in the response."""
     passages = {passage.id: passage for passage in record.passages}
     found = []
     for number, (span, names) in enumerate(zip(spans, cited, strict=True), 1):
@@ -122,7 +122,7 @@ def _sentences(
 
 
 def _unmarked(text: str, span: Span, marks: Sequence[_Mark]) -> str:
-    """The words of a sentence without its marks."""
+    """Return the text of a sentence without its marks."""
     at, parts = span.start, []
     for mark in marks:
         if span.start <= mark.start and mark.end <= span.end:

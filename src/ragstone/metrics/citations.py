@@ -19,11 +19,11 @@ TITLES: Final[Mapping[str, str]] = {
     "citation_recall": "sentences supported by the passages they cite",
 }
 BY_CODE: Final = "record"
-"""The judge of citations that need none."""
+"""The judge's name in verdicts about nonexistent passages, which need no judge."""
 NUMBERED: Final = ("from 0", "from 1")
 
 Pair = tuple[CitedSentence, Passage | str, Unit]
-"""A citation: its sentence, the passage or the mark of one that does not exist, and its unit."""
+"""A citation: its sentence, its passage (or the mark if that does not exist), and its unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class Citations(Metric):
         return SUPPORT_3
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Ask about each cited passage and sentences without a citation, then about passages cited together."""
+        """Ask about each citation and each uncited sentence, then about passages cited together."""
         sentences, numbering = cited_sentences(record, self.numbering)
         if not sentences:
             return self.nothing(record, "empty", "the response contains no sentence")
@@ -110,7 +110,7 @@ class Citations(Metric):
     def _alone(
         self, record: Record, sentences: Sequence[CitedSentence], pairs: Sequence[Pair]
     ) -> Flow[dict[str, Verdict]]:
-        """Verdicts by unit: citations by their passage, sentences that cite nothing by all passages."""
+        """Return verdicts by unit: citations are judged by their passage, uncited sentences by all passages."""
         groups: dict[Passage, list[Unit]] = {}
         for _, cited, unit in pairs:
             if isinstance(cited, Passage):
@@ -129,7 +129,7 @@ class Citations(Metric):
         }
 
     def _joint(self, record: Record, sentences: Sequence[CitedSentence]) -> Flow[dict[str, Verdict]]:
-        """Verdicts of sentences by all that they cite; those that cite the same go together."""
+        """Return verdicts on sentences against all their cited passages, one question per set of passages."""
         groups: dict[tuple[Passage, ...], list[Unit]] = {}
         for one in sentences:
             groups.setdefault(one.passages, []).append(one.unit)
@@ -166,7 +166,7 @@ class Citations(Metric):
 
 
 def _pairs(record: Record, sentences: Sequence[CitedSentence]) -> list[Pair]:
-    """The citations in their order, each a unit with the words of its sentence."""
+    """Return the citations in order, each with a unit that has the text of its sentence."""
     every: list[tuple[CitedSentence, Passage | str]] = []
     for one in sentences:
         every += [(one, passage) for passage in one.passages]
@@ -178,12 +178,12 @@ def _pairs(record: Record, sentences: Sequence[CitedSentence]) -> list[Pair]:
 
 
 def _is_open(one: CitedSentence, own: Sequence[Verdict]) -> bool:
-    """Return whether no passage that a sentence cites supports it alone, but several together could."""
+    """Return whether no cited passage fully supports a sentence alone, but several together might."""
     return len(one.passages) > 1 and not any(v.trivial or (v.value or 0.0) >= 1 for v in own)
 
 
 def _best(verdicts: Sequence[Verdict]) -> Verdict:
-    """The best of a sentence's citations: what states nothing states nothing by any passage; unjudged before none."""
+    """Return the best verdict on a sentence's citations: trivial is best, and unjudged ranks above no support."""
     return max(verdicts, key=lambda v: 3.0 if v.trivial else 0.25 if v.value is None else v.value)
 
 
@@ -197,7 +197,7 @@ def _wrong(unit: Unit, mark: str) -> Verdict:
 
 
 def _uncited(verdict: Verdict) -> Verdict:
-    """A sentence that cites nothing, by its verdict from all passages: what states something is not supported."""
+    """Return the verdict on an uncited sentence, from that against all passages: unsupported unless it is trivial."""
     if verdict.value is None:
         return verdict
     label = SUPPORT_3.labels[0]

@@ -1,4 +1,4 @@
-"""Claim relevance: the share of the response's claims that help to answer the question."""
+"""Claim relevance: share of the response's claims that help to answer the question."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragstone.metrics.words import ANSWERS, RELEVANT, MetricWords
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRelevance(ClaimMetric):
-    """The mean relevance of all claims to the question."""
+    """The mean relevance of the response's claims to the question."""
 
     name = "claim_relevance"
     title = "share of the response's claims that help to answer the question"

@@ -1,6 +1,7 @@
-"""The claims of a response or a reference, asked once whichever metric asks, and the scoring that claim metrics share.
+"""Write the claims of a response or a reference, and score metrics that rate claims.
 
-No metric imports another: what two of them share is a question, and this is where it is put.
+Claims are written once, however many metrics use them. Metrics do not import each other: they share questions, and
+those about claims are asked here.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ MODES: Final = {
     "scale_1_5": LIKERT, "likert": LIKERT,
 }  # fmt: skip
 Source = Literal["response", "reference"]
-"""The text of a record that claims are written from."""
+"""The text of a record whose claims are written."""
 CLAIM: Final[Mapping[Source, str]] = MappingProxyType({"response": "claim", "reference": "reference_claim"})
-"""What a claim is called in ids."""
+"""The word for a claim in unit ids."""
 _BEFORE: Final = 400
-"""Characters of the text before a part that are shown with it, for what its pronouns refer to."""
+"""Number of characters before a part that are shown with it, to resolve its pronouns."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimSet:
-    """The claims with what a reader must know of how complete they are."""
+    """Claims, and how complete they are."""
 
     units: tuple[Unit, ...]
     failure: str = ""
@@ -63,33 +64,33 @@ class ClaimMetric(Metric):
     claims_of: ClassVar[Source] = "response"
     calls = 2
     modes: ClassVar[Mapping[str, Scale]] = MODES
-    """The scoring modes with their scales; the first of a scale is its name."""
+    """The scoring modes with their scales; the first mode of a scale is its name, the others are aliases."""
     unit = "claim"
     limits = ("max_claims",)
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_claims": 0, "part_tokens": 10})
 
     def check(self) -> None:
-        """Refuse what cannot be meant."""
-        if self.scoring_mode not in tuple(self.modes):  # a tuple, because what a record brings may not hash
+        """Raise ConfigError for an unknown scoring mode, and replace an alias with the mode's name."""
+        if self.scoring_mode not in tuple(self.modes):  # a tuple, because a record's value may be unhashable
             more = "".join(f", or {mode}" for mode in self.modes if mode not in MODES)
             known = f"binary_yes_no (or binary, yes_no), or scale_1_5 (or likert){more}"
             self.refuse("scoring_mode", self.scoring_mode, known)
-        # One name for one mode, so that scores made in the same way have the same signature.
+        # One name per mode, so that scores computed in the same way have the same signature.
         name = next(name for name, scale in self.modes.items() if scale is self.scale)
         object.__setattr__(self, "scoring_mode", name)
 
     @property
     def scale(self) -> Scale:
-        """The scale that the mode means."""
+        """The scale of the scoring mode."""
         return self.modes[self.scoring_mode]
 
     @property
     def reasons(self) -> bool:
-        """What questions call it."""
+        """``include_reasoning`` under the name that questions use."""
         return self.include_reasoning
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Write the claims, rate them, take the mean."""
+        """Write the claims, rate them and return the mean."""
         (claims,) = yield from write_claims(record, self.part_tokens, self.max_claims, (self.claims_of,))
         if not claims.units:
             return (self.claimless(record, claims, self.claims_of),)
@@ -97,14 +98,14 @@ class ClaimMetric(Metric):
         return (self.claim_score(record, claims, rated),)
 
     def claimless(self, record: Record, claims: ClaimSet, source: Source) -> Score:
-        """The score where there is no claim to rate."""
+        """Return the score if there are no claims to rate."""
         if claims.failure:
             failed = {"extraction_failed": True}
             return self.without_value(record, "judge_failed", f"no claims: {claims.failure}", detail=failed)
         return self.without_value(record, "empty", f"the {source} makes no claims")
 
     def claim_score(self, record: Record, claims: ClaimSet, rated: Rated) -> Score:
-        """The mean over the claims, with their rows."""
+        """Return the mean over the claims, with a row per claim in its detail."""
         return self.mean_score(
             record,
             rated.verdicts,
@@ -114,9 +115,9 @@ class ClaimMetric(Metric):
         )
 
     def rows(self, claims: ClaimSet, rated: Rated) -> dict[str, Any]:
-        """One row a claim, in order, and the counts; the evidence is with the verdicts.
+        """Return one row per claim, in order, and counts; the evidence is in the verdicts.
 
-        With ``include_reasoning`` a line of reasoning for each claim, and then the one for all.
+        ``include_reasoning`` adds a line of reasoning per claim, then the overall one.
         """
         rows = [self._row(verdict) for verdict in rated.verdicts]
         decided = [row["verdict"] for row in rows]
@@ -151,12 +152,12 @@ class ClaimMetric(Metric):
 
 
 def response_sentences(record: Record) -> tuple[Unit, ...]:
-    """The sentences of the response as units, with their spans."""
+    """Return the sentences of the response as units with their spans."""
     return sentences_of(record, "response")
 
 
 def sentences_of(record: Record, source: Source) -> tuple[Unit, ...]:
-    """The sentences of the response or the reference as units, with their spans there."""
+    """Return the sentences of the response or the reference as units with their spans."""
     text = getattr(record, source) or ""
     name = CLAIM[source].replace("claim", "sentence")
     return tuple(
@@ -168,10 +169,10 @@ def sentences_of(record: Record, source: Source) -> tuple[Unit, ...]:
 def write_claims(
     record: Record, part_tokens: int, max_claims: int, sources: Sequence[Source] = ("response",)
 ) -> Flow[tuple[ClaimSet, ...]]:
-    """Ask for the claims of each whole text, part by part, all parts at once.
+    """Ask for the claims of each text, with all its parts at once.
 
-    A claim that is written twice counts once. All claims are asked for, whatever ``max_claims``, because how
-    many it leaves out is to be said. Where a part could not be read the others stand, and ``failure`` says so.
+    Duplicate claims count once. ``max_claims`` is applied after writing, so that the number of omitted claims is known.
+    If a part fails, the claims of the others are kept, and ``failure`` says why.
     """
     asked = [_parts_of(record, part_tokens, source) for source in sources]
     every = [question for questions in asked for question in questions]
@@ -206,7 +207,7 @@ def _parts_of(record: Record, part_tokens: int, source: Source) -> list[Write]:
 
 
 def _claims(record: Record, source: Source, answers: Sequence[Written], max_claims: int) -> ClaimSet:
-    """Each claim once; those of a reference have no place in the response."""
+    """Return the unique claims of the answers; those of a reference get no span, since it would mean the response."""
     written = [unit for answer in answers for unit in answer.units]
     unique: dict[str, Unit] = {}
     for unit in written:

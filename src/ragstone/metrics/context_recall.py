@@ -1,4 +1,4 @@
-"""Context recall: the share of the reference's claims that the contexts support."""
+"""Context recall: share of the reference's claims that the contexts support."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragstone.metrics.words import FOUND, GOOD_RETRIEVAL, labels, one_score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRecall(ClaimMetric):
-    """The mean support value over all claims of the reference."""
+    """The mean support value of the reference's claims."""
 
     name = "context_recall"
     title = "share of the reference's claims that the contexts support"

@@ -43,7 +43,7 @@ class ContextRelevance(Metric):
     reasons: bool = False
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Every passage against the question."""
+        """Rate each passage by the question."""
         (rated,) = yield from ask(passage_relevance(record, reasons=self.reasons))
         passages = {v.unit.parent: rounded(v.value) for v in rated.verdicts}
         return (self.mean_score(record, rated.verdicts, detail={"passages": passages}, reason=rated.reason),)

@@ -1,7 +1,7 @@
-"""The share of a metric's units that the contexts contradict, beside its own score.
+"""Compute the share of a metric's units that the contexts contradict, in addition to its own score.
 
-Two metrics of support have it where their ``scoring_mode`` is ``support_contradict``: a unit is supported (1), not
-mentioned or contradicted (both 0), so that their own value is what it is with yes and no.
+Two support metrics have this column if their ``scoring_mode`` is ``support_contradict``: a unit is supported (1), not
+mentioned (0) or contradicted (0). Their own value is therefore the same as with yes and no.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TITLES: Final[Mapping[str, str]] = {COLUMN: "share that the contexts contradict"
 
 
 def beside(metric: Metric, record: Record, score: Score) -> tuple[Score, ...]:
-    """A metric's own score and, if its scale tells it, the share that is contradicted."""
+    """Return a metric's own score and, if its scale allows, the share of contradicted units."""
     if COLUMN not in metric.gives():
         return (score,)
     counted = [verdict for verdict in score.verdicts if not verdict.trivial]
@@ -31,7 +31,7 @@ def beside(metric: Metric, record: Record, score: Score) -> tuple[Score, ...]:
     if not judged:
         without = metric.without_value(record, score.status, score.reason, column=COLUMN)
         return score, replace(without, asked=score.asked, unjudged=score.unjudged, verdicts_in=score.metric)
-    # Only a score that lacks units could be anything, since one of its own is judged.
+    # At least one unit is judged, so only a score with missing units can have the bounds 0 and 1.
     against, incomplete = judged.count(COLUMN), (score.low, score.high) == (0.0, 1.0)
     share = replace(
         score, metric=metric.score_name(COLUMN), value=against / len(judged), outcome=None, verdicts=(), detail={},

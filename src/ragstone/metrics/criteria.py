@@ -1,6 +1,6 @@
-"""Criteria of the user's own: read from tables of the configuration, of files and of records, and checked.
+"""Read and validate the user's own criteria, from tables in the configuration, in files and in records.
 
-A criterion has labels of its own and says which fields of a record it sees. What is wrong with one is said in one line.
+A criterion may define its own labels and the record fields that its judge sees. Errors are one-line messages.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from ragstone.questions import LIKERT, YES_NO
 from ragstone.types import Scale, Unit
 
 FIELDS: Final = ("question", "contexts", "response", "reference", "history")
-"""The fields of a record that a criterion may see."""
+"""The record fields that a criterion may use."""
 SEEN: Final = ("question", "response")
-"""Those that it sees unless it says."""
+"""The fields that it uses by default."""
 KEYS: Final = ("name", "criterion", "fields", "scale", "steps")
 NAMED: Final[Mapping[str, Scale]] = {"yes_no": YES_NO, "1-5": LIKERT}
 OWN: Final = "own"
-"""The column of criteria that a record brings."""
+"""The column for criteria defined in a record."""
 WRITE: Final = "write"
-"""The value of ``steps`` that has a judge write them."""
+"""The value of ``steps`` that makes a judge write them."""
 MOST_LABELS: Final = 10
 LONGEST: Final = 4000
-"""Characters of a criterion at most."""
+"""Maximum number of characters of a criterion."""
 MOST_STEPS: Final = 10
 
 _NAME: Final = re.compile(r"[A-Za-z_]\w{0,39}", re.ASCII)
@@ -36,7 +36,7 @@ _LABEL: Final = re.compile(r'[^\s"<>{}\[\],:][^\n"<>{}\[\],:]{0,39}')
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One criterion. ``fields`` are what it sees, ``steps`` how to judge by it; ``written``: a judge writes those."""
+    """A criterion. ``fields``: shown to the judge; ``steps``: how to judge; ``written``: a judge writes the steps."""
 
     name: str
     text: str
@@ -47,23 +47,23 @@ class Criterion:
     own: bool = False
 
     def __str__(self) -> str:
-        """The name with a hash of all that a judge is told."""
+        """Return the name with a hash of everything that affects the prompt."""
         told = (self.text, self.scale, self.fields, self.steps, self.written)
         return f"{self.name}#{text_hash(repr(told))[:6]}"
 
     @property
     def column(self) -> str:
-        """The column that its verdict counts in."""
+        """The column of its verdict."""
         return OWN if self.own else self.name
 
     def unit(self, record: str = "", steps: tuple[str, ...] = ()) -> Unit:
-        """What is judged of a record."""
+        """Return the unit that is judged for a record."""
         name = f"{record}/criterion/{self.name}"
         return Unit(name, "criterion", self.text, scale=self.scale, steps=steps or self.steps)
 
 
 def criteria_of(given: object, where: str = "rubric") -> tuple[Criterion, ...]:
-    """Criteria from tables by name, or from a list of tables with a ``name``; ConfigError in one line."""
+    """Return the criteria from tables by name or a list of tables with a ``name``; raise ConfigError if invalid."""
     if isinstance(given, Mapping):
         given = [{**table, "name": name} if isinstance(table, Mapping) else table for name, table in given.items()]
     if not isinstance(given, Sequence) or isinstance(given, str):
@@ -105,7 +105,7 @@ def _texts(steps: object) -> bool:
 
 
 def _scale(given: object, where: str) -> Scale:
-    """A scale: a name, labels worst first, or by label its value or its meaning."""
+    """Return a scale from its name, a list of labels (worst first), or a table of their values or meanings."""
     if isinstance(given, str):
         if given not in NAMED:
             raise ConfigError(f"{where}: no scale '{given}'; expected {' or '.join(NAMED)}, or labels, worst first")

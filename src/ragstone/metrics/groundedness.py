@@ -55,11 +55,11 @@ class Groundedness(Metric):
 
     @property
     def scale(self) -> Scale:
-        """The scale that the mode means."""
+        """The scale of the scoring mode."""
         return SCALES[self.scoring_mode]
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Every sentence against all contexts."""
+        """Rate each sentence by all contexts."""
         (rated,) = yield from ask(self.rate(record, "support", response_sentences(record), self.scale, skippable=True))
         trivial = [verdict.unit.id for verdict in rated.verdicts if verdict.trivial]
         detail = {"trivial": trivial} if trivial else {}

@@ -1,4 +1,4 @@
-"""Grounding: the share of the response's claims that the contexts support."""
+"""Grounding: share of the response's claims that the contexts support."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragstone.types import Record, Scale, Score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounding(ClaimMetric):
-    """The mean support value over all claims.
+    """The mean support value of the response's claims.
 
     ``scoring_mode``: ``binary_yes_no``, ``scale_1_5``, or ``support_contradict``, which separates contradicted claims
     from those not mentioned.
@@ -56,6 +56,6 @@ class Grounding(ClaimMetric):
     )  # fmt: skip
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Also the share contradicted where the scale tells it."""
+        """Rate the claims; add the share of contradicted ones if the scoring mode allows."""
         (score,) = yield from ClaimMetric.judged(self, record)
         return contradiction.beside(self, record, score)

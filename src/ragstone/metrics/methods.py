@@ -1,6 +1,6 @@
-"""The plain triad beside the nuggetized one: the same two questions, asked of the whole and fact by fact.
+"""Compare the plain triad with the nuggetized one: the same two metrics, judged as a whole and fact by fact.
 
-Pure arithmetic and a sentence by rule, never by a model, so that the sentence cannot contradict the numbers.
+The interpretation is written by rules, never by a model, so it cannot contradict the numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ METHODS: Final = ("context_relevance", *(name for pair in PAIRS.values() for nam
 """The metrics of both triads."""
 
 GAP: Final = 10.0
-"""Points from which a difference is said to be one."""
+"""Difference in points above which the two are reported as different."""
 
 _MEANING: Final[Mapping[tuple[str, bool], str]] = MappingProxyType(
     {
@@ -35,17 +35,17 @@ _MEANING: Final[Mapping[tuple[str, bool], str]] = MappingProxyType(
 
 
 def command_of(spec: Mapping[str, Any]) -> str:
-    """The command that made a run, by its specification; empty for an evaluation with metrics of the user's choice."""
+    """Return the command that made a run, from its specification; empty if it is an ordinary evaluation."""
     if spec.get("parameters", {}).get("nugget_recall", {}).get("create") is False:
         return "nuggets assign"
     return "compare-methods" if tuple(spec.get("metrics", ())) == METHODS else ""
 
 
 def compare_methods(values: Mapping[str, float | None]) -> dict[str, dict[str, Any]]:
-    """Each pair whose both metrics are among the values, by metric name, in [0, 1] or None.
+    """Compare each pair of metrics that are both in ``values`` (by metric name, in [0, 1] or None).
 
-    ``difference`` is nuggetized less plain in points (hundredths), None where one has no value. Empty if there is
-    no pair.
+    ``difference`` is nuggetized minus plain in points (hundredths), or None if one has no value. Without a pair, the
+    result is empty.
     """
     found: dict[str, dict[str, Any]] = {}
     for aspect, (plain, nuggetized) in PAIRS.items():
@@ -57,7 +57,7 @@ def compare_methods(values: Mapping[str, float | None]) -> dict[str, dict[str, A
 def compared(
     aspect: str, plain: float | None, nuggetized: float | None, interval: Sequence[float] | None = None
 ) -> dict[str, Any]:
-    """One pair, with the sentence that says what the difference means; ``interval`` is that of the difference."""
+    """Return the values of a pair with an interpretation; ``interval`` is that of the difference."""
     difference = points_between(plain, nuggetized)
     return {
         "plain": rounded(plain),
@@ -68,15 +68,14 @@ def compared(
 
 
 def points_between(plain: float | None, nuggetized: float | None) -> float | None:
-    """Return the second less the first in points (hundredths); None if one has no value."""
+    """Return the second value minus the first in points (hundredths); None if one is missing."""
     return None if plain is None or nuggetized is None else round(100 * (nuggetized - plain), 6)
 
 
 def interpretation(aspect: str, difference: float | None, interval: Sequence[float] | None = None) -> str:
-    """Explain a difference in points: over ten either way is a gap, else the two are similar or differ by less.
+    """Describe a difference in points: a gap if over ten either way, else a small difference or similar.
 
-    Where its interval includes 0, and is more than that one point, it says that the sample cannot tell; where the
-    interval reaches beyond ten points, that the difference may.
+    The text also says if the interval includes 0 (unless it is just 0), or if it extends beyond ten points.
     """
     if difference is None:
         return "cannot be compared: one of the two has no value"

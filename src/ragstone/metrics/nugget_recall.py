@@ -1,7 +1,7 @@
-"""Nugget recall: how many of the facts that a good answer contains does the response hold?
+"""Nugget recall: share of a good answer's facts that the response contains.
 
-The six ways in which TREC RAG and its successors count, from one assignment. Counts in denominators are true
-counts; what is unjudged is in none of them and widens low and high.
+One assignment gives the six variants used by TREC RAG and its successors. Denominators are actual counts: unjudged
+nuggets are excluded and widen the bounds instead.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ TITLES: Final[Mapping[str, str]] = {
     "weighted": "nuggets in the response; okay ones and partial matches count half",
 }
 LEADING: Final = {"strict_vital": "vital nugget", "strict_all": "nugget"}
-"""The columns that may lead a run, and what they count."""
+"""The columns that may be a run's headline, and what they count."""
 GRADES: Final = MappingProxyType({3: SUPPORT_3, 2: SUPPORT_2})
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """One nugget for counting: its importance, and how far it is held; None is unjudged.
+    """A nugget's importance and how far the response contains it; None means unjudged.
 
-    ``lenient`` is 1, 1/2 or 0 for support, partial support and none, ``strict`` 1 for support alone.
+    ``lenient`` is 1, 1/2 or 0 for support, partial support and no support; ``strict`` is 1 only for full support.
     """
 
     importance: Importance | None
@@ -53,9 +53,9 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """One column: its value, and what it would be if everything unjudged were not held, or held.
+    """The value of a column, and its bounds if all unjudged nuggets were missing from the response, or in it.
 
-    ``maybe`` counts the nuggets of unknown importance that the column may have to count.
+    ``maybe`` counts the nuggets of unknown importance, which may belong in the column.
     """
 
     value: float | None
@@ -67,10 +67,10 @@ class Recall:
 
 
 def recalls(nuggets: Iterable[Held]) -> dict[str, Recall]:
-    """Every column. Absent (None) where no nugget counts in it, as the vital ones where none is vital.
+    """Return all columns; a value is None if no judged nugget counts in it, e.g. if none is vital.
 
-    A nugget of unknown importance is none of the vital ones, and weighs half of one in the weighted columns, as
-    an okay one does. Source: the TREC 2024 RAG track (arXiv 2411.09607, 2504.15068).
+    A nugget of unknown importance does not count as vital; in the weighted columns it counts half, like an okay one.
+    Source: the TREC 2024 RAG track (arXiv 2411.09607, 2504.15068).
     """
     listed = tuple(nuggets)
     return {column: _recall(listed, *_COUNTING[column]) for column in COLUMNS}
@@ -84,7 +84,7 @@ _COUNTING: Final[Mapping[str, tuple[float, float, bool]]] = {
     "weighted": (1.0, 0.5, False),
     "weighted_strict": (1.0, 0.5, True),
 }
-"""By column the weight of a vital nugget, that of any other, and whether only full support counts."""
+"""For each column: the weight of a vital nugget, the weight of any other, and whether only full support counts."""
 
 
 def _recall(nuggets: Sequence[Held], vital: float, other: float, strict: bool) -> Recall:
@@ -95,14 +95,14 @@ def _recall(nuggets: Sequence[Held], vital: float, other: float, strict: bool) -
     counted = math.fsum(weight for weight, _ in judged)
     total = math.fsum(weight for weight, _ in pairs)
     value = gained / counted if counted else None
-    # A nugget of unknown importance may be one of the vital ones.
+    # A nugget of unknown importance may be vital.
     maybe = [n.strict if strict else n.lenient for n in nuggets if n.importance is None and not other]
     low = _bound(gained, total, [held or 0.0 for held in maybe], min)
     high = _bound(gained + total - counted, total, [1.0 if held is None else held for held in maybe], max)
     return Recall(
         value=value,
         low=low,
-        high=high if value is None or high is None else min(1.0, max(value, high)),  # the sums may round
+        high=high if value is None or high is None else min(1.0, max(value, high)),  # sums may be rounded
         asked=len(pairs) + len(maybe),
         unjudged=len(pairs) - len(judged) + len(maybe),
         maybe=len(maybe),
@@ -112,7 +112,7 @@ def _recall(nuggets: Sequence[Held], vital: float, other: float, strict: bool) -
 def _bound(
     gained: float, total: float, maybe: Sequence[float], extreme: Callable[[float, float], float]
 ) -> float | None:
-    """Return the lowest or highest mean that any of the nuggets in ``maybe`` can make; None without a nugget."""
+    """Return the lowest or highest mean if any of the ``maybe`` nuggets may count; None without nuggets."""
     for held in sorted(maybe, reverse=extreme is max):
         if total and extreme(gained / total, held) != held:
             break
@@ -187,17 +187,17 @@ class NuggetRecall(BankMetric):
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:
-        """The vital columns stand on the vital nuggets."""
+        """Return whether a column counts a nugget: the vital columns count only vital ones."""
         return column not in ("vital", "strict_vital") or unit.get("importance") == "vital"
 
     def nothing(self, record: Record, status: Status, reason: str) -> tuple[Score, ...]:
-        """All columns without a value; the bank that the record brings is told, since it still says what was asked."""
+        """Return all columns without a value; the detail lists the record's own nuggets, if any."""
         scores = super(NuggetRecall, self).nothing(record, status, reason)
         listed = [{"text": n.text, "importance": n.importance} for n in record.nuggets or ()]
         return (replace(scores[0], detail={"bank": "record", "listed": listed}), *scores[1:]) if listed else scores
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Find or create the bank, weigh it, assign it."""
+        """Get or create the bank with importance ratings, then assign its nuggets."""
         nuggets, trouble = yield from self.bank(record)
         if trouble:
             return trouble
@@ -208,7 +208,7 @@ class NuggetRecall(BankMetric):
         return self._scores(record, nuggets, named(rated.verdicts, nuggets.units), rated.reason)
 
     def bank(self, record: Record) -> Flow[tuple[NuggetSet, tuple[Score, ...]]]:
-        """The nuggets with their importance, or the scores that say why there are none."""
+        """Return the nuggets with their importance, or scores that say why there are none."""
         if record.nuggets is not None:
             nuggets = yield from weighed(record, nuggets_of_record(record))
             trouble = () if nuggets.units else self.nothing(record, "empty", "the bank has no nuggets")
@@ -228,7 +228,7 @@ class NuggetRecall(BankMetric):
     def _scores(
         self, record: Record, nuggets: NuggetSet, verdicts: tuple[Verdict, ...], reason: str
     ) -> tuple[Score, ...]:
-        # What the columns have in common is what the mean over all nuggets has: verdicts, panel, failures.
+        # All columns share the verdicts, panel statistics and failures of the mean over all nuggets.
         incomplete = f"not all nuggets: {nuggets.failure}" if nuggets.failure else ""
         base = self.mean_score(record, verdicts, reason=reason, incomplete=incomplete)
         rows = [{"nugget": v.unit.id, "importance": v.unit.importance, "assignment": v.label} for v in verdicts]
@@ -260,10 +260,10 @@ class NuggetRecall(BankMetric):
 
 
 def held(verdict: Verdict) -> Held:
-    """A verdict of assignment, for counting.
+    """Convert an assignment verdict for counting.
 
-    If a panel's value is a mean, or lies between the labels, the strict value is the share of members who say support,
-    but never more than the lenient one.
+    If a panel's value is a mean or lies between labels, the strict value is the share of members that say support, but
+    at most the lenient value.
     """
     if verdict.value is None:
         return Held(verdict.unit.importance, None, None)

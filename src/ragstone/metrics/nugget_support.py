@@ -1,4 +1,4 @@
-"""Nugget support: how far the passages hold each nugget of a bank, the best of them and those that it comes from."""
+"""Nugget support: how well passages support a bank's nuggets, by the best passage and by each nugget's sources."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class NuggetSupport(Metric):
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:  # noqa: ARG003 - all units are nuggets
-        """Verdicts are those of the best passages; the others are values in ``detail``."""
+        """Return whether a column uses the stored verdicts, which are those of the best passages."""
         return column == "best"
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Every nugget against each passage alone."""
+        """Rate each nugget by each passage alone."""
         units, passages = nuggets_of_record(record).units, record.passages
         if not units:
             return self.nothing(record, "empty", "the bank has no nuggets")
@@ -75,7 +75,7 @@ class NuggetSupport(Metric):
     def _column(
         self, record: Record, column: str, by_nugget: Sequence[Sequence[Verdict]], detail: Mapping[str, Any]
     ) -> Score:
-        """The mean of each nugget's best verdict; a passage that stayed unjudged might have been the best."""
+        """Return the mean of each nugget's best verdict; unjudged pairs raise the upper bound."""
         best = [max(verdicts, key=lambda v: -1.0 if v.value is None else v.value) for verdicts in by_nugget]
         score = self.mean_score(record, best, column=column, detail=detail)
         lost = sum(v.unjudged for verdicts in by_nugget for v in verdicts)

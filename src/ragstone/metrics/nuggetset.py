@@ -1,8 +1,8 @@
-"""The nuggets of a response or of a bank, asked once whichever metric asks, and what they weigh.
+"""Write the nuggets of a response or a bank, once for all metrics, and rate their importance.
 
-Nuggets are indivisible facts whose presence can be verified (TREC RAG, arXiv 2504.15068). A list that a judge
-writes is asked for again until nothing new comes or it is full; what a limit leaves out is counted; nothing
-is taken for vital or okay that nobody called so.
+Nuggets are indivisible facts whose presence can be verified (TREC RAG, arXiv 2504.15068). The judge is asked again
+until it adds nothing new or the list is full. Nuggets beyond a limit are counted. Without a rating, a nugget is
+neither vital nor okay.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ UNWEIGHED: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class NuggetSet:
-    """Nuggets with what a reader must know of how complete they are.
+    """Nuggets, and how complete they are.
 
-    ``failure`` says why some may be missing, ``unweighed`` why some have no importance; ``left_out`` counts
-    those beyond the limit, ``rounds`` the questions that it took to write them. Of a bank that was created ``read``
-    counts the passages that were read, of ``passages`` that there are.
+    ``failure`` says why some may be missing, ``unweighed`` why some have no importance. ``left_out`` counts those
+    beyond the limit, ``rounds`` the questions needed to write them. For a bank created from contexts, ``read`` counts
+    the passages read, of ``passages`` in the record.
     """
 
     units: tuple[Unit, ...]
@@ -43,7 +43,7 @@ class NuggetSet:
     passages: int = 0
 
     def counts(self) -> dict[str, Any]:
-        """Count vital, okay and unknown nuggets for a score's detail, and note what is missing."""
+        """Return the numbers of vital, okay and unrated nuggets for a score's detail, and what is missing."""
         found: dict[str, Any] = {
             "vital": sum(unit.importance == "vital" for unit in self.units),
             "okay": sum(unit.importance == "okay" for unit in self.units),
@@ -61,7 +61,7 @@ class NuggetSet:
 
 
 def nuggets_of_response(record: Record, most: int) -> Flow[NuggetSet]:
-    """Write the nuggets of the response, round by round, until a round brings nothing new or there are ``most``."""
+    """Write the nuggets of the response in rounds, until one adds nothing new or there are ``most``."""
     found: dict[str, Unit] = {}
     sentences = response_sentences(record)
     failure, rounds, left_out = "", 0, 0
@@ -82,11 +82,11 @@ def nuggets_of_response(record: Record, most: int) -> Flow[NuggetSet]:
 
 
 def nuggets_of_contexts(record: Record, window: int, most: int, min_judgment: float) -> Flow[NuggetSet]:
-    """Write a bank from the contexts: windows in order, each of which returns the whole updated list.
+    """Write a bank from the contexts, window by window; each window returns the complete updated list.
 
-    Passages whose ``judgment`` is below ``min_judgment`` are left out, those without one stay. It ends early
-    when two windows in a row change nothing of a list that holds something. A window that fails leaves the list
-    as it was, and is told of.
+    Passages with a ``judgment`` below ``min_judgment`` are skipped; those without one are kept. Writing stops early if
+    two consecutive windows do not change a non-empty list. A failed window leaves the list unchanged and is reported in
+    ``failure``.
     """
     passages = _judged_relevant(record, min_judgment)
     found: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ def nuggets_of_contexts(record: Record, window: int, most: int, min_judgment: fl
             continue
         listed = {key: unit.text for unit in written.units if (key := folded(unit.text))}
         cut.update(dict.fromkeys(islice(listed, most, None)))
-        updated = tuple(islice(listed.values(), most)) or found  # an empty list takes nothing back
+        updated = tuple(islice(listed.values(), most)) or found  # an empty list removes nothing
         unchanged = [*map(folded, updated)] == [*map(folded, found)]
         idle = idle + 1 if found and unchanged else 0
         found = updated
@@ -119,13 +119,13 @@ def nuggets_of_contexts(record: Record, window: int, most: int, min_judgment: fl
 
 
 def nuggets_of_record(record: Record) -> NuggetSet:
-    """The bank that the record brings, in its order."""
+    """Return the record's own bank, in its order."""
     nuggets = record.nuggets or ()
     return NuggetSet(_numbered(record, "bank", (Unit("", "nugget", n.text, importance=n.importance) for n in nuggets)))
 
 
 def weighed(record: Record, nuggets: NuggetSet) -> Flow[NuggetSet]:
-    """The same with the importance of those that have none asked for, if there is a question to be important to."""
+    """Return the nuggets with missing importance ratings added, if the record has a question."""
     bare = tuple(unit for unit in nuggets.units if unit.importance is None)
     if not bare:
         return nuggets
@@ -140,12 +140,12 @@ def weighed(record: Record, nuggets: NuggetSet) -> Flow[NuggetSet]:
 
 
 def unnamed(units: Iterable[Unit]) -> tuple[Unit, ...]:
-    """The units as a judge gets to see them, who is not to know how important they are."""
+    """Return the units without their importance, which the judge must not see."""
     return tuple(replace(unit, importance=None) for unit in units)
 
 
 def named(verdicts: Sequence[Verdict], units: Sequence[Unit]) -> tuple[Verdict, ...]:
-    """The verdicts with their units' importance, which the judge did not see, put back."""
+    """Return the verdicts with the importance of their units restored."""
     return tuple(replace(verdict, unit=unit) for verdict, unit in zip(verdicts, units, strict=True))
 
 
@@ -164,7 +164,7 @@ def _judged_relevant(record: Record, least: float) -> tuple[Passage, ...]:
 
 
 def _number(detail: object) -> float | None:
-    """The relevance that somebody gave a passage; None where nobody did or it is no number."""
+    """Return the relevance given for a passage; None if there is none or it is not a number."""
     given = detail.get("judgment", detail.get("judgement")) if isinstance(detail, Mapping) else None
     try:
         number = None if given is None or isinstance(given, bool) else float(given)
@@ -191,7 +191,7 @@ class NuggetMetric(Metric):
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"max_nuggets": 1})
 
     def check(self) -> None:
-        """Refuse what cannot be meant."""
+        """Raise ConfigError for invalid weights, and convert valid ones to a pair of floats."""
         weights: Any = self.weights
         if isinstance(weights, Mapping) and set(weights) == {"vital", "okay"}:
             weights = (weights["vital"], weights["okay"])
@@ -200,7 +200,7 @@ class NuggetMetric(Metric):
         object.__setattr__(self, "weights", (float(weights[0]), float(weights[1])))
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Write the nuggets, weigh them, rate them; the weighted mean."""
+        """Write the nuggets, rate their importance and then the nuggets; return the weighted mean."""
         written = yield from nuggets_of_response(record, self.max_nuggets)
         if not written.units:
             if written.failure:
@@ -246,13 +246,13 @@ class BankMetric(Metric):
     least: ClassVar[Mapping[str, int]] = MappingProxyType({"window": 1, "max_nuggets": 1, "keep": 0})
 
     def check(self) -> None:
-        """Refuse what no judgment of a passage could reach or miss."""
+        """Raise ConfigError if ``min_judgment`` is not a finite number."""
         found: Any = self.min_judgment
         if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
             self.refuse("min_judgment", found, "a number")
 
     def created(self, record: Record) -> Flow[NuggetSet]:
-        """A bank from the contexts: written, weighed, vital nuggets first, of all of them the first ``keep``."""
+        """Create a bank from the contexts with importance ratings, vital nuggets first; keep the first ``keep``."""
         written = yield from nuggets_of_contexts(record, self.window, self.max_nuggets, self.min_judgment)
         found = yield from weighed(record, written)
         ordered = sorted(found.units, key=lambda unit: unit.importance != "vital")
@@ -265,9 +265,9 @@ class BankMetric(Metric):
 class NuggetBank(BankMetric):
     """The nuggets that a good answer should contain, according to the contexts; ``detail`` lists them.
 
-    It is in no suite: it says nothing of a response, and runs where a bank is wanted and no number. Parameters as in
-    nugget_recall. The score has no value; it is ``empty`` if the contexts contain no nugget, and
-    ``partial`` if a window could not be read. Source: TREC RAG (arXiv 2504.15068).
+    It is in no suite, since it does not evaluate a response: it only creates a bank. Parameters are as in
+    nugget_recall. The score has no value; it is ``empty`` if the contexts contain no nugget, and ``partial`` if a
+    window failed. Source: TREC RAG (arXiv 2504.15068).
     """
 
     name = "nugget_bank"
@@ -278,7 +278,7 @@ class NuggetBank(BankMetric):
     suites = ()
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Write and weigh."""
+        """Create the bank and list it in the score's detail."""
         bank = yield from self.created(record)
         if not bank.units:
             if bank.failure:

@@ -1,4 +1,4 @@
-"""Reference alignment: sentences of response and reference with the same meaning, by a local embedding. No judge."""
+"""Reference alignment: match sentences of response and reference by meaning, with a local embedding and no judge."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ragstone.stats.means import reaches
 from ragstone.types import NOTHING, REFERENCE, RESPONSE, Quote, Record, Score, Unit, Verdict
 
 MODEL: Final = "sentence-transformers/all-MiniLM-L6-v2"
-"""For English, 90 MB, Apache-2.0."""
+"""The default model: English, 90 MB, Apache-2.0."""
 USER: Final = ModelUser(
     "refalign", "refalign", "--set refalign.model={}", {MODEL: "c9745ed1d9f207416be6d2e6f8de32d1f16199bf"}
 )
@@ -28,7 +28,7 @@ SIMILARITY: Final = "similarity"
 
 @lru_cache(maxsize=2)
 def encoder(model: str) -> SentenceEncoder:
-    """The loaded model; ConfigError or BackendError says what is missing."""
+    """Return the loaded model; raise ConfigError or BackendError if something is missing."""
     return SentenceEncoder(locate(model, USER))
 
 
@@ -76,29 +76,29 @@ class RefAlign(Metric):
     model: str = MODEL
 
     def check(self) -> None:
-        """Refuse what cannot be meant."""
+        """Raise ConfigError if ``model`` is not a non-empty string."""
         model = cast("object", self.model)
         if not isinstance(model, str) or not model:
             self.refuse("model", model, "a folder, or ORG/MODEL on the hub")
 
     @classmethod
     def lacks(cls, present: Mapping[str, int]) -> str:
-        """A suite never loads a model that nobody named."""
+        """Return why a suite omits it: always, since a suite never loads a model unasked."""
         return super(RefAlign, cls).lacks(present) or f"needs a local model; to include it, add -m {cls.name}"
 
     def made_with(self) -> Mapping[str, str]:
-        """The model with its commit and hash, and what runs it."""
+        """Return the model with its commit and hash, and the runtime version."""
         files = encoder(self.model).files
         revision = f"@{files.revision[:7]}" if files.revision else ""
         return {"encoder": f"{short_name(files.name)}{revision}#{files.digest}.onnxruntime-{version_of('onnxruntime')}"}
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:
-        """Similarity is of whole texts."""
+        """Return whether a column counts a sentence; similarity compares whole texts."""
         return column != SIMILARITY and counts_in(column, unit)
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Embed, match, count; nothing is asked."""
+        """Embed and match the sentences, without a judge."""
         yield from ()
         model = encoder(self.model)
         units = {source: [u for u in sentences_of(record, source) if any(map(str.isalnum, u.text))] for source in OTHER}
@@ -122,7 +122,7 @@ class RefAlign(Metric):
         self, record: Record, source: Source, units: Mapping[Source, Sequence[Unit]], grid: Sequence[Sequence[float]],
         pairs: Mapping[int, int], judge: str,
     ) -> Score:  # fmt: skip
-        """The mean over the sentences of one text: 1 with a partner, 0 without."""
+        """Return the mean over the sentences of one text: 1 if matched, 0 if not."""
         other = OTHER[source]
         verdicts = []
         for number, unit in enumerate(units[source]):
@@ -144,5 +144,5 @@ class RefAlign(Metric):
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    """Of vectors of length 1; opposite ones count as unrelated."""
+    """Return the cosine similarity of unit vectors; negative values become 0."""
     return min(1.0, max(0.0, math.fsum(a * b for a, b in zip(one, other, strict=True))))

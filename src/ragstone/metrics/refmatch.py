@@ -1,4 +1,4 @@
-"""Reference match: the words that response and reference share, by BLEU, chrF, ROUGE and METEOR; no judge is asked."""
+"""Reference match: overlap of response and reference by BLEU, chrF, ROUGE and METEOR, without a judge."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RefMatch(Metric):
     )
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Count; nothing is asked."""
+        """Compute the measures, without a judge."""
         yield from ()
         texts = record.response or "", record.reference or ""
         return tuple(self._score(record, column, measure(*texts)) for column, measure in MEASURES.items())

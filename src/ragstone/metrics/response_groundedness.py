@@ -85,18 +85,18 @@ class ResponseGroundedness(Metric):
     choices = MappingProxyType({"aggregate": AGGREGATES})
 
     def check(self) -> None:
-        """Refuse what cannot be meant."""
+        """Raise ConfigError if ``judges`` is not a list of names."""
         judges = cast("object", self.judges)
         if not isinstance(judges, tuple) or not all(isinstance(judge, str) for judge in judges):
             self.refuse("judges", judges, "a list of judges' names")
 
     @property
     def wordings(self) -> tuple[int, ...]:
-        """Both with ``two_prompts``, else the first."""
+        """Both wordings with ``two_prompts``, else only the first."""
         return (1, 2) if self.two_prompts else (1,)
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """A shortcut where one applies, else one question (or two)."""
+        """Use a shortcut if one applies, else ask one question (or two)."""
         text = record.response or ""
         unit = Unit(f"{record.id}/response/1", "response", text, Span(0, len(text)))
         shortcut = self._shortcut(record) if self.shortcuts else ""
@@ -128,7 +128,7 @@ def _folded(text: str) -> str:
 
 
 def _stands_in(wanted: str, text: str) -> bool:
-    """Return whether the wanted text stands in the other with a word boundary at either end."""
+    """Return whether the text contains ``wanted`` with a word boundary at both ends."""
     at = text.find(wanted)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(wanted) : at + len(wanted) + 1]
@@ -139,7 +139,7 @@ def _stands_in(wanted: str, text: str) -> bool:
 
 
 def _in_word(char: str) -> bool:
-    # A mark is part of its letter: without this the word before a vowel sign or an accent would end there.
+    # A combining mark is part of its letter; otherwise a word would end before a vowel sign or an accent.
     return char.isalnum() or char == "_" or (char != "" and unicodedata.category(char)[0] == "M")
 
 

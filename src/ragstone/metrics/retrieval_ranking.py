@@ -1,6 +1,6 @@
-"""Retrieval ranking: precision, recall, nDCG, reciprocal rank and average precision of the passages in their order.
+"""Retrieval ranking: precision, recall, nDCG, reciprocal rank and average precision of the ranked passages.
 
-By the ids of relevant passages where the record has them, at no cost; else by the grades of context_relevance.
+It uses the ids of relevant passages if the record has them, at no cost, else the grades of context_relevance.
 Source: trec_eval.
 """
 
@@ -19,14 +19,14 @@ from ragstone.types import DETAILS, NOTHING, Record, Score, Verdict
 
 COLUMNS: Final = ("ndcg", "precision", "recall", "mrr", "average_precision")
 NAMED: Final = 5
-"""Ids that a reason names."""
+"""Maximum number of ids listed in a reason."""
 _SHOWN: Final = {"with the score of the one before": "tied with the previous passage"}
 
 
 def measures(ranked: Sequence[int], judged: Sequence[int], k: int, level: int = 1) -> dict[str, float | None]:
-    """Every column by trec_eval's definitions, from the grades of the passages as ranked and of all that were judged.
+    """Return all columns by trec_eval's definitions, given the grades in ranked order and those of all judged passages.
 
-    A grade from ``level`` on is relevant; nDCG takes grades as gains. None where a denominator is 0.
+    Grades of at least ``level`` are relevant; nDCG uses grades as gains. A value is None if its denominator is 0.
     """
     hits = [grade >= level for grade in ranked]
     total = sum(grade >= level for grade in judged)
@@ -104,7 +104,7 @@ class RetrievalRanking(Metric):
     reasons: bool = False
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """The grades, of the record or of a judge, then arithmetic."""
+        """Compute the measures from the grades of the record or a judge."""
         if record.contexts is None:
             return self.nothing(record, "missing_field", "no contexts")
         if record.relevant is not None:
@@ -122,7 +122,7 @@ class RetrievalRanking(Metric):
         for passage in record.contexts or ():
             first, mark, number = passage.id.rpartition("#")
             if mark and number.isdecimal() and first in seen and passage.id not in relevant:
-                twice.append(first)  # the reader numbers the later of two passages with one id
+                twice.append(first)  # the reader appends a number to repeated ids
             seen.add(passage.id)
             grades.append(relevant.get(passage.id, 0))
             hit = grades[-1] >= self.level
@@ -172,10 +172,10 @@ class RetrievalRanking(Metric):
 
 
 def _tied(record: Record) -> list[str]:
-    """Passages with the retrieval score of the one before: their order is the record's, where trec_eval goes by id."""
+    """Return the passages with the previous one's retrieval score; trec_eval would sort these by id."""
     details = record.meta.get(DETAILS)
     if not isinstance(details, Mapping) or not all(isinstance(one, Mapping) for one in details.values()):
-        return []  # a field of the user's own
+        return []  # a user's own field
     scores = [details.get(passage.id, NOTHING).get("score") for passage in record.contexts or ()]
     ranked = zip((record.contexts or ())[1:], scores[1:], scores, strict=False)
     return [passage.id for passage, own, before in ranked if own is not None and own == before]

@@ -1,7 +1,7 @@
-"""Rubric: how well records meet the user's own criteria, each with a score.
+"""Rubric: how well records meet the user's own criteria, with a score for each.
 
-Criteria of a record that see the same fields are one question. A record's criteria come from people and from files:
-they are delimited like any text of a record.
+A record's criteria that use the same fields share one question. Criteria from records are untrusted input, so they are
+delimited like any text of a record.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ class RubricMetric(Metric):
     reasons: bool = True
 
     def unset(self) -> str:
-        """Say that there are no criteria, if so."""
+        """Return a message if there are no criteria, else empty."""
         wanted = "write [rubric.NAME] tables in ragstone.toml, or name a file of them with --rubric FILE"
         return "" if self.criteria else f"no criteria; {wanted}"
 
     def expecting(self, *, overridden: bool) -> Self:
-        """The same metric with a score for criteria that records bring, if any do."""
+        """Return the metric, with a score for the records' own criteria if any record has them."""
         return replace(self, criteria=(*self.criteria, Criterion(OWN, "", own=True))) if overridden else self
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> Self:
-        """The same metric with other criteria, or other parameters."""
+        """Return the metric with other criteria or parameters."""
         if "criteria" in parameters:
             parameters = {**parameters, "criteria": criteria_of(parameters["criteria"])}
         return Metric.with_parameters(self, parameters)
 
     def overridden(self, parameters: Mapping[str, Any]) -> Self:
-        """The same metric with one record's criteria beside those of the run."""
+        """Return the metric with one record's criteria in addition to those of the run."""
         if "criteria" in parameters:
             given = {one.name: one for one in criteria_of(parameters["criteria"])}
             common = [given.pop(one.name, one) for one in self.criteria if one.text]
@@ -79,7 +79,7 @@ class RubricMetric(Metric):
         return self.with_parameters(parameters)
 
     def gives(self) -> tuple[str, ...]:
-        """A column for each criterion of the run; one for all that a record brings."""
+        """Return a column per criterion of the run, and one for all of a record's own criteria."""
         return tuple(self._columns())
 
     def _columns(self) -> dict[str, list[Criterion]]:
@@ -94,7 +94,7 @@ class RubricMetric(Metric):
         return any(one.written for one in self.criteria)
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Ask for steps that are to be written, then about all criteria that see the same fields at once."""
+        """Ask for the steps to be written, if any, then rate the criteria, one question per set of fields."""
         lacking = {one.name: _lacking(record, one) for one in self.criteria}
         able = [one for one in self.criteria if not lacking[one.name][1]]
         writing = [one for one in able if one.written]
@@ -158,7 +158,7 @@ class RubricMetric(Metric):
 
 
 def _lacking(record: Record, criterion: Criterion) -> tuple[Status, str]:
-    """Why a criterion cannot be judged; the reason is empty where it can. Earlier turns need not be there."""
+    """Return why a criterion cannot be judged; the reason is empty if it can. Earlier turns are optional."""
     if not criterion.text:
         return "missing_field", "no criteria of its own"
     for field in criterion.fields:

@@ -1,8 +1,8 @@
-"""TRACe: relevance, utilization, completeness and adherence from one labelling of sentences.
+"""TRACe: relevance, utilization, completeness and adherence from a single labelling of sentences.
 
-Contexts and response are taken apart in sentences, each with a key; one question asks which of the contexts'
-are relevant and used, and what supports each of the response's. The rest is arithmetic, so that another length or
-normaliser needs no further call. Source: RAGBench (arXiv 2407.11005).
+Contexts and response are split into sentences, each with a key. One question asks which context sentences are relevant
+and used, and which of them support each response sentence. The rest is arithmetic, so changing ``length`` or
+``normaliser`` needs no further call. Source: RAGBench (arXiv 2407.11005).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ COLUMNS: Final = (
 )  # fmt: skip
 AVERAGED: Final = ("relevance", "utilization", "completeness", "adherence")
 JUDGED: Final = ("adherence", "adherence_share", "average")
-"""Columns that stand on the verdicts about the response's sentences."""
+"""Columns computed from the verdicts on the response's sentences."""
 COUNTS: Final = ("relevance", "relevance_share", "utilization", "utilization_share", "completeness")
-"""Columns that count sentences of the contexts."""
+"""Columns that count context sentences."""
 TITLES: Final[Mapping[str, str]] = {
     "relevance": "relevant sentences of the contexts, relative to a fixed number",
     "relevance_share": "sentences of the contexts that are relevant",
@@ -44,10 +44,10 @@ LENGTHS: Final[Mapping[str, Callable[[str], int]]] = {
     "characters": len,
     "tokens": words_in,
 }
-"""The length of a sentence in the shares: one, its characters, or its words."""
+"""The length of a sentence for the shares: 1, its characters, or its words."""
 
 SENTENCES: Final = 100_000
-"""Sentences of the contexts that are marked at most; of more nothing is said, so that memory stays bounded."""
+"""Maximum number of context sentences; records with more are not judged, so that memory stays bounded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,11 +135,11 @@ class TraceMetric(Metric):
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:  # noqa: ARG003 - all units are sentences
-        """Verdicts are of the response; the other columns are counts over the contexts."""
+        """Return whether a column uses the verdicts on the response; the others count context sentences."""
         return column.startswith("adherence")
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Take apart, ask once, count."""
+        """Split the texts into sentences, ask once and compute the columns."""
         contexts = tuple(islice(context_sentences(record), SENTENCES + 1))
         response = tuple(response_units(record))
         if not contexts:
@@ -158,7 +158,7 @@ class TraceMetric(Metric):
         return self.together(scores)
 
     def _use(self, record: Record, traced: Traced, contexts: tuple[Unit, ...]) -> dict[str, Score]:
-        """The columns of ``COUNTS``."""
+        """Return the columns of ``COUNTS``."""
         lengths = {key_of(unit): LENGTHS[self.length](unit.text) for unit in contexts}
         total = sum(lengths.values())
         relevant = None if traced.relevant is None else set(traced.relevant)
@@ -182,7 +182,7 @@ class TraceMetric(Metric):
         return scores
 
     def _support(self, record: Record, traced: Traced) -> dict[str, Score]:
-        """Adherence, and its share; what is unjudged is in neither and widens the bounds."""
+        """Return adherence and its share; unjudged sentences are excluded and widen the bounds."""
         weigh = LENGTHS[self.length]
         weights = [(weigh(v.unit.text), v.value) for v in traced.verdicts]
         judged = [(weight, value) for weight, value in weights if value is not None]
@@ -194,7 +194,7 @@ class TraceMetric(Metric):
                 name: self.without_value(record, "judge_failed", reason, column=name)
                 for name in ("adherence", "adherence_share")
             }
-            if traced.overall is not None:  # people may say it of the whole alone
+            if traced.overall is not None:  # people may label only the whole response
                 lost["adherence"] = self.exact(record, float(traced.overall), column="adherence")
             return lost
         every = all(value >= 1 for _, value in judged)
@@ -220,7 +220,7 @@ class TraceMetric(Metric):
 
 
 def _checked(traced: Traced, known: AbstractSet[str]) -> Traced:
-    """The answer without keys that no sentence has: a judge of the user's own may not look."""
+    """Return the answer without keys of nonexistent sentences, which a custom judge may not have checked."""
 
     def of(keys: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(key for key in keys if key in known))
@@ -237,7 +237,7 @@ def _checked(traced: Traced, known: AbstractSet[str]) -> Traced:
 
 
 def sentence_map(traced: Traced, contexts: tuple[Unit, ...]) -> dict[str, Any]:
-    """Return the map of supporting, relevant and used sentences as plain JSON."""
+    """Return which sentences are relevant, used and supporting, as plain JSON."""
     relevant = None if traced.relevant is None else set(traced.relevant)
     utilized = None if traced.utilized is None else set(traced.utilized)
     rows = []
@@ -274,9 +274,9 @@ def sentence_map(traced: Traced, contexts: tuple[Unit, ...]) -> dict[str, Any]:
 
 
 def context_sentences(record: Record) -> Iterator[Unit]:
-    """The sentences of all contexts, keyed ``doc_i_sj`` from 0, with their passage and their span in it.
+    """Yield the sentences of all contexts, keyed ``doc_i_sj`` from 0, with their passage and their span in it.
 
-    The keys of a passage that came with its sentences are the places in their list, a blank one's too.
+    If a passage came divided into sentences, the keys are positions in that list, blank sentences included.
     """
     details = record.meta.get(DETAILS, NOTHING)
     for passage in record.contexts or ():
@@ -292,7 +292,7 @@ def context_sentences(record: Record) -> Iterator[Unit]:
 
 
 def response_units(record: Record) -> Iterator[Unit]:
-    """The sentences of the response, keyed ``resp_sj`` from 0; a TREC answer's are those it came in."""
+    """Yield the sentences of the response, keyed ``resp_sj`` from 0; a TREC answer keeps its own division."""
     text = record.response or ""
     cited = [citation.span for citation in record.citations]
     yield from _keyed(f"{record.id}/resp_s", text, cited or sentences(text))

@@ -1,4 +1,4 @@
-"""What metrics of response against reference share: precision over the one, recall over the other, F1 of both."""
+"""Shared code of metrics that compare response and reference: precision, recall and F1."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ragstone.metrics.words import Labels, labels
 from ragstone.types import Record, Score
 
 OTHER: Final[Mapping[Source, Source]] = {"response": "reference", "reference": "response"}
-"""Each text with the one that its units are looked for in."""
+"""For each text, the other text, in which its units are searched for."""
 SIDE: Final[Mapping[str, Source]] = {"precision": "response", "recall": "reference"}
-"""The text whose units are counted, by column."""
+"""The text whose units each column counts."""
 COLUMNS: Final = ("f1", *SIDE)
 
 
 def kind(source: Source, unit: str = "claim") -> str:
-    """What units are called in ids that are looked for in the other text: ``claim_by_reference``."""
+    """Return the word in ids for units that are compared with the other text, e.g. ``claim_by_reference``."""
     return f"{CLAIM[source].replace('claim', unit)}_by_{OTHER[source]}"
 
 
 def counts_in(column: str, unit: Mapping[str, Any]) -> bool:
-    """Return whether a column stands on a unit of a result: precision and recall on those of their side."""
+    """Return whether a column counts a unit of a result: precision and recall count only those of their text."""
     return column not in SIDE or f"_by_{OTHER[SIDE[column]]}/" in unit["id"]
 
 
 def side_labels(yes: str, no: str, unit: str = "claim") -> Labels:
-    """Labels that name the text that a unit was looked for in."""
+    """Return labels that name the text in which a unit was searched for."""
     said = {"yes": yes, "partly": f"partly {yes}", "no": no}
     own = {f"{one} {kind(s, unit)}": f"{words} the {OTHER[s]}" for s in OTHER for one, words in said.items()}
     return {
@@ -41,9 +41,9 @@ def side_labels(yes: str, no: str, unit: str = "claim") -> Labels:
 def with_f1(
     metric: Metric, record: Record, sides: Mapping[Source, Score], detail: Mapping[str, Any]
 ) -> tuple[Score, ...]:
-    """The scores by column: F1, which holds the verdicts of both sides, and each side.
+    """Return the score of each column: F1 with the verdicts of both sides, then precision and recall.
 
-    F1 is 0 where one side is 0, also where the other has no value, since none could raise it.
+    F1 is 0 if one side is 0, even if the other has no value, since no value could raise it.
     """
     both = [sides[source] for source in OTHER]
     known = [side if side.status != "empty" else replace(side, value=None, low=0.0, high=1.0) for side in both]
@@ -68,7 +68,7 @@ def with_f1(
 
 
 def f1(precision: float | None, recall: float | None) -> float | None:
-    """The harmonic mean: 0 where either is 0, whatever the other; else None where one is not known."""
+    """Return the harmonic mean: 0 if either value is 0, else None if one is unknown."""
     if 0.0 in (precision, recall):
         return 0.0
     return None if precision is None or recall is None else 2 * precision * recall / (precision + recall)

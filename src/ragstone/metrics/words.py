@@ -1,6 +1,6 @@
-"""The words of a metric: what it tells a user, its verdicts, the sentence about its mean, its columns and its bands.
+"""Wording of a metric for users: its group, verdict labels, headline, column titles and bands.
 
-Screens and pages ask the metric for them and know none by name, so a metric of another package is shown like these.
+Screens and pages use these instead of special cases per metric, so metrics of other packages are shown the same way.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ OWN_CRITERIA: Final = "Does it meet your own criteria?"
 GROUPS: Final = (
     TRUE_TO_PASSAGES, ANSWERS, COMPLETE, MATCHES_REFERENCE, GOOD_RETRIEVAL, RIGHT_CITATIONS, OWN_CRITERIA,
 )  # fmt: skip
-"""What users ask, in the order of the list of metrics; a metric's ``group`` is one of them, or a text of its own."""
+"""Users' questions, in the order of the list of metrics; a metric's ``group`` is one of them or its own text."""
 
 Labels = Mapping[str, str]
-"""The word for a verdict by kind; ``below`` is for several of which some are ``no`` and some ``partly``."""
+"""Words for verdicts by kind; ``below`` covers a mix of ``no`` and ``partly``."""
 
 LEGEND: Final = "legend"
-"""The key of the word for ``no`` in a legend, where that is longer."""
+"""The key of a longer wording of ``no`` for legends."""
 
 _VERBS: Final = (
     {"have": "have", "are": "are", "were": "were", "lack": "lack"},
     {"have": "has", "are": "is", "were": "was", "lack": "lacks"},
 )
-"""The verbs for several responses, and for one or none."""
+"""Verbs for several responses, then for one or none."""
 
 
 def labels(yes: str, partly: str = "", no: str = "", below: str = "") -> Labels:
-    """The words for the verdicts of a metric; a label of a scale may have a word of its own beside those of kinds.
+    """Return the words for a metric's verdicts, by kind; some labels of scales have their own.
 
-    Those that are not given follow from ``yes``: ``partly supported``, ``not supported``, ``not fully supported``.
+    Missing ones are derived from ``yes``: ``partly supported``, ``not supported``, ``not fully supported``.
     """
     kinds = {
         "yes": yes, "partly": partly or f"partly {yes}", "no": no or f"not {yes}", "below": below or f"not fully {yes}",
@@ -51,19 +51,19 @@ def labels(yes: str, partly: str = "", no: str = "", below: str = "") -> Labels:
 SUPPORTED: Final = labels("supported")
 RELEVANT: Final = labels("relevant")
 FOUND: Final = {**labels("found"), LEGEND: "not found or contradicted"}
-"""For the embedded judge, which compares words: it finds, and supports nothing."""
+"""Words for the embedded judge, which only compares words: it can find statements, but not confirm support."""
 
 
 ANY_COLUMN: Final = "*"
-"""The key of the title of columns that users name; ``{}`` stands for the name."""
+"""The key of the title for columns named by users; ``{}`` stands for the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """The headline of a mean: ``of`` follows the value, ``short`` the number of responses below 1.
 
-    ``short`` may hold ``{have}``, ``{are}``, ``{were}``, ``{lack}`` and ``{fully}``. ``unit`` names what was judged;
-    empty for a response as a whole.
+    ``short`` may contain ``{have}``, ``{are}``, ``{were}``, ``{lack}`` and ``{fully}``. ``unit`` names the judged unit;
+    empty means the whole response.
     """
 
     of: str
@@ -72,21 +72,21 @@ class Sentence:
 
     @property
     def averages(self) -> bool:
-        """Return whether the value is the average share of something in one response."""
+        """Whether the value is the average share of something in one response."""
         return self.of.startswith("of a ")
 
     def falling_short(self, count: int, signature: str) -> str:
-        """The clause about so many responses below 1."""
+        """Return the clause about ``count`` responses below 1."""
         fully = "fully " if "|scoring_mode:scale" in signature else ""
         short = self.short.replace("{have} a ", "{have} at least one ") if count else self.short
         return short.format(**_VERBS[count < 2], fully=fully)
 
 
 class MetricWords(NamedTuple):
-    """The words for the results of one kind of judge.
+    """Wording for the results of one kind of judge.
 
-    ``titles`` (what a value means) and ``sentences`` are by column, the empty name is the only score. A metric with a
-    sentence may lead a run; of several columns the first that has a value. ``banded``: bands are shown.
+    ``titles`` (meanings of values) and ``sentences`` are by column; an only score has an empty name. A metric with a
+    sentence may be a run's headline, by its first column with a value. ``banded``: bands are shown.
     """
 
     labels: Labels
@@ -105,12 +105,12 @@ def one_score(
     banded: bool = True,
     beside: Mapping[str, str] = NOTHING,
 ) -> MetricWords:
-    """The words of a metric with one score; ``beside`` are the titles of columns that it may have besides."""
+    """Return the wording of a metric with one score; ``beside`` has the titles of its optional further columns."""
     return MetricWords(labels, {**({"": title} if title else {}), **beside}, {"": Sentence(of, short, unit)}, banded)
 
 
 class Band(NamedTuple):
-    """A word for a stretch of values, ``least`` and above, explained in English and Russian."""
+    """A name for the values from ``least`` up to the next band, explained in English and Russian."""
 
     least: float
     name: str
@@ -119,9 +119,9 @@ class Band(NamedTuple):
 
 
 class ScoreTable(NamedTuple):
-    """The layout of a metric's scores: rows of one column or two, the titles above, and a legend.
+    """The table layout of a metric's scores: rows of one or two columns, column titles and a legend.
 
-    ``legend`` may name parameters of the metric, as ``{length}``; ``values`` has the words for their values.
+    ``legend`` may refer to the metric's parameters, e.g. ``{length}``; ``values`` has words for their values.
     """
 
     rows: Mapping[str, tuple[str, ...]]

@@ -1,7 +1,7 @@
 """The pytest plugin: score responses in tests, check them against thresholds, print a summary of the session.
 
-Promises: a test session that does not use it loads nothing of Ragstone but this file and the bare package. A judge that
-fails makes a test an ERROR, never a FAIL and never a pass. PYTEST_DONT_REWRITE
+Guarantees: a test session that does not use it loads only this file and the bare package. A judge failure makes a test
+an ERROR, never a FAIL and never a pass. PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 MARK: Final = "ragstone"
 RECORD: Final = "ragstone_record"
 ATTRIBUTE: Final = "ragstone"
-"""The attribute of a test's report with its scores, as plain values: pytest-xdist sends reports between processes."""
+"""Report attribute with a test's scores, as plain values, since pytest-xdist sends reports between processes."""
 
 _SCORER: Final = pytest.StashKey["Scorer"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of a session: judge, store and configuration of tests that do not name their own."""
+    """Add the session's options: judge, store and configuration for tests that do not set their own."""
     group = parser.getgroup("ragstone", "Ragstone: evaluate responses against their evidence")
     group.addoption(
         "--ragstone-judge", metavar="NAME", help="Judge for tests that name none, as --judge of ragstone run."
@@ -76,7 +76,7 @@ def assert_scores(ragstone: Scorer) -> Callable[..., Result]:
 
 
 def _marked(item: pytest.Item, name: str) -> dict[str, Any]:
-    """The arguments of the marks of that name; those of the test override those of its class and module."""
+    """Return the arguments of all marks with a name; those of the test override those of its class and module."""
     from ragstone.errors import InputError  # noqa: PLC0415 - only for a test that uses the fixture
 
     found: dict[str, Any] = {}
@@ -90,13 +90,13 @@ def _marked(item: pytest.Item, name: str) -> dict[str, Any]:
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
-    """Report errors of judging as errors of the setup, and attach the scores to the report."""
+    """Report judging errors as setup errors, and attach the scores to the report."""
     report: pytest.TestReport = (yield).get_result()
     scorer = item.stash.get(_SCORER, None)
     if report.when == "call":
         trouble = _trouble(item, call, scorer)
         if trouble is not None:
-            # All readers of reports count a failure before the call as an error, not as a failed test.
+            # All report consumers count a failure before the call as an error, not as a failed test.
             report.when, report.outcome = "setup", "failed"
             report.__dict__.pop("wasxfail", None)
             if trouble:
@@ -108,14 +108,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _trouble(item: pytest.Item, call: pytest.CallInfo[None], scorer: Scorer | None) -> str | None:
-    """Why a test is an error: None if it is not, empty if its exception says it."""
+    """Return why a test is an error: None if it is not one, empty if its exception explains it."""
     if call.excinfo is not None:
         if scorer is None:
             return None
         from ragstone.errors import RagstoneError  # noqa: PLC0415 - as above
 
         return "" if isinstance(call.excinfo.value, RagstoneError) else None
-    own = {mark.name for mark in item.own_markers}  # marks of a module need not apply to each of its tests
+    own = {mark.name for mark in item.own_markers}  # module marks need not apply to every test
     if scorer is None:
         lonely = next((name for name in (MARK, RECORD) if name in own), None)
         return lonely and f"marked {lonely}, but uses neither fixture: assert_scores or ragstone"
@@ -125,7 +125,7 @@ def _trouble(item: pytest.Item, call: pytest.CallInfo[None], scorer: Scorer | No
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the summary of a session that scored anything."""
+    """Print the summary, if the session scored anything."""
     notes = [
         note
         for reports in terminalreporter.stats.values()

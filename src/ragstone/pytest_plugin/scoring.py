@@ -1,7 +1,8 @@
-"""The fixture of a test: score a response, and check it against thresholds.
+"""The fixture for tests: score a response and check it against thresholds.
 
-A response is evaluated as by ``ragstone run`` on a file of one record: with the same configuration and store, so that a
-reply is paid for once. The run of a failed test stays in the store, under the test's name; other runs are deleted.
+A response is evaluated as by ``ragstone run`` on a file of one record: with the same configuration and store, so that
+each reply is paid for only once. The run of a failed test stays in the store, under the test's name; other runs are
+deleted.
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ from ragstone.render.text import flat, shorten
 from ragstone.render.wording import ORDER, kind_of, place, why, word
 
 __tracebackhide__ = methodcaller("errisinstance", (AssertionError, RagstoneError))
-"""Hides this code from tracebacks of errors that it raises on purpose."""
+"""pytest's filter that hides this module's frames in tracebacks of errors raised on purpose."""
 
 FIELDS: Final = tuple(ALIASES)
-"""The fields of a record that calls and marks may give."""
+"""Record fields that calls and marks may set."""
 OPTIONS: Final = frozenset(RunOptions.__dataclass_fields__) - {"metrics"}
-"""Options of ``evaluate`` that calls and marks may give."""
+"""Options of ``evaluate`` that calls and marks may set."""
 
 
 class Scorer:
-    """Scores responses for one test, given the arguments of its two marks; InputError for a name that is unknown.
+    """Score responses for one test, given the arguments of its two marks; raise InputError for an unknown name.
 
-    ``name`` and ``title`` are the test's short and full name, ``root`` the folder to look for the configuration and the
-    store in. From the test's marks come ``record``, its fields, ``least``, thresholds by score, and ``options``, which
+    ``name`` and ``title`` are the test's short and full names; ``root`` is the folder with the configuration and the
+    store. From the test's marks come ``record`` (fields), ``least`` (thresholds by score) and ``options``, which
     include the session's. ``notes`` are the scores and outcomes as plain values. ``checked`` says whether a response
     was checked against thresholds, ``failed`` whether the test failed.
     """
@@ -70,8 +71,8 @@ class Scorer:
     ) -> Result:
         """Score one response and return its result, as in results.jsonl.
 
-        ``more`` are the other fields of the record (``question``, ``contexts``, ``reference``, ...) and options of
-        ``ragstone.evaluate``. RagstoneError if it cannot be scored, which makes the test an error.
+        ``more`` are other record fields (``question``, ``contexts``, ``reference``, ...) and options of
+        ``ragstone.evaluate``. Raise RagstoneError if the response cannot be scored, which makes the test an error.
         """
         given = {name: more.pop(name) for name in FIELDS if name in more}
         record = {"id": self.name, **self.record, **given, **({} if response is None else {"response": response})}
@@ -86,7 +87,7 @@ class Scorer:
         except RagstoneError as error:
             if error.hint:
                 error.add_note(f"hint: {error.hint}")
-            # The place in Ragstone's code is of no use in a test's report.
+            # Ragstone's own frames are of no use in a test report.
             raise error.with_traceback(None) from None
         result = next(run.results())
         self._scored.append((result, run, options.get("store")))
@@ -106,10 +107,11 @@ class Scorer:
     ) -> Result:
         """Check a response against thresholds: those given here, and those of the test's mark for other scores.
 
-        ``response`` is a text, or the ``Result`` of one that is scored already. ``at_least`` maps scores to thresholds
-        from 0 to 1, largest values for a score that is best at 0; a score without a dot in its name may be a keyword.
-        ``metrics`` are scored besides those with a threshold. Further keywords are those of ``score``. AssertionError
-        names what is not supported; JudgeError if what is unjudged decides.
+        ``response`` is a text, or the ``Result`` of a response that is already scored. ``at_least`` maps scores to
+        thresholds from 0 to 1: minimum values, or maximum values for a score whose best value is 0. A score without a
+        dot in its name may be a keyword instead. ``metrics`` are scored in addition to those with a threshold. Other
+        keywords are those of ``score``. Raise AssertionError that lists unsupported units, or JudgeError if the outcome
+        depends on unjudged units.
         """
         fields = {name: more.pop(name) for name in FIELDS if name in more}
         own, options = thresholds_and_options({**(at_least or {}), **more}, "assert_scores")
@@ -137,7 +139,7 @@ class Scorer:
         return result
 
     def _store_of(self, result: Result) -> Sequence[str] | None:
-        """The options of a command that shows the result; None if it is no result of this test."""
+        """Return the options of a command that shows the result; None if it is not a result of this test."""
         for own, _, store in self._scored:
             if own is result:
                 return ["--store", str(store)] if store else []
@@ -147,7 +149,7 @@ class Scorer:
         return f"<ragstone for {self.name}>"
 
     def close(self) -> None:
-        """Close the runs; those of a test that did not fail are deleted."""
+        """Close the runs, and delete them unless the test failed."""
         with contextlib.ExitStack() as stores:
             for _, run, _ in self._scored:
                 stores.callback(run.store.close)
@@ -156,7 +158,7 @@ class Scorer:
 
 
 def thresholds_and_options(given: Mapping[str, Any], where: str) -> tuple[dict[str, float], dict[str, Any]]:
-    """Tell thresholds by score from options of ``evaluate``; InputError for other names and values."""
+    """Separate thresholds by score from options of ``evaluate``; raise InputError for other names and values."""
     least: dict[str, float] = {}
     options: dict[str, Any] = {}
     for key, value in given.items():
@@ -173,12 +175,12 @@ def thresholds_and_options(given: Mapping[str, Any], where: str) -> tuple[dict[s
 
 
 def _metrics() -> Mapping[str, str]:
-    """The metric of every score whose name is known."""
+    """Return the metric of each known score."""
     return {score: metric.name for metric in known().values() for score in metric.score_names()}
 
 
 def _metric_of(score: str) -> str:
-    """The metric of a score; empty if there is none. Of some metrics users name the columns."""
+    """Return the metric of a score, or empty if unknown; some metrics have columns named by users."""
     metric = of_score(score)
     return metric.name if metric.open_columns and column_of(score) else _metrics().get(score, "")
 
@@ -194,7 +196,7 @@ def _unknown(name: str) -> str:
 
 
 def _check_fields(metrics: Sequence[str] | str | None, record: Mapping[str, Any]) -> None:
-    """InputError if a metric that is named lacks a field."""
+    """Raise InputError if a named metric lacks a required field."""
     for name in (metrics,) if isinstance(metrics, str) else metrics or ():
         needs = known()[name].needs if name in known() else ()
         lacking = [needed for needed in needs if record.get(needed) is None or record[needed] in ([], ())]
@@ -203,7 +205,7 @@ def _check_fields(metrics: Sequence[str] | str | None, record: Mapping[str, Any]
 
 
 def _of_session(config: pytest.Config) -> dict[str, Any]:
-    """The options of the session: from pytest's command line, else from its configuration."""
+    """Return the session's options, from pytest's command line, else from its configuration."""
     found: dict[str, Any] = {"offline": True} if config.getoption("ragstone_offline") else {}
     for name in ("judge", "store", "config"):
         said, written = config.getoption(f"ragstone_{name}"), config.getini(f"ragstone_{name}")
@@ -214,18 +216,18 @@ def _of_session(config: pytest.Config) -> dict[str, Any]:
 
 
 MOST: Final = 10
-"""Units at most that a message names for one score."""
+"""Maximum number of units listed per score."""
 QUOTES: Final = 2
-"""Quotes at most for each unit."""
+"""Maximum number of quotes per unit."""
 LONG: Final = 240
-"""Characters at most of a text."""
+"""Maximum number of characters of a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdResult:
-    """Whether a score, given with its verdicts, meets a threshold; ``unknown`` if what is unjudged decides.
+    """Whether ``score``, given with its verdicts, meets a threshold; ``unknown`` if unjudged units decide.
 
-    ``limit`` is the least value, of a score that is best at 0 the largest.
+    ``limit`` is the minimum value, or the maximum if the score's best value is 0.
     """
 
     score: Mapping[str, Any]
@@ -234,9 +236,9 @@ class ThresholdResult:
 
 
 def check_threshold(result: Result, metric: str, limit: float) -> ThresholdResult:
-    """Check a score; what is unjudged counts neither for the response nor against it.
+    """Check a score; unjudged units count neither for the response nor against it.
 
-    InputError if the metric is switched off, or lacks a field.
+    Raise InputError if the metric is disabled or lacks a field.
     """
     try:
         score = with_verdicts(result, result.score(metric))
@@ -244,7 +246,7 @@ def check_threshold(result: Result, metric: str, limit: float) -> ThresholdResul
         raise error.with_traceback(None) from None
     if score["status"] in ("disabled", "missing_field"):
         raise InputError(f"{metric}: {score['status']}: {score['reason']}")
-    limit = round(limit, 9)  # as values are
+    limit = round(limit, 9)  # like values
     if score["status"] == "judge_failed":
         return ThresholdResult(score, limit, "unknown")
     if score["value"] is None:
@@ -255,7 +257,7 @@ def check_threshold(result: Result, metric: str, limit: float) -> ThresholdResul
 
 
 def explain(result: Result, found: Sequence[ThresholdResult], options: Sequence[str] | None) -> str:
-    """Why thresholds are missed, in plain lines, and the command that shows all, unless its ``options`` are None."""
+    """Explain in plain lines why thresholds are missed, with a command for details unless ``options`` is None."""
     lines: list[str] = []
     for one in found:
         if one.outcome != "yes":
@@ -285,7 +287,7 @@ def _head(one: ThresholdResult, result: Result) -> str:
 
 
 def _named(result: Result, score: Mapping[str, Any]) -> Iterator[str]:
-    """The units that are wrong or unjudged, worst first, each with its reason and evidence."""
+    """Yield lines about wrong and unjudged units, worst first, each with its reason and evidence."""
     units = {unit["id"]: unit for unit in result["units"]}
     shown = (v for v in score["verdicts"] if kind_of(v) == "unjudged" or lowers(score["metric"], v))
     verdicts = sorted(shown, key=lambda verdict: ORDER.index(kind_of(verdict)))
@@ -304,7 +306,7 @@ def _short(text: str) -> str:
 
 
 def _apart(*values: float) -> tuple[str, ...]:
-    """The numbers with two decimals, or more if different numbers would look the same."""
+    """Format numbers with two decimals, or more if different numbers would look the same."""
     digits = 2
     while digits < 9 and len({f"{value:.{digits}f}" for value in values}) < len(set(values)):
         digits += 1

@@ -1,7 +1,7 @@
-"""The summary of a test session: responses, means of the scores, outcomes, calls and cost.
+"""Write the summary of a test session: responses, mean scores, outcomes, calls and cost.
 
-Its notes are plain values, which pytest-xdist sends between processes: the scores, judges and bill of each response,
-and the outcome of each check against thresholds.
+It is built from notes: the scores, judges and bill of each response, and the outcome of each threshold check. They are
+plain values, which pytest-xdist can send between processes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OUTCOMES: Final[Mapping[str, str]] = {"yes": "met", "no": "missed", "unknown": "
 
 
 def note_of(run: Run) -> dict[str, Any]:
-    """The note of a run of one response."""
+    """Return the note for the run of one response."""
     summary = run.summary()
     shown = main_scores(run.spec, summary["metrics"])
     bill = {name: value for name, value in summary["bill"].items() if name != "by_step"}
@@ -35,7 +35,7 @@ def note_of(run: Run) -> dict[str, Any]:
 
 
 def summary_lines(notes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The lines of the summary."""
+    """Yield the lines of the summary."""
     scored = [note for note in notes if "scores" in note]
     judges = dict.fromkeys(flat(judge) for note in scored for judge in note["judges"])
     yield _plain(
@@ -52,7 +52,7 @@ def summary_lines(notes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _table(scores: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each score and signature: scores with different signatures are not comparable."""
+    """Yield a line per score and signature, since scores with different signatures are not comparable."""
     groups: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
     for score in scores:
         groups.setdefault(score["metric"], {}).setdefault(score["signature"], []).append(score)
@@ -68,7 +68,7 @@ def _table(scores: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _particular(signature: str, ways: Iterable[str]) -> str:
-    """The parts of a signature that differ between the others."""
+    """Return the parts of a signature that are not common to all."""
     shared = set.intersection(*(set(way.split("|")) for way in ways))
     return flat("|".join(part for part in signature.split("|") if part not in shared))
 
@@ -91,7 +91,7 @@ def _cells(found: Sequence[Mapping[str, Any]], particular: str) -> tuple[str, st
 
 
 def _added(bills: Sequence[Any]) -> Any:
-    """The sum of bills, number by number; a number that is None in one is None in the sum."""
+    """Return the sum of bills, number by number; a number that is None in any bill is None in the sum."""
     if isinstance(bills[0], Mapping):
         names = dict.fromkeys(name for bill in bills for name in bill)
         return {name: _added([bill[name] for bill in bills if name in bill]) for name in names}
