@@ -30,7 +30,7 @@ def names(aligned: Alignment) -> Clash | None:
 
 def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
     stems, says = aligned.stems, aligned.quote(first, last)
-    strange = [i for i in range(first, last + 1) if not aligned.is_known(stems[i])]
+    strange = [i for i in range(first, last + 1) if i not in aligned.agreed and not aligned.is_known(stems[i])]
     if any(i > first or _proper(aligned, i) for i in strange):
         if _is_name(aligned, stems[last]) and not (aligned.language == LANGUAGE and common(stems[last])):
             # "Maria Lund" of "Lund" or "M. Lund", but not of "Anna Lund" or "Harwell Stadium" of "Foxby Stadium"
