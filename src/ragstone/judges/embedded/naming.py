@@ -16,6 +16,7 @@ from ragstone.judges.embedded.words import NAME, TITLES, pronouns, stem_of
 
 RARE: Final = 4.0  # weight of a word from which a name is looked at for being mixed of others
 BEGUN: Final = 5  # letters that words of one kind begin with: "autophagy", "autophagic"
+BESIDE: Final = 2  # of the two words before a name and the two behind it, those that stand by another one in its place
 SPELLED: Final = 0.9  # how far two names must be spelled alike to be one
 HELPING: Final = verbs("auxiliaries") | {"to"}
 ARTICLES: Final = frozenset(("the", "a", "an"))
@@ -36,9 +37,10 @@ def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
             # "Maria Lund" of "Lund" or "M. Lund", but not of "Anna Lund" or "Harwell Stadium" of "Foxby Stadium"
             return _namesake(aligned, strange, last, says)
         spoken = not pronouns(aligned.language).isdisjoint(aligned.lines[0].words)
+        spoken = spoken and not {aligned.word(first - 1)}.intersection(TITLES, aligned.lines[0].words)  # "Dr. Kim"
         spoken = spoken and not (last in strange and len(strange) <= last - first)  # "Nicola Ferri" of "Nicola Ferro"
         # The best sentence may speak of it by a pronoun.
-        return None if first <= 1 and spoken else _like_name(aligned, set(stems[first : last + 1]), says)
+        return None if first <= 1 and spoken else _like_name(aligned, first, last)
     if strange or aligned.library.weight(stems[last]) < RARE:
         return None
     return Clash("name", says) if _mixed(aligned, stems[first : last + 1]) else None
@@ -58,13 +60,23 @@ def _namesake(aligned: Alignment, strange: Sequence[int], last: int, says: str) 
     return found
 
 
-def _like_name(aligned: Alignment, own: set[str], says: str) -> Clash:
-    """Name beside a name that no passage has the nearest one that shares a word with it: "Ana Keller", "Ana Feller"."""
-    for line in aligned.lines[:2]:
-        for run in line.names:
-            shared = own & {token.stem for token in line.tokens[run[0] : run[1] + 1]}
-            if run[0] < run[1] and shared and not all(map(common, shared)):
-                return line.clash("name", says, line.quote(*run))
+def _like_name(aligned: Alignment, first: int, last: int) -> Clash:
+    """Name beside a name that no passage has the nearest one that shares a word with it: "Ana Keller", "Ana Feller".
+
+    Else the one that stands between the same words.
+    """
+    own, says = set(aligned.stems[first : last + 1]), aligned.quote(first, last)
+    places = [(line, run) for line in aligned.lines[:2] for run in line.names]
+    for line, run in places:
+        shared = own & {token.stem for token in line.tokens[run[0] : run[1] + 1]}
+        if run[0] < run[1] and shared and not all(map(common, shared)):
+            return line.clash("name", says, line.quote(*run))
+    for line, (a, b) in places:
+        pairs = [(aligned.word(first - k), line.word(a - k)) for k in (1, 2)]
+        pairs += [(aligned.word(last + k), line.word(b + k)) for k in (1, 2)]
+        strange = aligned.weights.keys().isdisjoint(token.stem for token in line.tokens[a : b + 1])
+        if strange and aligned.carries(line) and sum(one == other != "" for one, other in pairs) >= BESIDE:
+            return line.clash("name", says, line.quote(a, b))
     return Clash("name", says)
 
 

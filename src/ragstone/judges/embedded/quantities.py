@@ -251,7 +251,8 @@ def _quantity(tokens: Sequence[Token], low: list[str], text: str, i: int) -> Qua
     dimension, factor, unit, last = ("clock", 1.0, "", i) if clock else _unit(tokens, low, text, i, value)
     bound, hedged = _bound(text, token, tokens[last].end)
     start = token.start - (i > 0 and tokens[i - 1].stem in _CURRENCIES and tokens[i - 1].end == token.start)
-    first, end = min(start, tokens[last].start), max(token.end, tokens[last].end)
+    of = _MONTH_BEFORE.search(text, 0, start) if dimension == "date" else None
+    first, end = of.start() if of else min(start, tokens[last].start), max(token.end, tokens[last].end)
     return Quantity(i, max(i, last), dimension, value * factor, value, unit, first, end, bound, hedged)
 
 

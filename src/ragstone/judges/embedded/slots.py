@@ -30,6 +30,7 @@ from ragstone.judges.embedded.quantities import MONTH, PRICE, RANK, Quantity, ag
 from ragstone.judges.embedded.roles import misattributed, turned
 from ragstone.judges.embedded.substitutions import compared, replaced
 from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal, word_set
+from ragstone.judges.embedded.uncased import exchanged
 from ragstone.judges.embedded.verbs import finite
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, NUMBER, WORD, function_stems, stem_of
@@ -86,7 +87,7 @@ def clash(aligned: Alignment) -> Clash | None:
 
 def _clash(aligned: Alignment) -> Clash | None:
     number = _numbers(aligned)
-    name = None if number is not None and number.has else names(aligned)
+    name = None if number is not None and number.has else names(aligned) or exchanged(aligned)
     if number is not None:
         return (
             number
@@ -135,8 +136,12 @@ def _numbers(aligned: Alignment) -> Clash | None:
 
 def _code(aligned: Alignment, i: int) -> Clash | None:
     """A number that no passage has behind a name that has another one there: "AES-128" of "AES-256"."""
-    if not i or aligned.is_known(aligned.stems[i]) or not _IN_CODE.search(aligned.text, 0, aligned.tokens[i].start):
-        return None
+    known = not i or aligned.is_known(aligned.stems[i])
+    return None if known or not _IN_CODE.search(aligned.text, 0, aligned.tokens[i].start) else _numbered(aligned, i)
+
+
+def _numbered(aligned: Alignment, i: int) -> Clash | None:
+    """Find the number that the word before a number has in the evidence: "Chapter 3" of "Chapter 4"."""
     for line in aligned.having(aligned.stems[i - 1]):
         for p in line.places.get(aligned.stems[i - 1], ()):
             if p + 1 < len(line.tokens) and line.tokens[p + 1].kind == NUMBER and len(line.between(p + 1)) < 2:
@@ -258,14 +263,14 @@ def _absent(
     if aligned.stems[i] in aligned.premises and (rival is None or rival[0] < FITS):
         return None  # the question says so
     if _of_name(aligned, one):
-        return Clash("number", aligned.quote(i - 1, i))  # "Rule 19"
+        return _numbered(aligned, i) or Clash("number", aligned.quote(i - 1, i))  # "Rule 19"
     if any(_within(one, line) for line in dict.fromkeys(line for line, _ in every)):
         return Clash("number", says)  # what holds of a period may hold of a day in it
     if rival is not None:  # of those that fit well the value that is closest
         least = LIKELY * rival[0]
         fitting = (found for found in other if found[0] >= least)
         rival = min(fitting, key=lambda found: _ratio(found[2].value, one.value))
-    for line, theirs in every if one.dimension else ():
+    for line, theirs in every if one.dimension not in ("", "date", MONTH) else ():
         if theirs.written == one.written and theirs.dimension not in ("", RANK):
             rival = 1.0, line, theirs  # the same number with another unit
     if rival is None:
