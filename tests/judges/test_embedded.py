@@ -222,7 +222,7 @@ def test_numbers_are_compared_by_value() -> None:
     ("Open the list of channels 2.", "Open the list of channels.", 'found in passage 1, apart from "2" ('),
     ("The old college began in 1957.", "The college, very old, began in 1957 as an extension.", "found in passage 1 ("),
     ("No, employers pay nothing now.", "So first of all employers pay nothing now.", "found in passage 1"),
-    ("Under Rule 19 vessels proceed slowly.", "Under Rule 6 vessels proceed slowly in fog.", "not found: Rule 19 ("),
+    ("Under Rule 19 vessels proceed slowly.", "Under Rule 6 vessels proceed slowly in fog.", "not found: Rule 19; "),
     ("The village bakery opens at six.", "The bakery opens at six.", 'found in passage 1, apart from "village" ('),
     ("The bakery may open at six.", "The bakery opens at six.", "found in passage 1 ("),
 ])  # fmt: skip

@@ -404,7 +404,7 @@ def test_what_is_said_of_one_is_not_accepted_of_another(passage: str, true: str,
             "My 6-year-old needs a passport. Are there special requirements?",
             "There are special requirements for a 6-year-old.",
             "There are special requirements for minors: both parents must appear. A passport is issued for 5 years.",
-            "not found (support",
+            "partly found in passage 1 (support",
         ),
         (
             "", "There are eight charging points, and a kilowatt-hour costs 45 cents.",

@@ -1,4 +1,4 @@
-"""Numbers and times as texts write them, brought to one form.
+"""Numbers, dates and times as texts write them, brought to one form.
 
 ``12,000,000``, ``12 million``, ``twelve million`` and ``1200万`` are ``#12000000``; ``3rd`` and ``third`` are ``#3``;
 ``6 pm``, ``18:00`` and ``18 Uhr`` are ``@18:00``. Everything looks ahead a few words at most.
@@ -69,11 +69,14 @@ _PARTS: Final = re.compile(rf"[{_SPACE}-]?(?:(\d{{1,2}})/(\d{{1,2}})(?![\d/])|({
 _STEP: Final = re.compile(rf"[{_SPACE}\n\u2010\u2011-]{{1,2}}([^\W\d_]+)(?:[{_SPACE}-]([^\W\d_]+))?")
 _HYPHENS: Final = frozenset("-\u2010\u2011")
 _POWER: Final = re.compile(
-    r"(\s?[\u00d7x*\u00b7]\s?10)?(?:\^([-\u2212]?\d{1,2})(?![\d.]\d)|([\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,3}))"
+    r"(\s?[\u00d7x*\u00b7]\s?10)?"
+    r"(?:\^([-\u2212]?\d{1,2})(?![\d.]\d)|([\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,3}))"
 )
 """A power of ten behind its base, or behind a number that it multiplies: "10^6", "2.5 x 10^6"."""
 
-_RAISED: Final = str.maketrans("\u2212\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079", "--0123456789")
+_RAISED: Final = str.maketrans(
+    "\u2212\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079", "--0123456789"
+)
 _AND_HALF: Final = re.compile(r"\s(?:and|&) a half\b", re.IGNORECASE)
 _NO_ORDINAL: Final = re.compile(r"(?:\b(?:a|an|one|per|each|every|half)[ -]|/)$", re.IGNORECASE)
 _DIGITS: Final = {
@@ -317,3 +320,72 @@ def number_of(text: str, power: int = 0, *, dotted: bool = False) -> str:
     if bare.count(".") > 1 or "," in bare or not bare.replace(".", "").isdecimal():
         return f"#{sign}{bare}"
     return _stem(Decimal(sign + bare).scaleb(power))
+
+
+# ---- dates
+
+_YEAR_FIRST: Final = re.compile(r"(?P<y>\d{4})([-/.])(?P<m>\d{1,2})\2(?P<d>\d{1,2})(?!\d)")
+_DAY_FIRST: Final = re.compile(r"(?P<d>\d{1,2})([-/.])(?P<m>\d{1,2})\2(?P<y>\d{4}|(?<=[/.])\d\d)(?![\d/])")
+_OF_MONTH: Final = re.compile(
+    r"(?:(?P<y>\d{4})[-/](?P<m>0[1-9]|1[0-2])|(?P<m2>0?[1-9]|1[0-2])/(?P<y2>\d{4}))(?![\d/-])"
+)
+_MONTHS: Final = 12
+_DAYS: Final = 31
+_RECENT: Final = 50  # years of two digits below it are of this century
+
+
+class DatePart(NamedTuple):
+    """What a figure of a date stands for: a "date" (the day, with its month as the unit), a "month" or a "year".
+
+    ``start`` and ``end`` are the place of what is quoted, for a day all of the date. ``either``: the day and the month
+    may be meant the other way round, as in "03/05/2021".
+    """
+
+    dimension: str
+    value: int
+    unit: str
+    start: int
+    end: int
+    either: bool = False
+
+
+def date_parts(numbers: Mapping[int, tuple[int, int]], text: str) -> dict[int, DatePart | None]:
+    """Return what the figures of dates stand for: "2021-05-03", "03.05.2021", "03/05/2021", "05/2021".
+
+    ``numbers``: start and end of the numbers of a text by their places among its words. None stands for the figure of a
+    month, which is part of the day's date.
+    """
+    found: dict[int, DatePart | None] = {}
+    for i, (start, end) in numbers.items():
+        joined = numbers.get(i + 1, (0, 0))[0] == end + 1 and text[end] in "-/."
+        if joined and i not in found:
+            found.update(_date(numbers, text, i, start))
+    return found
+
+
+def _date(numbers: Mapping[int, tuple[int, int]], text: str, i: int, start: int) -> dict[int, DatePart | None]:
+    by_start = {numbers[k][0]: k for k in range(i, i + 3) if k in numbers}
+    if short := _OF_MONTH.match(text, start):
+        year, month = ("y", "m") if short["y"] else ("y2", "m2")
+        at = by_start[short.start(year)]
+        return {
+            at: DatePart("year", int(short[year]), "", *numbers[at]),
+            by_start[short.start(month)]: DatePart("month", int(short[month]), "", *short.span()),
+        }
+    whole = _YEAR_FIRST.match(text, start) or _DAY_FIRST.match(text, start)
+    if not whole or not {*map(whole.start, "ymd")} <= by_start.keys():
+        return {}
+    of, month, day = int(whole["y"]), int(whole["m"]), int(whole["d"])
+    sites = [by_start[whole.start(name)] for name in "ymd"]
+    if month > _MONTHS >= day:
+        month, day, sites = day, month, [sites[0], sites[2], sites[1]]
+    if not (1 <= month <= _MONTHS and 1 <= day <= _DAYS):
+        return {}
+    if len(whole["y"]) == 2:
+        of += 2000 if of < _RECENT else 1900
+    either = whole.re is _DAY_FIRST and whole[2] != "." and day <= _MONTHS and day != month
+    return {
+        sites[0]: DatePart("year", of, "", *numbers[sites[0]]),
+        sites[1]: None,
+        sites[2]: DatePart("date", day, str(month), *whole.span(), either),
+    }

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import combinations, permutations
 from typing import Final, NamedTuple
 
-from ragstone.judges.embedded.dates import Part, parts
+from ragstone.judges.embedded.figures import DatePart, date_parts
 from ragstone.judges.embedded.thesaurus import slot_lists, word_set
 from ragstone.judges.embedded.words import NAME, NUMBER, Token
 
@@ -129,7 +129,7 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
     """The quantities of a sentence, in order; linear in its tokens."""
     low = [text[token.start : token.end].lower() for token in tokens]
     found: list[Quantity] = []
-    dated = parts(tokens, text)
+    dated = date_parts({i: (one.start, one.end) for i, one in enumerate(tokens) if one.kind == NUMBER}, text)
     rated = -1  # the last word of a rate
     for i, token in enumerate(tokens):
         one: Quantity | None = None
@@ -173,14 +173,12 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
     return found
 
 
-def _dated(i: int, part: Part | None) -> Quantity | None:
+def _dated(i: int, part: DatePart | None) -> Quantity | None:
     """Return what a figure of a date is; None for one that another figure includes."""
     if part is None:
         return None
     value = float(part.value)
-    return Quantity(
-        i, i, part.dimension, value, value, part.unit, part.start, part.end, 0, False, either=part.either
-    )
+    return Quantity(i, i, part.dimension, value, value, part.unit, part.start, part.end, 0, False, either=part.either)
 
 
 def _of_year(tokens: Sequence[Token], low: list[str], text: str, i: int) -> bool:
@@ -277,8 +275,8 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
         return TIMES, 1.0, "", i + (low[i] not in _OFTEN)
     if mark == "\u5e74" and YEARS[0] <= value <= YEARS[1]:
         return "year", 1.0, "", i
-    if mark in {"\u65e5", "\u53f7", "\u865f"} and (month := _MONTH_BEFORE.search(text, 0, tokens[i].start)):
-        return "date", 1.0, str(int(month[1])), i
+    if mark in {"\u65e5", "\u53f7", "\u865f"} and (before_day := _MONTH_BEFORE.search(text, 0, tokens[i].start)):
+        return "date", 1.0, str(int(before_day[1])), i
     if mark and mark in slot_lists()["counters"]:
         return f"counted {mark}", 1.0, mark, i
     if i and tokens[i - 1].stem in _CURRENCIES:
@@ -386,9 +384,10 @@ def agree(claim: Quantity, other: Quantity) -> bool:
     if a and b and a != b and {a, b} not in ({"degree", "celsius"}, {"degree", "fahrenheit"}):
         return False
     if "date" in (a, b):
-        mine, theirs = ((one.written, one.unit) for one in (claim, other))
-        turned = (float(other.unit), f"{other.written:.0f}") if a == b and claim.either != other.either else theirs
-        return a == b and mine in (theirs, turned)
+        own, days = (claim.written, claim.unit), [(other.written, other.unit)]
+        if a == b and claim.either != other.either:
+            days.append((float(other.unit), f"{other.written:.0f}"))
+        return a == b and own in days
     if a == b and a in _CURRENCIES and claim.unit != other.unit and claim.unit.split()[0] != other.unit.split()[0]:
         return claim.value == other.value and not (len(claim.unit.split()) > 1 and len(other.unit.split()) > 1)
     if claim.per and other.per and claim.per != other.per:

@@ -24,13 +24,22 @@ from ragstone.judges.embedded.contrasts import (
     parallel,
     polarity,
 )
-from ragstone.judges.embedded.naming import names
+from ragstone.judges.embedded.naming import exchanged, names
 from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
-from ragstone.judges.embedded.quantities import MONTH, PRICE, RANK, Quantity, agree, computed, multiplied, rivals, shifted
+from ragstone.judges.embedded.quantities import (
+    MONTH,
+    PRICE,
+    RANK,
+    Quantity,
+    agree,
+    computed,
+    multiplied,
+    rivals,
+    shifted,
+)
 from ragstone.judges.embedded.roles import misattributed, turned
 from ragstone.judges.embedded.substitutions import compared, replaced
 from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal, word_set
-from ragstone.judges.embedded.uncased import exchanged
 from ragstone.judges.embedded.verbs import finite
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, NUMBER, WORD, function_stems, stem_of
@@ -40,12 +49,15 @@ SPEAKING: Final = 3.5  # weight from which a word says something by itself
 LIKELY: Final = 0.6  # how well, of the best place, another must fit for its value to be named as the nearest
 NEAR: Final = 0.8  # ... for a place of its own to speak for it as well as the best one
 AHEAD: Final = 8  # words before an old value among which one says that it was changed, and behind it the new one
+REFERS: Final = 40  # characters before a number within which it may be that of a passage: "passages 1, 2 and 3"
 LIMIT: Final = 10  # characters before a number that are quoted with its limit
 _MARKER: Final = re.compile(r"\b\d{1,2}(?:[.)](?:\s+(?=[^\W\d_a-z])|$)|\)\s)")
 """The number of a list item, at the start of a statement or left over in it."""
 
 _IN_NAME: Final = re.compile(
-    r"(?:[^\W\d_]-|[*\u00d7]\s?|\b(?:passage|context|document|source|paragraph|excerpt)s? )\Z", re.IGNORECASE
+    r"(?:[^\W\d_]-|[*\u00d7]\s?"
+    r"|\b(?:passage|context|document|source|paragraph|excerpt)s? (?:\d+(?:,| and|, and) ){0,5})\Z",
+    re.IGNORECASE,
 )
 _TIED: Final = re.compile(r"(?:\d\s?[-\u2013/:^*\u00d7]|[#\u00a7\u2116^])\s?\Z")
 """What ties a number to what is before it, so that it is no list marker: "2-1", "6-12"."""
@@ -140,12 +152,12 @@ def _code(aligned: Alignment, i: int) -> Clash | None:
     return None if known or not _IN_CODE.search(aligned.text, 0, aligned.tokens[i].start) else _numbered(aligned, i)
 
 
-def _numbered(aligned: Alignment, i: int) -> Clash | None:
+def _numbered(aligned: Alignment, i: int, kind: str = "number") -> Clash | None:
     """Find the number that the word before a number has in the evidence: "Chapter 3" of "Chapter 4"."""
     for line in aligned.having(aligned.stems[i - 1]):
         for p in line.places.get(aligned.stems[i - 1], ()):
             if p + 1 < len(line.tokens) and line.tokens[p + 1].kind == NUMBER and len(line.between(p + 1)) < 2:
-                return line.clash("number", aligned.quote(i - 1, i), line.quote(p, p + 1))
+                return line.clash(kind, aligned.quote(i - 1, i), line.quote(p, p + 1))
     return None
 
 
@@ -175,7 +187,7 @@ def _of_name(side: ParsedStatement, one: Quantity) -> bool:
 
 def _named(text: str, one: Quantity) -> bool:
     """Whether a number is part of a name ("Tetraspanin-3"), a factor ("* 100"), or of a passage."""
-    return bool(_IN_NAME.search(text, max(0, one.start - 12), one.start) or _NO_VALUE.match(text, one.start))
+    return bool(_IN_NAME.search(text, max(0, one.start - REFERS), one.start) or _NO_VALUE.match(text, one.start))
 
 
 Held = tuple[float, Line, Quantity]
@@ -263,7 +275,7 @@ def _absent(
     if aligned.stems[i] in aligned.premises and (rival is None or rival[0] < FITS):
         return None  # the question says so
     if _of_name(aligned, one):
-        return _numbered(aligned, i) or Clash("number", aligned.quote(i - 1, i))  # "Rule 19"
+        return _numbered(aligned, i, "name") or Clash("number", aligned.quote(i - 1, i))  # "Rule 19"
     if any(_within(one, line) for line in dict.fromkeys(line for line, _ in every)):
         return Clash("number", says)  # what holds of a period may hold of a day in it
     if rival is not None:  # of those that fit well the value that is closest
@@ -289,7 +301,9 @@ def _tokens_of(aligned: Alignment, one: Quantity) -> frozenset[int]:
 def _derived(aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: Every) -> bool:
     """Whether a number can be computed from those of the evidence."""
     operands, text = _operands(aligned, one, [theirs for _, theirs in every], own), aligned.text
-    adding = one.dimension != "date" and bool(_ADDING.search(text) or _BY.search(text[: one.start]) or _THAN.match(text, one.end))
+    adding = one.dimension != "date" and bool(
+        _ADDING.search(text) or _BY.search(text[: one.start]) or _THAN.match(text, one.end)
+    )
     shares = _SHARE.search(text) is not None
     return (
         computed(one, operands, adding=adding)

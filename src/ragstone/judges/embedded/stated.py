@@ -172,7 +172,8 @@ def _asked_about(question: str, language: str, *, numbers: bool) -> str:
 
 
 _ENDS: Final = (
-    " \t\r\n\u00a0\u00a1\u00bf#*_`>~-\u2013\u2014\u2022.!,:;\u060c\u061f\u2026\u3002\uff01\uff0c\uff1a()[]\"'\u00ab\u00bb\u201c\u201d"
+    " \t\r\n\u00a0\u00a1\u00bf#*_`>~-\u2013\u2014\u2022.!,:;\u060c\u061f"
+    "\u2026\u3002\uff01\uff0c\uff1a()[]\"'\u00ab\u00bb\u201c\u201d"
 )
 _CITATION: Final = re.compile(r"\[[^\[\]\n]{1,24}\]")
 NO_ANSWER: Final = "says that there is no answer"

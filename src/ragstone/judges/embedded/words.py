@@ -208,7 +208,8 @@ def _language(code: str) -> _Language:
     cased = code != "de"
     figures = _reading(code)
     numbers = {word: value for word, value in figures.numbers.items() if word not in ones}
-    names = {word for word in words["number_homonyms"].split() if word.lower() not in words["number_words"].get(code, "")}
+    own = _values(words["number_words"].get(code, ""))
+    names = {word for word in words["number_homonyms"].split() if word.lower() not in own}
 
     def read(raw: str) -> _Word:
         if len(raw) > 2 and raw.endswith("s") and raw[:-1].isupper():
