@@ -366,11 +366,11 @@ def date_parts(numbers: Mapping[int, tuple[int, int]], text: str) -> dict[int, D
 def _date(numbers: Mapping[int, tuple[int, int]], text: str, i: int, start: int) -> dict[int, DatePart | None]:
     by_start = {numbers[k][0]: k for k in range(i, i + 3) if k in numbers}
     if short := _OF_MONTH.match(text, start):
-        year, month = ("y", "m") if short["y"] else ("y2", "m2")
-        at = by_start[short.start(year)]
+        year_name, month_name = ("y", "m") if short["y"] else ("y2", "m2")
+        at = by_start[short.start(year_name)]
         return {
-            at: DatePart("year", int(short[year]), "", *numbers[at]),
-            by_start[short.start(month)]: DatePart("month", int(short[month]), "", *short.span()),
+            at: DatePart("year", int(short[year_name]), "", *numbers[at]),
+            by_start[short.start(month_name)]: DatePart("month", int(short[month_name]), "", *short.span()),
         }
     whole = _YEAR_FIRST.match(text, start) or _DAY_FIRST.match(text, start)
     if not whole or not {*map(whole.start, "ymd")} <= by_start.keys():
