@@ -222,7 +222,7 @@ def test_numbers_are_compared_by_value() -> None:
     ("Open the list of channels 2.", "Open the list of channels.", 'found in passage 1, apart from "2" ('),
     ("The old college began in 1957.", "The college, very old, began in 1957 as an extension.", "found in passage 1 ("),
     ("No, employers pay nothing now.", "So first of all employers pay nothing now.", "found in passage 1"),
-    ("Under Rule 19 vessels proceed slowly.", "Under Rule 6 vessels proceed slowly in fog.", "not found: Rule 19 ("),
+    ("Under Rule 19 vessels proceed slowly.", "Under Rule 6 vessels proceed slowly in fog.", "not found: Rule 19; "),
     ("The village bakery opens at six.", "The bakery opens at six.", 'found in passage 1, apart from "village" ('),
     ("The bakery may open at six.", "The bakery opens at six.", "found in passage 1 ("),
 ])  # fmt: skip
@@ -358,7 +358,7 @@ def test_it_is_a_judge() -> None:
     assert (judge.name, judge.id, judge.model, judge.provider, judge.backend.free) == (
         "embedded",
         "embedded",
-        "embedded-19",
+        "embedded-20",
         "",
         True,
     )
@@ -367,7 +367,7 @@ def test_it_is_a_judge() -> None:
 
 def test_its_maker_names_the_version_and_the_model() -> None:
     """Six digits of a hash of the numbers and word lists follow the version, then four of what divides texts."""
-    assert re.fullmatch(r"embedded-19#[0-9a-f]{6}\.[0-9a-f]{4}", JUDGE.maker(Rate("support", (), YES_NO)))
+    assert re.fullmatch(r"embedded-20#[0-9a-f]{6}\.[0-9a-f]{4}", JUDGE.maker(Rate("support", (), YES_NO)))
 
 
 def test_another_scale_is_the_same_call() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import orjson
@@ -17,7 +18,7 @@ from by_hand import embedded
 
 from ragstone.judges.embedded.compute import reply_to
 from ragstone.judges.embedded.model import model
-from ragstone.questions import YES_NO, Rate, Rated
+from ragstone.questions import GRADE_0_3, YES_NO, Rate, Rated
 from ragstone.types import Passage, Unit, Verdict
 
 
@@ -303,6 +304,48 @@ def test_an_hour_of_the_day_is_no_length_of_time() -> None:
     there = "Музей открыт ежедневно с 10:00 до 18:00. Музей в десяти минутах ходьбы от вокзала."
     assert weighed("Музей открыт с 10 до 18 часов.", there).label == "yes"
     assert weighed("Музей открыт с 10 до 19 часов.", there).label == "no"
+
+
+PLAIN = [
+    (row["passage"], claim, label)
+    for row in map(orjson.loads, (Path(__file__).parent / "twins/facts.jsonl").read_bytes().splitlines())
+    for label, kind in (("yes", "true"), ("no", "false"))
+    for claim in row[kind]
+]
+"""Claims that differ from their passage in one date, number or name, and claims that write the same otherwise."""
+
+
+@pytest.mark.parametrize(("passage", "claim", "label"), PLAIN)
+def test_one_other_number_date_or_name_makes_a_claim_wrong(passage: str, claim: str, label: str) -> None:
+    """In any notation, language and script; the same date or number written otherwise is right."""
+    verdict = weighed(claim, passage)
+    assert verdict.label == label, verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("passage", "claim", "reason"),
+    [
+        ("The museum is in Berlin.", "The museum is in Munich.", "not found: Munich; nearest: passage 1 says Berlin"),
+        ("\u535a\u7269\u9986\u4f4d\u4e8e\u5317\u4eac\u3002", "\u535a\u7269\u9986\u4f4d\u4e8e\u4e0a\u6d77\u3002",
+         "not found: \u4e0a\u6d77; nearest: passage 1 says \u5317\u4eac"),
+        ("Dr. Lee signed it.", "Dr. Kim signed it.", "not found: Kim; nearest: passage 1 says Lee"),
+        ("Chapter III is on tax.", "Chapter IV is on tax.", "not found: Chapter IV; nearest: passage 1 says Chapter "),
+        ("It is due on 2021-05-03.", "It is due on 4 May 2021.", "contradicted: says 4 May; passage 1 says 2021-05-03"),
+    ],
+)  # fmt: skip
+def test_the_reason_names_both_values(passage: str, claim: str, reason: str) -> None:
+    """What the claim says, and what stands in its place."""
+    assert weighed(claim, passage).reason.startswith(reason)
+
+
+def test_a_middle_label_is_partly_found() -> None:
+    """The reason agrees with the label: something was found, and something is missing."""
+    there = Passage("p", "Moscow is the capital of Russia. It has many parks.", 1)
+    unit = Unit("u", "sentence", "Moscow remains a capital of many bridges.")
+    (verdict,) = embedded(Rate("support", (unit,), GRADE_0_3, passages=(there,))).verdicts
+    assert isinstance(verdict, Verdict)
+    assert verdict.label == "2"
+    assert verdict.reason.startswith("partly found in passage 1; missing: ")
 
 
 @pytest.mark.parametrize("claim", ["It is the one of them.", "And so it was, for all of that.", "This is what it is."])

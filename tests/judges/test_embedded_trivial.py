@@ -126,3 +126,33 @@ def test_a_response_that_states_nothing_is_empty_for_every_metric(response: str)
     record = {"question": "When does it leave?", "contexts": ["It leaves at 7 am."], "response": response}
     result = evaluate([record], metrics=["grounding", "groundedness", "response_groundedness"])
     assert {score.status for score in result.scores} == {"empty"}
+
+
+SUPPORTED = {
+    "es": ("¡Hola! Aquí está la respuesta: ", "La tetera es de acero.", " ¡Espero que ayude!"),
+    "it": ("Ciao! Ecco la risposta: ", "Il bollitore è d'acciaio.", " Spero che aiuti!"),
+    "pt": ("Olá! Aqui está a resposta: ", "A chaleira é de aço.", " Espero que ajude!"),
+    "pl": ("Cześć! Oto odpowiedź: ", "Czajnik jest ze stali.", " Mam nadzieję, że to pomoże!"),
+    "tr": ("Merhaba! İşte cevap: ", "Su ısıtıcısı çelikten yapılmıştır.", " Umarım yardımcı olur!"),
+    "nl": ("Hallo! Hier is het antwoord: ", "De ketel is van staal.", " Ik hoop dat dit helpt!"),
+    "ar": ("مرحبا! إليك الإجابة: ", "الغلاية مصنوعة من الفولاذ.", " أتمنى أن يساعدك هذا!"),
+    "zh": ("你好！以下是答案：", "水壶是钢制的。", "希望对你有帮助！"),
+    "ja": ("こんにちは！回答は以下の通りです：", "やかんは鋼でできています。", "お役に立てば幸いです！"),
+}
+"""A greeting with a lead-in, a statement, and a courtesy."""
+
+
+@pytest.mark.parametrize("language", SUPPORTED)
+def test_greetings_and_lead_ins_count_in_no_language(language: str) -> None:
+    """A response whose one statement is in the contexts is fully grounded."""
+    before, statement, behind = SUPPORTED[language]
+    record = {"question": "q", "contexts": [statement], "response": before + statement + behind}
+    (score,) = evaluate([record], metrics=["groundedness"]).scores
+    assert score.value == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["Espero que la dosis se duplique.", "Spero che la dose raddoppi.", "Hola Madrid es la capital de Italia."]
+)
+def test_what_only_begins_like_a_courtesy_is_judged(text: str) -> None:
+    assert judged(text).label == "no"

@@ -1,4 +1,4 @@
-"""Numbers and times as texts write them, brought to one form.
+"""Numbers, dates and times as texts write them, brought to one form.
 
 ``12,000,000``, ``12 million``, ``twelve million`` and ``1200万`` are ``#12000000``; ``3rd`` and ``third`` are ``#3``;
 ``6 pm``, ``18:00`` and ``18 Uhr`` are ``@18:00``. Everything looks ahead a few words at most.
@@ -38,6 +38,14 @@ AMOUNT: Final = (
 """A pattern for an amount in digits, without its sign."""
 
 DATE: Final = r"\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d)(?!\.?\d)"
+ROMAN: Final = {
+    tens + ones: 10 * i + k
+    for i, tens in enumerate(("", "X", "XX", "XXX"))
+    for k, ones in enumerate(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"))
+    if tens + ones not in ("", "I")
+}
+"""Roman numerals up to 39, by how they are written; "I" is most often a pronoun."""
+
 FRACTION: Final = "[\u00bc-\u00be\u2150-\u215e]"
 _HOUR: Final = r"(?:[01]?\d|2[0-4])"
 _HALF: Final = r"\s?(?i:[ap]\.m\.|[ap]m\b|Uhr\b)"
@@ -59,6 +67,16 @@ _ADJACENT: Final = re.compile(r"[^\W\d_][^\W_]*")
 _BEHIND: Final = re.compile(rf"[{_SPACE}\n-]{{0,2}}([^\W\d_]+)")
 _PARTS: Final = re.compile(rf"[{_SPACE}-]?(?:(\d{{1,2}})/(\d{{1,2}})(?![\d/])|({FRACTION}))")
 _STEP: Final = re.compile(rf"[{_SPACE}\n\u2010\u2011-]{{1,2}}([^\W\d_]+)(?:[{_SPACE}-]([^\W\d_]+))?")
+_HYPHENS: Final = frozenset("-\u2010\u2011")
+_POWER: Final = re.compile(
+    r"(\s?[\u00d7x*\u00b7]\s?10)?"
+    r"(?:\^([-\u2212]?\d{1,2})(?![\d.]\d)|([\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,3}))"
+)
+"""A power of ten behind its base, or behind a number that it multiplies: "10^6", "2.5 x 10^6"."""
+
+_RAISED: Final = str.maketrans(
+    "\u2212\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079", "--0123456789"
+)
 _AND_HALF: Final = re.compile(r"\s(?:and|&) a half\b", re.IGNORECASE)
 _NO_ORDINAL: Final = re.compile(r"(?:\b(?:a|an|one|per|each|every|half)[ -]|/)$", re.IGNORECASE)
 _DIGITS: Final = {
@@ -87,11 +105,12 @@ class Reading(NamedTuple):
     ``numbers``: words below a hundred, and a hundred where it takes no factor; ``ordinals`` the same of "third";
     ``multipliers`` and ``suffixes``: powers of ten as words and right behind a figure; ``units``: suffixes that are
     units as well; ``counted``: what is counted by the million in such; ``endings`` belong to a figure and mean nothing;
-    ``links`` join the parts of a number; ``dotted``: thousands are separated with points; ``by_twenties``:
-    80 is four twenties, 70 sixty and ten.
+    ``links`` join the parts of a number; ``dotted``: thousands are separated with points. ``joined``: number words of
+    all languages; those that mean something else as well count only behind a hyphen ("quatre-vingt-dix").
     """
 
     numbers: Mapping[str, int]
+    joined: Mapping[str, int]
     ordinals: Mapping[str, int]
     multipliers: Mapping[str, int]
     suffixes: Mapping[str, int]
@@ -100,7 +119,6 @@ class Reading(NamedTuple):
     endings: frozenset[str]
     links: frozenset[str]
     dotted: bool
-    by_twenties: bool
 
     def figure(self, text: str, start: int, end: int, *, money: bool) -> tuple[str, int]:
         """The stem of an amount in digits, and where it ends with what belongs to it: "12 million", "$5m", "2 1/2"."""
@@ -110,6 +128,10 @@ class Reading(NamedTuple):
             value = _chinese(mixed[0]) if mixed and mixed.end() > end else None
             if mixed and value is not None:
                 return _stem(value), mixed.end()
+        raised = _POWER.match(text, end)
+        if raised and (raised[1] or written == "10"):
+            exponent = int((raised[2] or raised[3]).translate(_RAISED))
+            return number_of(written if raised[1] else "1", exponent, dotted=self.dotted), raised.end()
         parts = _PARTS.match(text, end) if written.isdecimal() else None
         if parts:
             one, other = int(parts[1] or 0), int(parts[2] or 1)
@@ -165,10 +187,10 @@ class Reading(NamedTuple):
         while step := _STEP.match(text, end):
             word, after = step[1].lower(), (step[2] or "").lower()
             if word in self.links:
-                made = self._linked(count, after, text, step.end(2)) if after else None
+                made = self._linked(count, word, after, text, step.end(2)) if after else None
                 stop = step.end(2)
             else:
-                made, stop = self._grown(count, word), step.end(1)
+                made, stop = self._grown(count, word, joined=text[end] in _HYPHENS), step.end(1)
             if made is None:
                 break
             count, end = made, stop
@@ -177,34 +199,34 @@ class Reading(NamedTuple):
         whole = count.whole + count.part
         return self._with_half(whole, text, end) if self._halved(text, end) else (_stem(Decimal(whole)), end)
 
-    def _linked(self, count: _Count, word: str, text: str, end: int) -> _Count | None:
+    def _linked(self, count: _Count, link: str, word: str, text: str, end: int) -> _Count | None:
         """With a word behind "and", unless that begins a number of its own: "two hundred and three hundred"."""
         after = _NEXT.match(text, end)
         power = self.multipliers.get(after[1].lower()) if after else None
         if power is not None and (count.part >= 100 if power == 2 else count.whole and power >= count.power):
             return None
-        if "and" in self.links and not (count.part >= 100 or not count.part):
+        if link == "and" and not (count.part >= 100 or not count.part):
             return None
         return None if word in self.multipliers else self._grown(count, word)
 
-    def _grown(self, count: _Count, word: str) -> _Count | None:
+    def _grown(self, count: _Count, word: str, *, joined: bool = False) -> _Count | None:
         whole, part, least = count
         power = self.multipliers.get(word)
         if power == 2:
             return _Count(whole, part * 100, least) if 1 <= part < 100 else None
         if power is not None:
             return _Count(whole + part * 10**power, 0, power) if part and power < least else None
-        value = self.numbers.get(word, self.ordinals.get(word))
+        value = (self.joined if joined else self.numbers).get(word, self.ordinals.get(word))
         if value is None:
             return None
         if value == 100 and 1 < part < 10:
             return _Count(whole, part * 100, least)
-        if self.by_twenties and (part, value) == (4, 20):
+        if part == 4 and word.startswith("vingt"):  # in French 80 is four twenties, and 70 sixty and ten
             return _Count(whole, 80, least)
         below = part % 100
         if not below:
-            fits = value < 100 and bool(part or whole)
-        elif self.by_twenties and (below in {60, 80} or (below == 10 and value > 6)):
+            fits = bool(part or whole) and (value < 100 or (not part and value < 1000))
+        elif below in {60, 80} or (below == 10 and value > 6 and joined):
             fits = value < 20 if below > 10 else value < 10
         else:
             fits = below % 10 == 0 and below >= 20 and value < 10
@@ -298,3 +320,72 @@ def number_of(text: str, power: int = 0, *, dotted: bool = False) -> str:
     if bare.count(".") > 1 or "," in bare or not bare.replace(".", "").isdecimal():
         return f"#{sign}{bare}"
     return _stem(Decimal(sign + bare).scaleb(power))
+
+
+# ---- dates
+
+_YEAR_FIRST: Final = re.compile(r"(?P<y>\d{4})([-/.])(?P<m>\d{1,2})\2(?P<d>\d{1,2})(?!\d)")
+_DAY_FIRST: Final = re.compile(r"(?P<d>\d{1,2})([-/.])(?P<m>\d{1,2})\2(?P<y>\d{4}|(?<=[/.])\d\d)(?![\d/])")
+_OF_MONTH: Final = re.compile(
+    r"(?:(?P<y>\d{4})[-/](?P<m>0[1-9]|1[0-2])|(?P<m2>0?[1-9]|1[0-2])/(?P<y2>\d{4}))(?![\d/-])"
+)
+_MONTHS: Final = 12
+_DAYS: Final = 31
+_RECENT: Final = 50  # years of two digits below it are of this century
+
+
+class DatePart(NamedTuple):
+    """What a figure of a date stands for: a "date" (the day, with its month as the unit), a "month" or a "year".
+
+    ``start`` and ``end`` are the place of what is quoted, for a day all of the date. ``either``: the day and the month
+    may be meant the other way round, as in "03/05/2021".
+    """
+
+    dimension: str
+    value: int
+    unit: str
+    start: int
+    end: int
+    either: bool = False
+
+
+def date_parts(numbers: Mapping[int, tuple[int, int]], text: str) -> dict[int, DatePart | None]:
+    """Return what the figures of dates stand for: "2021-05-03", "03.05.2021", "03/05/2021", "05/2021".
+
+    ``numbers``: start and end of the numbers of a text by their places among its words. None stands for the figure of a
+    month, which is part of the day's date.
+    """
+    found: dict[int, DatePart | None] = {}
+    for i, (start, end) in numbers.items():
+        joined = numbers.get(i + 1, (0, 0))[0] == end + 1 and text[end] in "-/."
+        if joined and i not in found:
+            found.update(_date(numbers, text, i, start))
+    return found
+
+
+def _date(numbers: Mapping[int, tuple[int, int]], text: str, i: int, start: int) -> dict[int, DatePart | None]:
+    by_start = {numbers[k][0]: k for k in range(i, i + 3) if k in numbers}
+    if short := _OF_MONTH.match(text, start):
+        year_name, month_name = ("y", "m") if short["y"] else ("y2", "m2")
+        at = by_start[short.start(year_name)]
+        return {
+            at: DatePart("year", int(short[year_name]), "", *numbers[at]),
+            by_start[short.start(month_name)]: DatePart("month", int(short[month_name]), "", *short.span()),
+        }
+    whole = _YEAR_FIRST.match(text, start) or _DAY_FIRST.match(text, start)
+    if not whole or not {*map(whole.start, "ymd")} <= by_start.keys():
+        return {}
+    of, month, day = int(whole["y"]), int(whole["m"]), int(whole["d"])
+    sites = [by_start[whole.start(name)] for name in "ymd"]
+    if month > _MONTHS >= day:
+        month, day, sites = day, month, [sites[0], sites[2], sites[1]]
+    if not (1 <= month <= _MONTHS and 1 <= day <= _DAYS):
+        return {}
+    if len(whole["y"]) == 2:
+        of += 2000 if of < _RECENT else 1900
+    either = whole.re is _DAY_FIRST and whole[2] != "." and day <= _MONTHS and day != month
+    return {
+        sites[0]: DatePart("year", of, "", *numbers[sites[0]]),
+        sites[1]: None,
+        sites[2]: DatePart("date", day, str(month), *whole.span(), either),
+    }

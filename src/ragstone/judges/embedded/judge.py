@@ -43,7 +43,7 @@ from ragstone.questions import (
 from ragstone.signature import text_libraries
 from ragstone.types import TRIVIAL, Passage, Quote, Scale, Span, Unit, Verdict
 
-VERSION: Final = "embedded-19"
+VERSION: Final = "embedded-20"
 GENERAL: Final[Special] = "general"
 """What a sentence rests on that states nothing, or rightly says that something is not there."""
 

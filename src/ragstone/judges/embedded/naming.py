@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -16,6 +17,7 @@ from ragstone.judges.embedded.words import NAME, TITLES, pronouns, stem_of
 
 RARE: Final = 4.0  # weight of a word from which a name is looked at for being mixed of others
 BEGUN: Final = 5  # letters that words of one kind begin with: "autophagy", "autophagic"
+BESIDE: Final = 2  # of the two words before a name and the two behind it, those that stand by another one in its place
 SPELLED: Final = 0.9  # how far two names must be spelled alike to be one
 HELPING: Final = verbs("auxiliaries") | {"to"}
 ARTICLES: Final = frozenset(("the", "a", "an"))
@@ -30,15 +32,16 @@ def names(aligned: Alignment) -> Clash | None:
 
 def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
     stems, says = aligned.stems, aligned.quote(first, last)
-    strange = [i for i in range(first, last + 1) if not aligned.is_known(stems[i])]
+    strange = [i for i in range(first, last + 1) if i not in aligned.agreed and not aligned.is_known(stems[i])]
     if any(i > first or _proper(aligned, i) for i in strange):
         if _is_name(aligned, stems[last]) and not (aligned.language == LANGUAGE and common(stems[last])):
             # "Maria Lund" of "Lund" or "M. Lund", but not of "Anna Lund" or "Harwell Stadium" of "Foxby Stadium"
             return _namesake(aligned, strange, last, says)
         spoken = not pronouns(aligned.language).isdisjoint(aligned.lines[0].words)
+        spoken = spoken and not {aligned.word(first - 1)}.intersection(TITLES, aligned.lines[0].words)  # "Dr. Kim"
         spoken = spoken and not (last in strange and len(strange) <= last - first)  # "Nicola Ferri" of "Nicola Ferro"
         # The best sentence may speak of it by a pronoun.
-        return None if first <= 1 and spoken else _like_name(aligned, set(stems[first : last + 1]), says)
+        return None if first <= 1 and spoken else _like_name(aligned, first, last)
     if strange or aligned.library.weight(stems[last]) < RARE:
         return None
     return Clash("name", says) if _mixed(aligned, stems[first : last + 1]) else None
@@ -58,13 +61,23 @@ def _namesake(aligned: Alignment, strange: Sequence[int], last: int, says: str) 
     return found
 
 
-def _like_name(aligned: Alignment, own: set[str], says: str) -> Clash:
-    """Name beside a name that no passage has the nearest one that shares a word with it: "Ana Keller", "Ana Feller"."""
-    for line in aligned.lines[:2]:
-        for run in line.names:
-            shared = own & {token.stem for token in line.tokens[run[0] : run[1] + 1]}
-            if run[0] < run[1] and shared and not all(map(common, shared)):
-                return line.clash("name", says, line.quote(*run))
+def _like_name(aligned: Alignment, first: int, last: int) -> Clash:
+    """Name beside a name that no passage has the nearest one that shares a word with it: "Ana Keller", "Ana Feller".
+
+    Else the one that stands between the same words.
+    """
+    own, says = set(aligned.stems[first : last + 1]), aligned.quote(first, last)
+    places = [(line, run) for line in aligned.lines[:2] for run in line.names]
+    for line, run in places:
+        shared = own & {token.stem for token in line.tokens[run[0] : run[1] + 1]}
+        if run[0] < run[1] and shared and not all(map(common, shared)):
+            return line.clash("name", says, line.quote(*run))
+    for line, (a, b) in places:
+        pairs = [(aligned.word(first - k), line.word(a - k)) for k in (1, 2)]
+        pairs += [(aligned.word(last + k), line.word(b + k)) for k in (1, 2)]
+        strange = aligned.weights.keys().isdisjoint(token.stem for token in line.tokens[a : b + 1])
+        if strange and aligned.carries(line) and sum(one == other != "" for one, other in pairs) >= BESIDE:
+            return line.clash("name", says, line.quote(a, b))
     return Clash("name", says)
 
 
@@ -140,3 +153,70 @@ def _beside(line: Line, one: str, other: str) -> bool:
 def spelled_alike(one: str, other: str) -> bool:
     """Whether two names are one in two spellings: "haemophilia", "hemophilia"."""
     return len(one) > 4 and one[0] == other[:1] and SequenceMatcher(None, one, other).ratio() >= SPELLED
+
+
+# ---- scripts without capitals, where a name looks like any word
+
+UNSPACED: Final = frozenset(("zh", "ja", "th", "km", "lo", "my"))
+UNCASED: Final = UNSPACED | {"ko", "ar", "fa", "he", "hi"}
+VERB_LAST: Final = frozenset(("ja", "ko", "fa", "hi"))  # here a sentence ends with a verb, which has many forms
+SHORT: Final = 80  # the most characters, or words, of a statement that is compared
+PLACE: Final = (3, 12)  # the most words, or characters, that stand in the place of others
+_END: Final = "\n"
+_MARKS: Final = re.compile(
+    r"[.,;:!?()\u060c\u061b\u061f\u0964\u3001\u3002\u300c\u300d\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f]+\s*"
+)
+
+
+def exchanged(aligned: Alignment) -> Clash | None:
+    """Find "the museum is in Shanghai" of "the museum is in Beijing", in Chinese and the like.
+
+    Between words that a sentence has, too, stands one stretch that no passage has, where the sentence has another one.
+    """
+    if aligned.language not in UNCASED or aligned.text.lower() != aligned.text.upper():
+        return None
+    return next((found for found in (_exchanged(aligned, line) for line in aligned.lines[:2]) if found), None)
+
+
+def _exchanged(aligned: Alignment, line: Line) -> Clash | None:
+    joint = "" if aligned.language in UNSPACED else " "
+    own, theirs = (_units(side.text, joint) for side in (aligned, line))
+    if not 0 < len(own) <= SHORT:
+        return None
+    first = next(n for n in range(len(own), -1, -1) if _place(theirs, own[:n]) >= 0)
+    begin = _place(theirs, own[:first]) + first
+    last = next(n for n in range(first, len(own) + 1) if _place(theirs, own[n:], begin) >= 0)
+    end = _place(theirs, own[last:], begin) if last < len(own) else [*theirs, _END].index(_END, begin)
+    if not first:
+        begin = max((i + 1 for i in range(end) if theirs[i] == _END), default=0)
+    says, has = own[first:last], theirs[begin : max(begin, end)]
+    of_verb = aligned.language in VERB_LAST and last == len(own)
+    if of_verb or 2 * len(says) > len(own) or not _differ(says, has, joint):
+        return None
+    written = joint.join(says)
+    known = any(written in text.text for text in aligned.library.texts)
+    return None if known else line.clash("name", written, joint.join(has))
+
+
+def _units(text: str, joint: str) -> list[str]:
+    """Return the words or the characters of a text, and where there are marks between them."""
+    marked = _MARKS.sub(_END, text).strip()
+    return marked.replace(_END, f" {_END} ").split(" ") if joint else ["" if one == " " else one for one in marked]
+
+
+def _place(units: Sequence[str], part: Sequence[str], start: int = 0) -> int:
+    """Return where some units stand in others; -1 if they do not."""
+    last = len(units) - len(part)
+    return next((i for i in range(start, last + 1) if units[i : i + len(part)] == part), -1)
+
+
+def _differ(says: Sequence[str], has: Sequence[str], joint: str) -> bool:
+    """Return whether two stretches are different things, and not two forms of a word."""
+    lengths, every = (len(says), len(has)), (*says, *has)
+    if not min(lengths) or max(lengths) > PLACE[not joint] or any(one == _END or one.isdecimal() for one in every):
+        return False
+    if not joint:
+        return min(lengths) > 1 or all(map(str.isnumeric, every))
+    one, other = (words[0].removeprefix("\u0627\u0644") for words in (says, has))
+    begun = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return 2 * begun < min(len(one), len(other))

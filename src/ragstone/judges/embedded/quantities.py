@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import combinations, permutations
 from typing import Final, NamedTuple
 
+from ragstone.judges.embedded.figures import DatePart, date_parts
 from ragstone.judges.embedded.thesaurus import slot_lists, word_set
 from ragstone.judges.embedded.words import NAME, NUMBER, Token
 
@@ -28,6 +29,7 @@ MEASURED: Final = frozenset(("time", "length", "mass", "volume", "percent"))  # 
 REACH: Final = 6  # words behind a number within which its period stands: "1.5 days of paid leave per month"
 DAY: Final = 86400.0  # seconds
 OPERANDS: Final = 24  # numbers of the evidence that are combined when one is computed
+MONTH: Final = "month"  # the dimension of a month with its year: "05/2021", "May 2021"
 RANK: Final = "rank"  # the dimension of an ordinal
 PRICE: Final = "price"  # ... of what is free
 _NAMED_HOURS: Final = {"noon": 720.0, "midday": 720.0, "midnight": 0.0}
@@ -42,6 +44,9 @@ _LINKS: Final = frozenset(("to", "or", "and", "bis", "à", "a", "до"))
 _SCALED: Final = re.compile(r"([\d.,]+)[\s\u00a0]+[^\W\d_]+")  # "3 million" is one number
 MILLION: Final = 1e6  # from which on a number that counts nothing is money where its sentence speaks of money
 SCALE: Final = 1000  # a number below it shares the million of the one behind it
+_MONTH_BEFORE: Final = re.compile(r"(?<!\d)(\d{1,2})\s?\u6708\s?\Z")
+_DAY_BEHIND: Final = re.compile(r"\u6708\s?\d{1,2}[\u65e5\u53f7\u865f]")
+_OF_YEAR: Final = frozenset(("года", "году", "год", "року", "рік"))  # "2021 года" is a year, and no length of time
 _ALSO_WORDS: Final = frozenset(("may", "march", "mar", "mars", "mai"))
 _NO_MORE: Final = re.compile(r"\b(?:not|never|n't|no)\b[^.;]{0,24}\b(?:more|over|above|exceed)")
 _DECADE: Final = re.compile(r"s|\d ?['\u2019]?s\b")  # behind a year: "1970s", "1970's"
@@ -57,6 +62,7 @@ class Quantity(NamedTuple):
     ``unit`` is the unit's word or the currency with its country. ``bound`` is 1 for "at least", -1 for "at most".
     ``per`` is the period of a rate in seconds ("5 euros a day", "daily") or the word behind its "per"; empty if none.
     ``group`` is the last token of an enumeration ("three, five or seven nodes"), -1 of a number that stands alone.
+    ``either``: a date whose day and month may be meant the other way round.
     """
 
     at: int
@@ -71,6 +77,7 @@ class Quantity(NamedTuple):
     hedged: bool
     per: float | str = ""
     group: int = -1
+    either: bool = False
 
 
 @lru_cache(maxsize=1)
@@ -122,13 +129,19 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
     """The quantities of a sentence, in order; linear in its tokens."""
     low = [text[token.start : token.end].lower() for token in tokens]
     found: list[Quantity] = []
+    dated = date_parts({i: (one.start, one.end) for i, one in enumerate(tokens) if one.kind == NUMBER}, text)
     rated = -1  # the last word of a rate
     for i, token in enumerate(tokens):
         one: Quantity | None = None
         if i <= rated:
             continue
-        if token.kind == NUMBER:
+        if i in dated:
+            one = _dated(i, dated[i])
+        elif token.kind == NUMBER:
             one = _quantity(tokens, low, text, i)
+        elif low[i] in months() and _of_year(tokens, low, text, i):
+            value = float(months()[low[i]])
+            one = Quantity(i, i, MONTH, value, value, "", token.start, token.end, 0, False)
         elif low[i] in _NAMED_HOURS:
             one = Quantity(i, i, "clock", _NAMED_HOURS[low[i]], 0.0, "", token.start, token.end, 0, False)
         elif low[i] in word_set("free"):
@@ -158,6 +171,22 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
             for one in found
         ]
     return found
+
+
+def _dated(i: int, part: DatePart | None) -> Quantity | None:
+    """Return what a figure of a date is; None for one that another figure includes."""
+    if part is None:
+        return None
+    value = float(part.value)
+    return Quantity(i, i, part.dimension, value, value, part.unit, part.start, part.end, 0, False, either=part.either)
+
+
+def _of_year(tokens: Sequence[Token], low: list[str], text: str, i: int) -> bool:
+    """Return whether a month has a year behind it and no day before it: "May 2021"."""
+    behind = text[tokens[i + 1].start : tokens[i + 1].end] if i + 1 < len(tokens) else ""
+    capital = low[i] not in _ALSO_WORDS or not text[tokens[i].start].islower()
+    numbered = any(token.kind == NUMBER for token in tokens[max(0, i - 3) : i])
+    return capital and not numbered and behind.isdecimal() and YEARS[0] <= int(behind[:9]) <= YEARS[1]
 
 
 def _shared(found: Sequence[Quantity], tokens: Sequence[Token], low: list[str], text: str) -> list[Quantity]:
@@ -203,7 +232,7 @@ def _rated(one: Quantity, tokens: Sequence[Token], low: list[str], text: str) ->
 
 def _quantity(tokens: Sequence[Token], low: list[str], text: str, i: int) -> Quantity | None:
     token = tokens[i]
-    if text[token.end : token.end + 2] == ".x":
+    if text[token.end : token.end + 2] == ".x" or _DAY_BEHIND.match(text, token.end):
         return None
     clock = token.stem[:1] == "@"
     try:
@@ -220,7 +249,8 @@ def _quantity(tokens: Sequence[Token], low: list[str], text: str, i: int) -> Qua
     dimension, factor, unit, last = ("clock", 1.0, "", i) if clock else _unit(tokens, low, text, i, value)
     bound, hedged = _bound(text, token, tokens[last].end)
     start = token.start - (i > 0 and tokens[i - 1].stem in _CURRENCIES and tokens[i - 1].end == token.start)
-    first, end = min(start, tokens[last].start), max(token.end, tokens[last].end)
+    of = _MONTH_BEFORE.search(text, 0, start) if dimension == "date" else None
+    first, end = of.start() if of else min(start, tokens[last].start), max(token.end, tokens[last].end)
     return Quantity(i, max(i, last), dimension, value * factor, value, unit, first, end, bound, hedged)
 
 
@@ -243,6 +273,10 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
     mark = text[end : end + 1]
     if low[i] in _OFTEN or after[:1] == ["times"]:
         return TIMES, 1.0, "", i + (low[i] not in _OFTEN)
+    if mark == "\u5e74" and YEARS[0] <= value <= YEARS[1]:
+        return "year", 1.0, "", i
+    if mark in {"\u65e5", "\u53f7", "\u865f"} and (before_day := _MONTH_BEFORE.search(text, 0, tokens[i].start)):
+        return "date", 1.0, str(int(before_day[1])), i
     if mark and mark in slot_lists()["counters"]:
         return f"counted {mark}", 1.0, mark, i
     if i and tokens[i - 1].stem in _CURRENCIES:
@@ -265,6 +299,8 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
         if named and (k == i + 1 or (len(low[k]) > 2 and low[i + 1] not in _ARTICLES | _EACH)):
             dimension, factor = units.get(low[k]) or units[tokens[k].stem]
             between = low[i + 1] if k == i + 2 else ""
+            if low[k] in _OF_YEAR and YEARS[0] <= value <= YEARS[1]:
+                break
             if dimension == "percent" and k + 1 < size and low[k + 1].startswith("point"):
                 return "points", 1.0, "points", k + 1
             if between in {"square", "cubic"}:
@@ -331,6 +367,8 @@ def agree(claim: Quantity, other: Quantity) -> bool:
         return 0 <= other.written - claim.written < 10
     if PRICE in (a, b):
         return a == b
+    if MONTH in (a, b):
+        return _same_month(claim, other)
     if TIMES in (a, b) and a != b:  # "six ferries a day", "120 euros when paid annually", "a second voyage"
         told = claim.written == other.written and (RANK in (a, b) or "" in (a, b))
         return claim.per == other.per and (told or (a == TIMES and claim.per != "" and claim.written == 1))
@@ -346,7 +384,10 @@ def agree(claim: Quantity, other: Quantity) -> bool:
     if a and b and a != b and {a, b} not in ({"degree", "celsius"}, {"degree", "fahrenheit"}):
         return False
     if "date" in (a, b):
-        return a == b and claim.written == other.written and claim.unit == other.unit
+        own, days = (claim.written, claim.unit), [(other.written, other.unit)]
+        if a == b and claim.either != other.either:
+            days.append((float(other.unit), f"{other.written:.0f}"))
+        return a == b and own in days
     if a == b and a in _CURRENCIES and claim.unit != other.unit and claim.unit.split()[0] != other.unit.split()[0]:
         return claim.value == other.value and not (len(claim.unit.split()) > 1 and len(other.unit.split()) > 1)
     if claim.per and other.per and claim.per != other.per:
@@ -366,10 +407,21 @@ def agree(claim: Quantity, other: Quantity) -> bool:
     return math.isclose(mine, theirs, rel_tol=rough)
 
 
+def _same_month(claim: Quantity, other: Quantity) -> bool:
+    """Return whether one is the month of the other; "2003-04" may be years, too."""
+    if claim.dimension == other.dimension:
+        return claim.written == other.written
+    if other.dimension == "date":
+        return float(other.unit) == claim.written
+    bare = other if claim.dimension == MONTH else claim
+    month = claim if claim.dimension == MONTH else other
+    return bare.dimension in ("", "year") and bare.written % 100 == month.written
+
+
 def rivals(claim: Quantity, other: Quantity) -> bool:
     """Return whether two quantities measure the same kind of thing, so that one could stand in the other's place."""
     a, b = claim.dimension, other.dimension
-    if a == b or (PRICE in (a, b) and {a, b} & _money()):
+    if a == b or (a, b) == (MONTH, "date") or (PRICE in (a, b) and {a, b} & _money()):
         return True
     if (claim.unit in _CENTS and b in _CURRENCIES) or (other.unit in _CENTS and a in _CURRENCIES):
         return True

@@ -24,9 +24,19 @@ from ragstone.judges.embedded.contrasts import (
     parallel,
     polarity,
 )
-from ragstone.judges.embedded.naming import names
+from ragstone.judges.embedded.naming import exchanged, names
 from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
-from ragstone.judges.embedded.quantities import PRICE, RANK, Quantity, agree, computed, multiplied, rivals, shifted
+from ragstone.judges.embedded.quantities import (
+    MONTH,
+    PRICE,
+    RANK,
+    Quantity,
+    agree,
+    computed,
+    multiplied,
+    rivals,
+    shifted,
+)
 from ragstone.judges.embedded.roles import misattributed, turned
 from ragstone.judges.embedded.substitutions import compared, replaced
 from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal, word_set
@@ -39,14 +49,22 @@ SPEAKING: Final = 3.5  # weight from which a word says something by itself
 LIKELY: Final = 0.6  # how well, of the best place, another must fit for its value to be named as the nearest
 NEAR: Final = 0.8  # ... for a place of its own to speak for it as well as the best one
 AHEAD: Final = 8  # words before an old value among which one says that it was changed, and behind it the new one
+REFERS: Final = 40  # characters before a number within which it may be that of a passage: "passages 1, 2 and 3"
 LIMIT: Final = 10  # characters before a number that are quoted with its limit
 _MARKER: Final = re.compile(r"\b\d{1,2}(?:[.)](?:\s+(?=[^\W\d_a-z])|$)|\)\s)")
 """The number of a list item, at the start of a statement or left over in it."""
 
-_IN_NAME: Final = re.compile(r"(?:[^\W\d_]-|[*\u00d7^]\s?)\Z")
+_IN_NAME: Final = re.compile(
+    r"(?:[^\W\d_]-|[*\u00d7]\s?"
+    r"|\b(?:passage|context|document|source|paragraph|excerpt)s? (?:\d+(?:,| and|, and) ){0,5})\Z",
+    re.IGNORECASE,
+)
+_TIED: Final = re.compile(r"(?:\d\s?[-\u2013/:^*\u00d7]|[#\u00a7\u2116^])\s?\Z")
+"""What ties a number to what is before it, so that it is no list marker: "2-1", "6-12"."""
+
 _HYPHENED: Final = re.compile(r"(?:-[^\W\d_]+)+")
 _IN_CODE: Final = re.compile(r"[^\W\d_]-\Z")
-_NO_VALUE: Final = re.compile(r"0\d\b|\w+ (?:passage|context|document|source|text|paragraph)s?\b|\d+(?=[a-z]+\d)")
+_NO_VALUE: Final = re.compile(r"\w+ (?:passage|context|document|source|text|paragraph)s?\b|\d+(?=[a-z]+\d)")
 _BINDING: Final = frozenset(("for", "in", "at", "by"))
 VALUES: Final = frozenset(("number", "limit"))
 _FIRST: Final = frozenset(("from", "between"))
@@ -81,7 +99,7 @@ def clash(aligned: Alignment) -> Clash | None:
 
 def _clash(aligned: Alignment) -> Clash | None:
     number = _numbers(aligned)
-    name = None if number is not None and number.has else names(aligned)
+    name = None if number is not None and number.has else names(aligned) or exchanged(aligned)
     if number is not None:
         return (
             number
@@ -130,12 +148,16 @@ def _numbers(aligned: Alignment) -> Clash | None:
 
 def _code(aligned: Alignment, i: int) -> Clash | None:
     """A number that no passage has behind a name that has another one there: "AES-128" of "AES-256"."""
-    if not i or aligned.is_known(aligned.stems[i]) or not _IN_CODE.search(aligned.text, 0, aligned.tokens[i].start):
-        return None
+    known = not i or aligned.is_known(aligned.stems[i])
+    return None if known or not _IN_CODE.search(aligned.text, 0, aligned.tokens[i].start) else _numbered(aligned, i)
+
+
+def _numbered(aligned: Alignment, i: int, kind: str = "number") -> Clash | None:
+    """Find the number that the word before a number has in the evidence: "Chapter 3" of "Chapter 4"."""
     for line in aligned.having(aligned.stems[i - 1]):
         for p in line.places.get(aligned.stems[i - 1], ()):
             if p + 1 < len(line.tokens) and line.tokens[p + 1].kind == NUMBER and len(line.between(p + 1)) < 2:
-                return line.clash("number", aligned.quote(i - 1, i), line.quote(p, p + 1))
+                return line.clash(kind, aligned.quote(i - 1, i), line.quote(p, p + 1))
     return None
 
 
@@ -143,12 +165,13 @@ def _marks_item(text: str, one: Quantity) -> bool:
     """Whether a number is that of a list item ("Open the list 2.", not "is over 2."), or measures nothing."""
     if _named(text, one):
         return True
-    if one.dimension or _MARKER.match(text, one.start) is None:
+    if one.dimension or _MARKER.match(text, one.start) is None or _TIED.search(text, 0, one.start):
         return False
     before = text[: one.start].split()
     last = before[-1].lower() if before else ""
     value = one.bound or stem_of(last, LANGUAGE) in function_stems(LANGUAGE) or finite(before)
-    return text[one.end] == ")" or not (last.isalpha() and value)
+    counted = last in word_set("numbered") or (last.endswith(":") and one.written != 1)  # "No. 7.", "Expiry: 5."
+    return text[one.end] == ")" or not (counted or (last.isalpha() and value))
 
 
 def _refers(aligned: Alignment, one: Quantity) -> bool:
@@ -163,8 +186,8 @@ def _of_name(side: ParsedStatement, one: Quantity) -> bool:
 
 
 def _named(text: str, one: Quantity) -> bool:
-    """Whether a number is part of a name ("Tetraspanin-3") or of a date ("05"), a factor ("* 100"), or of a passage."""
-    return bool(_IN_NAME.search(text, max(0, one.start - 2), one.start) or _NO_VALUE.match(text, one.start))
+    """Whether a number is part of a name ("Tetraspanin-3"), a factor ("* 100"), or of a passage."""
+    return bool(_IN_NAME.search(text, max(0, one.start - REFERS), one.start) or _NO_VALUE.match(text, one.start))
 
 
 Held = tuple[float, Line, Quantity]
@@ -198,7 +221,9 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     says = _written(aligned.text, one)
     if best is None:
         return _absent(aligned, one, own, every, other)
-    aligned.agreed.update(itself)
+    aligned.agreed.update(itself, (k for k, token in enumerate(aligned.tokens) if one.start <= token.start < one.end))
+    if spelled and one.dimension == MONTH:
+        return None
     theirs = best[2]
     if theirs.dimension == "clock" != one.dimension:
         return None  # "18 hours" is 18:00, and rivals no length of time
@@ -241,6 +266,7 @@ def _absent(
     spelled = aligned.tokens[i].kind != NUMBER
     rival = max(other, key=lambda held: held[0], default=None)
     free = one.dimension == PRICE or (spelled and (rival is None or one.hedged))
+    free = free or (spelled and one.dimension == MONTH and aligned.is_known(aligned.stems[i]))
     if free or aligned.words[i] in {"twice", "thrice"}:
         return None
     if _derived(aligned, one, own, every):
@@ -249,14 +275,14 @@ def _absent(
     if aligned.stems[i] in aligned.premises and (rival is None or rival[0] < FITS):
         return None  # the question says so
     if _of_name(aligned, one):
-        return Clash("number", aligned.quote(i - 1, i))  # "Rule 19"
+        return _numbered(aligned, i, "name") or Clash("number", aligned.quote(i - 1, i))  # "Rule 19"
     if any(_within(one, line) for line in dict.fromkeys(line for line, _ in every)):
         return Clash("number", says)  # what holds of a period may hold of a day in it
     if rival is not None:  # of those that fit well the value that is closest
         least = LIKELY * rival[0]
         fitting = (found for found in other if found[0] >= least)
         rival = min(fitting, key=lambda found: _ratio(found[2].value, one.value))
-    for line, theirs in every if one.dimension else ():
+    for line, theirs in every if one.dimension not in ("", "date", MONTH) else ():
         if theirs.written == one.written and theirs.dimension not in ("", RANK):
             rival = 1.0, line, theirs  # the same number with another unit
     if rival is None:
@@ -268,14 +294,16 @@ def _absent(
 def _tokens_of(aligned: Alignment, one: Quantity) -> frozenset[int]:
     """The words of a quantity; of a date with the year behind it."""
     last = max(one.at, one.last)
-    dated = one.dimension == "date" and last + 1 < len(aligned.tokens)
+    dated = one.dimension == "date" and last + 1 < len(aligned.tokens) and aligned.tokens[last + 1].kind == NUMBER
     return frozenset(range(min(one.at, one.last), last + 1 + dated))
 
 
 def _derived(aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: Every) -> bool:
     """Whether a number can be computed from those of the evidence."""
     operands, text = _operands(aligned, one, [theirs for _, theirs in every], own), aligned.text
-    adding = bool(_ADDING.search(text) or _BY.search(text[: one.start]) or _THAN.match(text, one.end))
+    adding = one.dimension != "date" and bool(
+        _ADDING.search(text) or _BY.search(text[: one.start]) or _THAN.match(text, one.end)
+    )
     shares = _SHARE.search(text) is not None
     return (
         computed(one, operands, adding=adding)
@@ -404,6 +432,7 @@ def _operands(aligned: Alignment, one: Quantity, known: list[Quantity], own: Seq
     if one.dimension == "time":
         lines = dict.fromkeys(line for stem in aligned.library.times[: 2 * LINES] for line in aligned.having(stem))
         known = [theirs for line in lines for theirs in line.quantities if theirs.dimension == "clock"] + known
+    known = [theirs for theirs in known if theirs.dimension != MONTH]
     return [*known, *(mine for mine in own if any(agree(mine, theirs) for theirs in known))]
 
 

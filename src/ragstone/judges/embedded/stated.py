@@ -172,7 +172,8 @@ def _asked_about(question: str, language: str, *, numbers: bool) -> str:
 
 
 _ENDS: Final = (
-    " \t\r\n\u00a0#*_`>~-\u2013\u2014\u2022.!,:;\u2026\u3002\uff01\uff0c\uff1a()[]\"'\u00ab\u00bb\u201c\u201d"
+    " \t\r\n\u00a0\u00a1\u00bf#*_`>~-\u2013\u2014\u2022.!,:;\u060c\u061f"
+    "\u2026\u3002\uff01\uff0c\uff1a()[]\"'\u00ab\u00bb\u201c\u201d"
 )
 _CITATION: Final = re.compile(r"\[[^\[\]\n]{1,24}\]")
 NO_ANSWER: Final = "says that there is no answer"
@@ -205,7 +206,7 @@ def _unanswering(parts: Abstention, tokens: Sequence[Token], language: str) -> b
 
 def _courteous(plain: str, language: str) -> bool:
     """Return whether a sentence begins with a courtesy and does not go on to anything else."""
-    starts = listed_phrases("trivial_starts", language, "en")
+    starts = listed_phrases("trivial_starts")  # a sentence is often too short for its language to be known
     start = max((phrase for phrase in starts if plain.startswith(phrase)), key=len, default="")
     _, *more = (piece.strip(_ENDS) for piece in _PAUSE.split(plain[len(start) :]))
     if len(more) > 1 and more[-1].startswith("or "):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, reduce
 from itertools import islice, pairwise
@@ -22,6 +23,9 @@ CANDIDATES: Final = 12  # sentences around which windows are tried
 PROMISING: Final = 24  # sentences with the most of a claim's words that these are chosen from, where more than ...
 ALL: Final = 128  # ... so many share a word with it
 NAMED: Final = 5.0  # weight from which a word that begins a sentence with a capital counts as a name
+
+_IDEOGRAPHIC: Final = re.compile("[\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
+"""Letters of words with content: pairs of them with hiragana are light, but a sentence of such pairs says something."""
 
 
 class Statement:
@@ -44,7 +48,7 @@ class Statement:
         for token in self.tokens:
             if token.kind == NEGATION:
                 content.pop(token.stem, None)
-        self.functional = len(content) == 0
+        self.functional = not content and not any(map(_IDEOGRAPHIC.search, seen))
         self.weights = content or seen
         self.stems = tuple(self.weights)
         self.number = {stem: i for i, stem in enumerate(self.stems)}

@@ -205,6 +205,9 @@ def _found(finding: Finding, library: Library, name: Name) -> SupportOutcome:
         places = " and ".join(dict.fromkeys(map(name, windows)))
         rest = ", ".join(f'"{word}"' for word in named(finding.telling))
         reason = f"found in {places}{f', apart from {rest}' if rest else ''} (support {chance:.2f})"
+    elif missing and chance >= (model().support.maybe or model().support.yes):
+        words = "" if finding.echoed else f"; missing: {missing}"
+        reason = f"partly found in {name(windows[0])}{words} (support {chance:.2f})"
     elif missing:
         words = "" if finding.echoed else f": {missing}"
         reason = f"not found{words} (support {chance:.2f}; nearest: {name(windows[0])})"

@@ -25,6 +25,7 @@ from ragstone.judges.embedded.figures import (
     FRACTION,
     MINUS,
     MONEY,
+    ROMAN,
     Reading,
     chinese,
     fraction,
@@ -180,6 +181,7 @@ class _Language:
     read: Callable[[str], _Word]
     known: Callable[[str], _Word]
     marks: frozenset[str]
+    divisions: frozenset[str]
     denial: str
     numbered: str
     times: str
@@ -206,6 +208,8 @@ def _language(code: str) -> _Language:
     cased = code != "de"
     figures = _reading(code)
     numbers = {word: value for word, value in figures.numbers.items() if word not in ones}
+    own = _values(words["number_words"].get(code, ""))
+    names = {word for word in words["number_homonyms"].split() if word.lower() not in own}
 
     def read(raw: str) -> _Word:
         if len(raw) > 2 and raw.endswith("s") and raw[:-1].isupper():
@@ -215,7 +219,7 @@ def _language(code: str) -> _Language:
         form = (negated, cased and raw[0].isupper(), len(raw) > 1 and raw.isupper(), coded)
         if word.endswith("fold") and word[:-4] in numbers:
             return _Word("", numbers[word[:-4]], False, *form)
-        if word in numbers:
+        if word in numbers and raw not in names:
             return _Word("", numbers[word], False, *form)
         if word in ones:
             return _Word(stem(word), 1, False, *form)
@@ -229,6 +233,7 @@ def _language(code: str) -> _Language:
         read=read,
         known=lru_cache(maxsize=REMEMBERED)(read),
         marks=frozenset(words["negation_marks"].get(code, "")),
+        divisions=frozenset(words["divisions"].split()),
         denial=stem("not"),
         numbered=stem("number"),
         times=stem("times"),
@@ -240,17 +245,19 @@ def _language(code: str) -> _Language:
 def _reading(code: str) -> Reading:
     words = lexicon()
     ones = {word: 1 for word in words["ones"].get(code, "").split() if word not in {"a", "an"}}
+    own, every = _values(words["number_words"].get(code, "")), _values(" ".join(words["number_words"].values()))
+    homonyms = words["number_homonyms"].split()
     return Reading(
-        numbers={**_values(words["number_words"].get(code, "")), **ones},
+        numbers={**{word: value for word, value in every.items() if word not in homonyms}, **own, **ones},
+        joined={**every, **own, **ones},
         ordinals=_values(words["ordinals"].get(code, "")),
         multipliers=_values(words["multipliers"]),
         suffixes=_values(words["suffix_multipliers"]),
         units=frozenset(words["unit_suffixes"].split()),
         counted=frozenset(words["counted"].split()),
         endings=frozenset(words["number_endings"].split()),
-        links=frozenset(words["number_links"].get(code, "").split()),
+        links=frozenset(" ".join(words["number_links"].values()).split()),
         dotted=code in DOTTED,
-        by_twenties=code == "fr",
     )
 
 
@@ -346,6 +353,8 @@ def _tokens(text: str, language: str) -> list[Token]:
                 add(Token(stem, start, end, NEGATION))
             else:
                 add(Token(code.numbered if affirms["number"] else stem, start, end, WORD))
+        elif raw in ROMAN and made and text[made[-1].start : made[-1].end].lower() in code.divisions:
+            add(Token(f"#{ROMAN[raw]}", start, end, NUMBER))  # "Section IV"
         elif stem:
             named = coded or (capital and (shouted or _inside(text, last_end, start)))
             if ticked and not named:
