@@ -73,7 +73,10 @@ def _finished(drafts: Iterator[tuple[str, Row]], task: str, own: Collection[str]
 
 
 def rows_of(path: Path | str) -> Generator[tuple[str, Row], None, None]:
-    """Yield the rows of a JSON, JSON Lines, CSV, TSV or Parquet file with their places; RecordError for bad ones."""
+    """Yield each row of a JSON, JSON Lines, CSV, TSV or Parquet file with its place.
+
+    Raise RecordError for an unreadable row.
+    """
     origin = origin_of(Path(path))
     with closing(reader_of(origin, frozenset(("record", "unit", "label")))(origin, Mapper(Fields(), {}))) as items:
         for where, item in items:
