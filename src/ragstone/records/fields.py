@@ -69,10 +69,10 @@ LISTS: Final = ("contexts", "nuggets", "citations", "relevant", "overrides")
 """Fields whose CSV cells are JSON."""
 
 OWN: Final = frozenset(("question", "response", "contexts"))
-"""Fields that are never read from each other's columns, unless that field is mapped elsewhere."""
+"""Fields that are never read from each other's columns, unless the column's own field is mapped elsewhere."""
 
 REFERENCES: Final = "references"
-"""The list of document ids that citations in a TREC answer index; it is kept in ``meta``."""
+"""The list of document ids that citations in a TREC answer refer to by index; it is kept in ``meta``."""
 
 OFFERED: Final = 8
 """Maximum number of columns that a message names."""

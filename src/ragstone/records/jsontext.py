@@ -6,8 +6,8 @@ string of its digits, because a float could make two ids equal.
 
 orjson does the parsing, but it keeps the last of two equal keys and silently rounds large integers. So each parsed
 value is traversed once, and its keys are compared with the number of possible keys in the text (`KEY` may over-count
-but never under-counts). Only if the counts differ is the text parsed again with the standard library, which can return
-pairs. The check is cheap: the pattern runs faster than the parser.
+but never under-counts). If the counts differ or an integer was rounded, the text is parsed again with the standard
+library, which can return pairs. The check is cheap: the pattern runs faster than the parser.
 """
 
 from __future__ import annotations
