@@ -1,8 +1,8 @@
 """Split text into sentences with exact offsets, in any language; group sentences into parts of limited size.
 
-Pure. Layout comes first: list items, headings, table rows and code lines are sentences, hard-wrapped lines are joined.
-Then ``sentencex`` splits each block, and known errors of it are corrected. Every function takes any text, never raises,
-and needs linear time.
+Pure functions. Layout comes first: headings, table rows and code lines are sentences, list items are separated, and
+hard-wrapped lines are joined. Then ``sentencex`` splits each block, and its known errors are corrected. Every function
+accepts any text, never raises, and runs in linear time.
 """
 
 # ruff: noqa: RUF001, SIM905 - word lists of several scripts, written as text to be read
@@ -19,16 +19,16 @@ from typing import Any, Final
 from ragstone.types import Span
 
 ENDS: Final = " .,;:!?\u2026\u3002\uff0e\uff01\uff1f\uff1b\uff1a\uff0c\u3001\u060c\u061b\u061f\u0964"
-"""Characters that may end a sentence, and blanks."""
+"""Characters that may end a sentence, and the space."""
 
 SAMPLE: Final = 4000
-"""Characters that ``language_of`` looks at."""
+"""Number of characters that ``language_of`` reads."""
 
 WINDOW: Final = 8_192
 LONGEST: Final = 16_384
-"""Characters after which running text without an end of sentence is cut at the next blank."""
+"""Length in characters at which text without a sentence end is cut at the next white space."""
 
-# Scripts that (nearly) determine the language; Latin, Cyrillic, Arabic and Han are separated below.
+# Scripts that (almost) determine the language; Latin, Cyrillic, Arabic and Han are distinguished below.
 _SCRIPTS: Final = (
     ("ja", "[\u3041-\u30fa]"),
     ("ko", "[\uac00-\ud7a3\u1100-\u11ff]"),
@@ -82,7 +82,7 @@ ENGLISH_TOO: Final = frozenset(
     "a an is in on as at by or be do no so me we he she i you was die van del all am are has have had his her its but "
     "if up one use par con sin ten pro per most more than then man art for it of to the".split()
 )
-"""Words of other languages that are also English: they determine no language alone."""
+"""Words of other languages that are also English; they alone do not determine a language."""
 
 _LANGUAGES_OF: Final[dict[str, list[str]]] = {}
 for _language, _listed in FUNCTION_WORDS.items():
@@ -107,17 +107,17 @@ _STOP: Final = re.compile(r"[^\w\s,;:()\[\]{}\"'/\\@#$%&*+=<>\u3001\u3002\u300c\
 _CJK: Final = re.compile("[\u3041-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
 _FORCED: Final = re.compile(r"(?:(?<=[^\W\d_]{3}[.!?])[)\]]|\bт\.\s?[дп]\.|(?<=\d )[dghlms]\.)\s+(?=[^\W\d_])")
 _FORCING: Final = (")", "]", "т.", " d.", " g.", " h.", " l.", " m.", " s.")
-"""What a text has that ``_FORCED`` is looked for in: brackets behind an end, abbreviations, and units of one letter."""
+"""Substrings without which ``_FORCED`` cannot match: brackets after a sentence end, abbreviations, one-letter units."""
 _LAST_WORD: Final = re.compile(r"(?:^|[\s(\[\"'\u00ab\u201c])((?:[^\W_]{1,8}\.){1,4})$")
 
-# Abbreviations that end a piece without ending the sentence when what follows starts small or is a number.
+# Abbreviations that do not end a sentence if lower case or a number follows.
 _ABBREVIATIONS: Final = frozenset(
     "approx etc vs fig figs no nos vol pp ed eds al ca cf dept est inc ltd co corp mr mrs ms dr st jr sr prof gen col "
     "sen rep gov sgt capt lt rev hon max min avg incl resp eq sec ch art para "
     "abs bd bzw ca chr usw evtl ggf inkl kap nr str tel vgl sog mio mrd "
     "г гг в вв ул д стр рис им тыс млн млрд трлн руб коп см др пр проф акад чел обл р н э кв корп оз".split()
 )
-# Of these, titles and similar words never end a sentence.
+# Titles and similar words, which never end a sentence.
 _NEVER_LAST: Final = frozenset(
     "mr mrs ms dr prof rev hon sgt capt vs fig figs cf bzw inkl vgl ü им ул проф акад".split()
 )
@@ -125,12 +125,12 @@ _DAY: Final = re.compile(r"(?:^|\s)(?:ab|am|bis|dem|den|der|seit|vom|zum)\s\d{1,
 _MONTH: Final = re.compile(
     r"(?:Jan|Febr)uar\b|M\u00e4rz\b|April\b|Mai\b|Ju[nl]i\b|August\b|(?:Septem|Okto|Novem|Dezem)ber\b"
 )
-"""A German date, also in a text too short for its language to be known."""
+"""With `_DAY`, matches German dates, even in texts too short to detect the language."""
 
 _TOO_LONG: Final = max(map(len, _NEVER_LAST)) + 1
-"""A length that no such word has."""
+"""Longer than any of these words."""
 _ASCII_LETTERS: Final = "".join(chr(code) if chr(code).isalpha() else " " for code in range(128))
-"""For ``str.translate``: all but letters as blanks."""
+"""A table for ``str.translate`` that replaces all ASCII characters except letters with spaces."""
 
 _QUOTES: Final = str.maketrans(dict.fromkeys('"\u201c\u201d', "_"))
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -138,10 +138,10 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 @lru_cache(maxsize=64)
 def language_of(text: str) -> str:
-    """The language of a text as an ISO 639-1 code, from its script and function words; ``en`` in doubt.
+    """Return the language of a text as an ISO 639-1 code, from its script and function words; ``en`` if in doubt.
 
-    Good enough to choose a splitter or a stemmer: related languages of one script may be confused. Reads only the
-    first 4,000 characters.
+    Accurate enough to choose a sentence splitter or stemmer; related languages with the same script may be confused.
+    Reads only the first 4,000 characters.
     """
     head = text[:SAMPLE]
     if head.isascii():
@@ -168,7 +168,7 @@ _CODE: Final = re.compile(r"[a-z]{2,3}(?![a-z])")
 
 
 def record_language(meta: Mapping[str, Any], question: str | None, response: str | None) -> str:
-    """The language of a record: the code in its ``lang`` (or ``language``), else recognised in its texts."""
+    """Return the language of a record: the code in ``lang`` (or ``language``), else detected in its texts."""
     given = meta.get("lang", meta.get("language"))
     code = _CODE.match(given.strip().lower()) if isinstance(given, str) else None
     return code[0] if code else language_of(f"{question or ''}\n{response or ''}")
@@ -178,7 +178,7 @@ def _latin_language(head: str) -> str:
     hits = dict.fromkeys(FUNCTION_WORDS, 0)
     own = {"en"}
     low = head.lower()
-    # Blanks and a split take a quarter of the time of the search, and find the same.
+    # For ASCII, translating and splitting finds the same words in a quarter of the time.
     words = low.translate(_ASCII_LETTERS).split() if low.isascii() else _WORDS.findall(low)
     for word, count in Counter(filter(_LANGUAGES_OF.__contains__, words)).items():
         for language in _LANGUAGES_OF[word]:
@@ -187,7 +187,7 @@ def _latin_language(head: str) -> str:
             own.update(_LANGUAGES_OF[word])
     best = "en"
     for language, count in hits.items():
-        # Short English texts look like others otherwise: "a" and "is" are Hungarian as well.
+        # Otherwise short English texts are mistaken for others: "a" and "is" are also Hungarian.
         if count > hits[best] and count >= 2 and language in own:
             best = language
     return best
@@ -195,12 +195,11 @@ def _latin_language(head: str) -> str:
 
 @lru_cache(maxsize=64)
 def sentences(text: str, language: str | None = None) -> tuple[Span, ...]:
-    """The sentences of a text as trimmed spans, in order, without overlap; only blanks are between them.
+    """Return the sentences of a text as trimmed spans, in order and without overlap, separated only by white space.
 
-    A heading, a table row and a line of code are each one sentence; a list item is split if it has several
-    (its marker stays with the first). Lines of hard-wrapped prose are joined. Citation
-    markers such as ``[1]`` or ``[doc3]`` stay with the sentence before them. ``language`` is an ISO 639-1
-    code and is guessed when it is not given. Never raises.
+    A heading, a table row or a line of code is one sentence. A list item with several sentences is split; its marker
+    stays with the first. Lines of hard-wrapped prose are joined. Citation markers such as ``[1]`` or ``[doc3]`` stay
+    with the preceding sentence. ``language`` is an ISO 639-1 code, detected if not given. Never raises.
     """
     if not text or text.isspace():
         return ()
@@ -216,10 +215,10 @@ def sentences(text: str, language: str | None = None) -> tuple[Span, ...]:
 
 
 def parts(text: str, spans: Sequence[Span], tokens: int) -> tuple[range, ...]:
-    """Group neighbouring sentences into parts of about ``tokens`` tokens at most, as ranges of indexes of ``spans``.
+    """Group adjacent sentences into parts of at most about ``tokens`` tokens, as ranges of indexes into ``spans``.
 
-    Every sentence is in exactly one part; one that is longer than ``tokens`` is a part of its own. Tokens are
-    estimated: four for three words, one for an ideograph, and at least one for five characters.
+    Every sentence is in exactly one part; one longer than ``tokens`` forms its own part. Tokens are estimated: four per
+    three words, one per ideograph, and at least one per five characters.
     """
     found: list[range] = []
     first, held = 0, 0.0
@@ -235,17 +234,17 @@ def parts(text: str, spans: Sequence[Span], tokens: int) -> tuple[range, ...]:
 
 
 def division(given: object) -> tuple[str, ...]:
-    """The sentences that a text was given as; none if it was not given as a list of texts, or all are blank."""
+    """Return the sentences of a given list of strings; empty if it is not such a list or all are blank."""
     texts = given if isinstance(given, list) and all(isinstance(item, str) for item in given) else []
     return tuple(text or " " for text in texts) if any(map(str.strip, texts)) else ()
 
 
 def located(text: str, given: Sequence[str]) -> tuple[Span | None, ...]:
-    """The spans of given sentences in their text, in order; differences in white space are ignored.
+    """Return the spans of given sentences in their text, in order, ignoring differences in white space.
 
-    None for a sentence that is blank or not found.
+    The span of a sentence that is blank or not found is None.
     """
-    if not given:  # as of most passages, which may be long
+    if not given:  # the usual case; the text may be long
         return ()
     places = [at for at, char in enumerate(text) if not char.isspace()]
     solid = "".join(text.split())
@@ -261,7 +260,7 @@ def located(text: str, given: Sequence[str]) -> tuple[Span | None, ...]:
 
 
 def words_in(text: str) -> int:
-    """The number of words of a text: those between blanks, and each ideograph."""
+    """Return the number of words in a text: words separated by white space, and each ideograph."""
     if text.isascii() or not _CJK.search(text):
         return len(text.split())
     return sum(any(map(str.isalnum, word)) for word in _CJK.sub(" x ", text).split())
@@ -272,7 +271,7 @@ def _tokens(text: str) -> float:
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of every line, trimmed; blank ones too, as empty."""
+    """Yield start and end of every line, trimmed; blank lines are included as empty."""
     if _is_one_line(text):
         yield _trim(text, 0, len(text))
         return
@@ -284,7 +283,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_one_line(text: str) -> bool:
-    """Return whether a non-empty text is a single line; ``splitlines`` is ten times as fast as a search."""
+    """Return whether a non-empty text is a single line; ``splitlines`` is ten times faster than a regex search."""
     return text.splitlines() == [text]
 
 
@@ -296,7 +295,7 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Blocks of text that no sentence crosses: (start, end, whether the block is one sentence)."""
+    """Yield blocks of text that no sentence crosses: (start, end, whether the block is one sentence)."""
     fence = ""
     paragraph: list[tuple[int, int]] = []
     for start, end in _lines(text):
@@ -316,7 +315,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def _alone(line: str) -> bool:
-    """Return whether a line is a heading, a table row or a rule."""
+    """Return whether a line is a heading (or entirely bold), a table row or a rule."""
     if len(line) > 2000:
         return False
     bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
@@ -331,10 +330,10 @@ def _alone(line: str) -> bool:
 
 
 def _paragraph(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
-    """Join neighbouring lines that were broken only for their width.
+    """Join adjacent lines that were broken only to limit their width.
 
-    That is: the next line's first word would not have fit, measured by the longest line, or it starts in lower case.
-    After a colon a line is never joined.
+    This is assumed if the next line's first word would not have fit, measured by the longest line, or starts in lower
+    case. A line that ends in a colon is never joined with the next.
     """
     if not lines:
         return
@@ -352,7 +351,7 @@ def _paragraph(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int, i
 
 
 def _prose(text: str, start: int, end: int, language: str) -> Iterator[Span]:
-    """The sentences of one block."""
+    """Yield the sentences of one block."""
     marker = _MARKER.match(text, start, end)
     inner = marker.end() if marker else start
     if inner >= end:
@@ -371,9 +370,9 @@ def _prose(text: str, start: int, end: int, language: str) -> Iterator[Span]:
 
 
 def _cuts(flat: str, language: str) -> list[int]:
-    """The ends of sentences in ascending order, before corrections."""
+    """Return the sentence ends in ascending order, before corrections."""
     cuts = {found.end() for found in _CJK_END.finditer(flat)} if not flat.isascii() else set()
-    # The search is as slow as all the rest, and few texts have what it looks for.
+    # The search takes as long as everything else, and few texts can match.
     for found in _FORCED.finditer(flat) if any(mark in flat for mark in _FORCING) else ():
         if flat[found.end()].isupper():
             cuts.add(found.end())
@@ -384,7 +383,7 @@ def _cuts(flat: str, language: str) -> list[int]:
 
 
 def _split(flat: str, left: int, right: int, language: str) -> Iterator[int]:
-    """The ends of sentences by sentencex, in windows, so that the time stays linear."""
+    """Yield the sentence ends found by sentencex, in windows, so that the time stays linear."""
     if right - left < 3 or not _STOP.search(flat, left, right):
         return
     from sentencex import get_sentence_boundaries  # noqa: PLC0415 - not everyone who imports needs it
@@ -414,7 +413,7 @@ def _split(flat: str, left: int, right: int, language: str) -> Iterator[int]:
 
 
 def _mend(flat: str, pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join pieces that were split after an abbreviation or a bare list number, or before a citation marker."""
+    """Join pieces that were split after an abbreviation or a bare list marker, or before a citation marker."""
     done: list[tuple[int, int]] = []
     for start, end in pieces:
         left = start
@@ -438,14 +437,14 @@ def _is_bare(flat: str, start: int, end: int) -> bool:
 
 
 def _continues(flat: str, until: int, left: int) -> bool:
-    """Return whether the text before a cut ends in an abbreviation that what follows it goes on from."""
+    """Return whether a sentence continues after a cut, because an abbreviation or the day of a date precedes it."""
     if flat[until - 1] != ".":
         return False
     if flat[until - 2].isdecimal() and _MONTH.match(flat, left) and _DAY.search(flat[max(0, until - 12) : until]):
         return True
     follows = flat[left]
     goes_on = follows.islower() or follows.isdecimal()
-    # Most sentences end like this: a word that is too long for a title, before a capital letter.
+    # The usual case: a word too long to be a title, followed by a capital letter.
     if not goes_on and flat[max(0, until - 1 - _TOO_LONG) : until - 1].isalpha() and until > _TOO_LONG:
         return False
     found = _LAST_WORD.search(flat[max(0, until - 24) : until])
@@ -461,8 +460,8 @@ def _continues(flat: str, until: int, left: int) -> bool:
 
 
 def folded(text: str) -> str:
-    """A text without case, extra blanks and final punctuation, to find texts of the same words.
+    """Return a text without case, extra white space and final punctuation, to find texts with the same words.
 
-    Empty for a text of nothing but punctuation. Idempotent.
+    Empty for a text that is only punctuation. Idempotent.
     """
     return " ".join(text.casefold().split()).rstrip(ENDS)

@@ -1,1 +1,1 @@
-"""Estimate what a run will take, without a call: a dry run of the same flows."""
+"""Estimate the calls, cost and time of a run without calling a judge, by a dry run of the same flows."""

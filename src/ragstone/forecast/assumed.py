@@ -1,7 +1,7 @@
 """Assume the answers and reply lengths of calls that are not in the store.
 
-Promises: each is low, expected or high, learned from earlier runs in the store where there are any, else usual values;
-the estimate lists them all; a stored reply is never replaced.
+Guarantees: every assumption has a low, an expected and a high value. They are learned from earlier runs in the store if
+there are any, else they are defaults. The estimate lists all of them. A stored reply is never replaced.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ from ragstone.tokens import text_length
 from ragstone.types import Unit, Verdict
 
 World = Literal[0, 1, 2]
-"""Low, expected, high: how much a judge writes."""
+"""One of three scenarios for how much a judge writes: low, expected or high."""
 
 WRITTEN: Final[dict[Kind, tuple[Range, float]]] = {
     "claim": (Range(0.8, 1.25, 1.9), 85),
     "nugget": (Range(0.7, 1.15, 1.7), 60),
     "bank": (Range(0.12, 0.3, 0.6), 50),
 }
-"""Usual values: units for each 100 characters of text, and the characters of one."""
+"""Defaults: units per 100 characters of text, and the characters of one unit."""
 AGAIN: Final = Range(0.0, 0.25, 0.6)
-"""The probability that a further list of a response's nuggets holds a new one."""
+"""The probability that one more list of a response's nuggets contains a new one."""
 REPAIRS: Final = Range(0.0, 0.0, 0.05)
-"""The share of calls whose reply cannot be read and that are made again."""
+"""The share of calls that are repeated because the reply cannot be read."""
 LEFT: Final = Range(0.1, 0.7, 1.0)
-"""The share of a cascade's units that is left to the last judge."""
+"""The share of a cascade's units that are passed to the last judge."""
 OVERALL: Final = 200
-"""Tokens of the explanations of a whole response."""
+"""Tokens of the explanations for a whole response."""
 STEPS: Final = tuple(Unit(f"step/{number}", "step", f"Step {number} of a criterion") for number in range(1, 5))
 STEP: Final = 20.0
-"""The steps of a criterion, and the tokens of one."""
+"""Tokens per step of a criterion; `STEPS` are the assumed steps."""
 CLAIM: Final = 14
 NUGGET: Final = 10
 SENTENCE: Final = 60
-"""Tokens beside the text of a claim or a nugget, and those written about a traced sentence."""
+"""Tokens per traced sentence; `CLAIM` and `NUGGET` are tokens per unit in addition to its text."""
 USUAL: Final = Range(0.6, 1.0, 1.7)
-"""Factors by which all replies may be shorter or longer than usual."""
+"""Factors by which all replies may be shorter or longer than the default."""
 REASONING: Final = re.compile(
     r"(^|/)(o\d|gpt-5(?!-chat)|gpt-[6-9]|gpt-oss|deepseek-r\d|magistral|qwq|qwen3|gemini-(2\.5|[3-9])|grok-[4-9])|reason|think"
 )
-"""In a judge's id: a model that reasons before it replies unless it is told not to; that is billed as output."""
+"""Judge ids of models that reason before they reply unless told not to; reasoning is billed as output."""
 
 
 class Assumptions:
-    """Assume what judges answer and how long their replies are.
+    """Assumptions about the answers of judges and the length of their replies.
 
-    ``told`` lists the assumptions in words; ``lengths`` counts the calls that reply lengths were learned from.
+    ``told`` describes each assumption; ``lengths`` counts the calls that reply lengths were learned from.
     """
 
     def __init__(self, history: History) -> None:
@@ -68,7 +68,7 @@ class Assumptions:
     # ---- answers
 
     def answer(self, judge: Judge, question: Question[Any], world: World) -> Answer:
-        """Make up an answer: as many units as the judge may write, the labels of the scale in turn from any of them."""
+        """Return a made-up answer: as many units as the judge may write, and labels that cycle through the scale."""
         if isinstance(question, Write):
             return Written(STEPS if question.criterion else tuple(self._units(judge, question, world)))
         if isinstance(question, Trace):
@@ -96,7 +96,7 @@ class Assumptions:
             yield from (Unit("", "nugget", text) for text in question.known)
         room = question.most - len(question.known) if question.most else count
         texts = _pieces(read, int(length), luck)
-        # A response has a claim, and a nugget; only the low end has room for short ones without, such as refusals.
+        # Assume at least one claim or nugget per response; only the low scenario allows none, as in refusals.
         least = 1 if world and kind != "bank" and not question.known and read.strip() else 0
         for number in range(max(least, min(count, room))):
             sentence = question.sentences[number % len(question.sentences)] if question.sentences else None
@@ -138,7 +138,7 @@ class Assumptions:
         return Range(found.again / 2, found.again, min(0.9, found.again * 1.3 + 0.1)) if found else AGAIN
 
     def _listed(self, judge: Judge, question: Write) -> Range:
-        """Estimate the length of a list of nuggets: the first grows with the response, further ones are short."""
+        """Estimate the length of a list of nuggets: the first grows with the response, later ones are short."""
         found = self._history.lists(judge)
         self.lengths[judge.id, question.task] = found.samples if found else 0
         rate, length = self._rate(judge, question.task, "nugget")
@@ -168,7 +168,7 @@ class Assumptions:
         return 5 + verdict_tokens(question) * units + (REASON if question.reasons else 0)
 
     def left(self, route: Route, task: Task) -> Range:
-        """Estimate the share of a cascade's units that is left to its last judge."""
+        """Estimate the share of a cascade's units that are passed to its last judge."""
         assert route.error is not None
         share = self._history.left(task, [judge.id for judge in route.judges], route.error) or LEFT
         last = route.judges[-1].id.partition("@")[0]
@@ -187,12 +187,12 @@ class Assumptions:
 
 
 def thought(judge: str) -> int:
-    """The tokens of reasoning for which the high end of an assumed reply has room; 0 for a model that does not."""
+    """Return the reasoning tokens included in the high end of an assumed reply; 0 for a model that does not reason."""
     return THINKING if REASONING.search(judge) else 0
 
 
 def drawn(text: str) -> float:
-    """Return a number in [0, 1) that depends on the text alone."""
+    """Return a pseudo-random number in [0, 1) that depends only on the text."""
     return zlib.crc32(text.encode("utf-8", "replace")) / 2**32
 
 
@@ -203,13 +203,13 @@ def _kind(question: Write) -> Kind:
 
 
 def _read(question: Write) -> str:
-    """The text that the units are taken from."""
+    """Return the text that the units are extracted from."""
     items = cast("Sequence[Any]", question.passages or question.sentences)
     return " ".join(item.text for item in items)
 
 
 def _pieces(text: str, length: int, luck: int) -> Iterator[str]:
-    """Yield pieces of the text of about so many characters, without end."""
+    """Yield pieces of the text of up to ``length`` characters, endlessly."""
     at = luck % 7
     while True:
         if at + length > len(text):
@@ -219,5 +219,5 @@ def _pieces(text: str, length: int, luck: int) -> Iterator[str]:
 
 
 def source(samples: int, what: str) -> str:
-    """Say where a figure comes from."""
+    """Return where a figure comes from, in words."""
     return f"learned from {samples:,} {what}{'' if samples == 1 else 's'}" if samples else "assumed"

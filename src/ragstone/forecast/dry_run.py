@@ -1,9 +1,9 @@
-"""Estimate what a run will take: the same flows and dialogues on the same records, without calling a judge.
+"""Estimate a run with the same flows and dialogues on the same records, without calling a judge.
 
-Promises: no network, no key; prompts are rendered as a run renders them; what is in the store is free and its answers
-are used; what is not is assumed (see ``assumed``). The first judge of a cascade is asked for real where it computes in
-this process, since what is left to the next hangs on its every word. Where no question depends on an assumed answer
-the number of calls is exact, but for replies that cannot be read. An unknown price stays unknown.
+Guarantees: needs no network and no key. Prompts are rendered as in a run. Stored replies are free and their answers are
+used; other answers are assumed (see ``assumed``). Exception: an earlier judge of a cascade that computes in this
+process is really asked, because the units passed to the next judge depend on its answer. If no question depends on an
+assumed answer, the number of calls is exact, except for unreadable replies. An unknown price stays unknown.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ from ragstone.types import Record, Unit
 
 WORLDS: Final[tuple[World, World, World]] = (0, 1, 2)
 ROUNDS: Final = 4
-"""The most turns of a dialogue that are followed while replies are missing."""
+"""Maximum number of dialogue turns to follow while replies are missing."""
 REPAIR: Final = 60
-"""Tokens of the turn that asks again."""
+"""Tokens of the turn that repeats a question after an unreadable reply."""
 SECONDS: Final = (0.4, 1.0, 2.5)
-"""Factors of the time that an endpoint without earlier calls may take."""
+"""Low, expected and high factors for the time of an endpoint without earlier calls."""
 FIRST: Final = 0.8
-"""Usual seconds until an endpoint begins to write."""
+"""Default time to the first token, in seconds."""
 PER_SECOND: Final = 60.0
-"""Usual tokens per second after that."""
+"""Default tokens per second after the first."""
 INSIDE: Final = 0.004
-"""Seconds that a judge in this process takes for a call, unless its backend has other ``seconds``."""
+"""Seconds per call of a judge in this process, unless its backend sets ``seconds``."""
 Keys = set[tuple[bytes | int, World | None]]
-"""Keys with the world that has them, None for all."""
+"""Keys with the world in which they occur, None for all worlds."""
 CACHE_STEP: Final = 128
-"""Tokens from one place to the next where the beginning that a provider caches may end."""
+"""Granularity, in tokens, of the prompt prefix that a provider caches."""
 NOT_ASKED: Final = Failed("not asked")
 
 
@@ -74,15 +74,15 @@ class _New:
 
     @property
     def dollars(self) -> float | None:
-        """The expected price; None where it is unknown."""
+        """The expected price in dollars; None if unknown."""
         return None if self.for_input is None or self.for_output is None else self.for_input + self.for_output
 
 
 @dataclass(slots=True)
 class _Asked:
-    """A question, as far as the store answers it; without an ``answer`` it has to be assumed.
+    """A question with its new and stored calls; without an ``answer``, the answer must be assumed.
 
-    ``worlds`` are calls that depend on an answer which has to be assumed, by world.
+    ``worlds`` are the additional calls, by world, that depend on an assumed answer.
     """
 
     new: list[_New] = field(default_factory=list)
@@ -102,7 +102,7 @@ class _Asked:
 
 
 class Forecaster:
-    """Add up what records will take, one after the other."""
+    """Adds up the calls of records, one record at a time."""
 
     def __init__(self, routes: Routes, store: Store, prices: PriceBook, settings: Settings) -> None:
         self._routes = routes
@@ -112,7 +112,7 @@ class Forecaster:
         self._times = settings.repeat
         self._repeat = 0
         self._reads = settings.cache != "off"
-        # A refresh takes nothing from the store, but what was stored since it began.
+        # A refresh uses only replies stored since it began.
         self._since = settings.since or (math.inf if settings.cache == "refresh" else 0.0)
         self._history = History(store)
         self._assumed = Assumptions(self._history)
@@ -133,7 +133,7 @@ class Forecaster:
     def add(self, job: Job) -> None:
         """Count the calls of one record."""
         if not self._reads and self._records % self._abreast == 0:
-            self._seen.clear()  # equal calls are one only while they are under way together
+            self._seen.clear()  # equal calls are merged only while in flight together
         self._records += 1
         if job.record is None:
             self._set_aside += 1
@@ -198,7 +198,7 @@ class Forecaster:
                     answer = known[question].answer
                     if answer is None:
                         assumed = assumed or isinstance(question, Write)
-                        rated = True  # what is asked next may depend on its labels
+                        rated = True  # later questions may depend on its labels
                         answer = self._assumed.answer(self._routes.of(question.task).judges[0], question, world)
                     asked.append(question)
                     answers.append(answer)
@@ -212,7 +212,7 @@ class Forecaster:
             return asked, assumed
 
     def _ask(self, question: Question[Any], *, guessed: bool = False) -> _Asked:
-        """Ask the store; ``guessed`` says that the question's units are assumed themselves."""
+        """Look the question up in the store; ``guessed``: the question's units are themselves assumed."""
         route = self._routes.of(question.task)
         if route.error is not None:
             assert isinstance(question, Rate), "a cascade rates; the routes are checked before"
@@ -229,7 +229,7 @@ class Forecaster:
         return found
 
     def _cascade(self, route: Route, question: Rate, *, guessed: bool) -> _Asked:
-        """Follow a cascade as far as answers are known; assume how much is left to its last judge."""
+        """Follow a cascade as far as answers are known, then assume the share passed to its last judge."""
         found = _Asked()
         going = cascade(question, route.bands(question.task))
         try:
@@ -248,7 +248,7 @@ class Forecaster:
         return found
 
     def _left_over(self, route: Route, question: Rate) -> list[list[_New]]:
-        """Return the calls to the last judge by world; equal shares leave the same units."""
+        """Return the calls to the last judge by world; which units are passed depends only on the share."""
         self._exact = False
         last = route.judges[-1]
         found: dict[tuple[Unit, ...], list[_New]] = {(): []}
@@ -261,7 +261,7 @@ class Forecaster:
         return worlds
 
     def _reckon_alone(self, question: Question[Any]) -> None:
-        """Count the calls that the last judge of a cascade would take for all of the question."""
+        """Count the calls that the last judge of a cascade would need for the whole question."""
         route = self._routes.of(question.task)
         if route.error is None or not isinstance(question, Rate):
             return
@@ -273,7 +273,7 @@ class Forecaster:
                 alone.add(self._new(judge, question, call, self._begun_alone).dollars)
 
     def _consult(self, judge: Judge, question: Question[Any], *, really: bool = False) -> _Asked:
-        """Follow a dialogue as far as replies are known; ``really``: also ask a judge that computes in this process."""
+        """Follow a dialogue as far as replies are known; ``really``: also call a judge that runs in this process."""
         dialogue = judge.dialogue(question, repeat=0 if is_steady(judge.backend) else self._repeat)
         found = _Asked()
         missing = False
@@ -303,11 +303,11 @@ class Forecaster:
         return found
 
     def _new(self, judge: Judge, question: Question[Any], call: Call, begun: Keys) -> _New:
-        """Price a call; ``begun`` are the beginnings of prompts that the provider has cached by then."""
+        """Price a call; ``begun`` are the prompt prefixes that the provider has cached by then."""
         if judge.backend.free:
             return _New(judge, (0.0, 0.0, 0.0), Range(0.0, 0.0, 0.0), 0.0, 0.0)
         size, shared = size_of(judge.backend, call.body), self._routes.shared(call)
-        if getattr(judge.backend, "batch", False):  # in a batch no call waits for another
+        if getattr(judge.backend, "batch", False):  # calls of a batch do not wait for each other
             shared = None
         given = self._counter(judge, question.task).count(size if shared is None else replace(size, schema=0))
         written = self._assumed.length(judge, question, call)
@@ -333,7 +333,7 @@ class Forecaster:
         return _New(judge, given, written, rate * for_input, rate * (dollars - for_input))
 
     def _is_first(self, key: bytes | int, keys: Keys) -> bool:
-        """Remember a key; return whether it is new in the world that is followed."""
+        """Record a key; return whether it is new in the current world."""
         known = not keys.isdisjoint({(key, None), (key, self._guessed)})
         keys.add((key, self._guessed))
         return not known
@@ -359,7 +359,7 @@ class Forecaster:
     # ---- sums
 
     def _lengths(self, rows: Sequence[Row]) -> dict[str, str]:
-        """Say how long replies were assumed to be, by judge and step."""
+        """Describe the assumed reply lengths by judge and step."""
         told = {}
         for (judge, task), samples in self._assumed.lengths.items():
             written = Figure()
@@ -400,7 +400,7 @@ class Forecaster:
                 self._row(metric, task, judge).stored += 1
 
     def _vary_price(self, row: Row, call: _New, turn: float) -> None:
-        """Count how a call's price varies with its tokens, and what a repair with ``turn`` tokens of input costs."""
+        """Add the variation of a call's price with its tokens, and the cost of a repair with ``turn`` input tokens."""
         given, written = call.given, call.written
         if call.for_input is None or call.for_output is None or not given[1] or not written.expected:
             return
@@ -438,5 +438,5 @@ class Forecaster:
 
 
 def _leading(hows: Sequence[str]) -> str:
-    """Choose how tokens were counted where steps differ: that of the step with the fewest earlier calls."""
+    """Return how tokens were counted; if steps differ, for the step with the fewest earlier calls."""
     return min(dict.fromkeys(hows), key=lambda how: ("earlier" in how, len(how), how))

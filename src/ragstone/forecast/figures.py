@@ -1,4 +1,4 @@
-"""Figures of an estimate: sums over calls, how far each may be off, and by what."""
+"""Figures of an estimate: sums over calls with their margins of error by cause."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ragstone.tokens import SURE
 
 
 class Range(NamedTuple):
-    """A figure with the ends between which it will be in 19 of 20 runs, if the assumptions hold.
+    """A figure with the bounds that it stays within in 19 of 20 runs, if the assumptions hold.
 
-    ``samples`` is how much it stands on, 0 where it is assumed. Of the length of a reply the ends hold for the sum over
-    many, and ``scatter`` is the standard deviation of one.
+    ``samples`` is the number of observations it is based on, 0 if it is assumed. For a reply length, the bounds apply
+    to the mean over many replies, and ``scatter`` is the standard deviation of a single reply.
     """
 
     low: float
@@ -25,17 +25,17 @@ class Range(NamedTuple):
     scatter: float = 0.0
 
     def as_json(self, digits: int = 0) -> dict[str, float]:
-        """Plain numbers."""
+        """Return plain numbers."""
         low, expected, high = (round(value, digits) for value in (self.low, self.expected, self.high))
         return {"low": low, "expected": expected, "high": high}
 
 
 @dataclass(slots=True)
 class Figure:
-    """A sum over calls in three worlds: with the fewest answers to expect, as many as expected, and the most.
+    """A sum over calls in three worlds: with the fewest, the expected and the most answers.
 
-    ``causes`` say how far it may be off (down, up) for other reasons than the answers. One cause is wrong for all calls
-    alike, different causes are independent. ``variance`` is that of single calls.
+    ``causes`` maps causes other than the answers to the margin (down, up) of the sum. An error of one cause affects all
+    calls alike; different causes are independent. ``variance`` is the summed variance of single calls.
     """
 
     worlds: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
@@ -43,20 +43,20 @@ class Figure:
     variance: float = 0.0
 
     def vary(self, cause: str, low: float, expected: float, high: float) -> None:
-        """Count a part of the sum that may be low or high for this cause."""
+        """Add a part of the sum that may be lower or higher because of this cause."""
         ends = self.causes.setdefault(cause, [0.0, 0.0])
         ends[0] += expected - low
         ends[1] += high - expected
 
     def add(self, other: Figure) -> None:
-        """Add the sum over other calls."""
+        """Add another sum."""
         self.worlds = [one + another for one, another in zip(self.worlds, other.worlds, strict=True)]
         for cause, (down, up) in other.causes.items():
             self.vary(cause, -down, 0.0, up)
         self.variance += other.variance
 
     def range(self) -> Range:
-        """Return the ends: the squares of independent causes add up."""
+        """Return the expected value with its bounds; independent causes add up as squares."""
         low, expected, high = self.worlds
         ends = [*self.causes.values(), [expected - low, high - expected]]
         down, up = (
@@ -67,10 +67,10 @@ class Figure:
 
 @dataclass(slots=True)
 class Row:
-    """Calls of one metric to one judge at one step; ``stored`` calls need not be made.
+    """Calls of one metric to one judge at one step; ``stored`` calls are answered from the store.
 
-    ``again`` is what all calls of the expected world would take once more, with their replies in the request: calls,
-    input, output, dollars. ``priced``: every price is known.
+    ``again`` is the total (calls, input, output, dollars) of repeating all calls of the expected world with their
+    replies in the request. ``priced``: every price is known.
     """
 
     metric: str
@@ -91,7 +91,7 @@ class Row:
         return self.calls, self.input, self.output, self.dollars
 
     def repair(self, low: float, share: float, high: float) -> None:
-        """Add the calls that are repeated, as a share of all."""
+        """Add repeated calls as a share of all calls."""
         for figure, again in zip(self.figures, self.again, strict=True):
             figure.worlds = [value + share * again for value in figure.worlds]
             figure.vary("repairs", low * again, share * again, high * again)
@@ -99,7 +99,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Calls, tokens and dollars of some rows; ``dollars`` is None where a price is unknown."""
+    """Calls, tokens and dollars of some rows; ``dollars`` is None if a price is unknown."""
 
     calls: Range
     input_tokens: Range
@@ -108,7 +108,7 @@ class Sum:
     stored: int
 
     def as_json(self) -> dict[str, Any]:
-        """Plain numbers."""
+        """Return plain numbers."""
         return {
             "calls": self.calls.as_json(),
             "in_store": self.stored,
@@ -119,7 +119,7 @@ class Sum:
 
 
 def added(rows: Iterable[Row]) -> Sum:
-    """Add up rows, without those of judges in this process."""
+    """Return the sum of the rows, without free judges (those in this process)."""
     rows = [row for row in rows if not row.free]
     total = Row("", "claims", "", free=False)
     for row in rows:

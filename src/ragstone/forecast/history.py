@@ -1,6 +1,6 @@
 """Learn from earlier runs in the store how a judge counts tokens, how much it writes and how often it repairs.
 
-Promises: no judge is called; fewer than ``LEAST`` calls teach nothing.
+Guarantees: no judge is called, and nothing is learned from fewer than ``LEAST`` calls.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from ragstone.store.database import Store
 from ragstone.tokens import SURE, Ratio, family, learned, text_length
 
 LEAST: Final = 5
-"""Calls or results below which nothing is learned."""
+"""Minimum number of calls or results to learn from."""
 MOST: Final = 400
-"""Calls of a judge and step, and results, that are looked at: the latest."""
+"""Maximum number of calls per judge and step, and of results, to learn from; the latest ones are used."""
 DRIFT: Final = 0.1
-"""The share by which a figure learned from one input may be off for another."""
+"""Relative error of a figure learned from one input when applied to another."""
 WRITES: Final[frozenset[Task]] = frozenset({"claims", "nuggetize", "trace"})
-"""Steps whose replies grow with the text that is read; those of the others with the units that are asked about."""
+"""Steps whose replies grow with the text they read; replies of other steps grow with the number of units."""
 
 Kind = Literal["claim", "nugget", "bank"]
-"""What is written: claims or nuggets of a response, or a bank of nuggets of passages."""
+"""The kind of unit written: claims or nuggets of a response, or a bank of nuggets from passages."""
 
 
 @dataclass(frozen=True, slots=True)
 class FittedLine:
-    """Output tokens of a reply: ``base`` and ``slope`` for each unit, or for each token that is read.
+    """Output tokens of a reply: ``base`` plus ``slope`` per unit or per token read.
 
-    ``margin`` is how far, as a share, the sum over many replies may be off; ``scatter`` the standard deviation of one.
+    ``margin`` is the relative error of the sum over many replies; ``scatter`` is the standard deviation of one reply.
     """
 
     base: float
@@ -45,17 +45,17 @@ class FittedLine:
     samples: int
 
     def at(self, x: float) -> float:
-        """The expected tokens of one reply."""
+        """Return the expected tokens of a reply."""
         return max(1.0, self.base + self.slope * x)
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """Statistics of a judge at one step; None and 0 if unknown.
+    """Statistics of a judge at one step; None or 0 if unknown.
 
-    ``kin`` names the models whose calls the ratio was learned from, where they are not the judge's own. ``repaired`` is
-    how many of ``asked`` calls had to be made again, ``cached`` the share of input that was read from
-    the provider's cache, ``saved`` the share that was written to it.
+    ``kin`` names the model whose calls the ratio was learned from, if it is not the judge's own. ``repaired`` is the
+    number of the ``asked`` calls that had to be repeated. ``cached`` is the share of input read from the provider's
+    cache, ``saved`` the share written to it.
     """
 
     ratio: Ratio | None = None
@@ -69,7 +69,7 @@ class Habits:
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """``again``: how likely a further list still holds something new. ``each``: output tokens for each nugget."""
+    """``again``: probability that one more list contains new nuggets. ``each``: output tokens per nugget."""
 
     again: float
     each: float
@@ -77,7 +77,7 @@ class Lists:
 
 
 class History:
-    """Learn from a store, each figure once."""
+    """Learns figures from a store and caches what it has read."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -85,7 +85,7 @@ class History:
         self._results: list[dict[str, Any]] | None = None
 
     def habits(self, judge: Judge, task: Task) -> Habits:
-        """Learn from the judge's calls for a step; the token ratio also from models of its family."""
+        """Return statistics of the judge's calls for a step; the token ratio may come from models of its family."""
         at = (judge.id, task)
         if at not in self._habits:
             found = _habits(self._calls(judge, judge.id, task), task)
@@ -96,7 +96,7 @@ class History:
         return self._habits[at]
 
     def written(self, judge: Judge, task: Task, kind: Kind) -> tuple[Range, float] | None:
-        """Learn how many units the judge writes for each 100 characters of text, and the mean characters of one."""
+        """Return how many units the judge writes per 100 characters and their mean length, or None if unknown."""
         pairs: list[tuple[float, float]] = []
         lengths: list[int] = []
         for document in self._documents():
@@ -117,7 +117,7 @@ class History:
         return _share(pairs), sum(lengths) / len(lengths)
 
     def lists(self, judge: Judge) -> Lists | None:
-        """Learn how the judge lists the nuggets of a response, in several replies."""
+        """Return statistics of how the judge lists the nuggets of a response in several replies."""
         calls = nuggets = tokens = count = 0
         for document in self._documents():
             own = [call for call in document.get("calls", ()) if call["step"] == "nuggetize"]
@@ -133,7 +133,7 @@ class History:
         return Lists(1 - 1 / later if later > 1 else 0.0, tokens / nuggets, count)
 
     def left(self, task: Task, judges: Sequence[str], error: float) -> Range | None:
-        """Learn the share of units that the same cascade left to its last judge."""
+        """Return the share of units that the same cascade passed to its last judge."""
         pairs = []
         for document in self._documents():
             told = document.get("cascade", {}).get(task)
@@ -146,7 +146,7 @@ class History:
         return found._replace(expected=min(1.0, found.expected), high=min(1.0, found.high))
 
     def speed(self, judge: Judge) -> Range | None:
-        """Learn the calls per second that a judge answered: the median of the latest runs."""
+        """Return the calls per second that a judge answered: the median of the latest runs."""
         rates = []
         for run in reversed(self._store.runs()):
             bill = (run.summary or {}).get("bill")
@@ -163,11 +163,11 @@ class History:
         return Range(min(rates) / 1.5, middle, max(rates) * 1.3, len(rates))
 
     def _calls(self, judge: Judge, name: str, task: Task) -> list[_Earlier]:
-        """The latest calls of the judge of that name, which is this one or its kin."""
+        """Return the latest calls of the named judge, which is ``judge`` itself or one of its family."""
         return [_earlier(judge, row.request, row.reply) for row in self._store.latest_calls(name, task, MOST)]
 
     def _of_kin(self, judge: Judge, task: Task) -> tuple[Ratio | None, str]:
-        """Learn the ratio from another step of the judge, else from models of its family."""
+        """Return the token ratio from another step of the judge, else from a model of its family, and that model."""
         name = family(judge.model)
         others = [other for other in self._store.judges() if other == judge.id or (name and family(other) == name)]
         for other in sorted(others, key=lambda other: other != judge.id):
@@ -184,7 +184,7 @@ class History:
 
 
 def _left_out(document: Mapping[str, Any], kind: Kind) -> int:
-    """Count the units that were written and not judged, because of a limit."""
+    """Return the number of units that were written but not judged because of a limit."""
     counts = [
         score["detail"].get("left_out", 0)
         for score in document["scores"]
@@ -194,7 +194,7 @@ def _left_out(document: Mapping[str, Any], kind: Kind) -> int:
 
 
 class _Earlier(NamedTuple):
-    """One earlier call: its usual tokens, what was counted, how many units it asked about, whether it was a repair."""
+    """One earlier call: estimated and reported tokens, number of units, and whether it was a repair."""
 
     usual: float
     given: int | None
@@ -209,7 +209,7 @@ def _earlier(judge: Judge, request: bytes, reply: bytes) -> _Earlier:
     kept = orjson.loads(reply)
     usage = Usage(*kept["usage"])
     size = size_of(judge.backend, request)
-    repair = len(size.texts) > 2  # a prompt has two messages; what follows them asks again
+    repair = len(size.texts) > 2  # a prompt has two messages; later ones are repairs
     cached, saved = usage.cached or 0, usage.saved or 0
     return _Earlier(size.usual, usage.input, usage.output, cached, saved, kept.get("units", 0), repair)
 
@@ -240,7 +240,7 @@ def _habits(calls: Sequence[_Earlier], task: Task) -> Habits:
 def _line(points: Sequence[tuple[float, float]], *, flat: bool) -> FittedLine:
     """Fit a straight line by least squares.
 
-    Too few or too similar points give replies of one length (``flat``), or a length in proportion to the units.
+    With too few or too similar points, assume a constant length (``flat``), or one proportional to the units.
     """
     count = len(points)
     x_mean, y_mean = sum(x for x, _ in points) / count, sum(y for _, y in points) / count
@@ -255,7 +255,7 @@ def _line(points: Sequence[tuple[float, float]], *, flat: bool) -> FittedLine:
 
 
 def _share(pairs: Sequence[tuple[float, float]]) -> Range:
-    """Divide the sum of the second values by that of the first, with a margin."""
+    """Return the ratio of the sums of second and first values, with a margin."""
     count = len(pairs)
     whole = sum(x for x, _ in pairs)
     value = sum(y for _, y in pairs) / whole if whole else 0.0

@@ -1,4 +1,4 @@
-"""The result of an estimate: by metric and step, as JSON, and compared with the bill of its run."""
+"""The result of an estimate: by metric and step, as JSON, and compared with the actual bill of the run."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ragstone.types import NOTHING
 
 @dataclass(frozen=True, slots=True)
 class JudgePrice:
-    """Price of a judge: dollars per million tokens of input, output and cached input, None if unknown.
+    """Price of a judge: dollars per million tokens of input, output and cached input, or None if unknown.
 
     ``source`` is ``ragstone.toml`` or ``genai-prices``. ``tiers``: long requests cost more. ``nearest`` is the
-    model that may have been meant where the price is unknown.
+    model with the most similar name, suggested if the price is unknown.
     """
 
     judge: str
@@ -35,7 +35,7 @@ class JudgePrice:
 
 @dataclass(slots=True)
 class Alone:
-    """The calls that a cascade's last judge would take alone, and their expected price: None where it is unknown."""
+    """The calls that a cascade's last judge would need on its own, and their expected price (None if unknown)."""
 
     judge: str
     calls: int = 0
@@ -51,13 +51,13 @@ class Alone:
 class Estimate:
     """Estimated calls, tokens, dollars and seconds of a run, each low, expected and high.
 
-    ``total`` covers the whole run, ``of`` one metric, step or judge. ``exact`` says that the calls do not depend on
+    ``total`` covers the whole run, ``of`` one metric, step or judge. ``exact``: the number of calls does not depend on
     answers. ``assumed`` maps each assumption to its value and source, ``counted`` each judge to how its tokens were
-    counted. ``worst`` is the most that a single call may take; its dollars are 0 if a price is unknown. ``limits`` is
-    the budget that the run would have, ``extent`` the part of the input that it would read (empty for all of it).
-    ``alone`` says, for each step with a cascade, what its last judge would take alone with an empty store. ``waves`` is
+    counted. ``worst`` is the maximum that a single call may use; its dollars are 0 if a price is unknown. ``limits`` is
+    the budget of the run, ``extent`` the part of the input that it would read (empty for all of it). ``alone`` holds,
+    for each step with a cascade, the calls that its last judge would need on its own with an empty store. ``waves`` is
     the number of rounds of a run in batches, the last one for retries of unreadable replies; 0 without batches.
-    ``notes`` are the options that probably bring fields that no record has.
+    ``notes`` are the options that probably provide fields that no record has.
     """
 
     rows: Sequence[Row]
@@ -83,13 +83,13 @@ class Estimate:
         return added(self.rows)
 
     def of(self, **wanted: str) -> Sum:
-        """The rows with this metric, step or judge."""
+        """Return the sum of the rows with this metric, step or judge."""
         return added([row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())])
 
     def fits(self) -> bool | None:
-        """Return whether the budget is enough: True at the high end, False not even at the low end, else None.
+        """Return whether the budget is enough: True at the high end, False not even at the low end, None in between.
 
-        To be enough it has to have room for the last call at its worst.
+        To be enough, it must also cover the worst case of the last call.
         """
         limits, total, worst = self.limits, self.total, self.worst
         tokens = Range(*(
@@ -139,11 +139,11 @@ class Estimate:
         }
 
     def against(self, bill: Mapping[str, Any], seconds: float, *, whole: bool) -> dict[str, Any]:
-        """Compare the estimate with the run's bill; the error is a share of the bill.
+        """Compare the estimate with the run's bill.
 
-        ``error`` is positive where less was paid than expected; a figure is None where nothing was to be paid, a price
-        is unknown, or the run did not end (``whole``). ``held`` says whether the bill in dollars, else in tokens, is
-        between the ends.
+        ``error`` is relative to the bill and positive if less was paid than expected. An error is None if there was
+        nothing to pay, a price is unknown, or the run did not finish (``whole``). ``held``: the bill in dollars, else
+        in input tokens, is within the bounds.
         """
         total, paid = self.total, bill["paid"]
         sent = sum(step["calls"] for step in bill["by_step"] if step["judge"] in {p.judge for p in self.prices})
@@ -166,12 +166,12 @@ class Estimate:
 
 
 def _rate(dollars: float) -> str:
-    """``$0.60``, ``$0.075``."""
+    """Return a price with at least two decimals: ``$0.60``, ``$0.075``."""
     return f"${dollars:.2f}" if round(dollars, 2) == dollars else f"${dollars:g}"
 
 
 def price_said(price: JudgePrice) -> str:
-    """Say what a judge costs and the source of that price, in one line."""
+    """Return a line with a judge's price and its source."""
     name = price.judge.partition("@")[0]
     if price.price is None:
         meant = f"; did you mean '{price.nearest}'? Otherwise," if price.nearest else ";"

@@ -1,1 +1,1 @@
-"""Files that other programs read: run folders and exports."""
+"""Write files for other programs: run folders and exports."""

@@ -1,7 +1,7 @@
-"""The formats in which a run is exported, and the format that a file's extension names.
+"""Export a run to a file in a format given by name or by the file's extension.
 
-Each format is declared in a file of ``output/formats``, and known nowhere else. Promises: records are written as they
-are read, so that a run of any size can be exported; a file stands under its name only when it is whole.
+Each format is declared in a module of ``output/formats`` and nowhere else. Guarantees: records are streamed, so that
+runs of any size can be exported. A file has its final name only once it is complete.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ragstone.output.target import is_folder, whole
 from ragstone.records import COMPRESSIONS
 
 LINES: Final = (".jsonl", ".ndjson", ".json")
-"""Extensions of files of which each line is a JSON object."""
+"""Extensions of files with one JSON object per line."""
 DEFAULT: Final = "jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """One format: its name, the extensions of its files (the usual one first), and what it is, for the help.
+    """One format: its name, its file extensions (the default first), and a description for the help.
 
     ``write`` takes a run, the rows of a table (``scores``, ``verdicts`` or ``sentences``) and a binary stream.
-    ``to_folder``, where a run can be several files, writes them to a folder. ``pipes`` is whether it can be written to
+    ``to_folder``, if a run can be several files, writes them to a folder. ``pipes``: the format can be written to
     standard output.
     """
 
@@ -46,11 +46,11 @@ class ExportFormat:
 def line_format(
     name: str, about: str, lines: Callable[[Run], Generator[bytes, None, None]], lacking: str = ""
 ) -> ExportFormat:
-    """A format of which each line is a JSON object; InputError that a run has no lines, in the words of ``lacking``."""
+    """Return a format with one JSON object per line; with ``lacking``, a run without lines raises that InputError."""
 
     def write(run: Run, _rows: str, target: IO[bytes]) -> None:
         count = 0
-        with contextlib.closing(lines(run)) as source:  # also if the reader of the stream goes away before the end
+        with contextlib.closing(lines(run)) as source:  # closed even if the stream's reader stops early
             for count, line in enumerate(source, 1):  # noqa: B007 - the count is what is looked for
                 target.write(line + b"\n")
         if lacking and not count:
@@ -61,23 +61,23 @@ def line_format(
 
 @lru_cache(maxsize=1)
 def formats() -> Mapping[str, ExportFormat]:
-    """Every format by name, the default one first."""
+    """Return all formats by name, the default first."""
     modules = (import_module(f"{packaged.__name__}.{found.name}") for found in pkgutil.iter_modules(packaged.__path__))
     every = [form for module in modules for form in module.FORMATS]
     return {form.name: form for form in sorted(every, key=lambda form: form.name != DEFAULT)}
 
 
 def format_named(name: str) -> ExportFormat:
-    """The format of that name; InputError lists them all."""
+    """Return the named format; raise an InputError that lists all formats if it is unknown."""
     if name not in formats():
         raise InputError(f"no format '{name}'; expected {', '.join(formats())}")
     return formats()[name]
 
 
 def export_to(run: Run, form: str, rows: str, path: Path | str) -> None:
-    """Write a run to a file, which is there only when all of it is; ConfigError when it cannot be written.
+    """Write a run to a file, which appears only once it is complete; raise OutputError if it cannot be written.
 
-    A leaderboard may also be written to a folder, a file for each system.
+    A leaderboard may also be written to a folder, with one file per system.
     """
     wanted = format_named(form)
     if wanted.to_folder is not None and is_folder(str(path)):
@@ -88,10 +88,10 @@ def export_to(run: Run, form: str, rows: str, path: Path | str) -> None:
 
 
 def form_of(out: str | None, given: str | None, known: Mapping[str, tuple[str, ...]]) -> str:
-    """The format of a file: the given one, else by its extension, else the first of ``known`` (extensions by format).
+    """Return the format of a file: the given one, else by extension, else the first of ``known`` (format: extensions).
 
-    InputError for a format that is not in ``known``; ConfigError where the extension is another format's,
-    since programs take it for the content.
+    Raise InputError for a format that is not in ``known``. Raise ConfigError if the extension belongs to another
+    format, because programs infer the content from it, or is ambiguous or that of a compressed file.
     """
     if given is not None and given not in known:
         raise InputError(f"no format '{given}'; expected {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""The files of a run: results.jsonl, run.json, summary.json, and a file a record on request."""
+"""Write the files of a run: results.jsonl, run.json, summary.json, and one file per record on request."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ else:
     from backports import zstd
 
 LEVEL: Final = 3
-"""Of compressed results: twice as fast as what makes them need, and half of what higher levels save."""
+"""Compression level of results: a compromise between speed and size."""
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
 
 FILES: Final = (".html", ".csv", ".parquet", ".jsonl")
-"""Extensions of files that other commands write, for a message where a folder is expected."""
+"""Extensions of files written by other commands, for a message if a folder is expected."""
 
 
 class Folder:
-    """The folder of a run, to which results are written as they come; a file under its final name is always whole.
+    """The folder of a run, to which results are written as they arrive; a file with its final name is always complete.
 
-    It belongs to one run at a time: while one has ``claimed`` it, another is refused. Times and durations are only in
-    run.json and summary.json, so that the same run gives the same results.jsonl byte for byte.
+    The folder belongs to one run at a time: while one has ``claimed`` it, others are refused. Times and durations are
+    only in run.json and summary.json, so that the same run gives the same results.jsonl, byte for byte.
     """
 
     def __init__(self, path: Path, *, cases: bool, compressed: bool = False) -> None:
@@ -67,19 +67,22 @@ class Folder:
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[Self]:
-        """Reserve the folder for this run, and remove it if it was made here and stays empty; ConfigError if taken."""
-        # The folder itself is locked: it is there before the first file and after the last.
+        """Reserve the folder for this run; raise ConfigError if another run is using it.
+
+        On exit, remove folders created here that are still empty.
+        """
+        # Lock the folder itself, since it exists before the first file and after the last.
         descriptor = None
-        with contextlib.suppress(OSError):  # Windows opens no folder, others none that may not be listed
+        with contextlib.suppress(OSError):  # Windows cannot open folders; elsewhere it needs permission
             descriptor = os.open(self.path, os.O_RDONLY)
         try:
-            # Where nothing can be locked each run writes to names of its own, and the last one wins whole.
+            # Without a lock, each run writes to its own partial files, and the last run to finish wins.
             self._own = "" if self._alone(descriptor) else f".{secrets.token_hex(4)}"
             yield self
         finally:
             if descriptor is not None:
                 os.close(descriptor)
-            with contextlib.suppress(OSError):  # the first that is not empty
+            with contextlib.suppress(OSError):  # stop at the first non-empty one
                 for folder in self._made:
                     folder.rmdir()
 
@@ -110,21 +113,21 @@ class Folder:
             if self._trouble is None and (error is None or self._any):
                 coming.replace(self._target if error is None else self._partial)
                 old = self._other if error is None else self._partial.with_name(f"{self._other.name}{PARTIAL}")
-                old.unlink(missing_ok=True)  # of an earlier run, in the other form
+                old.unlink(missing_ok=True)  # left by an earlier run, (un)compressed
         except OSError as trouble:
             self._trouble = self._trouble or closed_folder(self.path, trouble)
         finally:
-            # A file that may end in half a line is worth less than the room that it takes.
+            # A file that may end in half a line is not worth its space.
             if self._trouble or not self._any:
                 with contextlib.suppress(OSError):
                     coming.unlink(missing_ok=True)
 
     def _coming(self, target: Path) -> Path:
-        """The name of a file until it is whole."""
+        """Return the name of a file until it is complete."""
         return target.with_name(f"{target.name}{self._own}{PARTIAL}")
 
     def add(self, record: str, document: bytes) -> None:
-        """Write one record's result; after the first failure no more are written, and ``finish`` raises it."""
+        """Write a record's result; after the first failure nothing more is written, and ``finish`` raises the error."""
         assert self._file is not None
         if self._trouble is not None:
             return
@@ -140,10 +143,10 @@ class Folder:
             self._trouble = error
 
     def finish(self, summary: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-        """Write summary.json and run.json, which names the file that holds this run's results.
+        """Write summary.json and run.json, which names the file with this run's results.
 
-        OutputError where they cannot be written, or the results could not; then no file of this run's results is left.
-        A run that ended early leaves ``results.jsonl`` as an earlier one made it.
+        Raise OutputError if they or the results cannot be written; in the latter case no results file of this run
+        remains. A run that ended early leaves ``results.jsonl`` of an earlier run unchanged.
         """
         if self._trouble is not None:
             raise self._trouble
@@ -156,7 +159,7 @@ class Folder:
 
 
 def file_name(record: str) -> str:
-    """A file name for a record's id: the id itself if it is safe, else its safe part and a hash."""
+    """Return a file name for a record's id: the id itself if it is safe, else its safe part and a hash."""
     if _SAFE.fullmatch(record) and not _RESERVED.fullmatch(record) and not record.endswith("."):
         return record
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", record).strip("-")[:60]

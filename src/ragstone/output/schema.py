@@ -1,7 +1,7 @@
-"""JSON Schema (2020-12) of records, labels, results and summaries.
+"""Generate the JSON Schema (2020-12) of records, labels, results and summaries.
 
-Results and labels follow from their types; keys that a later version adds are allowed, so that a document of today
-passes tomorrow.
+Schemas of results, labels and summaries are derived from their types. Additional keys are allowed, so that documents
+of later versions that add keys are still valid.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _RECORD: Final[Mapping[str, Mapping[str, Any]]] = {
     "answerable": {"type": ["boolean", "null"]},
     "overrides": {"type": ["object", "null"]},
 }
-"""Types of a record's fields; all other keys are kept as ``meta``."""
+"""Schemas of a record's fields; all other keys are kept as ``meta``."""
 
 
 def schema_of(name: str) -> dict[str, Any]:
-    """The schema of a document, by its name in ``DOCUMENTS``; ConfigError for another name."""
+    """Return the schema of a document in ``DOCUMENTS``; raise ConfigError for another name."""
     if name not in DOCUMENTS:
         raise ConfigError(f"schema '{name}': no such document{closest(name, DOCUMENTS)}")
     defs: dict[str, Any] = {}
@@ -70,7 +70,7 @@ def _field(name: str) -> dict[str, Any]:
 
 
 def _of(hint: Any, defs: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a type; those of objects go into ``defs``."""
+    """Return the schema of a type; schemas of objects are added to ``defs``."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is NotRequired:
         return _of(inner[0], defs)
@@ -79,7 +79,7 @@ def _of(hint: Any, defs: dict[str, Any]) -> dict[str, Any]:
     if is_typeddict(hint) or dataclasses.is_dataclass(hint):
         name = hint.__name__.removesuffix("Dict")
         if name not in defs:
-            defs[name] = {}  # for a type that contains itself
+            defs[name] = {}  # for recursive types
             defs[name] = _object(hint, defs)
         return {"$ref": f"#/$defs/{name}"}
     if origin is Literal:

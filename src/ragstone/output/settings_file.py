@@ -1,7 +1,7 @@
-"""Add settings to a ``ragstone.toml`` and leave every other byte of it as it is.
+"""Add settings to a ``ragstone.toml`` without changing any other byte of it.
 
-A line goes under the header of its table, a new table to the end. What is written is parsed again before the file is
-replaced: it must say what it said before, and the new settings. A setting that is there with another value is refused.
+A line is added under the header of its table, a new table at the end. Before the file is replaced, the new text is
+parsed to check that it contains exactly the old and the new settings. Existing settings are never given another value.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Tables = Mapping[tuple[str, ...], Mapping[str, Any]]
 
 
 def add_settings(path: Path, tables: Tables) -> str:
-    """Add what the file lacks of these settings, and return the lines; empty if it has all of them.
+    """Add the settings that the file lacks and return the added lines; empty if it has all of them.
 
-    ConfigError where the file sets one to another value, or cannot be edited without touching other lines.
+    Raise ConfigError if the file sets one to another value, or cannot be edited without changing other lines.
     """
     try:
         before = path.read_bytes().decode("utf-8") if path.exists() else ""
@@ -55,7 +55,7 @@ def add_settings(path: Path, tables: Tables) -> str:
 def _lacking(
     settings: Mapping[str, Any], table: tuple[str, ...], values: Mapping[str, Any], path: Path
 ) -> dict[str, Any]:
-    """The settings of a table that the file does not have; ConfigError for one with another value."""
+    """Return the settings of a table that the file lacks; raise ConfigError for one with another value."""
     there: Any = settings
     for name in table:
         there = there.get(name, {}) if isinstance(there, Mapping) else {}
@@ -70,7 +70,7 @@ def _lacking(
 
 
 def _with(text: str, table: tuple[str, ...], rows: list[str]) -> str:
-    """The text with lines under a table's header, or with a new table at its end."""
+    """Return the text with lines added under a table's header, or with a new table at the end."""
     end = "\r\n" if "\r\n" in text else "\n"
     block = "".join(f"{row}{end}" for row in rows)
     names = r"\s*\.\s*".join(rf"(?:{re.escape(name)}|{re.escape(json.dumps(name))})" for name in table)

@@ -1,6 +1,6 @@
-"""A folder that several machines write files to: on a disk that they share, or in an object store.
+"""A folder to which several machines write files, on a shared disk or in an object store.
 
-Promises: a file is there whole or not at all; what goes wrong is one line that names the place.
+Guarantees: a file is either complete or absent. Errors are one line that names the place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ragstone.records.object_stores import is_address, opened
 
 
 class SharedFolder:
-    """The files of a folder, by their names in it."""
+    """The files of a shared folder, by name."""
 
     def __init__(self, address: str) -> None:
         self.address = address.rstrip("/") or address
@@ -41,7 +41,7 @@ class SharedFolder:
             raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
 
     def put(self, content: Path | bytes, name: str) -> None:
-        """Write a file: some bytes, or a copy of a file of this machine."""
+        """Write bytes, or a copy of a local file."""
         if self._remote:
             with opened(f"{self.address}/{name}", "cannot be written") as (system, there):
                 if isinstance(content, Path):
@@ -57,7 +57,7 @@ class SharedFolder:
         put(content, path, path.with_name(f"{path.name}.{secrets.token_hex(4)}{PARTIAL}"))
 
     def get(self, name: str, target: Path) -> bool:
-        """Copy a file to this machine; False if there is none."""
+        """Copy a file to this machine; return False if there is none."""
         if self._remote:
             with opened(f"{self.address}/{name}") as (system, there):
                 if found := self._is_there(system, there):
@@ -73,7 +73,7 @@ class SharedFolder:
         return True
 
     def remove(self, name: str) -> None:
-        """Delete a file, if it is there."""
+        """Delete a file if it exists."""
         if self._remote:
             with opened(f"{self.address}/{name}", "cannot be deleted") as (system, there):
                 if self._is_there(system, there):
@@ -86,14 +86,14 @@ class SharedFolder:
             raise unwritable(path, error, OTHER_FOLDER) from error
 
     def put_all(self, folder: Path) -> None:
-        """Copy all files of a folder of this machine."""
+        """Copy all files of a local folder, including subfolders."""
         for path in sorted(folder.rglob("*")):
             if path.is_file():
                 self.put(path, path.relative_to(folder).as_posix())
 
     @staticmethod
     def _is_there(system: Any, path: str) -> bool:
-        """Return whether there is such an object; a bucket that is not there is an error."""
+        """Return whether an object exists; a missing bucket is an error."""
         try:
             system.info(path)
         except FileNotFoundError:

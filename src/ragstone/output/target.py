@@ -1,6 +1,6 @@
-"""Files that stand under their names only when they are whole, each written by one command at a time.
+"""Write files that get their final names only once complete, each by one command at a time.
 
-A lock ends with its process, so nothing is left behind that could hold up the next command.
+A lock ends with its process, so a crashed command cannot block the next one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ragstone.store.connection import MAGIC
 
 try:
     import fcntl
-except ImportError:  # Windows has no such lock
+except ImportError:  # not available on Windows
     fcntl = None  # type: ignore[assignment]
 
 OTHER_FILE: Final = "choose another file"
@@ -30,12 +30,12 @@ _FULL: Final = {errno.ENOSPC, errno.EDQUOT}
 
 @contextlib.contextmanager
 def whole(path: Path, *, keep: bool = False, instead: str = OTHER_FILE) -> Iterator[IO[bytes]]:
-    """Open a file for writing, which is ``FILE.partial`` until the block ends.
+    """Open a file for writing, named ``FILE.partial`` until the block ends.
 
-    If the block raises, what was written is deleted. With ``keep`` it stays in the partial file, and where nothing
-    was written at all an earlier file stays as it is. What is there and is no ordinary file, such as a device, is
-    written to directly. OutputError when it cannot be written (``instead`` is what to do then), ConfigError while
-    another command writes it.
+    If the block raises, the partial file is deleted. With ``keep`` it is kept, and if nothing was written, an existing
+    file stays unchanged. An existing path that is not a regular file, such as a device, is written directly. Raise
+    OutputError if it cannot be written (``instead`` is the advice in the message), or ConfigError while another command
+    is writing it or if it is a store.
     """
     _spare_store(path)
     try:
@@ -52,20 +52,20 @@ def whole(path: Path, *, keep: bool = False, instead: str = OTHER_FILE) -> Itera
         finally:
             coming.end(keep=keep)
     except BrokenPipeError:
-        raise  # nobody reads what the block prints elsewhere: no trouble of this file
+        raise  # the block's other output is no longer read; not an error of this file
     except OSError as error:
         raise unwritable(path, error, instead) from error
 
 
 def write_parts(path: Path, parts: Iterable[bytes], inputs: Iterable[str | Path | None] = ()) -> None:
-    """Write a file that is put together part by part; ConfigError if it is one of the inputs."""
+    """Write the parts of a file in sequence; raise ConfigError if it is one of the inputs."""
     refuse_inputs(path, inputs)
     with whole(path) as file:
         file.writelines(parts)
 
 
 def put(content: Path | bytes, path: Path, coming: Path) -> None:
-    """Write bytes, or a copy of a file, ``coming`` until it is whole; OutputError when it cannot be written."""
+    """Write bytes or a copy of a file, named ``coming`` until complete; raise OutputError if it cannot be written."""
     try:
         if isinstance(content, Path):
             shutil.copyfile(content, coming)
@@ -79,9 +79,9 @@ def put(content: Path | bytes, path: Path, coming: Path) -> None:
 
 
 class _Coming:
-    """The ``FILE.partial`` of a file, which no other command writes to at the same time.
+    """The ``FILE.partial`` of a file, locked so that no other command writes to it at the same time.
 
-    Where nothing can be locked it has a name of its own until the end, and the last one wins whole.
+    Without locks it has a unique name until the end, and the last command to finish wins.
     """
 
     def __init__(self, target: Path) -> None:
@@ -105,7 +105,7 @@ class _Coming:
                 if _is_at(file, self._kept):
                     file.truncate()
                     return file
-                file.close()  # another command has just given it its final name
+                file.close()  # another command has just renamed it
             except BlockingIOError as error:
                 file.close()
                 raise ConfigError(
@@ -113,23 +113,23 @@ class _Coming:
                 ) from error
 
     def settle(self) -> None:
-        """Give it its final name."""
+        """Give the file its final name."""
         self._rename(self._target)
         self._settled = True
 
     def _rename(self, name: Path | None) -> None:
-        """Rename it, or with None delete it."""
+        """Rename the file, or delete it if ``name`` is None."""
         if not self._locked:
-            self.file.close()  # Windows renames no open file; a locked one stays open, so that nobody takes it before
+            self.file.close()  # Windows cannot rename open files; a locked one stays open to keep the lock
         if name is None:
             self.path.unlink(missing_ok=True)
         else:
             self.path.replace(name)
 
     def end(self, *, keep: bool) -> None:
-        """Let go of it; unless it has its final name it is deleted, or with ``keep`` is ``FILE.partial`` at last."""
+        """Close the file; unless it has its final name, delete it, or with ``keep`` leave it as ``FILE.partial``."""
         if not self._settled:
-            with contextlib.suppress(OSError):  # what cannot be written was told of
+            with contextlib.suppress(OSError):  # a failed write has been reported
                 self.file.flush()
             with contextlib.suppress(OSError):
                 if not (keep and holds_anything(self.path)):
@@ -141,7 +141,7 @@ class _Coming:
 
 
 def _as_it_is(name: str, flags: int) -> int:
-    """Open a file without truncating it: it may be another command's."""
+    """Open a file without truncating it, because another command may be writing it."""
     return os.open(name, flags & ~os.O_TRUNC, 0o666)
 
 
@@ -153,19 +153,19 @@ def _is_at(file: IO[bytes], path: Path) -> bool:
 
 
 def is_folder(name: str) -> bool:
-    """Return whether a path is a folder, or is written with a ``/`` at its end."""
+    """Return whether a path is a folder or ends in ``/``."""
     return name.endswith(("/", os.sep)) or Path(name).is_dir()
 
 
 def refuse_inputs(path: Path, inputs: Iterable[str | Path | None]) -> None:
-    """ConfigError if an input would be overwritten."""
+    """Raise ConfigError if an input would be overwritten."""
     for name in inputs:
         if name is not None and str(name) != "-" and _same(path, Path(name)):
             raise ConfigError(f"{path}: is an input of this command and would be overwritten; choose another file")
 
 
 def _spare_store(path: Path) -> None:
-    """ConfigError if the file is a store."""
+    """Raise ConfigError if the file is a store."""
     with contextlib.suppress(OSError):
         if path.is_file():
             with path.open("rb") as there:
@@ -181,7 +181,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def holds_anything(path: Path) -> bool:
-    """Return whether there is a file with something in it."""
+    """Return whether a file exists and is not empty."""
     try:
         return path.stat().st_size > 0
     except OSError:
@@ -189,9 +189,9 @@ def holds_anything(path: Path) -> bool:
 
 
 def locked(descriptor: int) -> bool:
-    """Lock an open file or folder until it is closed; BlockingIOError if another process has it.
+    """Lock an open file or folder until it is closed; raise BlockingIOError if another process holds the lock.
 
-    False where nothing can be locked, as on Windows and in some network folders: write to a name of your own there.
+    Return False if locking is not supported, as on Windows and some network folders; use a unique file name then.
     """
     if fcntl is None:
         return False
@@ -205,13 +205,13 @@ def locked(descriptor: int) -> bool:
 
 
 def closed_folder(path: Path | str, error: OSError) -> OutputError:
-    """The error of a folder of ``-o`` that cannot be written to."""
+    """Return the error for an output folder (``-o``) that cannot be written to."""
     return unwritable(path, error, OTHER_FOLDER, "cannot write there")
 
 
 def unwritable(
     path: Path | str, error: OSError, instead: str = OTHER_FILE, what: str = "cannot be written"
 ) -> OutputError:
-    """The error of a file that cannot be written; ``instead`` is what to do unless the disk is full."""
+    """Return the error for a file that cannot be written, with the advice ``instead`` (or to free space)."""
     way = f"free space or {instead}" if error.errno in _FULL else instead
     return OutputError(f"{path}: {what} ({error.strerror}); {way}", path=str(path))

@@ -1,13 +1,13 @@
-"""Files, streams and tables to records.
+"""Read records from files, streams and tables.
 
-`open_records` takes a path, several paths, standard input, a data set of the hub, a frame or any iterable of dicts,
-and gives a `Source`: it can be read any number of times, one record in memory at a time, and each reading gives
-the same records with the same ids. `survey` reads all of it once and says what is there. What few runs need is
-loaded from its own module: `banks` reads nuggets by topic, `topics` questions and `qrels` relevant ids, which a source
-can give to its records; `leaderboards` reads and writes scores by run and topic.
+`open_records` takes a path, several paths, standard input, a data set of the Hugging Face hub, a frame or any iterable
+of dicts, and returns a `Source`. A source can be read any number of times, with one record in memory at a time; each
+reading gives the same records with the same ids. `survey` reads a source once and reports its content. Modules that few
+runs need are imported on demand: `banks` reads nuggets by topic, `topics` reads questions and qrels (relevant ids) by
+topic, all of which a source can add to its records. `leaderboards` reads and writes scores by run and topic.
 
-Everything in a file is foreign: nothing is evaluated, sizes are bounded (`limits`), and what cannot be read
-is named with its file, line and field. A format is one file here and one line in `formats`.
+Input is untrusted: no code in it is executed, sizes are limited (`limits`), and errors name the file, line and field.
+To add a file format, add a module here and a line in `file_formats`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Nugget banks of TREC AutoJudge (``format_version`` v3, and RAGTIME 2026's): one topic, its questions and claims.
+"""Read nugget banks of TREC AutoJudge (``format_version`` v3 and RAGTIME 2026): the questions and claims of a topic.
 
-``nugget_bank`` holds questions with gold answers, ``claim_bank`` claims; each is a list, or an object by text.
-What a grader is to look for is one text: of a claim the claim, of a question the question and behind it its
-answers, joined by ``; ``. Nuggets below a nugget follow it. Everything here is foreign: a wrong type at any
-level is one UnfitError that says where.
+``nugget_bank`` holds questions with gold answers, ``claim_bank`` holds claims. Each is a list, or an object keyed by
+text. The text of a nugget is the claim, or the question followed by its answers, joined by ``; ``. Sub-nuggets follow
+their parent. Input is untrusted: a wrong type at any level raises an UnfitError that says where it is.
 """
 
 from __future__ import annotations
@@ -19,27 +18,27 @@ CLAIMS: Final = "claim_bank"
 VERSION: Final = "v3"
 VERSIONS: Final = ("v1", "v2", VERSION, "RAGTIME26")
 MARKS: Final = frozenset((CLAIMS, "format_version", "title_query", "query_id"))
-"""Keys that make a row with a ``nugget_bank`` one of AutoJudge's."""
+"""Keys that mark a row with a ``nugget_bank`` as an AutoJudge bank."""
 
 KEYS: Final = MARKS | {QUESTIONS}
 STATEMENTS: Final = ("question", "claim", *NUGGET_TEXTS)
-"""The keys under which a nugget says what it is."""
+"""Keys that may hold the text of a nugget."""
 
 NEGATED: Final = "nuggets: aggregator_type NOT is not supported; the nugget is read like any other"
 
 
 class Parts(NamedTuple):
-    """The two halves of a bank as they stand in the row, not yet looked at."""
+    """The two parts of a bank, exactly as in the row and not yet checked."""
 
     questions: Any
     claims: Any
 
 
 def is_bank(row: dict[str, Any]) -> bool:
-    """Return whether a row is such a bank: by its keys, or by what the first of its nuggets is made of."""
+    """Return whether a row is an AutoJudge bank, judging by its keys or by its first nugget."""
     if QUESTIONS in row or CLAIMS in row:
         return not MARKS.isdisjoint(row) or _asks(row[QUESTIONS])
-    return row.get("format_version") in VERSIONS and ("query_id" in row or "title_query" in row)  # it holds nothing
+    return row.get("format_version") in VERSIONS and ("query_id" in row or "title_query" in row)  # an empty bank
 
 
 def _asks(bank: Any) -> bool:
@@ -49,7 +48,7 @@ def _asks(bank: Any) -> bool:
 
 
 def flat(parts: Parts, notes: list[str]) -> list[Any]:
-    """Both halves as one list of nuggets as records bring them, the questions first."""
+    """Return both parts as one list of nuggets in the form of a record's nuggets, questions first."""
     found: list[Any] = []
     for field, bank in ((QUESTIONS, parts.questions), (CLAIMS, parts.claims)):
         try:
@@ -60,7 +59,7 @@ def flat(parts: Parts, notes: list[str]) -> list[Any]:
 
 
 def _nuggets(bank: Any, above: str, notes: list[str]) -> Iterator[Any]:
-    """A list or an object of nuggets, each followed by those below it; ``above`` is the number of the parent."""
+    """Yield nuggets from a list or object, each followed by its sub-nuggets; ``above`` is the parent's number."""
     if bank is None:
         return
     if not isinstance(bank, dict | list):
@@ -97,7 +96,7 @@ def _nugget(item: dict[str, Any], name: str, notes: list[str]) -> dict[str, Any]
 
 
 def _answers(answers: Any, name: str) -> list[str]:
-    """The gold answers of a question, in their order, each once; blank ones say nothing."""
+    """Return the gold answers of a question in order, without duplicates and blank ones."""
     if answers is None:
         return []
     if not isinstance(answers, dict | list):

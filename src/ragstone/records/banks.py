@@ -1,8 +1,8 @@
-"""Nugget banks: what a good answer to each topic holds, read once and given to the records of all systems.
+"""Read and write nugget banks: the nuggets of each topic, read once and added to the records of all systems.
 
-A bank is any file of records that have an id and nuggets: nugget records, AutoJudge banks, traces that repeat
-the nuggets of their topic. Topics must agree with themselves; nuggets are kept in the order of the first
-record of a topic, without assignments, which belong to one response.
+A bank is any file of records with an id and nuggets: nugget records, AutoJudge banks, or traces that repeat the nuggets
+of their topic. All records of a topic must have the same nuggets. Their order is that of the topic's first record.
+Assignments are dropped because they belong to a single response.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ REWORDED: Final = "question: differs from that of the first record for this topi
 OF_NUGGETS: Final = frozenset(
     (values.BLANK_NUGGET, values.SAME_NUGGET, values.BOTH, values.LONG_NUGGET, values.NO_IMPORTANCE, autojudge.NEGATED)
 )
-"""What reading nuggets may note that holds for a bank; of assignments it keeps none."""
+"""Notes on nuggets that apply to a bank; those on assignments do not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bank:
     """Nuggets by topic, and the question of each topic that has one.
 
-    ``digest`` is six hexadecimal digits over topics, texts and importances, whatever their order, so that
-    two scores can be seen to stand on one bank. ``notes`` are what was odd in it, most frequent first.
+    ``digest`` is a hash of six hexadecimal digits over topics, texts and importances, independent of their order; it
+    shows whether two scores used the same bank. ``notes`` report oddities in the bank, most frequent first.
     """
 
     name: str
@@ -55,10 +55,10 @@ class Bank:
     notes: tuple[Note, ...] = ()
 
     def given_to(self, record: Record) -> Record:
-        """The record with the nuggets of its topic in place of its own; None and a note where there are none.
+        """Return the record with its topic's nuggets in place of its own; None and a note if the topic has none.
 
-        A record without a question gets the bank's; where both have one and they differ, a note says so: topics
-        with the same number may be those of another year.
+        A record without a question gets the bank's. If both have one and they differ, a note says so: topics of
+        different years may share a number.
         """
         topic = record.topic or record.id
         found = self.nuggets.get(topic)
@@ -69,7 +69,7 @@ class Bank:
         if found is not None and asked:
             if not (question or "").strip():
                 question = asked
-            elif not folded(question or "").startswith(folded(asked)):  # a title, of the whole request
+            elif not folded(question or "").startswith(folded(asked)):  # a title may start the full request
                 notes.append(OTHER_QUESTION)
         return replace(record, question=question, nuggets=found, notes=tuple(notes))
 
@@ -77,13 +77,13 @@ class Bank:
 def read_bank(source: Any) -> Bank:
     """Read a bank: a path, ``-``, a folder of ``<topic>.json`` or ``.jsonl`` files, an iterable of dicts...
 
-    Files may be compressed. In a folder, nuggets without an id are those of the topic that their file is
-    named after. All is taken that `open_records` takes.
+    Accepts everything that `open_records` accepts; files may be compressed. In a folder, nuggets without an id belong
+    to the topic that their file is named after.
 
     Raises:
-        RecordError: a file cannot be read, no record has nuggets, nuggets have no topic, or a topic comes
-            again with other nuggets.
-        InputError: the object is no source of records.
+        RecordError: a file cannot be read, no record has nuggets, nuggets have no topic, or a topic is repeated
+            with different nuggets.
+        InputError: the object is not a source of records.
     """
     folder = Path(source) if isinstance(source, str | os.PathLike) else None
     if folder is None or str(source) == "-" or not folder.is_dir():
@@ -102,7 +102,7 @@ def read_bank(source: Any) -> Bank:
 
 
 class _Gathered:
-    """A bank while it is read."""
+    """A bank while it is being read."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -111,7 +111,7 @@ class _Gathered:
         self._notes = Notes()
 
     def read(self, records: Iterable[Record | SetAside], topic: str = "") -> Self:
-        """All records of one file; ``topic`` is that of nuggets which name none."""
+        """Add all records of one file; ``topic`` is used for nuggets that name none."""
         for record in records:
             assert isinstance(record, Record), "a source that stops sets nothing aside"
             if record.nuggets is None:
@@ -158,7 +158,7 @@ def _canonical(nuggets: Iterable[Nugget]) -> list[list[str]]:
 
 
 def _difference(known: tuple[Nugget, ...], nuggets: tuple[Nugget, ...]) -> str:
-    """One nugget that stands on one side only."""
+    """Describe one difference between two lists of nuggets."""
     before, now = {nugget.text: nugget for nugget in known}, {nugget.text: nugget for nugget in nuggets}
     for text, nugget in now.items():
         if text not in before:
@@ -170,7 +170,7 @@ def _difference(known: tuple[Nugget, ...], nuggets: tuple[Nugget, ...]) -> str:
 
 
 def bank_line(topic: str, question: str | None, nuggets: Iterable[Nugget]) -> bytes:
-    """A nugget record as a JSON line, ``{query, qid, nuggets: [{text, importance}]}``, without what is not known."""
+    """Return a nugget record as a JSON line, ``{query, qid, nuggets: [{text, importance}]}``; omit unknown values."""
     listed = [
         {"text": _whole(nugget.text)} | ({"importance": nugget.importance} if nugget.importance else {})
         for nugget in nuggets
@@ -180,7 +180,7 @@ def bank_line(topic: str, question: str | None, nuggets: Iterable[Nugget]) -> by
 
 
 def autojudge_line(topic: str, question: str | None, nuggets: Iterable[Nugget]) -> bytes:
-    """A bank of AutoJudge (v3) as a JSON line, each nugget a claim whose id is the MD5 of its text."""
+    """Return an AutoJudge bank (v3) as a JSON line; each nugget is a claim whose id is the MD5 of its text."""
     claims = {}
     for nugget in nuggets:
         text = _whole(nugget.text)
@@ -197,7 +197,7 @@ def autojudge_line(topic: str, question: str | None, nuggets: Iterable[Nugget]) 
 
 
 def _whole(text: str) -> str:
-    """A text that UTF-8 can hold: half characters, as a model may write them, are replaced."""
+    """Return the text with lone surrogates, which models may write, replaced so that UTF-8 can encode it."""
     try:
         text.encode()
     except UnicodeEncodeError:

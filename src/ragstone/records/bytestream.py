@@ -1,7 +1,7 @@
-"""Bytes of a file, plain or compressed with gzip or Zstandard; of a pipe; or of standard input.
+"""Read bytes from files (plain, gzip or Zstandard), pipes and standard input.
 
-What the operating system and the decompressors raise becomes a RecordError that says how far the reading
-came. A stream that cannot be read twice is first copied to a temporary file that only its owner may read.
+Errors of the operating system and the decompressors become a RecordError that says how far reading got. A stream that
+cannot be read twice is first copied to a temporary file that only its owner can read.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from ragstone.errors import RecordError
 from ragstone.records.limits import CHUNK, MAX_BLANK_BYTES, MAX_SPOOL_BYTES, WRITER_WAIT
 
 MOST_NAMES: Final = 10_000
-"""Names in a folder that are looked through for one like it."""
+"""Maximum number of names in a folder to search for a similar one."""
 SOME_NAMES: Final = 3
-"""Names in a folder that a message lists."""
+"""Maximum number of names in a folder that a message lists."""
 MAGIC: Final = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 COMPRESSIONS: Final = {".gz": "gzip", ".zst": "zstd"}
 WHITESPACE: Final = b" \t\r\n"
-"""What JSON may have between its parts."""
+"""White space between JSON tokens."""
 UTF8_BOM: Final = b"\xef\xbb\xbf"
 UTF16_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Stream:
-    """Decompressed bytes, which know how many lines were read and raise nothing but RecordError."""
+    """A stream of decompressed bytes that counts the lines read and raises only RecordError."""
 
     def __init__(self, name: str, handle: BinaryIO, damages: tuple[type[Exception], ...]) -> None:
         """``damages`` are the errors that the decompressor raises on bad data."""
@@ -47,14 +47,17 @@ class Stream:
         self._blank = 0
 
     def readline(self, limit: int) -> bytes:
-        """The next line with its end, or its first ``limit`` bytes; empty at the end of the file."""
+        """Return the next line with its line ending, or its first ``limit`` bytes; empty at the end of the file."""
         line = self._guarded(self._handle.readline, limit)
         if line:
             self.lines += 1
         return line
 
     def filled_lines(self, largest: int, instead: str) -> Iterator[tuple[str, bytes | RecordError]]:
-        """Each line that is not blank, stripped, with its place; for one of more bytes an error, ``instead`` in it."""
+        """Yield each non-blank line, stripped, with its place.
+
+        For a line of more than ``largest`` bytes, yield an error; ``instead`` is the advice in it.
+        """
         while line := self.readline(largest + 1):
             where = f"{self.name}:{self.lines}"
             if len(line) > largest and not line.endswith(b"\n"):
@@ -64,18 +67,18 @@ class Stream:
                 yield where, text
 
     def skip_line(self) -> None:
-        """Pass over the rest of a line that was too long to be read."""
+        """Skip the rest of a line that is too long."""
         while (rest := self._guarded(self._handle.readline, CHUNK)) and not rest.endswith(b"\n"):
             pass
 
     def read(self) -> bytes:
-        """Some bytes, at most `CHUNK`, whatever is at hand first; empty at the end of the file."""
+        """Return at most `CHUNK` bytes, as soon as some are available; empty at the end of the file."""
         chunk = self._guarded(cast("io.BufferedReader", self._handle).read1, CHUNK)
         self.lines += chunk.count(b"\n")
         return chunk
 
     def chunks(self) -> Iterator[bytes]:
-        """All of it, piece by piece."""
+        """Yield the whole stream in chunks."""
         while chunk := self.read():
             yield chunk
 
@@ -107,17 +110,17 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A file that can be opened any number of times; ``name`` is what messages call it."""
+    """A file that can be opened any number of times; ``name`` is its name in messages."""
 
     name: str
     path: Path
     suffix: str = ""
-    """The extension without that of a compression, in lower case: ``.jsonl``."""
+    """The extension in lower case, without that of the compression: ``.jsonl``."""
     compression: str = ""
-    """``gzip``, ``zstd`` or nothing: from the first bytes, never from the name alone."""
+    """``gzip``, ``zstd`` or empty, detected from the first bytes, never from the name alone."""
 
     def open(self) -> Stream:
-        """Its bytes, decompressed; RecordError if it cannot be opened."""
+        """Open the file as a decompressed stream; raise RecordError if it cannot be opened."""
         try:
             if self.compression == "gzip":
                 import gzip  # noqa: PLC0415 - most files need no decompressor
@@ -131,7 +134,7 @@ class Origin:
             raise RecordError(str(self.path), reason(error)) from None
 
     def head(self) -> bytes:
-        """Some bytes from the first on that is no white space; empty for a blank file."""
+        """Return some bytes, starting at the first that is not white space; empty for a blank file."""
         with self.open() as stream:
             return next((text for chunk in stream.chunks() if (text := chunk.lstrip(WHITESPACE))), b"")
 
@@ -145,7 +148,7 @@ def _zstd() -> Any:
 
 
 def origin_of(path: Path, *, name: str = "") -> Origin:
-    """Look at a file: is it there, readable, not empty, and how is it compressed; RecordError if not."""
+    """Check a file and detect its compression; raise RecordError if it is missing, unreadable or empty."""
     try:
         with path.open("rb") as handle:
             head = handle.read(4)
@@ -174,7 +177,7 @@ def origin_of(path: Path, *, name: str = "") -> Origin:
 
 
 def _nearest(path: Path) -> str:
-    """The file beside it whose name is most like it, as a question; where none is like it, those with its ending."""
+    """Suggest the file in the same folder with the most similar name, else list those with the same extension."""
     import difflib  # noqa: PLC0415 - only a mistake needs it
 
     try:
@@ -200,7 +203,7 @@ def reason(error: OSError) -> str:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The files of a folder in the order of their names, without hidden ones; RecordError if it cannot be listed."""
+    """Return the files of a folder sorted by name, without hidden ones; raise RecordError if it cannot be listed."""
     try:
         return sorted(path for path in folder.iterdir() if not path.name.startswith(".") and path.is_file())
     except OSError as error:
@@ -208,7 +211,7 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def is_pipe(path: Path) -> bool:
-    """Return whether a path is something to be read once (a named pipe, ``/dev/stdin``), which is no file."""
+    """Return whether a path is a pipe (a named pipe, ``/dev/stdin``), which can be read only once."""
     try:
         return stat.S_ISFIFO(path.stat().st_mode)
     except (OSError, ValueError):
@@ -216,11 +219,11 @@ def is_pipe(path: Path) -> bool:
 
 
 def standard_input() -> Iterator[bytes]:
-    """The bytes of standard input; RecordError where there is none."""
+    """Yield the bytes of standard input; raise RecordError if there is none."""
     if sys.stdin is None:
         raise RecordError("stdin", "there is no standard input", "name a file")
     binary = getattr(sys.stdin, "buffer", None)
-    if binary is None:  # a program may have put a stream of text there
+    if binary is None:  # a program may have replaced it with a text stream
         yield sys.stdin.read().encode()
         return
     while chunk := binary.read(CHUNK):
@@ -228,13 +231,13 @@ def standard_input() -> Iterator[bytes]:
 
 
 def pipe(path: Path) -> Iterator[bytes]:
-    """The bytes of a pipe; RecordError where it has a name and nobody writes to it for `WRITER_WAIT` seconds."""
+    """Yield the bytes of a pipe; raise RecordError if a named pipe has no writer for `WRITER_WAIT` seconds."""
     end = time.monotonic() + WRITER_WAIT
-    named = path.resolve().exists()  # else nobody can begin to write who does not yet
+    named = path.resolve().exists()  # only a named pipe can get a writer later
     try:
-        # Opened as it is, or opening would wait for a writer, however long it takes.
+        # O_NONBLOCK: otherwise opening would wait for a writer indefinitely.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as handle:
-            # No bytes mean no writer yet; of one that has not written there is None.
+            # Empty bytes mean no writer yet; None means that the writer has not written anything yet.
             while (chunk := handle.read(CHUNK)) == b"" and named:
                 if time.monotonic() > end:
                     raise RecordError(
@@ -251,7 +254,7 @@ def pipe(path: Path) -> Iterator[bytes]:
 
 
 def _blank(so_far: int, data: bytes, where: str) -> int:
-    """Count the bytes of white space at the end of the data read so far; RecordError for too many."""
+    """Return the number of white space bytes at the end of the data read so far; raise RecordError if too many."""
     count = so_far + len(data) if data.isspace() else 0
     if count > MAX_BLANK_BYTES:
         raise RecordError(where, f"more than {MAX_BLANK_BYTES:,} bytes of white space", "expected a record")
@@ -270,9 +273,9 @@ def _bounded(name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 @contextmanager
 def temporary(suffix: str = "") -> Iterator[BinaryIO]:
-    """A new temporary file (mode 0600), open for writing, which is deleted unless the block ends well.
+    """Create a temporary file (mode 0600), open for writing; it is deleted if the block raises.
 
-    Its name is chosen first, so that no interrupt finds a file that nobody deletes.
+    The name is chosen before the file is created, so that an interrupt cannot leave the file behind.
     """
     import tempfile  # noqa: PLC0415 - only what cannot be read twice needs it
 
@@ -288,7 +291,7 @@ def temporary(suffix: str = "") -> Iterator[BinaryIO]:
 def spool(name: str, chunks: Iterable[bytes], *, suffix: str = "") -> Path:
     """Copy a stream to a new temporary file (mode 0600) and return its path; the caller deletes it.
 
-    RecordError above `MAX_SPOOL_BYTES` or when the disk is full; nothing is left behind then.
+    Raise RecordError above `MAX_SPOOL_BYTES` or if the disk is full; in both cases the file is deleted.
     """
     with temporary(suffix) as handle:
         try:

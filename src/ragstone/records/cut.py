@@ -1,7 +1,7 @@
-"""A part of an input: the first records of each file, or records drawn at random by their ids.
+"""Select a part of an input: the first records of each file, or a random sample by id.
 
-Promises: every reading gives the same records in the order of the input; the same seed draws the same ids from every
-file, so that two systems are compared on the same questions; memory grows with what is drawn, not with the input.
+Guarantees: every reading gives the same records in input order. The same seed samples the same ids from every file, so
+that two systems are compared on the same questions. Memory grows with the sample, not with the input.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from ragstone.errors import ConfigError
 SEED: Final = 0
 MOST_SHARDS: Final = 100_000
 Rank = tuple[int, int]
-"""A record's place in the order of drawing: a hash of its id, then its place in the file."""
+"""A record's position in the sampling order: a hash of its id, then its position in the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The first ``limit`` records of each file, and of these ``sample``, drawn by ``seed``; None is all of them."""
+    """The first ``limit`` records of each file, of which ``sample`` are drawn with ``seed``; None means all."""
 
     limit: int | None = None
     sample: int | None = None
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        """ConfigError for a seed without a sample."""
+        """Raise ConfigError for a seed without a sample."""
         if self.seed is not None and self.sample is None:
             raise ConfigError("a seed only applies to a sample; add --sample N")
 
@@ -37,14 +37,14 @@ class Cut:
         return self.limit is not None or self.sample is not None
 
     def rank(self, name: str, place: int) -> Rank:
-        """Return a record's place in the sampling order; records with one id are drawn together, in file order."""
+        """Return a record's position in the sampling order; equal ids are drawn together, in file order."""
         text = f"{self.seed or SEED}\0{name}".encode("utf-8", "replace")
         return int.from_bytes(blake2b(text, digest_size=8).digest()), place
 
     def draw(self, names: Iterable[str]) -> Sample:
-        """Look at the ids of all records of a file once, and say which are drawn."""
+        """Read the ids of all records of a file once and return which ones are sampled."""
         assert self.sample is not None
-        kept: list[Rank] = []  # a heap whose first entry is the last that is drawn: both numbers negative
+        kept: list[Rank] = []  # a heap of negated ranks: its first entry is the last one drawn
         count = 0
         for count, name in enumerate(names, 1):
             first, second = self.rank(name, count)
@@ -55,14 +55,14 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """The records whose id hashes to ``number``, from 1, of ``of`` parts: the same ones wherever they are read."""
+    """The records whose id hashes to part ``number`` (from 1) of ``of`` parts, the same on every machine."""
 
     number: int
     of: int
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Parse ``7/256``; ConfigError if there is no such part."""
+        """Parse ``7/256``; raise ConfigError if there is no such part."""
         number, slash, of = text.partition("/")
         known = slash and number.strip().isdecimal() and of.strip().isdecimal()
         if not known or not 1 <= int(number) <= int(of) <= MOST_SHARDS:
@@ -70,7 +70,7 @@ class Shard:
         return cls(int(number), int(of))
 
     def has(self, record: str) -> bool:
-        """Return whether the record of this id is in it."""
+        """Return whether the record with this id is in the shard."""
         digest = sha256(record.encode("utf-8", "replace")).digest()
         return int.from_bytes(digest, "big") % self.of == self.number - 1
 
@@ -79,7 +79,7 @@ class Shard:
 
 
 class Sample(NamedTuple):
-    """The sample of a file: all records up to the rank ``last``, ``records`` of ``whole``."""
+    """The sample of a file: all records up to rank ``last``, which are ``records`` out of ``whole``."""
 
     last: Rank
     records: int

@@ -1,8 +1,8 @@
-"""CSV and TSV with a header: one record a row; the cells of list columns are JSON, or lists as Python prints them.
+"""Read CSV and TSV with a header: one record per row; cells of list columns are JSON or lists as printed by Python.
 
-A blank cell of a text column is a blank text; of a list column it is as absent. A row may have fewer cells
-than the header, as spreadsheets write them, but not more: then the columns cannot be told apart. What a file calls
-itself does not bind its delimiter: spreadsheets write semicolons into ``.csv`` wherever a comma is a decimal point.
+A blank cell is a blank text in a text column and a missing value in a list column. A row may have fewer cells than the
+header, as written by spreadsheets, but not more, because the columns would be ambiguous. The delimiter does not depend
+on the extension alone: spreadsheets write ``.csv`` files with semicolons in locales with a decimal comma.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from ragstone.records.mapping import Mapper, Rows
 from ragstone.records.python_values import literal
 
 LOOKS_LIKE_JSON: Final = re.compile(r"""\s*((array\()?\[\s*(["'{\[\]]|null|None|array\(|[A-Z]\w+\()|\{\s*["'}])""")
-"""How a list or an object begins, also of printed objects; ``[1] A passage`` does not."""
+"""The beginning of a list or an object, including printed Python objects; ``[1] A passage`` is neither."""
 NOTHING: Final = frozenset(("None", "nan", "NaN", "null"))
-"""Cells of a list column that are printed absences."""
+"""Cells of a list column that are printed missing values."""
 
 
 DELIMITERS: Final = (",", ";", "\t")
 
 
 def header_names(line: str, delimiter: str) -> list[str]:
-    """The column names of a header line; empty where it is none."""
+    """Return the column names of a header line; empty if it is not CSV."""
     try:
         return [name.strip() for name in next(csv.reader([line], delimiter=delimiter, strict=True), [])]
     except csv.Error:
@@ -38,7 +38,10 @@ def header_names(line: str, delimiter: str) -> list[str]:
 
 
 def _delimiter(origin: Origin, usual: str) -> str:
-    """The usual one, unless the header is a single cell by it and several by another: one column makes no record."""
+    """Return the usual delimiter, unless it gives a single column and another one gives several.
+
+    One column is not enough for a record.
+    """
     with origin.open() as stream:
         line = stream.readline(MAX_RECORD_BYTES + 1).decode(errors="replace")
     if len(header_names(line, usual)) != 1:
@@ -49,8 +52,8 @@ def _delimiter(origin: Origin, usual: str) -> str:
 
 
 def read(origin: Origin, mapper: Mapper, usual: str) -> Rows:
-    """Rows of a table with the usual delimiter of its name; the place of each is the line on which it begins."""
-    if csv.field_size_limit() < MAX_CELL_CHARACTERS:  # Python has one limit for the process: it is only raised
+    """Yield the rows of a table, each with the line it begins on; ``usual`` is the delimiter of its extension."""
+    if csv.field_size_limit() < MAX_CELL_CHARACTERS:  # the limit is process-wide, so never lower it
         csv.field_size_limit(MAX_CELL_CHARACTERS)
     delimiter = _delimiter(origin, usual)
     with origin.open() as stream:
@@ -66,7 +69,7 @@ def read(origin: Origin, mapper: Mapper, usual: str) -> Rows:
 
 
 class _Lines:
-    """Lines as text for the csv module; an error raised here costs one row and the next line can be read."""
+    """Lines as text for the csv module; an error raised here costs one row, and reading continues at the next line."""
 
     def __init__(self, name: str, stream: Stream) -> None:
         self._name = name
@@ -75,7 +78,7 @@ class _Lines:
         self.where = name
 
     def begin(self) -> None:
-        """The next line begins a row."""
+        """Start a new row at the next line."""
         self._size = 0
         self.where = f"{self._name}:{self._stream.lines + 1}"
 
@@ -97,7 +100,7 @@ class _Lines:
 
 
 def _next(rows: Iterator[list[str]], lines: _Lines) -> list[str] | RecordError | None:
-    """The next row, its error, or None at the end."""
+    """Return the next row, its error, or None at the end."""
     lines.begin()
     try:
         return next(rows, None)
@@ -116,7 +119,7 @@ _REASONS: Final = {
 
 
 def _header(name: str, cells: list[str] | RecordError | None) -> list[str]:
-    """Column names; one without a name is called after its place. RecordError if two are the same."""
+    """Return the column names, naming unnamed ones by position; raise RecordError if two are the same."""
     if isinstance(cells, RecordError):
         raise cells
     names = [cell.strip() or f"column_{number}" for number, cell in enumerate(cells or (), 1)]
@@ -144,7 +147,7 @@ def _row(cells: list[str], header: list[str], structured: frozenset[str], where:
 
 
 def _listed(cell: str, where: str, name: str) -> Any:
-    """A list or an object of a cell: as JSON, or as pandas writes Python's."""
+    """Parse a cell that holds a list or an object, as JSON or as a Python literal (written by pandas)."""
     try:
         return decode(cell.encode(), where, field=name)
     except RecordError:

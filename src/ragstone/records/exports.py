@@ -1,7 +1,7 @@
-"""What other tools export, told by its shape: the first rows decide, never the file's name.
+"""Recognise exports of other tools by the shape of their first rows, never by the file name.
 
-A row of a recognised export becomes a row of canonical names, or a counted reason; a row that does not fit stays as it
-is. Around them, rows are taken out of what wraps them: ``{"data": [...]}``, columns, a path that the user names.
+A row of a recognised export becomes a row with canonical names, or a skip reason that is counted; a row that does not
+fit is left unchanged. Before that, rows are unwrapped from ``{"data": [...]}``, columns, or a path given by the user.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from ragstone.records.span_join import OTHER, Recognised, TraceSpan, joined
 from ragstone.types import NOTHING
 
 LOOKED_AT: Final = 10
-"""Rows by which an export is recognised."""
+"""Number of rows examined to recognise an export."""
 PLAIN: Final = "records"
-"""The name under which nothing is recognised: rows are records."""
+"""The format name that disables recognition: rows are records."""
 
 WRAPPERS: Final = ("data", "records", "rows", "results", "items", "traces", "spans", "samples", "examples", "testCases",
                    "test_cases", "goldens", "runs", "results.results")  # fmt: skip
-"""Where the rows of one object stand, if it has no field of a record itself."""
+"""Paths that may hold the rows of an object, if it has no record field of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """One format: how it is told, and how its rows are read.
+    """One format: how it is recognised and how its rows are read.
 
-    ``spans`` gives the spans of a row, to be joined by trace; else ``row`` gives a row of canonical names or why there
-    is none. ``reads`` says what is read from where.
+    ``spans`` returns the spans of a row, to be joined by trace. Without it, ``row`` returns a row with canonical names,
+    or the reason to skip it. ``reads`` describes which field is read from where.
     """
 
     name: str
@@ -109,14 +109,14 @@ EXPORTS: Final = (
         from_chat.is_chat, from_chat.record_row,
     ),
 )  # fmt: skip
-"""Every export, the most telling shape first; a new one is a file beside these and a line here."""
+"""All exports, the most distinctive shape first. To add one, add a module in this package and an entry here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the rows of an input are read: the name of an export (empty: it is recognised), and the path of the list.
+    """How to read the rows of an input: the export's name (empty to recognise it) and the path of the list of rows.
 
-    ``files`` has the configuration file of each of the two that is set in one.
+    ``files`` maps each of the two that is set in a configuration file to that file.
     """
 
     name: str = ""
@@ -133,11 +133,11 @@ class Layout:
 
     @property
     def given(self) -> Layout:
-        """The layout without the configuration file's."""
+        """The layout without settings from configuration files."""
         return Layout("" if "name" in self.files else self.name, "" if "path" in self.files else self.path)
 
     def rows(self, items: Callable[[], Rows], fields: Fields, tally: Recognised) -> Rows:
-        """The input's rows under canonical names; ``tally`` counts what becomes of them."""
+        """Yield the input's rows with canonical names; ``tally`` counts records and skipped rows."""
         mapped = frozenset(root(path) for _, path in fields.each)
         with closing(items()) as raw, closing(self._unwrapped(raw, mapped)) as rows:
             whole, export = self._recognised(rows, described=not OWN.isdisjoint(fields.paths))
@@ -154,7 +154,10 @@ class Layout:
                 yield from _converted(whole, export, tally)
 
     def _recognised(self, rows: Rows, *, described: bool) -> tuple[Iterator[Item], Export | None]:
-        """All rows again, and the export that the first ones are; who says where the fields are has plain rows."""
+        """Return all rows, and the export recognised from the first ones.
+
+        With ``described`` (the user mapped a main field), rows are read as plain records.
+        """
         if self.name or described:
             return rows, next((export for export in EXPORTS if export.name == self.name), None)
         head: list[Item] = []
@@ -167,7 +170,7 @@ class Layout:
                 head.append(item)
                 row = item[1]
                 found = next((one for one in EXPORTS if one.fits(row)), None) if isinstance(row, dict) else None
-        except RecordError as error:  # after the rows before it
+        except RecordError as error:  # raised again after the rows before it
             return _broken(head, error), found
         return chain(head, rows), found
 
@@ -215,7 +218,7 @@ def _converted(items: Iterable[Item], export: Export, tally: Recognised) -> Rows
 
 
 def _wrapped(row: Row) -> tuple[str, list[Any]] | None:
-    """The rows that one object holds, and what they are called; None where it is a row itself."""
+    """Return the rows that an object wraps, and a name for them; None if the object is a row itself."""
     own = {FIELD_OF.get(folded(name)) for name in row} & OWN
     if own:
         columns = _columns(row)
@@ -234,7 +237,7 @@ def _holds_rows(value: Any) -> bool:
 
 
 def _columns(row: Mapping[str, Any]) -> list[Row] | None:
-    """Rows of a table by columns (``Dataset.to_dict``, ``DataFrame.to_json``); None where it is none."""
+    """Return the rows of a table stored by column (``Dataset.to_dict``, ``DataFrame.to_json``), else None."""
     columns = list(row.values())
     if all(isinstance(column, dict) for column in columns):
         keys = list(columns[0])

@@ -1,4 +1,4 @@
-"""The names under which records bring their fields, and the mapping that one run may give."""
+"""The field names that records may use, and the field mapping of a run."""
 
 from __future__ import annotations
 
@@ -32,56 +32,59 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "overrides": (),
     }
 )  # fmt: skip
-"""Each canonical field with the other names that are accepted; the first that holds anything wins."""
+"""Canonical field to its accepted aliases; the first name that is not empty wins."""
 
 
 @functools.lru_cache(4096)
 def folded(name: str) -> str:
-    """A name without case, underscores, hyphens and blanks: ``retrievedContexts`` is ``retrieved_contexts``."""
+    """Return a name in lower case without underscores, hyphens and spaces.
+
+    So ``retrievedContexts`` equals ``retrieved_contexts``.
+    """
     return name.replace("_", "").replace("-", "").replace(" ", "").casefold()
 
 
 SPELLINGS: Final[Mapping[str, str]] = MappingProxyType(
     {folded(name): name for field, aliases in ALIASES.items() for name in (field, *aliases)}
 )
-"""Each folded name, and how it is spelled above."""
+"""Folded name to its spelling in `ALIASES`."""
 FIELD_OF: Final[Mapping[str, str]] = MappingProxyType(
     {folded(name): field for field, aliases in ALIASES.items() for name in (field, *aliases)}
 )
-"""Each folded name, and its field."""
+"""Folded name to its canonical field."""
 
 NOTES: Final = "\0notes"
-"""The key under which a reader gives notes on its row; a name that no tool writes."""
+"""The key under which a reader adds notes to a row; no tool writes this name."""
 
 GOLD: Final = "context"
 GOLD_BESIDE: Final = ("retrieval_context", "actual_output")
-"""DeepEval's names: beside one of these ``context`` is what should have been retrieved, and no evidence."""
+"""DeepEval's field names: next to one of them, ``context`` is the gold context, not retrieved evidence."""
 GOLD_KEPT: Final = "reference_contexts"
-"""Where gold passages stand in ``meta``."""
+"""The key of ``meta`` that holds gold passages."""
 
 LANGUAGE: Final = "lang"
-"""The key of ``meta`` that holds a record's language; it can be mapped like a field."""
+"""The key of ``meta`` for a record's language; it can be mapped like a field."""
 
 LISTS: Final = ("contexts", "nuggets", "citations", "relevant", "overrides")
-"""Fields whose cell in a CSV file is JSON."""
+"""Fields whose CSV cells are JSON."""
 
 OWN: Final = frozenset(("question", "response", "contexts"))
-"""Fields none of which is ever read from the column of another, unless that one is mapped elsewhere."""
+"""Fields that are never read from each other's columns, unless the column's own field is mapped elsewhere."""
 
 REFERENCES: Final = "references"
-"""The list of document ids that the citations of a TREC answer point into; it stays in ``meta``."""
+"""The list of document ids that citations in a TREC answer refer to by index; it is kept in ``meta``."""
 
 OFFERED: Final = 8
-"""Columns that a message names."""
+"""Maximum number of columns that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
     """The field mapping of a run: canonical name to dotted path, e.g. ``contexts`` to ``retrieval.docs[].text``.
 
-    A mapped field is read from its path alone, never from an alias; ``contexts`` may have several paths, of which it
-    has all that is not blank. ``files`` has the configuration file of each field that is mapped in one. ConfigError for
-    a name that no record has, or a blank path.
+    A mapped field is read only from its path, never from an alias. ``contexts`` may have several paths, whose non-blank
+    values are combined. ``files`` maps each field that is set in a configuration file to that file. Raises ConfigError
+    for an unknown field, a blank path, several paths for another field, or a main field read from another one's column.
     """
 
     paths: Mapping[str, str | Sequence[str]] = field(default_factory=lambda: NOTHING, hash=False)
@@ -103,29 +106,29 @@ class Fields:
 
     @property
     def each(self) -> tuple[tuple[str, str], ...]:
-        """Every path with its field."""
+        """All pairs of field and path."""
         listed = ((name, [paths] if isinstance(paths, str) else paths) for name, paths in self.paths.items())
         return tuple((name, path) for name, paths in listed for path in paths)
 
     @property
     def given(self) -> Fields:
-        """The mapping without the configuration file's."""
+        """The mapping without fields set in configuration files."""
         return Fields({name: paths for name, paths in self.paths.items() if name not in self.files})
 
     def written(self, name: str, path: str = "") -> str:
-        """A field's path as the user wrote it, for messages."""
+        """Return a field's mapping as the user wrote it, for messages."""
         return written(self.files.get(name), f"[fields] {name}", f"--field {name}", path)
 
 
 def written(file: str | None, setting: str, option: str, value: str, between: str = "=") -> str:
-    """A value as the user wrote it, for messages: in the configuration file that sets it, else behind an option."""
+    """Return a setting as the user wrote it, for messages: in the configuration file, else as an option."""
     if file is None:
         return f"{option}{between}{value}" if value else option
     return f'{file}: {setting} = "{value}"' if value else f"{file}: {setting}"
 
 
 def closest(name: str, names: Iterable[str]) -> str:
-    """``; did you mean 'x'?`` for a near miss, else what there is to choose from."""
+    """Return ``; did you mean 'x'?`` for a near miss, else the list of choices."""
     import difflib  # noqa: PLC0415 - only a mistake needs it
 
     choices = list(names)
@@ -146,7 +149,7 @@ WORDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         )),
     }
 )  # fmt: skip
-"""Words in the name of a column that could be a field."""
+"""Words in a column name that suggest a field."""
 SPEAKERS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "question": frozenset(("user", "customer", "client", "caller", "visitor", "human")),
@@ -154,19 +157,19 @@ SPEAKERS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "contexts": frozenset(),
     }
 )
-"""Whose words a field is, where the name of a column says no more: ``customer.said``."""
+"""Words for the speaker, used if a column name has no better clue: ``customer.said``."""
 SAID: Final = frozenset(("said", "says", "text", "message", "msg", "utterance", "content", "input", "output", "turn"))
-"""Words that make a column with one of `SPEAKERS` what was said, and not a name or an id."""
+"""Words that, together with one of `SPEAKERS`, mark a column as speech rather than a name or an id."""
 GOLDEN: Final = frozenset(("reference", "references", "gold", "golden", "ground", "expected", "ideal", "truth"))
-"""Words in the name of a column that is what should have been found or said."""
+"""Words in the name of a column of expected values (gold data)."""
 NUMBERING: Final = frozenset(("ticket", "nr", "no", "number", "case", "uuid", "guid", "ref", "key", "id"))
-"""Last words in the name of a column that may number the records."""
+"""Last words of column names that may hold record ids."""
 TOPIC_IDS: Final = frozenset(("topicid", "narrativeid", "requestid", "qid", "queryid"))
-"""Names, folded, of an id that may be a topic's in a file of questions."""
+"""Folded names of ids that may be topic ids in a topics file."""
 
 
 def places_of(row: Mapping[str, Any]) -> dict[str, str | int | list[Any]]:
-    """The texts, numbers and lists of a row by path, also those one level down, then the texts in lists of objects."""
+    """Return the strings, integers and lists of a row by path, including one level down and strings in object lists."""
     found: dict[str, str | int | list[Any]] = {}
     for name, value in row.items():
         inner = {f"{name}.{key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
@@ -180,9 +183,9 @@ def places_of(row: Mapping[str, Any]) -> dict[str, str | int | list[Any]]:
 
 
 def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> tuple[str, ...]:
-    """The words of the option that probably brings a field: the path that can be read and is named so, or the topics.
+    """Return the words of the option that probably provides a field; empty if none does.
 
-    Empty where none does.
+    That is ``--field`` with a readable path of a fitting name, or ``--topics``.
     """
     topics = {path for path in places if "[" not in path and folded(path.rpartition(".")[2]) in TOPIC_IDS}
     free = {
@@ -212,13 +215,13 @@ def _length(texts: object) -> int:
 
 
 def _is_numbered(field: str, name: str) -> bool:
-    """Return whether a name is a word for the contexts with a number behind: ``Doc 1``, ``passage2``."""
+    """Return whether a name is a word for contexts followed by a number: ``Doc 1``, ``passage2``."""
     kind = name.rstrip("0123456789")
     return field == "contexts" and kind != name and any({word, f"{word}s"} & WORDS[field] for word in _words(kind)[-1:])
 
 
 def numbers_records(name: str) -> bool:
-    """Return whether a column is named as one that numbers the records: ``Ticket``, ``case_no``."""
+    """Return whether a column name suggests record ids: ``Ticket``, ``case_no``."""
     return not NUMBERING.isdisjoint(_words(name)[-1:])
 
 
@@ -227,14 +230,14 @@ def _words(name: str) -> list[str]:
 
 
 def check_columns(where: str, names: Iterable[str]) -> None:
-    """RecordError if two columns have one name."""
+    """Raise RecordError if two columns have the same name."""
     twice = first_repeated(names)
     if twice is not None:
         raise RecordError(where, f"two columns are named {excerpt(twice)}", "rename one of them")
 
 
 def offered(columns: Sequence[str]) -> str:
-    """The columns that a field could be in, as the end of a message; nothing where none is known."""
+    """Return the end of a message that lists the input's columns; empty if none are known."""
     if not columns:
         return ""
     shown = ", ".join(map(excerpt, columns[:OFFERED]))

@@ -1,4 +1,4 @@
-"""File formats, told by the extension, else by the first bytes."""
+"""Detect file formats by the extension, else by the first bytes."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ READERS: Final[Mapping[str, Reader]] = MappingProxyType(
         ".parquet": parquet.read,
     }
 )
-"""Every format; a new one is a file beside these and a line here."""
+"""All formats. To add one, add a module in this package and an entry here."""
 
 JSON: Final = re.compile(rb'\{\s*["}]|\[\s*(["{\[\]\d-]|null|true|false)')
-"""How JSON begins."""
+"""The beginning of a JSON file."""
 
 SUPPORTED: Final = ", ".join(READERS) + ", each also with .gz or .zst"
 
 
 def stem_of(path: PurePath, endings: Container[str] = READERS) -> PurePath:
-    """A path without the endings that say how it is compressed and what format it has."""
+    """Return a path without the extensions of its compression and format."""
     for known in (COMPRESSIONS, endings):
         if path.suffix.lower() in known:
             path = path.with_suffix("")
@@ -44,20 +44,20 @@ def stem_of(path: PurePath, endings: Container[str] = READERS) -> PurePath:
 
 
 def reader_of(origin: Origin, columns: frozenset[str]) -> Reader:
-    """The reader for a file; ``columns`` are mapped names by which the header of a table may be known.
+    """Return the reader for a file; ``columns`` are mapped names that may identify the header of a table.
 
-    RecordError for one that has neither a known extension nor a known beginning.
+    Raise RecordError if neither the extension nor the content is known.
     """
     if origin.suffix in READERS:
         return READERS[origin.suffix]
     head = origin.head()
     if head.startswith(parquet.MAGIC):
         return parquet.read
-    if JSON.match(head):  # and no table of TOML, link of Markdown or placeholder
+    if JSON.match(head):  # not a TOML table, Markdown link or placeholder
         return json_files.read
     if not head:
-        return json_files.read_lines  # which will say that there is nothing in it
-    # A table without an extension (standard input), if its header names a field that we know.
+        return json_files.read_lines  # reports the blank file
+    # A table without an extension (standard input) is recognised if its header names a known field.
     known = columns | {name for field, aliases in ALIASES.items() for name in (field, *aliases)}
     line = head.partition(b"\n")[0].decode(errors="replace")
     for delimiter in delimited.DELIMITERS:

@@ -1,7 +1,7 @@
-"""Records from Python objects: an iterable of dicts or Records, a pandas or polars frame.
+"""Read records from Python objects: an iterable of dicts or Records, or a pandas or polars frame.
 
-Frames are known by their methods, so no library is imported. A ``datasets.Dataset`` needs nothing of its
-own: it yields dicts and can be read again.
+Frames are recognised by their methods, so no library is imported. A ``datasets.Dataset`` needs no special support: it
+yields dicts and can be read repeatedly.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ Items = Callable[[], Rows]
 
 
 def reader(source: Any) -> tuple[str, Items]:
-    """A display name and how to read a source that is not a file, any number of times.
+    """Return a display name and a reader for a source that is not a file.
 
-    InputError for what is none of the accepted kinds. An iterator is to be spooled first.
+    The source can be read repeatedly, except for an iterator, which must be spooled first. Raise InputError for an
+    unsupported object.
     """
     name = type(source).__name__
     splits = source if isinstance(source, Mapping) and all(hasattr(one, "features") for one in source.values()) else {}
@@ -65,7 +66,7 @@ def _items(label: str, rows: Iterable[object]) -> Rows:
 
 
 def _pandas(frame: Any) -> Iterator[dict[str, Any]]:
-    """Rows of a frame; an index that has a name is a column."""
+    """Yield the rows of a frame; a named index becomes a column."""
     columns = [str(column) for column in frame.columns]
     index = frame.index.name
     named = index is not None and str(index) not in columns
@@ -76,12 +77,12 @@ def _pandas(frame: Any) -> Iterator[dict[str, Any]]:
 
 
 def keep(items: Iterable[Item]) -> Path:
-    """Write items, which come only once, to a temporary file that `kept` reads; the caller deletes it."""
+    """Write items that can be read only once to a temporary file for `kept`; the caller deletes it."""
     return spool("records", (_line(where, value) for where, value in items))
 
 
 def kept(path: Path) -> Rows:
-    """The items of such a file, as they were."""
+    """Yield the original items from a file written by `keep`."""
     with path.open("rb") as lines:
         for line in lines:
             where, tag, value = orjson.loads(line)

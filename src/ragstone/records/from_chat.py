@@ -1,9 +1,9 @@
-"""Conversations: ``messages``, a request with its response, OpenAI evals' samples, and ragas' multi-turn samples.
+"""Read conversations: ``messages``, requests with responses, OpenAI evals samples, and multi-turn samples of ragas.
 
-The last assistant turn is the response, the last user turn before it the question, and what was said before is kept
-as ``history``. What tools returned after the question are the contexts, unless the row has its own; of a system
-message, or of the question, what stands between ``<context>`` or ``<documents>`` tags; else of a system message what
-stands after a heading such as ``Context:``.
+The last assistant turn is the response, the last user turn before it is the question, and earlier turns are kept as
+``history``. A row's own contexts come first, then the output of tools after the question. Next comes the text between
+``<context>`` or ``<documents>`` tags in a system message or the question. The last choice is the text after a heading
+such as ``Context:`` in a system message.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ragstone.records.paths import MISSING, find
 TALKS: Final = ("messages", "conversation", "conversations", "turns", "request.messages", "body.messages",
                 "data.prompt", "input", "prompt", "user_input", "inputs.messages", "history")  # fmt: skip
 QUESTIONS: Final = ("question", "query", "user_input", "input", "prompt")
-"""A row with a text under one of these asks by itself; what else it has of a conversation stays as it is."""
+"""A row with a string under one of these keys has its own question and is not read as a conversation."""
 REPLIES: Final = ("response", "completion", "output", "outputs", "answer", "data.sampled", "choices", "actual_output")
 EVIDENCE: Final = frozenset(("contexts", "retrievedcontexts", "retrievalcontext", "documents", "passages", "context"))
 TAGGED: Final = re.compile(r"<(context|documents?|sources?)>(.+?)</\1>", re.DOTALL | re.IGNORECASE)
@@ -33,7 +33,7 @@ NO_USER, NO_ANSWER = "without a user message", "without an assistant answer"
 
 
 def is_chat(row: Row) -> bool:
-    """Return whether a row is a conversation and has no question by itself."""
+    """Return whether a row is a conversation without a question of its own."""
     if any(isinstance(row.get(name), str) for name in QUESTIONS):
         return False
     path, found = _talk(row)
@@ -41,7 +41,7 @@ def is_chat(row: Row) -> bool:
 
 
 def record_row(row: Row) -> Row | str:
-    """The last exchange as a record, with the turns before it."""
+    """Return the last exchange as a row with canonical names and its history, or the reason to skip it."""
     path, talk = _talk(row)
     written, response = _reply(row, path)
     notes: list[str] = []

@@ -1,4 +1,4 @@
-"""Data sets of other evaluators, and results of an earlier run: what names alone do not say."""
+"""Read data sets of other evaluators and results of earlier runs, where aliases alone are not enough."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ ONE_TEXT = "contexts: a single text, since Phoenix joins all documents; export s
 
 SET_ASIDE = "unreadable in that run"
 SAME_KEYS = ("id", "question", "response", "reference", "relevant", "answerable")
-"""Keys that a result and its record share."""
+"""Keys that results and records have in common."""
 
 
 def is_ragas(row: Row) -> bool:
-    """Return whether a row has ragas' names, of any version."""
+    """Return whether a row has the field names of any ragas version."""
     return ("user_input" in row and "retrieved_contexts" in row) or isinstance(row.get(TRUTHS), list)
 
 
 def ragas_row(row: Row) -> Row:
-    """The row with a single ground truth as its reference."""
+    """Return the row with a single ground truth as its reference."""
     truths = row.get(TRUTHS)
     if isinstance(truths, list) and len(truths) == 1 and not row.get("ground_truth"):
         rest = {name: value for name, value in row.items() if name != TRUTHS}
@@ -37,14 +37,14 @@ def ragas_row(row: Row) -> Row:
 
 
 def is_deepeval(row: Row) -> bool:
-    """Return whether a row has deepeval's names, as its files or its results have them."""
+    """Return whether a row has the field names of deepeval's files or results."""
     return "input" in row and not {"actual_output", "actualOutput", "retrieval_context", "retrievalContext"}.isdisjoint(
         row
     )
 
 
 def deepeval_row(row: Row) -> Row:
-    """The row itself; its CSV files join passages by a bar."""
+    """Return the row, with passages split at ``|``, which joins them in deepeval's CSV files."""
     joined = [name for name in ("retrieval_context", "context") if isinstance(row.get(name), str) and "|" in row[name]]
     return {**row, **{name: row[name].split("|") for name in joined}, NOTES: [BARS]} if joined else row
 
@@ -55,29 +55,32 @@ def is_ragbench(row: Row) -> bool:
 
 
 def ragbench_row(row: Row) -> Row:
-    """The row with the name of the model that wrote its response."""
+    """Return the row with the model that wrote the response as its generator."""
     rest = {name: value for name, value in row.items() if name != "generation_model_name"}
     return {**rest, "generator": row["generation_model_name"]} if row.get("generation_model_name") else row
 
 
 def is_phoenix_answer(row: Row) -> bool:
-    """Return whether a row is one of ``get_qa_with_reference``, whose reference is the evidence."""
+    """Return whether a row comes from ``get_qa_with_reference``, whose reference is the evidence."""
     return set(row) >= PHOENIX
 
 
 def phoenix_row(row: Row) -> Row:
-    """The row with its reference as the one context."""
+    """Return the row with its reference as the only context."""
     rest = {name: value for name, value in row.items() if name not in ("context.span_id", "reference")}
     return {**rest, "id": row["context.span_id"], "contexts": row["reference"], NOTES: [ONE_TEXT]}
 
 
 def is_promptfoo(row: Row) -> bool:
-    """Return whether a row is the result of one test."""
+    """Return whether a row is the result of one promptfoo test."""
     return isinstance(find_first(row, VARIABLES), dict) and ("response" in row or "error" in row) and "provider" in row
 
 
 def promptfoo_row(row: Row) -> Row | str:
-    """The variables as fields, with the output and the provider; place and scores under ``promptfoo``."""
+    """Return the variables as fields, with output and provider; indexes and scores are kept under ``promptfoo``.
+
+    Return the reason to skip the row if it has no output.
+    """
     variables: Row = find_first(row, VARIABLES)
     response = answered(find_first(row, OUTPUTS))
     if response is None:
@@ -100,7 +103,7 @@ def is_result(row: Row) -> bool:
 
 
 def result_row(row: Row) -> Row | str:
-    """The record of a result, with the nuggets that were in its bank; its ``meta`` is the record's again."""
+    """Return the record of a result with its nuggets from the bank and its ``meta``, or the reason to skip it."""
     if "set_aside" in row:
         return SET_ASIDE
     given, contexts = row.get("meta"), row.get("contexts")
@@ -128,5 +131,5 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _passage(one: Any) -> Any:
-    """A passage without the rank, which its place gives."""
+    """Return a passage without its rank, which follows from its position."""
     return {key: value for key, value in one.items() if key != "rank"} if isinstance(one, dict) else one

@@ -1,4 +1,4 @@
-"""Results of LangChain's chains, LlamaIndex's responses, and Haystack's answers and pipelines, as rows of records."""
+"""Read results of LangChain chains, LlamaIndex responses, and Haystack answers and pipelines."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ DOCUMENTS: Final = ("context", "source_documents", "documents")
 HISTORY: Final = "chat_history"
 
 NODES: Final = "source_nodes"
-"""The documents of a LlamaIndex response."""
+"""The key of the documents in a LlamaIndex response."""
 
 GENERATED: Final = ("data", "query", "documents")
 FIRST_REPLY: Final = "response: several replies; the first is used"
 SETTINGS: Final = "init_parameters"
-"""What a Haystack answer holds, and where ``to_dict`` of some versions puts it."""
+"""The key under which ``to_dict`` of some versions puts the fields of a Haystack answer (``GENERATED``)."""
 
 
 def is_langchain(row: Row) -> bool:
-    """Return whether a row has documents of LangChain beside an answer."""
+    """Return whether a row has an answer and LangChain documents."""
     if "source_documents" in row and "result" in row:
         return True
     return any(row.get(name) is not None for name in ANSWERS) and any(_has_pages(row.get(name)) for name in DOCUMENTS)
@@ -37,7 +37,7 @@ def _has_pages(value: object) -> bool:
 
 
 def langchain_row(row: Row) -> Row:
-    """The row under canonical names; the question and the answer may be messages."""
+    """Return the row with canonical names; question and answer may be messages."""
     question = next((name for name in QUESTIONS if row.get(name) is not None), "")
     answer = next((name for name in ANSWERS if row.get(name) is not None), "")
     pages = next((name for name in DOCUMENTS if documents(row.get(name)) is not None), "")
@@ -53,12 +53,12 @@ def langchain_row(row: Row) -> Row:
 
 
 def is_llamaindex(row: Row) -> bool:
-    """Return whether a row is a response, or has one under a name of its own."""
+    """Return whether a row is a response, or holds one under one of its keys."""
     return any(isinstance(opened(part.get(NODES)), list) for part in (row, *_responses(row).values()))
 
 
 def llamaindex_row(row: Row) -> Row:
-    """The row under canonical names."""
+    """Return the row with canonical names."""
     inner = _responses(row)
     made = {name: value for name, value in row.items() if name not in inner}
     for part in inner.values():
@@ -71,12 +71,15 @@ def _responses(row: Row) -> dict[str, Row]:
 
 
 def is_haystack(row: Row) -> bool:
-    """Return whether a row is an answer, or a pipeline's outputs with one."""
+    """Return whether a row is an answer, or pipeline outputs that contain one."""
     return _generated(row) is not None or bool(_of_components(row, "replies"))
 
 
 def haystack_row(row: Row) -> Row:
-    """The row under canonical names; of a pipeline's outputs the answer, else the replies and the last documents."""
+    """Return the row with canonical names.
+
+    From pipeline outputs, take the answer, else the replies and the last documents.
+    """
     answer = _generated(row)
     if answer is not None:
         rest = {name: value for name, value in {**answer, **row}.items() if name not in (*GENERATED, SETTINGS, "type")}
@@ -94,7 +97,7 @@ def haystack_row(row: Row) -> Row:
 
 
 def _generated(row: Row) -> Row | None:
-    """The answer that a row is, or that one of its components gave."""
+    """Return the answer that a row is or that one of its components returned, or None."""
     inner: Any = row.get(SETTINGS, row)
     if isinstance(inner, dict) and all(name in inner for name in GENERATED) and isinstance(inner["documents"], list):
         return inner
@@ -103,7 +106,10 @@ def _generated(row: Row) -> Row | None:
 
 
 def _last_seen(found: list[list[Any]]) -> list[Any]:
-    """The documents after the last component: one that gives none of its own, or all there were, took their place."""
+    """Return the documents after the last component.
+
+    The output of a component with no new documents, or with all earlier ones, replaces the earlier documents.
+    """
     shown: list[Any] = []
     for given in found:
         known = [_name(item) for item in shown]
@@ -118,6 +124,6 @@ def _name(document: Any) -> Any:
 
 
 def _of_components(row: Row, name: str) -> list[list[Any]]:
-    """The lists of this name that components gave, in the order in which they ran; empty ones are none."""
+    """Return the non-empty lists of this name that components returned, in the order in which they ran."""
     parts = (value.get(name) for value in row.values() if isinstance(value, dict))
     return [part for part in parts if isinstance(part, list) and part]

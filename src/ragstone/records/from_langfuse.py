@@ -1,4 +1,4 @@
-"""Langfuse: observations as its API, its exports and its blob storage write them, and traces with theirs in them."""
+"""Read Langfuse data: observations from its API, exports and blob storage, and traces that contain observations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_langfuse(row: Row) -> bool:
 
 
 def spans(row: Row) -> Iterator[TraceSpan]:
-    """A trace as its root and its observations below it; an observation by itself."""
+    """Yield a trace as a root span followed by its observations, or a single observation."""
     said = _named(row)
     held = said.get(OBSERVATIONS)
     if not isinstance(held, list):
@@ -39,7 +39,7 @@ def spans(row: Row) -> Iterator[TraceSpan]:
     if "sessionid" in meta:
         meta["session"] = meta.pop("sessionid")
     root = f"trace {name}"
-    inner = [_span(_named(item), name) for item in held if isinstance(item, dict)]  # a list of traces has ids
+    inner = [_span(_named(item), name) for item in held if isinstance(item, dict)]  # lists of traces have only ids
     start = min((span.start for span in inner), default=0.0)
     yield TraceSpan(name, root, start=start, input=said.get("input"), output=said.get("output"), meta=meta)
     known = {span.id for span in inner}
@@ -47,7 +47,7 @@ def spans(row: Row) -> Iterator[TraceSpan]:
 
 
 def _named(row: Row) -> Row:
-    """The row by its folded names: the API writes ``traceId``, exports write ``trace_id``."""
+    """Return the row with folded names, since the API writes ``traceId`` and exports write ``trace_id``."""
     return {folded(key): value for key, value in row.items()}
 
 
@@ -55,7 +55,7 @@ def _span(said: Row, trace: str) -> TraceSpan:
     kind = KINDS.get(str(said.get("type")).lower(), "")
     made: Any = said.get("output")
     if said.get("type") == "SPAN" and RETRIEVAL.search(str(said.get("name"))) and documents(made):
-        kind = RETRIEVER  # the SDKs before 3 know no other type
+        kind = RETRIEVER  # SDKs before version 3 have no retriever type
     return TraceSpan(
         trace,
         str(said.get("id")),

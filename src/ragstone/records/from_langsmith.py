@@ -1,4 +1,4 @@
-"""LangSmith runs, as its SDK, its API and its bulk export write them; runs with ``child_runs`` in them too."""
+"""Read LangSmith runs from its SDK, API and bulk export, including runs with nested ``child_runs``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_run(row: Row) -> bool:
 
 
 def spans(row: Row, trace: str = "", parent: str = "") -> Iterator[TraceSpan]:
-    """A run and the runs below it."""
+    """Yield a run and its child runs."""
     name = str(row.get("id"))
     trace = str(row.get("trace_id") or trace or name)
     kind = KINDS.get(str(row.get("run_type")).lower(), "")

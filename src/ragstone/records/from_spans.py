@@ -1,7 +1,7 @@
-"""Spans of OpenTelemetry: OTLP JSON, the console exporter, Phoenix exports and frames, and MLflow traces.
+"""Read OpenTelemetry spans: OTLP JSON, the console exporter, Phoenix exports and frames, and MLflow traces.
 
-What a span says is read under the names of OpenInference, of the GenAI semantic conventions (attributes and the older
-events), of OpenLLMetry, of MLflow and of TruLens.
+Attributes are read under the names of OpenInference, the GenAI semantic conventions (attributes and the older events),
+OpenLLMetry, MLflow and TruLens.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ MLFLOW_IDS: Final = ("info.trace_id", "info.request_id", "trace_id", "request_id
 ATTRIBUTES: Final = "attributes"
 INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 DEEPEST: Final = 12
-"""Parts of a dotted key that are levels; a longer one is left as it is."""
+"""Maximum number of levels in a dotted key; longer keys are not split."""
 
 
 def is_span(row: Row) -> bool:
-    """Return whether a row is a span, or OTLP's envelope of spans."""
+    """Return whether a row is a span or an OTLP envelope of spans."""
     if "resourceSpans" in row or "resource_spans" in row:
         return True
     has_attributes = isinstance(opened(row.get(ATTRIBUTES)), dict | list) or any(
@@ -55,7 +55,7 @@ def is_span(row: Row) -> bool:
 
 
 def is_openinference(row: Row) -> bool:
-    """Return whether a span, or one of an envelope, is OpenInference's."""
+    """Return whether a span, or one in an envelope, follows OpenInference."""
     return is_span(row) and any(
         find(span, "attributes.openinference.span.kind") is not MISSING
         or "span_kind" in span
@@ -65,7 +65,7 @@ def is_openinference(row: Row) -> bool:
 
 
 def spans(row: Row) -> Iterator[TraceSpan]:
-    """The spans of a row."""
+    """Yield the spans of a row."""
     for span, resource in _bare(row):
         trace, name = _first(span, TRACE_ID), _first(span, SPAN_ID)
         if trace is not None and name is not None:
@@ -73,13 +73,13 @@ def spans(row: Row) -> Iterator[TraceSpan]:
 
 
 def is_mlflow(row: Row) -> bool:
-    """Return whether a row is a whole trace of MLflow: of ``Trace.to_json``, or of ``search_traces``."""
+    """Return whether a row is a whole MLflow trace, from ``Trace.to_json`` or ``search_traces``."""
     row = _mlflow_trace(row)
     return isinstance(opened(find_first(row, MLFLOW_SPANS)), list) and isinstance(find_first(row, MLFLOW_IDS), str)
 
 
 def mlflow_spans(row: Row) -> Iterator[TraceSpan]:
-    """The spans of a trace, which are JSON in a text; the trace's own request and response where it has no span."""
+    """Yield the spans of a trace, which may be a JSON string; without spans, the trace's own request and response."""
     row = _mlflow_trace(row)
     name = str(find_first(row, MLFLOW_IDS))
     found = [span for span in opened(find_first(row, MLFLOW_SPANS)) or [] if isinstance(span, dict)]
@@ -90,13 +90,13 @@ def mlflow_spans(row: Row) -> Iterator[TraceSpan]:
 
 
 def _mlflow_trace(row: Row) -> Row:
-    """The trace that a row of ``search_traces`` holds as JSON beside its own columns, else the row."""
+    """Return the trace that a row of ``search_traces`` holds as JSON next to its own columns, else the row."""
     trace = opened(row.get("trace"))
     return trace if isinstance(trace, dict) and "data" in trace else row
 
 
 def span_of(span: Row, trace: str, attributes: Row, resource: Row | None = None) -> TraceSpan:
-    """One span by its attributes, under whichever names they stand."""
+    """Return a span built from its attributes under any of the known names."""
     said = nested(attributes)
     kind = KINDS.get(str(_first(said, KIND) or span.get("span_kind") or "").lower(), "")
     given, made = _first(said, INPUT), _first(said, OUTPUT)
@@ -128,7 +128,7 @@ def span_of(span: Row, trace: str, attributes: Row, resource: Row | None = None)
 
 
 def _bare(row: Row) -> Iterator[tuple[Row, Row]]:
-    """Each span with its resource's attributes."""
+    """Yield each span with the attributes of its resource."""
     envelopes = row.get("resourceSpans") or row.get("resource_spans")
     if envelopes is None:
         yield row, {}
@@ -143,7 +143,7 @@ def _bare(row: Row) -> Iterator[tuple[Row, Row]]:
 
 
 def attributes_of(span: Row) -> Row:
-    """A span's attributes as they are named, out of an object, OTLP's list, JSON in a text, or a frame's columns."""
+    """Return a span's attributes by name, from an object, an OTLP list, a JSON string or the columns of a frame."""
     given = opened(span.get(ATTRIBUTES))
     if given is None:
         prefix = f"{ATTRIBUTES}."
@@ -161,7 +161,7 @@ def _plain(attributes: Any) -> Row:
 
 
 def _value(value: Any) -> Any:
-    """OTLP's ``{"stringValue": "x"}`` as a plain value."""
+    """Return an OTLP value such as ``{"stringValue": "x"}`` as a plain value."""
     if not isinstance(value, dict):
         return value
     for key, inner in value.items():
@@ -173,7 +173,7 @@ def _value(value: Any) -> Any:
 
 
 def nested(value: Any) -> Any:
-    """Dotted keys as levels, and levels of numbers as lists: ``documents.0.document.id``."""
+    """Expand dotted keys to nested objects, and numeric keys to lists: ``documents.0.document.id``."""
     return _listed(_levels(value))
 
 
@@ -188,7 +188,7 @@ def _levels(value: Any) -> Any:
         level = found
         for part in above:
             inner = level.setdefault(part, {})
-            if not isinstance(inner, dict):  # a text stands there too
+            if not isinstance(inner, dict):  # a plain value has this key too
                 level, last = found, key
                 break
             level = inner
@@ -211,7 +211,7 @@ def _listed(value: Any) -> Any:
 
 
 def _first(row: Mapping[str, Any], paths: tuple[str, ...]) -> Any:
-    """What stands at the first path that has anything; MLflow writes a text as JSON, in quotes."""
+    """Return the first value found at one of the paths; MLflow writes strings as JSON, in quotes."""
     for path in paths:
         value = _at(row, path)
         if value is not None and value != "":
@@ -222,7 +222,10 @@ def _first(row: Mapping[str, Any], paths: tuple[str, ...]) -> Any:
 
 
 def _at(row: Mapping[str, Any], path: str) -> Any:
-    """What stands at a path without lists; a key of that very name wins. `paths.find` weighs every dot of a key."""
+    """Return the value at a path without lists; a key with exactly that name wins.
+
+    Unlike `paths.find`, this does not try every split of the path.
+    """
     if path in row or "." not in path:
         return row.get(path)
     value: Any = row
@@ -232,7 +235,7 @@ def _at(row: Mapping[str, Any], path: str) -> Any:
 
 
 def _metadata(said: Row, resource: Row | None) -> Row:
-    """What the user and the service say of the trace."""
+    """Return the trace's metadata from the user and the service."""
     own = opened(said.get("metadata"))
     named = (resource or {}).get("service.name")
     service = {"service": named} if named and named != "unknown_service" else {}
@@ -240,7 +243,7 @@ def _metadata(said: Row, resource: Row | None) -> Row:
 
 
 def _logged(events: list[Row]) -> tuple[list[Row], list[Row]]:
-    """Messages that the older GenAI conventions have as events, and the hits of a vector store (OpenLLMetry)."""
+    """Return messages in events of the older GenAI conventions, and vector store hits (OpenLLMetry)."""
     messages: list[Row] = []
     hits: list[Row] = []
     for event in events:

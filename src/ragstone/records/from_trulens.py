@@ -1,6 +1,6 @@
-"""TruLens: the spans of version 2 (``session.get_events``), and the records before it, alone or as ``record_json``.
+"""Read TruLens data: spans of version 2 (``session.get_events``), and older records, alone or as ``record_json``.
 
-The contexts of such a record are what its retrieval calls returned.
+The contexts of an older record are the results of its retrieval calls.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EVENT: Final = "record_attributes"
 
 
 def is_record(row: Row) -> bool:
-    """Return whether a row is a span, a record, or has a record as JSON."""
+    """Return whether a row is a span or a record, or contains a record as JSON."""
     record = _record(row)
     if isinstance(opened(row.get(EVENT)), dict) and "trace" in row:
         return True
@@ -29,7 +29,7 @@ def is_record(row: Row) -> bool:
 
 
 def spans(row: Row) -> Iterator[TraceSpan]:
-    """The span; or the record as a root, and each outermost call that retrieved below it."""
+    """Yield the span, or the record as a root followed by its outermost retrieval calls."""
     record = _record(row)
     if EVENT in row:
         event: Row = {name: opened(value) for name, value in row.items()}
@@ -65,7 +65,7 @@ def _record(row: Row) -> Row:
 
 
 def _step(frame: Any) -> str:
-    """The method of a call; its object's place in the app says more where the method is ``invoke``."""
+    """Return the method of a call, with the path of its object in the app for generic methods such as ``invoke``."""
     method = frame.get("method") if isinstance(frame, dict) else None
     name = str(method.get("name")) if isinstance(method, dict) else ""
     return f"{frame.get('path')} {name}" if name in ("invoke", "ainvoke", "__call__", "run") else name

@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face hub, streamed: ``hf://org/name[/config][@split]``; needs the extra ``hf``."""
+"""Stream data sets from the Hugging Face hub: ``hf://org/name[/config][@split]``. Needs the extra ``hf``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ADDRESS: Final = re.compile(r"hf://(?P<name>[\w.-]+/[\w.-]+)(?:/(?P<config>[^@/]
 
 
 def read(address: str) -> Rows:
-    """Each row's place (``hf://org/name row 12``) with its values; nothing is kept on disk but the hub's own cache."""
+    """Yield each row with its place (``hf://org/name row 12``); only the hub's own cache is kept on disk."""
     data = _data_set(address)
     number = 0
     try:
@@ -26,7 +26,7 @@ def read(address: str) -> Rows:
 
 
 def check(address: str) -> None:
-    """ConfigError for an address that is not one; nothing is fetched."""
+    """Raise ConfigError for an invalid address; nothing is fetched."""
     if ADDRESS.fullmatch(address) is None:
         raise ConfigError(f"{address}: expected hf://org/name[/config][@split]")
 

@@ -1,6 +1,6 @@
-"""Ids that are unique in a file: the second ``a`` becomes ``a#2``, the third ``a#3``.
+"""Make ids unique: the second ``a`` becomes ``a#2``, the third ``a#3``.
 
-Only a 64-bit hash of each id is kept, in 12 to 18 bytes: at most 18 MB for a million records, and no text.
+Only a 64-bit hash of each id is kept, in 12 to 18 bytes: at most 18 MB for a million records.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ REPEATED: Final = "id: duplicate id; a number was added"
 
 
 def first_repeated(names: Iterable[str]) -> str | None:
-    """The first of some names that was there before, in linear time, since a header may be hostile."""
+    """Return the first repeated name, or None, in linear time because input is untrusted."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -25,15 +25,15 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 
 class Hashes:
-    """A set of hashes in an open table: a Python set of them takes 70 bytes each."""
+    """A set of hashes in an open-addressing table; a Python set takes 70 bytes per hash."""
 
     def __init__(self) -> None:
         self._table = array("q", bytes(8 * 16))
         self._count = 0
 
     def add(self, key: int) -> bool:
-        """Add a hash; False if it was there."""
-        key = key or 1  # 0 is an empty place
+        """Add a hash; return False if it is already in the set."""
+        key = key or 1  # 0 marks an empty slot
         table = self._table
         size = len(table)
         at = key % size
@@ -55,22 +55,22 @@ class Hashes:
 
 
 class Names:
-    """Gives each record of one reading its id; the same order of ids always gives the same names."""
+    """Assigns unique ids to the records of one reading; the same sequence of ids always gives the same names."""
 
     def __init__(self) -> None:
         self.repeats: dict[str, int] = {}
-        """The first few ids that came more than once, and how often."""
+        """The first few repeated ids with their counts."""
         self.renamed = 0
         self._seen = Hashes()
         self._next: dict[int, int] = {}
 
     def unique(self, wanted: str) -> str:
-        """The id itself if it is new, else the id with the next free number."""
+        """Return the id itself if it is new, else the id with the next free number."""
         key = hash(wanted)
         if self._seen.add(key):
             return wanted
         number = self._next.get(key, 2)
-        while not self._seen.add(hash(name := f"{wanted}#{number}")):  # a record may be called a#2 by its own right
+        while not self._seen.add(hash(name := f"{wanted}#{number}")):  # a record's own id may be a#2
             number += 1
         self._next[key] = number + 1
         self.renamed += 1

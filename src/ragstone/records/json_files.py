@@ -1,9 +1,8 @@
-"""JSON Lines (``.jsonl``), and JSON files: an array of objects, one object, or objects after one another.
+"""Read JSON Lines (``.jsonl``) and JSON files: an array of objects, one object, or concatenated objects.
 
-A blank line is passed over. No parser at hand reads an array piece by piece, so a JSON file is cut into its items
-here and each item is parsed as a line would be. The cutting knows strings, brackets and commas and nothing else;
-whatever stands between two commas goes to the parser, which says what is wrong with it. So one bad item costs one
-record.
+Blank lines are skipped. Neither JSON parser in use reads arrays incrementally, so this module splits a JSON file into
+items and parses each one like a line. Splitting only looks at strings, brackets and commas. The text between two commas
+goes to the parser, which reports any error, so that one bad item costs one record.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from ragstone.records.jsontext import row
 from ragstone.records.limits import MAX_RECORD_BYTES
 from ragstone.records.mapping import Item, Mapper, Rows
 
-# What can be passed over in one step: whole strings, and lists and objects that hold no others. Possessive,
-# so that hostile text is not tried twice. Each pattern matches anywhere, if only nothing.
+# Text that can be skipped in one step: whole strings, and lists and objects without nested ones. Quantifiers are
+# possessive, so that untrusted text cannot cause backtracking. Each pattern matches everywhere, possibly empty.
 _TAIL: Final = rb'[^"\\]*+(?:\\.[^"\\]*+)*+'
 _STRING: Final = rb'"' + _TAIL + rb'"'
 _FLAT: Final = rb"[\[{](?:[^\"{}\[\]]++|" + _STRING + rb")*+[\]}]"
@@ -32,14 +31,14 @@ OPENING: Final = frozenset(b"[{")
 
 
 def read_lines(origin: Origin, _: Mapper) -> Rows:
-    """Each line's place (``traces.jsonl:12``) with its row or its error; a bad line does not end the file."""
+    """Yield each line's place (``traces.jsonl:12``) with its row or error; a bad line does not end the reading."""
     with origin.open() as stream:
         for where, line in stream.filled_lines(MAX_RECORD_BYTES, "split the record"):
             yield where, line if isinstance(line, RecordError) else row(line, where)
 
 
 def read(origin: Origin, mapper: Mapper) -> Rows:
-    """Each item's place (``traces.json:40 item 3``: its first line and number) with its row or its error."""
+    """Yield each item's place (``traces.json:40 item 3``: its first line and its number) with its row or error."""
     array = origin.head().startswith(b"[")
     if not array and _is_lines(origin):
         yield from read_lines(origin, mapper)
@@ -49,7 +48,7 @@ def read(origin: Origin, mapper: Mapper) -> Rows:
 
 
 def _is_lines(origin: Origin) -> bool:
-    """Return whether the first line that is not blank is a whole object, as in JSON Lines under another name."""
+    """Return whether the first non-blank line is a complete object, as in JSON Lines with another extension."""
     with origin.open() as stream:
         _, line = next(stream.filled_lines(MAX_RECORD_BYTES, ""), ("", b"{}"))
         return isinstance(line, bytes) and isinstance(row(line, ""), dict)
@@ -61,7 +60,7 @@ def _end(pattern: re.Pattern[bytes], chunk: bytes, at: int) -> int:
 
 
 class _Cutter:
-    """Cuts a stream into items; holds one item at a time and drops what is larger than a record may be."""
+    """Splits a stream into items, holding one at a time and dropping those above the record size limit."""
 
     def __init__(self, name: str, *, array: bool) -> None:
         self._name = name
@@ -82,7 +81,7 @@ class _Cutter:
             yield from self._cut(chunk)
         if self._closed:
             return
-        if self._parts:  # the parser says what is missing
+        if self._parts:  # the parser reports what is missing
             yield self._taken()
         if self._array:
             raise RecordError(
@@ -114,7 +113,7 @@ class _Cutter:
             self._keep(chunk[begin:])
 
     def _entered(self, chunk: bytes) -> int:
-        """Return where the items of this chunk begin: after the bracket that opens the array."""
+        """Return where the items in this chunk begin: after the opening bracket of the array."""
         if self._opened:
             return 0
         at = chunk.find(b"[") + 1
@@ -129,7 +128,7 @@ class _Cutter:
         end = _end(REST_OF_STRING, chunk, at)
         if end == len(chunk):
             return end
-        self._escaped = chunk[end] != QUOTE  # a backslash, cut from what it escapes
+        self._escaped = chunk[end] != QUOTE  # a backslash at the end of the chunk
         self._in_string = self._escaped
         return end + 1
 

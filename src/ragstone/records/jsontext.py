@@ -1,13 +1,13 @@
-"""JSON text to objects, strictly: what another reader might understand differently is refused by name.
+"""Parse JSON strictly: anything that another parser might read differently is rejected with a specific message.
 
-Refused: NaN and infinities, a key given twice at any level, a lone surrogate, bytes that are not UTF-8, NUL
-bytes, numbers that no double holds, nesting deeper than `MAX_DEPTH`. A whole number beyond 64 bits is kept
-as its digits, a string, because a float would turn two ids into one.
+Rejected: NaN and infinities, a key given twice in an object at any level, lone surrogates, bytes that are not UTF-8,
+NUL bytes, numbers that do not fit a double, and nesting deeper than `MAX_DEPTH`. An integer beyond 64 bits is kept as a
+string of its digits, because a float could make two ids equal.
 
-orjson parses; it keeps the last of two equal keys and rounds large numbers in silence. So each parsed value
-is walked once, and its keys are counted against the places in the text where a key can stand
-(`KEY` over-counts, never under-counts). Only where the counts differ is the text read again, by the
-standard library, which can be asked for pairs. That costs little: the pattern runs faster than the parser.
+orjson does the parsing, but it keeps the last of two equal keys and silently rounds large integers. So each parsed
+value is traversed once, and its keys are compared with the number of possible keys in the text (`KEY` may over-count
+but never under-counts). If the counts differ or an integer was rounded, the text is parsed again with the standard
+library, which can return pairs. The check is cheap: the pattern runs faster than the parser.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ KEY: Final = re.compile(rb'"\s*:')
 WALKED: Final = frozenset((dict, list, float))
 INTEGERS: Final = 2.0**63
 LONGEST_INTEGER: Final = 20
-"""Digits and sign of the longest whole number that fits into 64 bits."""
+"""Characters (digits and sign) of the longest integer that fits into 64 bits."""
 
 
 class RefusedError(Exception):
-    """The text holds something that is not allowed."""
+    """The text contains something that is not allowed."""
 
 
 def row(raw: bytes, where: str) -> dict[str, Any] | RecordError:
-    """One JSON object, or the error that says why it is none (returned: one bad row does not end a file)."""
+    """Parse one JSON object; return the error if it is not one, so that one bad row does not end a file."""
     try:
         return as_row(decode(raw, where), where)
     except RecordError as error:
@@ -43,14 +43,14 @@ def row(raw: bytes, where: str) -> dict[str, Any] | RecordError:
 
 
 def as_row(value: Any, where: str) -> dict[str, Any] | RecordError:
-    """A value as a row, or the error that says why it is none."""
+    """Return the value as a row, or the error that explains why it is not one."""
     if isinstance(value, dict):
         return value
     return RecordError(where, f"expected an object, found {kind(value)}", "each record must be a JSON object: {...}")
 
 
 def decode(raw: bytes, where: str, *, field: str = "") -> Any:
-    """Any JSON value; RecordError, which names ``where`` and ``field``, for anything else."""
+    """Parse any JSON value; otherwise raise a RecordError that names ``where`` and ``field``."""
     try:
         value = orjson.loads(raw)
         keys, exact = survey_of(value)
@@ -66,7 +66,7 @@ def decode(raw: bytes, where: str, *, field: str = "") -> Any:
 
 
 def opened(value: Any) -> Any:
-    """The JSON list or object that a text holds, else the value as it is."""
+    """Return the list or object that a JSON string contains, else the value unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return decode(value.encode(), "")
@@ -76,7 +76,7 @@ def opened(value: Any) -> Any:
 
 
 def kind(value: object) -> str:
-    """Name the type of a JSON value: ``a string``, ``a list of strings``, ``a list``..."""
+    """Return the type of a JSON value in words: ``a string``, ``a list of strings``, ``a list``..."""
     name = _type(value)
     items = {_type(item) for item in value} if isinstance(value, list | tuple) else set()
     return f"{name} of {_PLURALS[items.pop()]}" if len(items) == 1 and items <= _PLURALS.keys() else name
@@ -99,13 +99,13 @@ _KINDS: Final[Sequence[tuple[Any, str]]] = (
     (type(None), "null"),
 )
 _PLURALS: Final = {"a string": "strings", "a number": "numbers", "an object": "objects"}
-"""What the items of a list are called, if they are all of one type."""
+"""Plurals for the items of a list that are all of one type."""
 
 
 def survey_of(value: Any) -> tuple[int, bool]:
-    """Count the keys of a value at all levels, and tell whether no whole number was rounded.
+    """Return the number of keys at all levels, and whether no integer was rounded.
 
-    Level by level, so that the depth is known and no recursion is needed for hostile nesting.
+    Works level by level, so that the depth is known and deeply nested input cannot exhaust the stack.
     """
     level, keys, exact, depth = [value], 0, True, 0
     while level:
@@ -142,17 +142,17 @@ def _constant(name: str) -> NoReturn:
 
 
 def excerpt(text: str) -> str:
-    """A foreign text short enough for a message, quoted, on one line."""
+    """Return untrusted text shortened for a message, quoted, on one line."""
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
 def counted(count: int, noun: str) -> str:
-    """``1 record``, ``1,243 records``."""
+    """Return a count with its noun: ``1 record``, ``1,243 records``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def not_text(raw: bytes, of: str = "") -> tuple[str, str] | None:
-    """Why bytes are not text, and what to do; None where they are. ``of`` names the line that the bytes are."""
+    """Return why bytes are not text and what to do, or None if they are. ``of`` names their line for the message."""
     if b"\0" in raw:
         return f"a NUL byte at byte {raw.index(0) + 1}{of}", "expected UTF-8 text; is this a binary or UTF-16 file?"
     try:
@@ -163,7 +163,7 @@ def not_text(raw: bytes, of: str = "") -> tuple[str, str] | None:
 
 
 def _diagnosis(raw: bytes, error: orjson.JSONDecodeError) -> tuple[str, str]:
-    """Explain why the text could not be parsed, in better words than the fast parser's."""
+    """Return why the text could not be parsed and what was expected, more clearly than orjson does."""
     if wrong := not_text(raw):
         return wrong
     text = raw.decode()

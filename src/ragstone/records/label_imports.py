@@ -1,8 +1,8 @@
-"""Labels of other tools as label rows: Label Studio JSON, Argilla records, and tables ``record,unit,label``.
+"""Import labels from other tools: Label Studio JSON, Argilla records, and tables ``record,unit,label``.
 
-A row names its unit by id, which stands where a tool keeps what it was given: ``data`` in Label Studio, ``metadata`` or
-``fields`` in Argilla. What is no label is skipped and counted: cancelled annotations, drafts and discarded responses,
-units without a choice. No label is mapped to another.
+A row names its unit by id, found where the tool keeps its input: ``data`` in Label Studio, ``metadata`` or ``fields``
+in Argilla. Entries without a label are skipped and counted: cancelled annotations, drafts, discarded responses, and
+units without a choice. Labels are never mapped to other labels.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ FORMS: Final = (
     "records {metadata: {record, unit}, responses}"
 )
 GIVEN: Final = ("record", "unit", "task", "draw", "rubric", "hash", "text")
-"""What a tool hands back of the rows that it was given."""
+"""Keys of its input rows that a tool returns."""
 UNSURE: Final = "?"
-"""The label of a person who cannot tell."""
+"""The label of an annotator who is unsure."""
 
 
 @dataclass(slots=True)
 class Imported:
-    """Label rows of a file, and how many entries were skipped for which reason."""
+    """Label rows of a file, and the number of skipped entries by reason."""
 
     rows: list[LabelRow] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
 
 
 def import_labels(path: Path | str, task: str = "", own: Collection[str] = ()) -> Imported:
-    """Read a file of labels of any form; ``task`` is that of rows which name none.
+    """Read a label file in any supported form; ``task`` applies to rows that name none.
 
-    ``own`` are tasks that a metric of another package asks, maybe on a scale of its own; ``agree`` checks their labels.
-    InputError, with file and line, for what is no label or on no scale of its task, a row without a task, and two
-    labels of one annotator for one unit; RecordError for an unreadable file.
+    ``own`` are tasks used by metrics of other packages, possibly with their own scales; ``agree`` checks those labels.
+    Raise InputError, with file and line, for a row that is not a label, a label that is not on a scale of its task, a
+    row without a task, or two labels by one annotator for one unit. Raise RecordError for an unreadable file.
     """
     if task and task.partition(".")[0] not in TASKS:
         raise InputError(f"--task {task}: no such step; expected one of {', '.join(TASKS)}")
@@ -73,7 +73,10 @@ def _finished(drafts: Iterator[tuple[str, Row]], task: str, own: Collection[str]
 
 
 def rows_of(path: Path | str) -> Generator[tuple[str, Row], None, None]:
-    """Each row of a JSON, JSON Lines, CSV, TSV or Parquet file with its place; RecordError for one that is none."""
+    """Yield each row of a JSON, JSON Lines, CSV, TSV or Parquet file with its place.
+
+    Raise RecordError for an unreadable row.
+    """
     origin = origin_of(Path(path))
     with closing(reader_of(origin, frozenset(("record", "unit", "label")))(origin, Mapper(Fields(), {}))) as items:
         for where, item in items:
@@ -84,7 +87,7 @@ def rows_of(path: Path | str) -> Generator[tuple[str, Row], None, None]:
 
 
 def form_of(row: Mapping[str, Any]) -> Callable[[Row, Counter[str]], Iterator[Row]] | None:
-    """What reads the labels of a row, by its keys; None for a row of no known form."""
+    """Return the function that reads the labels of a row, chosen by its keys; None for an unknown form."""
     if is_label_row(row):
         return _labelled
     if isinstance(row.get("data"), dict) and "annotations" in row:
@@ -95,7 +98,10 @@ def form_of(row: Mapping[str, Any]) -> Callable[[Row, Counter[str]], Iterator[Ro
 
 
 def label_drafts(path: Path | str, skipped: Counter[str]) -> Iterator[tuple[str, Row]]:
-    """The label rows in a file, each with its place; they may name no task. Counts what it skips; errors as above."""
+    """Yield the label rows of a file with their places, and count skipped entries; the task may be missing.
+
+    Raise the errors of `import_labels` for rows that are not labels and for unreadable files.
+    """
     for where, row in rows_of(path):
         for draft in _drafts(where, row, skipped):
             yield where, draft
@@ -120,7 +126,7 @@ def _drafts(where: str, row: Row, skipped: Counter[str]) -> Iterator[Row]:
 
 
 def _labelled(row: Row, skipped: Counter[str]) -> Iterator[Row]:
-    """A label row, or a row of a table, whose blank cells say nothing."""
+    """Yield a label row, or a table row without its blank cells."""
     draft = {name: value for name, value in row.items() if value != ""}
     if "label" not in draft:
         skipped["without a label"] += 1
@@ -131,7 +137,7 @@ def _labelled(row: Row, skipped: Counter[str]) -> Iterator[Row]:
 
 
 def _label_studio(row: Row, skipped: Counter[str]) -> Iterator[Row]:
-    """A task of Label Studio: a label for each annotation and each of its choices."""
+    """Yield a label for each choice in each annotation of a Label Studio task."""
     for annotation in row["annotations"]:
         if annotation.get("was_cancelled"):
             skipped["cancelled"] += 1
@@ -151,7 +157,7 @@ def _who(annotation: Mapping[str, Any]) -> str:
 
 
 def _argilla(row: Row, skipped: Counter[str]) -> Iterator[Row]:
-    """A record of Argilla: a label for each submitted response to each question."""
+    """Yield a label for each submitted response to each question of an Argilla record."""
     about = {**(row.get("fields") or {}), **(row.get("metadata") or {})}
     for question, value, response in _responses(row["responses"]):
         if response.get("status", "submitted") != "submitted":
@@ -165,7 +171,7 @@ def _argilla(row: Row, skipped: Counter[str]) -> Iterator[Row]:
 
 
 def _responses(given: Any) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
-    """Question, value and response, in the forms of version 1 (a list by user) and version 2 (by question)."""
+    """Yield question, value and response, from the format of version 1 (a list by user) or version 2 (by question)."""
     if isinstance(given, dict):
         yield from ((name, one["value"], one) for name, several in given.items() for one in several)
         return
@@ -177,7 +183,7 @@ def _responses(given: Any) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
 
 
 def _given(about: Mapping[str, Any], question: object) -> Row:
-    """What a tool was given of a row; where that names no task, the question does if it is called after one."""
+    """Return the input keys that the tool kept; if they name no task, use the question's name if that is a task."""
     found = {name: about[name] for name in GIVEN if about.get(name) not in (None, "")}
     if "task" not in found and question in TASKS:
         found["task"] = question

@@ -1,8 +1,7 @@
-"""Leaderboards: the score of each run on each topic, as trec_eval, ir_measures and TREC AutoJudge write them.
+"""Read and write leaderboards: the score of each run on each topic, as used by trec_eval, ir_measures and AutoJudge.
 
-Three forms are columns between blanks and one is JSON lines; a row over all topics has the topic ``all``.
-Values are written so that the same number is read again. Where a file does not say which of two columns is
-the topic, it is refused rather than guessed.
+Three formats have columns separated by white space, one is JSON lines. A row over all topics has the topic ``all``.
+Values round-trip exactly. A file that does not show which of two columns is the topic is refused, not guessed.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ COLUMNS: Final[Mapping[Form, tuple[str, ...]]] = {
     "ir_measures": ("run", "topic", "measure", "value"),
 }
 KEYS: Final = {"run": "run_id", "topic": "topic_id", "measure": "measure", "value": "value"}
-"""The keys of a JSON line, which are also what a header may call the columns."""
+"""The keys of a JSON line, also accepted as column names in a header."""
 
 HEADERS: Final[Mapping[str, str]] = {key: column for column, key in KEYS.items()} | {
     "run": "run", "runid": "run", "system": "run", "topic": "topic", "qid": "topic", "query_id": "topic",
@@ -43,22 +42,22 @@ ALL: Final = "all"
 """The topic of a row over all topics."""
 
 OWN_NAME: Final = "runid"
-"""The measure of trec_eval's first row, whose value is the run's own name and no number."""
+"""The measure of trec_eval's first row, whose value is the run's name rather than a number."""
 
 ENDINGS: Final = frozenset((".txt", ".tsv", ".eval"))
 NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 LONGEST_NUMBER: Final = 100
 TRUTHS: Final = {"True": 1.0, "False": 0.0}
-"""What AutoJudge writes for a measure that holds or does not."""
+"""Values that AutoJudge writes for boolean measures."""
 
 NO_NAME: Final = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff\ufeff]")
-"""What a column between blanks cannot hold."""
+"""Characters that a column separated by white space cannot contain."""
 
 HALVES: Final = re.compile(r"[\ud800-\udfff]")
 
 
 class LeaderboardRow(NamedTuple):
-    """One value: of a run, on a topic (or `ALL`), by a measure."""
+    """The value of a measure for one run on one topic (or `ALL`)."""
 
     run: str
     topic: str
@@ -67,13 +66,13 @@ class LeaderboardRow(NamedTuple):
 
 
 def lines(rows: Iterable[LeaderboardRow], form: Form) -> Iterator[bytes]:
-    """The rows as lines of a file of that form, in their order; all are looked at before the first line is given.
+    """Return the rows as lines of the given format, in order; all rows are checked before the first line is returned.
 
-    Blanks and signs that a column cannot hold become ``_`` in names, an empty name too. ``trec_eval`` has no
-    column for the run: its file is to be named after it.
+    White space and characters that a column cannot contain become ``_`` in names, as do empty names. ``trec_eval`` has
+    no column for the run: name the file after it.
 
     Raises:
-        ConfigError: two names that would become one, or two values for one place.
+        ConfigError: two names would become the same, or a run has two values for a topic and measure.
     """
     wanted = list(rows)
     written: dict[tuple[str, str, str], LeaderboardRow] = {}
@@ -93,7 +92,7 @@ def _place(row: LeaderboardRow) -> str:
 
 
 def _named(row: LeaderboardRow, form: Form) -> tuple[str, str, str]:
-    """Run, topic and measure as they can be written."""
+    """Return run, topic and measure in writable form."""
     found, sign = (HALVES, "\ufffd") if form == "jsonl" else (NO_NAME, "_")
     run, topic, measure = (found.sub(sign, name) for name in (row.run, row.topic, row.measure))
     return (run, topic, measure) if form == "jsonl" else (run or "_", topic or "_", measure or "_")
@@ -111,15 +110,15 @@ def _line(row: LeaderboardRow, form: Form) -> bytes:
 def read_leaderboard(path: str | os.PathLike[str], form: Form | Literal["auto"] = "auto") -> list[LeaderboardRow]:
     """Read a leaderboard, plain or compressed, or a folder of them, in the order of the file names.
 
-    ``auto``: JSON lines begin with ``{``; three columns are ``trec_eval``; of four, a header says which is the
-    topic, or ``all`` does, or that one column holds numbers alone. In ``trec_eval`` the run is the file's name
-    without ``.gz``, ``.zst``, ``.txt``, ``.tsv`` and ``.eval``, and the row ``runid`` is passed over. A row that
-    stands there twice is read once.
+    ``auto``: JSON lines begin with ``{``; three columns are ``trec_eval``. With four columns, the topic is identified
+    by a header, by ``all``, or by a column that contains only numbers. In ``trec_eval`` the run is the file's name
+    without ``.gz``, ``.zst``, ``.txt``, ``.tsv`` and ``.eval``, and the row ``runid`` is skipped. Repeated rows are
+    read once.
 
     Raises:
-        ConfigError: no such form.
-        RecordError: a file cannot be read or holds no row, a row has other columns, a value is no finite number,
-            one place has two values, or the form cannot be told; the message says which line.
+        ConfigError: unknown format.
+        RecordError: a file cannot be read or has no rows, a row has other columns, a value is not a finite number,
+            a run has two values for a topic and measure, or the format is ambiguous; the message names the line.
     """
     if form not in ("auto", *FORMS):
         raise ConfigError(f"no leaderboard format {form!r}; expected {', '.join(FORMS)}")
@@ -137,7 +136,7 @@ def read_leaderboard(path: str | os.PathLike[str], form: Form | Literal["auto"] 
 
 
 def filled_lines(origin: Origin) -> list[tuple[str, bytes]]:
-    """The lines of a file that are not blank, each with its place; RecordError if there is none."""
+    """Return the non-blank lines of a file, each with its place; raise RecordError if there are none."""
     found: list[tuple[str, bytes]] = []
     with origin.open() as stream:
         for where, line in stream.filled_lines(MAX_RECORD_BYTES, "expected one value per line"):
@@ -150,7 +149,7 @@ def filled_lines(origin: Origin) -> list[tuple[str, bytes]]:
 
 
 def _cells(lines: Iterable[tuple[str, bytes]]) -> list[tuple[str, list[str]]]:
-    """The columns of each line, all of one number."""
+    """Return the cells of each line; raise RecordError unless all lines have the same 3 or 4 columns."""
     found: list[tuple[str, list[str]]] = []
     for where, text in lines:
         if wrong := not_text(text):
@@ -171,7 +170,7 @@ def _shown() -> str:
 
 
 def _read(path: Path, form: Form | Literal["auto"]) -> Iterator[tuple[str, LeaderboardRow]]:
-    """The rows of one file, each with its place."""
+    """Yield the rows of one file, each with its place."""
     origin = origin_of(path)
     lines = filled_lines(origin)
     if form == "jsonl" or (form == "auto" and lines[0][1].startswith(b"{")):
@@ -198,13 +197,13 @@ def _read(path: Path, form: Form | Literal["auto"]) -> Iterator[tuple[str, Leade
 
 
 def _header(cells: Sequence[str]) -> tuple[str, ...]:
-    """The columns that a header names; empty where the first row is none."""
+    """Return the columns that a header names; empty if the first row is not a header."""
     found = tuple(HEADERS.get(cell.lower(), "") for cell in cells)
     return found if "" not in found and len(set(found)) == len(found) else ()
 
 
 def _told(found: Sequence[tuple[str, list[str]]], header: tuple[str, ...], name: str) -> Form:
-    """The form of rows in columns; RecordError where neither header nor content tells."""
+    """Return the format of rows in columns; raise RecordError if neither header nor content shows it."""
     if header:
         known = next((form for form, columns in COLUMNS.items() if columns == header), None)
         if known is None:
@@ -221,9 +220,9 @@ def _told(found: Sequence[tuple[str, list[str]]], header: tuple[str, ...], name:
 
 
 def _topic_column(columns: Sequence[set[str]]) -> int | None:
-    """Return which of the second and third column holds the topic; None if their names do not tell.
+    """Return which of the second and third column holds the topic; None if their values do not show it.
 
-    ``all`` is a topic and numbers alone are no measures; where the two disagree, nobody knows.
+    ``all`` is a topic, and a column of numbers cannot be the measures. If the two rules disagree, the result is None.
     """
     totals = [at for at in range(3) if ALL in columns[at]]
     numbered = [at for at in (1, 2) if columns[at] - {ALL} and all(map(str.isdecimal, columns[at] - {ALL}))]

@@ -1,7 +1,7 @@
-"""Questions, answers, earlier turns and documents in what tools log as the input and output of a step.
+"""Extract questions, answers, earlier turns and documents from logged inputs and outputs of a step.
 
-A step's value is a text, JSON in a text, an object of known names, chat messages, or the chunks of a stream. Nothing
-here raises: what holds no text gives None, and the caller counts it.
+A logged value is a text, a JSON string, an object with known keys, chat messages, or the chunks of a stream. No
+function here raises: without a text the result is None, and the caller counts it.
 """
 
 from __future__ import annotations
@@ -18,44 +18,44 @@ ROLES: Final[Mapping[str, str]] = {
     "gpt": "assistant", "bot": "assistant", "chatbot": "assistant",
     "tool": "tool", "function": "tool", "system": "system", "developer": "system",
 }  # fmt: skip
-"""The roles of messages, as tools write them, and the role that each is."""
+"""Message roles as tools write them, mapped to canonical roles."""
 
 ASKED: Final = ("question", "userinput", "userquery", "userquestion", "query", "querystr", "querybundle", "input",
                 "prompt", "text", "content", "message", "messages", "inputs", "kwargs", "args", "data")  # fmt: skip
 ANSWERED: Final = ("answer", "response", "finalanswer", "actualoutput", "output", "outputtext", "result", "generation",
                    "completion", "replies", "answers", "text", "content", "parts", "data", "message", "messages",
                    "delta", "choices", "generations", "outputs", "kwargs", "initparameters")  # fmt: skip
-"""Keys that hold the text of a step, or what holds it, the most telling first; folded."""
+"""Folded keys that hold the text of a step or a container of it, the most specific first."""
 
 EVIDENCE: Final = ("retrievedcontexts", "retrievalcontext", "retrievaldocuments", "sourcedocuments", "sourcenodes",
                    "retrieveddocuments", "documents", "contexts", "context", "docs", "passages")  # fmt: skip
 RETRIEVED: Final = (*EVIDENCE, "nodes", "matches", "points", "chunks", "results", "output", "data", "result")
-"""Keys that hold documents in any output, and in that of a retriever; folded."""
+"""Folded keys that hold documents: `EVIDENCE` in any output, `RETRIEVED` in that of a retriever."""
 EARLIER: Final = ("chathistory", "history")
 ERRORS: Final = ("error", "errors", "exception", "traceback")
 DEEPEST: Final = 6
-"""Levels of objects that are looked into for a text."""
+"""Maximum depth of nested objects to search for a text."""
 
 
 class Asked(NamedTuple):
-    """A question, the turns before it as ``{role, content}``, and the texts that tools returned since it."""
+    """A question and the turns before it as ``{role, content}``."""
 
     question: str
     history: tuple[Mapping[str, str], ...] = ()
 
 
 class ChatTurn(NamedTuple):
-    """One message of a chat: its role (`ROLES`) and its text, which is empty where it only calls tools."""
+    """One chat message: its canonical role (`ROLES`) and its text, which is empty if it only calls tools."""
 
     role: str
     text: str
 
 
 def turns(value: Any) -> list[ChatTurn]:
-    """Messages of a chat in order; empty for what is no list of messages."""
+    """Return the messages of a chat in order; empty if the value is not a list of messages."""
     value = opened(value)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
-        value = value[0]  # one prompt of a batch
+        value = value[0]  # a batch of one prompt
     if not isinstance(value, list) or not value:
         return []
     found = [_turn(item) for item in value]
@@ -78,12 +78,12 @@ def _turn(item: Any) -> ChatTurn | None:
     if isinstance(contents, list) and any(
         isinstance(one, dict) and one.get("type") == "tool_result" for one in contents
     ):
-        role = "tool"  # Anthropic has these as the user's
+        role = "tool"  # Anthropic gives these the role "user"
     return ChatTurn(role, next((text for key in keys if (text := _content(item[key]))), ""))
 
 
 def _content(value: Any) -> str:
-    """The text of a message's content: a text, or the text parts of a list."""
+    """Return the text of a message's content, which is a string, an object or a list of parts."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -95,7 +95,7 @@ def _content(value: Any) -> str:
 
 
 def asked(value: Any, depth: int = 0) -> Asked | None:
-    """The question of a step's input, with the turns before it; None where there is none."""
+    """Return the question in a step's input, with the turns before it, or None."""
     value = opened(value)
     if isinstance(value, str):
         return Asked(value) if value.strip() else None
@@ -113,7 +113,7 @@ def asked(value: Any, depth: int = 0) -> Asked | None:
 
 
 def asked_last(found: Sequence[ChatTurn]) -> Asked | None:
-    """The last question of a chat with the turns before it; None where that has no text, such as an image."""
+    """Return the last question of a chat with the turns before it; None if it has no text (an image, for example)."""
     last = max((at for at, turn in enumerate(found) if turn.role == "user"), default=-1)
     return Asked(found[last].text, _as_history(found[:last])) if last >= 0 and found[last].text.strip() else None
 
@@ -124,7 +124,7 @@ def _as_history(found: Sequence[ChatTurn]) -> tuple[Mapping[str, str], ...]:
 
 
 def earlier(value: Any) -> list[ChatTurn]:
-    """Earlier turns: messages, or pairs of a question and its answer."""
+    """Return earlier turns from messages, or from pairs of a question and its answer."""
     pairs = opened(value)
     if isinstance(pairs, list) and all(
         isinstance(pair, list)
@@ -138,7 +138,7 @@ def earlier(value: Any) -> list[ChatTurn]:
 
 
 def turns_before(row: dict[str, Any], question: str, response: str) -> tuple[Mapping[str, str], ...]:
-    """The earlier turns of a record that brings its chat beside its question, without that exchange itself."""
+    """Return the earlier turns of a record that has both a question and a chat, without the current exchange."""
     found = next((chat for one in _values(row, (*EARLIER, "messages")) if (chat := earlier(one))), [])
     if not found:
         return ()
@@ -149,7 +149,7 @@ def turns_before(row: dict[str, Any], question: str, response: str) -> tuple[Map
 
 
 def answered(value: Any, depth: int = 0) -> str | None:
-    """The answer of a step's output; None where there is no text in it."""
+    """Return the answer in a step's output; None if it contains no text."""
     value = opened(value)
     if isinstance(value, str):
         return value
@@ -172,13 +172,13 @@ def answered(value: Any, depth: int = 0) -> str | None:
 
 
 def is_error(value: Any) -> bool:
-    """Return whether an output is an object that says what went wrong."""
+    """Return whether an output is an object that describes an error."""
     value = opened(value)
     return isinstance(value, dict) and any(value.get(name) for name in ERRORS)
 
 
 def _is_stream(items: Sequence[Any]) -> bool:
-    """Texts, or objects that say they are chunks: of several whole answers none is the answer."""
+    """Return whether all items are strings or stream chunks; several complete answers are not one answer."""
     if all(isinstance(item, str) for item in items):
         return True
     return all(isinstance(item, dict) and _is_chunk(item) for item in items)
@@ -192,11 +192,11 @@ def _is_chunk(item: Mapping[str, Any]) -> bool:
 
 
 def documents(value: Any, names: Sequence[str] = RETRIEVED, depth: int = 0) -> list[Any] | None:
-    """The documents of a retriever's output, as they are, in order; None where there is no list of them."""
+    """Return the documents in a retriever's output, unchanged and in order; None if it has no list of documents."""
     value = opened(value)
     if isinstance(value, list):
         if len(value) == 1 and isinstance(value[0], list):
-            value = value[0]  # of one query of a batch
+            value = value[0]  # a batch of one query
         items = [_scored(opened(item)) for item in value]
         return items if all(isinstance(item, str | dict) for item in items) else None
     if not isinstance(value, dict) or depth > 2:
@@ -208,13 +208,13 @@ def documents(value: Any, names: Sequence[str] = RETRIEVED, depth: int = 0) -> l
 
 
 def _scored(item: Any) -> Any:
-    """A document beside its score, as vector stores return them, as one."""
+    """Merge a document with its score if they are a pair, as returned by vector stores."""
     if isinstance(item, list) and len(item) == 2 and isinstance(item[0], dict) and isinstance(item[1], float | int):
         return {**item[0], "score": item[1]}
     return item
 
 
 def _values(value: dict[str, Any], names: Sequence[str]) -> list[Any]:
-    """The values under some names, in the order of the names, however the keys are spelled."""
+    """Return the values that are not None under these folded names, in the order of the names."""
     spelled = {folded(key): key for key in reversed(value)}
     return [value[spelled[name]] for name in names if name in spelled and value[spelled[name]] is not None]

@@ -1,10 +1,10 @@
-"""One row to one Record: which key is which field, what is refused, and what is kept as meta.
+"""Map one row to one Record: assign keys to fields, reject invalid values, and keep the rest as ``meta``.
 
-The canonical name comes first, then the aliases; the first that is neither null nor blank is the field, and a note
-names others that could have been. A canonical or mapped field of the wrong type is an error. An alias of the wrong
-type (``label: 1``, ``topic: {...}``) is probably something else: it stays in ``meta``, with a note if the field is
-then absent. Gold passages are no evidence: DeepEval's ``context`` is ``meta.reference_contexts``.
-What no field consumed is ``meta``, so nothing is lost. Shapes of TREC's tools are lifted first (`trec`).
+The canonical name comes first, then the aliases. The first value that is neither null nor blank becomes the field, and
+a note names other keys that would also fit. A canonical or mapped field of the wrong type is an error. An alias of the
+wrong type (``label: 1``, ``topic: {...}``) probably means something else: it stays in ``meta``, with a note if the
+field is missing. Gold passages are not evidence: DeepEval's ``context`` becomes ``meta.reference_contexts``. Keys that
+no field uses become ``meta``, so nothing is lost. TREC formats are normalised first (`trec`).
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from ragstone.types import DETAILS, NOTHING, Citation, Nugget, Passage, Record, 
 T = TypeVar("T")
 Row = dict[str, Any]
 Item = tuple[str, Row | Record | RecordError]
-"""What a reader yields: a place (``traces.jsonl:12``), and what stands there or why it cannot be read."""
+"""An item that a reader yields: a place (``traces.jsonl:12``), and its row, record or error."""
 
 Rows = Generator[Item, None, None]
-"""What a reader is; closing it closes the file."""
+"""The type of a reader; closing it closes the file."""
 
 CELLS: Final = frozenset(("messages", "conversation", "turns", "history", "spans", "observations", "referencecontexts"))
-"""Further columns, folded, whose cells in a CSV file are lists, and the endings of such names."""
+"""More columns (folded names) whose CSV cells are lists; `CELL_ENDINGS` are suffixes of such names."""
 CELL_ENDINGS: Final = ("documents", "messages", "history", "nodes")
 
 SAID_GOLD: Final = f"contexts: '{GOLD}' is gold here, kept as meta.{GOLD_KEPT}; the evidence is '{GOLD_BESIDE[0]}'"
@@ -56,19 +56,19 @@ NO_ID: Final = "no id: a hash of the whole record serves as the id, so runs with
 KNOWN: Final = frozenset(name for field, aliases in ALIASES.items() for name in (field, *aliases))
 
 TARGETS: Final = "eval"
-"""A field that may hold several metrics' blocks, and is otherwise one like any other."""
+"""A key that may hold parameter blocks of several metrics; otherwise it is an ordinary key."""
 MAX_SOURCES: Final = 8
 MAX_KEYS: Final = 1000
-"""Keys of rows that are remembered to suggest one for a mapping that fits none."""
+"""Maximum number of row keys remembered to suggest one for a mapping that matches none."""
 
 
 class Mapper:
-    """Turns rows into records by one run's mapping; remembers which mapped paths were there, and the first keys."""
+    """Maps rows to records with the mapping of a run; remembers which mapped paths were found, and the first keys."""
 
     def __init__(self, fields: Fields, blocks: Mapping[str, str]) -> None:
-        """``blocks`` maps each name under which a row may bring a metric's parameters to the metric's name.
+        """Store the mapping; ``blocks`` maps each key that may hold a metric's parameters to the metric's name.
 
-        ``claimed`` are the paths that are read.
+        ``claimed`` are the mapped paths.
         """
         self.fields = fields
         self._paths = fields.each
@@ -77,9 +77,9 @@ class Mapper:
         self._missed: set[tuple[str, str]] = set()
         self._keys: dict[str, None] = {}
         self.places: dict[str, str | int | list[Any]] = {}
-        """Texts, numbers and lists by path: of the first row, and of those after it that lacked a mapped path."""
+        """Strings, integers and lists by path, from the first row and later rows while a mapped path is missing."""
         self.sources: dict[str, dict[str, None]] = {}
-        """The first columns and paths that each field was read from."""
+        """The first columns or paths that each field was read from."""
         self.mapped_fields = frozenset(field for field, _ in fields.each)
         self.claimed = frozenset(path for _, path in fields.each)
         self.roots = frozenset(map(root, self.claimed))
@@ -92,7 +92,7 @@ class Mapper:
         self._there: dict[str, tuple[str, ...]] = dict.fromkeys(self._names, ())
 
     def record(self, where: str, row: Row) -> Record:
-        """The record, its id not yet made unique; RecordError names the field that cannot be read."""
+        """Return the record, with an id that is not yet unique; raise a RecordError that names an unreadable field."""
         reading = _Reading(self, where, row)
         contexts, details = reading.take("contexts", values.passages) or (None, {})
         response, citations = self._response(reading, contexts or ())
@@ -140,7 +140,7 @@ class Mapper:
         )
 
     def names_in(self, row: Row) -> Mapping[str, tuple[str, ...]]:
-        """The names of each field that a row has; kept, as the rows of a file have the same keys."""
+        """Return, for each field, its names that a row has; cached, because rows of a file share their keys."""
         keys = tuple(row)
         if keys != self._row_keys:
             self._row_keys = keys
@@ -148,7 +148,7 @@ class Mapper:
         return self._there
 
     def spelled(self, row: Row) -> tuple[Row, Mapping[str, str]]:
-        """The row with its names as they are spelled here, and how the input spells those that changed."""
+        """Return the row with known names in their usual spelling, and the input's spelling of renamed keys."""
         renamed: dict[str, str] = {}
         for key in row:
             if key in KNOWN or (name := SPELLINGS.get(folded(key))) is None:
@@ -161,7 +161,7 @@ class Mapper:
         return {back.get(key, key): value for key, value in row.items()}, renamed
 
     def name(self, where: str, row: Row) -> str:
-        """The id of a row that cannot be a record: its own if that can be read, else its place."""
+        """Return the id of a row that cannot become a record: its own id if readable, else its place."""
         try:
             found = _Reading(self, where, row).take("id", values.identifier)
         except RecordError:
@@ -169,7 +169,7 @@ class Mapper:
         return found if found and found.strip() else where
 
     def structured(self, header: Iterable[str]) -> frozenset[str]:
-        """The columns of a CSV file whose cells are JSON where they look like it."""
+        """Return the columns of a CSV file whose cells are parsed if they look like JSON."""
         columns = set(header)
         found = {name for field in LISTS for name in self._names.get(field, ())} | set(self._blocks) | {REFERENCES}
         for field, path in self._paths:
@@ -182,13 +182,13 @@ class Mapper:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The keys of the first row, and of those after it that lacked a mapped path; empty before the first row."""
+        """The keys of the first row and of later rows while a mapped path is missing; empty before the first row."""
         return tuple(islice(self._keys, MAX_KEYS))
 
     def misses(self) -> tuple[str, ...]:
-        """A message for each mapped path that none of the rows so far had; empty before the first row.
+        """Return a message for each mapped path that no row had so far; empty before the first row.
 
-        A list without entries says nothing about a path into its entries.
+        An empty list does not count as having a path into its entries.
         """
         missed = self._unseen & self._missed
         return tuple(self._miss(*pair) for pair in self._paths if pair in missed)
@@ -202,7 +202,7 @@ class Mapper:
         return f"{self.fields.written(field, path)}: no record has it{closest(start, self._keys)}"
 
     def mapped(self, row: Row) -> dict[str, dict[str, Any]]:
-        """What stands at each path of each mapped field."""
+        """Return the value at each path of each mapped field."""
         found = {(field, path): find(row, path) for field, path in self._paths}
         if self._unseen or not self._keys:
             self._missed |= {pair for pair, value in found.items() if value is MISSING}
@@ -220,7 +220,7 @@ class Mapper:
         return by_field
 
     def _overrides(self, reading: _Reading) -> dict[str, dict[str, Any]]:
-        """Parameters by metric, of blocks and of ``overrides``; RecordError where one is given two values."""
+        """Return parameters by metric, from blocks and ``overrides``; raise RecordError if one has two values."""
         names = sorted(name for name in self._blocks.keys() & reading.row if isinstance(reading.row[name], dict))
         for name in names:
             reading.consume(name)
@@ -239,7 +239,7 @@ class Mapper:
         return found
 
     def _is_blocks(self, value: Any) -> bool:
-        """Return whether a value holds parameters by metric and nothing else."""
+        """Return whether a value contains only parameters by metric."""
         named = isinstance(value, dict) and bool(value) and value.keys() <= self._blocks.keys()
         return named and all(isinstance(parameters, dict) for parameters in value.values())
 
@@ -257,24 +257,24 @@ class Mapper:
 
 
 class _Reading:
-    """One row while it is read: what was consumed, and what is worth a note."""
+    """One row while it is being read, with its consumed keys and notes."""
 
     def __init__(self, mapper: Mapper, where: str, row: Row) -> None:
         self.where = where
         self._mapped = mapper.mapped(row)
         row, self._spelled = mapper.spelled(row)
         self.row, lifted = trec.lifted(row, mapper.mapped_fields, mapper.roots)
-        # Under which key of the input a field stood that was brought to its name.
+        # The input keys of renamed and lifted fields.
         self._lifted = {**self._spelled, **lifted}
         self._names = mapper.names_in(self.row)
-        given = row.get(NOTES, ())  # an input may hold that name too
+        given = row.get(NOTES, ())  # an input may use that key too
         self.notes = [str(note) for note in given] if isinstance(given, list) else []
         self._consumed: set[str] = {NOTES}
         self._gold: dict[str, Any] = {}
         self.sources: dict[str, str] = {}
         said = "contexts" in mapper.mapped_fields or GOLD in mapper.roots
         if row.get(GOLD) and not said and not row.keys().isdisjoint(GOLD_BESIDE):
-            # Passages that should have been retrieved, out of the way of those that were.
+            # Keep gold passages apart from the retrieved ones.
             self._gold = {GOLD if GOLD_KEPT in row else GOLD_KEPT: row[GOLD]}
             self.consume(GOLD)
             self.notes.append(SAID_GOLD)
@@ -283,7 +283,7 @@ class _Reading:
         self._consumed.add(name)
 
     def take(self, field: str, read: Callable[[Any, list[str]], T], *, lenient: bool = False) -> T | None:
-        """The field's value, or None where the row has none; ``lenient``: of the wrong type is as absent."""
+        """Return the field's value, or None if the row has none; ``lenient``: treat a wrong type as missing."""
         if mapped := self._mapped.get(field):
             there = [value for value in mapped.values() if value is not MISSING and value is not None]
             whole = there[0] if len(mapped) == 1 and there else _collected(there)
@@ -316,7 +316,7 @@ class _Reading:
             self.notes.append(doubt)
         if blank is None:
             return None
-        try:  # blank is not absent: a system that answered nothing did answer
+        try:  # blank is not missing: an empty answer is an answer
             found = self._read(field, blank, self.row[blank], read)
         except RecordError:
             if blank == field and not lenient:
@@ -326,9 +326,9 @@ class _Reading:
         return found
 
     def _say_others(self, field: str, taken: str, read: Callable[[Any, list[str]], Any]) -> None:
-        """A note for each further name whose value could have been the field and says something else.
+        """Add a note for each other name of the field whose value also fits but differs.
 
-        A ``topic`` beside a ``question`` is what to group by.
+        A ``topic`` next to a ``question`` is not noted: it is used for grouping.
         """
         for name in self._names[field] if field != "id" else ():
             value = self.row[name]
@@ -346,7 +346,7 @@ class _Reading:
                 self.notes.append(f"{field}: read from '{used}'; '{other}' also fits and is kept in meta")
 
     def rest(self) -> dict[str, Any]:
-        """Return the keys that no field consumed, without null fields."""
+        """Return the keys that no field used, without null fields."""
         left: Any = {
             self._spelled.get(name, name): value
             for name, value in self.row.items()
@@ -373,9 +373,9 @@ def _nuggets(value: Any, notes: list[str]) -> tuple[Nugget, ...]:
 
 
 def _unfolded(meta: dict[str, Any]) -> dict[str, Any]:
-    """With what stands in an object of the name ``meta`` beside the other fields.
+    """Return the meta data with the content of a nested ``meta`` object moved up to the top level.
 
-    Of two fields of one name both are kept: the outer one under its name, the inner one where it was.
+    If a key exists in both, the outer one keeps its name and the inner one stays in ``meta``.
     """
     inner = meta.get("meta")
     if not isinstance(inner, dict):
@@ -387,7 +387,7 @@ def _unfolded(meta: dict[str, Any]) -> dict[str, Any]:
 
 
 def _collected(found: Iterable[Any]) -> list[Any]:
-    """The values of several paths as one list, without blank ones."""
+    """Return the non-blank values of several paths as one list."""
     lists = (value if isinstance(value, list) else [value] for value in found)
     return [one for values in lists for one in values if not _is_blank(one)]
 
@@ -399,7 +399,7 @@ def _is_blank(value: Any) -> bool:
 
 
 def content_hash(row: Row) -> str:
-    """Twelve hexadecimal digits that depend on a row's content alone, not on the order of its keys."""
+    """Return a hash of 12 hexadecimal digits of a row's content, independent of the order of its keys."""
     import hashlib  # noqa: PLC0415 - only records without an id need it
 
     return hashlib.blake2b(orjson.dumps(row, option=orjson.OPT_SORT_KEYS), digest_size=6).hexdigest()

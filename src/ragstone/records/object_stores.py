@@ -1,7 +1,7 @@
-"""Files in object stores (``s3://``, ``gs://``, ``az://``), by fsspec and the package of the store, which users bring.
+"""Read files in object stores (``s3://``, ``gs://``, ``az://``) with fsspec and the store's package (user-installed).
 
-Promises: a file is copied to this machine whole before it is read, so that it can be read twice; what goes wrong is one
-line that names the address. fsspec's packages try again by themselves what may succeed later.
+Guarantees: a file is copied to this machine completely before it is read, so that it can be read twice. Errors are one
+line that names the address. fsspec's packages retry temporary failures themselves.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FOREIGN: Final = (
     ("botocore.exceptions", "BotoCoreError"), ("google.auth.exceptions", "GoogleAuthError"),
     ("gcsfs.retry", "HttpError"), ("azure.core.exceptions", "AzureError"),
 )  # fmt: skip
-"""Errors of the packages that are no OSError."""
+"""Errors of the packages that are not OSErrors."""
 
 
 def is_address(name: object) -> bool:
@@ -32,9 +32,9 @@ def is_address(name: object) -> bool:
 
 @contextlib.contextmanager
 def opened(address: str, what: str = "cannot be read") -> Iterator[tuple[Any, str]]:
-    """The file system of an address, and the path in it; what goes wrong inside is a ConfigError.
+    """Yield the file system of an address and the path in it; errors in the block become ConfigErrors.
 
-    FileNotFoundError stays what it is where the address itself is missing and the block wants to know.
+    A missing file, too, becomes a ConfigError, unless the block itself handles FileNotFoundError.
     """
     scheme = address.partition(":")[0]
     try:
@@ -58,9 +58,9 @@ def opened(address: str, what: str = "cannot be read") -> Iterator[tuple[Any, st
 
 
 def parts_of(address: str) -> list[str]:
-    """Return the addresses of the files of a folder in the order of their names; of a file, its own.
+    """Return the addresses of the files in a folder, sorted by name, or the address itself if it is a file.
 
-    Names that begin with ``_`` or ``.`` are left out: they are no data (``_SUCCESS``).
+    Names that begin with ``_`` or ``.`` are skipped because they are not data (``_SUCCESS``).
     """
     with opened(address) as (system, path):
         if not address.endswith("/") and system.isfile(path):
@@ -73,9 +73,9 @@ def parts_of(address: str) -> list[str]:
 
 
 def fetched(address: str) -> Path:
-    """Copy a file to a new temporary one with the same endings, which the caller deletes."""
+    """Copy a file to a new temporary file with the same extensions; the caller deletes it."""
     with temporary("".join(PurePosixPath(address).suffixes[-2:])) as handle:
-        handle.close()  # it is written by its name
+        handle.close()  # get_file opens it by name
         with opened(address) as (system, path):
             system.get_file(path, handle.name)
     return Path(handle.name)

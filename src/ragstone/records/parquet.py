@@ -1,4 +1,4 @@
-"""Parquet, a batch of rows at a time; needs the extra ``parquet``."""
+"""Read Parquet files in batches of rows. Needs the extra ``parquet``."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ragstone.records.mapping import Mapper, Rows
 from ragstone.records.python_values import first_line, plain_rows
 
 BATCH: Final = 128
-"""Rows at a time; a row of a RAG trace has some 10 KB."""
+"""Rows per batch; a row of a RAG trace has about 10 KB."""
 
 MAGIC: Final = b"PAR1"
 
 
 def read(origin: Origin, _: Mapper) -> Rows:
-    """Each row's place (``traces.parquet row 12``) with its values; a damaged file is a RecordError."""
+    """Yield each row with its place (``traces.parquet row 12``); raise RecordError for a damaged file."""
     if not origin.compression:
         yield from _rows(origin.name, origin.path)
         return
-    with origin.open() as stream:  # the format is read from its end, so it cannot be streamed
+    with origin.open() as stream:  # Parquet is read from its end, so it cannot be streamed
         path = spool(origin.name, stream.chunks(), suffix=".parquet")
     try:
         yield from _rows(origin.name, path)

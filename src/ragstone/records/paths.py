@@ -1,7 +1,6 @@
-"""Dotted paths into a row: ``a.b``, ``docs[].text`` (each), ``docs[0]``, ``messages[-1].content``.
+"""Resolve dotted paths into a row: ``a.b``, ``docs[].text`` (each item), ``docs[0]``, ``messages[-1].content``.
 
-A key that is literally there wins over its reading as a path, so ``meta.topic`` reaches both a nested topic
-and a column of that name.
+A literal key takes precedence over a path, so ``meta.topic`` finds both a nested topic and a column of that name.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 MISSING: Final = object()
-"""Nothing is there, which is not the same as null."""
+"""Marks a missing value, as opposed to null."""
 
 _INDEX: Final = re.compile(r"\[(-?\d{0,9})\]\.?")
 
@@ -19,8 +18,8 @@ _INDEX: Final = re.compile(r"\[(-?\d{0,9})\]\.?")
 def find(value: Any, path: str) -> Any:
     """Return the value at the path, or `MISSING`.
 
-    ``[]`` gives a list with one entry for each item (None where an item lacks the rest of the path), and
-    lists within lists become one list.
+    ``[]`` returns a list with one entry per item (None if an item lacks the rest of the path); nested lists are
+    flattened.
     """
     if not path:
         return value
@@ -34,12 +33,12 @@ def find(value: Any, path: str) -> Any:
 
 
 def find_first(value: Any, paths: Iterable[str]) -> Any:
-    """Return what stands at the first path that has anything, or None."""
+    """Return the first value at one of the paths that is not None, or None."""
     return next((found for path in paths if (found := find(value, path)) is not MISSING and found is not None), None)
 
 
 def without(value: Any, path: str) -> Any:
-    """A copy without what stands at the path, or `MISSING` if nothing is left; the value itself stays."""
+    """Return a copy without the value at the path, or `MISSING` if nothing is left; the original is unchanged."""
     if not path or value is MISSING:
         return MISSING
     if path.startswith("["):
@@ -57,12 +56,12 @@ def without(value: Any, path: str) -> Any:
 
 
 def root(path: str) -> str:
-    """The first key of a path, as far as the path alone can say."""
+    """Return the first key of a path, judging by the path alone."""
     return re.split(r"[.\[]", path, maxsplit=1)[0]
 
 
 def _readings(path: str) -> Iterator[tuple[str, str]]:
-    """The path as a key and the rest of the way, longest key first."""
+    """Yield each split of the path into a key and the remaining path, longest key first."""
     yield path, ""
     for at in range(len(path) - 1, 0, -1):
         if path[at] in ".[":

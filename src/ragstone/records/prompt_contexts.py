@@ -1,8 +1,8 @@
-"""Contexts that an application wrote into a system message: after a heading such as ``Context:``.
+"""Extract contexts that an application wrote into a system message after a heading such as ``Context:``.
 
-Only plain forms are read: one text, passages that are numbered from 0 or 1 or are list items, and passages between
-lines of dashes. The last one ends at a heading such as ``Question:``, at a line of dashes, or at the end of its line,
-where the message ends too. Whatever is less clear, such as instructions below the passages, gives none.
+Only simple forms are read: a single text, passages numbered from 0 or 1 or marked as list items, and passages between
+lines of dashes. The last passage ends at a heading such as ``Question:``, at a line of dashes, or, if it is a single
+line, at the end of the message. Anything less clear, such as instructions below the passages, yields no contexts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NEXT: Final = re.compile(
     r"output format|(?:chat |conversation )?history|examples?)[*_]*[ \t]*:",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Headings after which no passages stand."""
+"""Headings that end the passages."""
 _RULE: Final = re.compile(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,}|#{3,})[ \t]*$", re.MULTILINE)
 _NAME: Final = rf"(?:{_KIND}|docs?|sources?|results?)"
 _ITEM: Final = re.compile(
@@ -37,12 +37,12 @@ _MENTION: Final = re.compile(rf"\b(?:{_KIND}|retrieved)\b", re.IGNORECASE)
 
 
 def mentions_contexts(message: str) -> bool:
-    """Whether a message speaks of contexts at all."""
+    """Return whether a message mentions contexts at all."""
     return _MENTION.search(message) is not None
 
 
 def contexts_in(message: str) -> list[str]:
-    """The passages after the heading of a system message; empty where there is none, or where they are unclear."""
+    """Return the passages after a context heading in a system message; empty if there are none or they are unclear."""
     heading = _HEADING.search(message)
     if heading is None:
         return []
@@ -52,9 +52,9 @@ def contexts_in(message: str) -> list[str]:
 
 
 def _divided(body: str, *, closed: bool) -> list[str]:
-    """The passages of a body; ``closed`` says whether a heading ends it, so that nothing but passages is in it."""
+    """Split a body into passages; ``closed``: a heading ends it, so it contains only passages."""
     first, *pieces = _RULE.split(body)
-    if pieces and not first.strip():  # a frame, which must be closed
+    if pieces and not first.strip():  # framed by rules, which need a closing one
         return pieces[:-1] if len(pieces) > 1 and not pieces[-1].strip() else []
     items = [first, *pieces] if pieces else _items(body)
     last = items[-1].strip()
@@ -62,7 +62,7 @@ def _divided(body: str, *, closed: bool) -> list[str]:
 
 
 def _items(body: str) -> list[str]:
-    """The items of a numbered list or of one with bullets; the body itself where it is no list."""
+    """Return the items of a numbered or bulleted list, or the body itself if it is not a list."""
     marks = list(_ITEM.finditer(body))
     numbers = [int(next(number for number in mark.groups() if number)) for mark in marks]
     if not marks or numbers != list(range(numbers[0], numbers[0] + len(marks))) or numbers[0] > 1:

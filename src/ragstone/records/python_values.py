@@ -1,8 +1,8 @@
-"""Values of Python, pandas, numpy, polars and Arrow to what JSON can hold, so that one mapping reads them all.
+"""Convert values of Python, pandas, numpy, polars and Arrow to JSON types, so that one mapping can read them all.
 
-NaN, NaT and NA mean "missing" in a table and become None, infinities too; dates become ISO 8601, decimals
-and whole numbers beyond 64 bits their digits, arrays lists, bytes an object with their number. The result shares
-nothing with what came in.
+NaN, NaT and NA mean "missing" in a table and become None, as do infinities. Dates become ISO 8601 strings, decimals and
+integers beyond 64 bits strings of digits, arrays lists, and bytes an object with their length. The result shares no
+objects with the input.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ragstone.records.jsontext import RefusedError, kind, opened, survey_of
 from ragstone.records.limits import MAX_DEPTH, MAX_RECORD_BYTES
 
 MAX_LITERAL: Final = 4 * 2**20
-"""Characters of a Python literal; Python's parser needs some hundred times as much memory."""
+"""Maximum length of a Python literal, in characters; Python's parser needs about 100 times as much memory."""
 OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
 def plain_row(row: object, where: str) -> dict[str, Any] | RecordError:
-    """One row (a dict, or an object of a framework that says what it holds) as a plain dict, or why it is none."""
+    """Return a row (a dict, or a framework object that can be converted) as a plain dict, or the error."""
     raw, value = b"", None
     try:
         raw = dumps(dict(row) if isinstance(row, Mapping) else row)
@@ -39,26 +39,26 @@ def plain_row(row: object, where: str) -> dict[str, Any] | RecordError:
 
 
 def plain_rows(name: str, rows: Iterable[object]) -> Generator[tuple[str, dict[str, Any] | RecordError], None, None]:
-    """Each row of a table with its place: ``name row 12``."""
+    """Yield each row of a table with its place: ``name row 12``."""
     for number, row in enumerate(rows, 1):
         where = f"{name} row {number}"
         yield where, plain_row(row, where)
 
 
 def first_line(error: Exception) -> str:
-    """What an error of another library says, in one line."""
+    """Return the first line of another library's error message."""
     return (str(error).strip() or type(error).__name__).partition("\n")[0]
 
 
 def dumps(value: Any) -> bytes:
-    """JSON of any such value; TypeError for what has no place in a record or is nested too deep."""
+    """Return a value as JSON; raise TypeError if a record cannot hold it or it is nested too deeply."""
     try:
         raw = orjson.dumps(value, default=_plain, option=OPTIONS)
     except TypeError as error:
         if "64-bit" not in str(error):
             raise
         raw = orjson.dumps(_digits(value), default=_plain, option=OPTIONS)
-    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:  # only then can it be that deep
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:  # otherwise it cannot be too deep
         try:
             survey_of(orjson.loads(raw))
         except RefusedError as error:
@@ -67,9 +67,9 @@ def dumps(value: Any) -> bytes:
 
 
 def literal(text: str) -> Any:
-    """The plain value of a Python literal, as ``str`` and pandas write it; nothing is evaluated.
+    """Return the plain value of a Python literal, as written by ``str`` and pandas; no code is evaluated.
 
-    ValueError for what is none: also for a printed numpy array, whose texts Python would read as one.
+    Raise ValueError for anything else, including a printed numpy array, whose strings Python would concatenate.
     """
     import ast  # noqa: PLC0415 - most tables have JSON
     import io  # noqa: PLC0415
@@ -110,7 +110,7 @@ def _digits(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a type that orjson does not know; by duck-typing, so that no library is imported."""
+    """Convert a type that orjson does not know, by duck typing, so that no library is imported."""
     name = type(value).__name__
     if name in ("NAType", "NaTType"):
         return None
@@ -119,7 +119,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, bytes | bytearray | memoryview):
-        return {"bytes": len(value)}  # no text, which would be judged
+        return {"bytes": len(value)}  # not a string, which would be judged
     for method in ("isoformat", "tolist", "to_list"):
         convert = getattr(value, method, None)
         if callable(convert):

@@ -1,6 +1,6 @@
-"""A source of records: opened once, read as often as wanted, one record in memory at a time.
+"""Open a source of records that can be read any number of times, with one record in memory at a time.
 
-It may have several parts, the runs of several systems, which are read one after another as if they were one file.
+A source may have several parts, such as the runs of several systems, which are read in sequence like one file.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ from ragstone.types import NOTHING, Record
 
 OnError = Literal["stop", "skip"]
 Inspect = Callable[[Record], None]
-"""Looks at a record and raises InputError if the run cannot use it."""
+"""A function that checks a record and raises InputError if the run cannot use it."""
 
 SHOWN: Final = 3
-"""Names of parts that a source's own name holds."""
+"""Maximum number of part names in a source's name."""
 
 
 class ByTopic(Protocol):
-    """What records get by their topic: of `Bank` nuggets, of `Topics` questions, of `Qrels` relevant ids."""
+    """Data added to records by topic: nuggets (`Bank`), questions (`Topics`) or relevant ids (`Qrels`)."""
 
     def given_to(self, record: Record) -> Record:
-        """The record with what its topic has."""
+        """Return the record with the data of its topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A record that cannot be read, where ``on_error`` is ``skip``: counted, never judged.
+    """An unreadable record, if ``on_error`` is ``skip``: counted, never judged.
 
-    ``id`` is the record's own where it could be read, else its place, and unique among all ids of the
-    source; ``error`` is the message, one line, ``option`` the words of the option that probably reads the record.
+    ``id`` is the record's own id if it is readable, else its place; it is unique among all ids of the source. ``error``
+    is a one-line message, and ``option`` holds the words of the option that would probably make the record readable.
     """
 
     id: str
@@ -66,7 +66,7 @@ Reading = Generator[Record | SetAside, None, None]
 class InputPart(NamedTuple):
     """One file or object that a source reads.
 
-    ``run`` is the system of its records that do not name theirs; ``loose``: it has no columns that all rows share.
+    ``run`` is the system of records that do not name theirs; ``loose``: the rows share no columns.
     """
 
     name: str
@@ -77,10 +77,10 @@ class InputPart(NamedTuple):
 
 
 class Source:
-    """Records in the order of the input; each iteration reads anew and gives the same ids.
+    """Records in input order; each iteration reads the input again and gives the same ids.
 
-    ``name`` is for display. Use it as a context manager, or call `close`: it deletes the temporary files
-    that standard input, a pipe or an iterator was copied to.
+    ``name`` is for display. Use the source as a context manager or call `close` to delete the temporary copies of
+    standard input, pipes and iterators.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Source:
         cut: Cut | None = None,
         layout: Layout | None = None,
     ) -> None:
-        """Use `open_records`."""
+        """Do not call directly; use `open_records`."""
         more = len(parts) - SHOWN
         self.name = ", ".join(part.name for part in parts[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
         self.mapper = mapper
@@ -114,10 +114,9 @@ class Source:
         return self.read(Names())
 
     def read(self, names: Names, inspect: Inspect | None = None) -> Reading:
-        """One reading, which gives ids by ``names`` and shows each record to ``inspect``.
+        """Read the records once, assigning ids with ``names`` and passing each record to ``inspect``.
 
-        RecordError for a record that cannot be read (``stop``), a file of which nothing can be, or an
-        input without any record.
+        Raise RecordError for an unreadable record (``stop``), an entirely unreadable file, or an input without records.
         """
         if self._closed:
             raise ValueError("the source is closed")
@@ -135,7 +134,7 @@ class Source:
                 raise RecordError(part.name, found, "expected at least one")
 
     def _draw(self, number: int) -> Sample | None:
-        """Draw the records of a part by their ids; None stands for all of them."""
+        """Sample the records of a part by id; None means all of them."""
         if self._cut.sample is None:
             return None
         if number not in self._drawn:
@@ -146,19 +145,19 @@ class Source:
 
     @property
     def loose(self) -> bool:
-        """Whether records are Python dicts or Records, each with its own fields, rather than rows of one table."""
+        """Whether records are dicts or Records with individual fields rather than rows of one table."""
         return all(part.loose for part in self._parts)
 
     @property
     def recognised(self) -> tuple[str, ...]:
-        """A line on each part that is another tool's export, as far as it was read."""
+        """One line for each part that is another tool's export, with the counts read so far."""
         several = len(self._parts) > 1
         found = {name: str(tally) for name, tally in self._tallies.items() if tally.title}
         return tuple(f"{name}: {line}" if several else line for name, line in found.items())
 
     @property
     def extent(self) -> dict[str, int]:
-        """The part of the input that was read; empty for all of it."""
+        """The part of the input that was read; empty if all of it."""
         found = {"limit": self._cut.limit, "files": len(self._parts)} if self._cut.limit and self._cut_off else {}
         sample, whole = (sum(getattr(one, name) for one in self._drawn.values()) for name in ("records", "whole"))
         if sample < whole:
@@ -166,7 +165,7 @@ class Source:
         return found
 
     def close(self) -> None:
-        """Delete what was copied; the source cannot be read afterwards."""
+        """Delete temporary copies; the source cannot be read afterwards."""
         self._closed = True
         self._delete()
 
@@ -177,7 +176,7 @@ class Source:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process needs to read it; temporary files stay this one's."""
+        """Return what another process needs to read the source; this process still owns the temporary files."""
         return {name: value for name, value in self.__dict__.items() if name != "_delete"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -185,7 +184,10 @@ class Source:
         self._delete = weakref.finalize(self, _unlink, [])
 
     def _guarded(self, part: InputPart) -> Rows:
-        """The reader's items; where it breaks off after some were read, the rest counts as one that is set aside."""
+        """Yield the reader's items.
+
+        If the reader fails after some items and errors are skipped, the rest counts as one item that is set aside.
+        """
         count = 0
         try:
             tally = self._tallies[part.name] = Recognised()
@@ -225,7 +227,7 @@ class Source:
 
 
 def _whole(record: Record, where: str) -> Record:
-    """A record that came as an object; RecordError for a text that no file could hold."""
+    """Return a record that was passed as an object; raise RecordError if its texts cannot be encoded as UTF-8."""
     texts = [text for passage in record.contexts or () for text in (passage.id, passage.text)]
     texts += [nugget.text for nugget in record.nuggets or ()]
     try:
@@ -253,7 +255,7 @@ def _named(record: Record, names: Names) -> Record:
 
 
 def _of_run(record: Record, run: str) -> Record:
-    """The record with the name of its system, unless it names one itself."""
+    """Return the record with the name of its system, unless it names one itself."""
     own = record.meta.get(RUN)
     if own is not None and str(own).strip():
         return record
@@ -278,29 +280,29 @@ def open_records(
     cut: Cut | None = None,
     layout: Layout | None = None,
 ) -> Source:
-    """Make a source of records of whatever holds them.
+    """Open a source of records.
 
     Args:
         source: a path; ``-`` for standard input; ``hf://org/name[/config][@split]``; a list of these, the runs of
             several systems on the same topics; an iterable of dicts or Records; a pandas or polars frame; a
-            ``datasets.Dataset``. What can be read only once is copied to a private temporary file, as JSON lines. Of
-            several files, ``meta["run_id"]`` of a record that names no run is its file's name without endings, or with
-            its folders where two files have one name.
-        fields: canonical field to dotted path, see `Fields`. Ragstone's own results are read without what a
-            configuration file says of fields and layout.
-        blocks: each name under which a row may bring a metric's parameters, and the metric's own name.
-        on_error: what a record that cannot be read does: ``stop`` raises, ``skip`` yields a SetAside.
-        inspect: shown every record in every reading; the InputError it raises is that record's error.
-        bank: nuggets by topic, which take the place of the records' own.
+            ``datasets.Dataset``. Input that can be read only once is copied to a private temporary file. With
+            several files, a record that names no run gets ``meta["run_id"]``: its file's name without extensions,
+            including folders if two files have the same name.
+        fields: canonical field to dotted path, see `Fields`. Settings for fields and layout from configuration files
+            are ignored for Ragstone's own results.
+        blocks: maps each key that may hold a metric's parameters to the metric's name.
+        on_error: how to handle unreadable records: ``stop`` raises, ``skip`` yields a SetAside.
+        inspect: called with every record in every reading; an InputError it raises becomes that record's error.
+        bank: nuggets by topic, which replace the records' own.
         topics: questions by topic, for records without their own.
-        qrels: relevant ids by topic, which take the place of the records' own.
-        cut: the part of the input that is read.
-        layout: the export that the rows are of, else it is recognised, and where the list of rows stands.
+        qrels: relevant ids by topic, which replace the records' own.
+        cut: the part of the input to read.
+        layout: the export format of the rows (recognised if not given) and the path of the list of rows.
 
     Raises:
-        RecordError: the file is missing, unreadable, empty or of no known format.
-        ConfigError: the mapping or the ``hf://`` address is not usable, or an input is given twice.
-        InputError: the object is no source of records.
+        RecordError: the file is missing, unreadable, empty or of an unknown format.
+        ConfigError: the mapping or the ``hf://`` address is invalid, or an input is given twice.
+        InputError: the object is not a source of records.
     """
     joined = [one for one in (topics, bank, qrels) if one is not None]
     fields = fields if isinstance(fields, Fields) else Fields(fields)
@@ -308,7 +310,7 @@ def open_records(
     mapper = Mapper(fields, blocks)
     listed = source if isinstance(source, list | tuple) else ()
     paths = [os.fspath(path) for path in listed if isinstance(path, str | os.PathLike)]
-    with ExitStack() as undo:  # deletes the copies where a later part cannot be opened
+    with ExitStack() as undo:  # deletes the copies if a later part cannot be opened
         several = paths and len(paths) == len(listed)
         parts = _several(paths, mapper, undo) if several else _parts(source, mapper, undo)
         if (fields.files or layout.files) and all(map(_has_results, parts)):
@@ -329,7 +331,7 @@ def _several(names: Sequence[str], mapper: Mapper, undo: ExitStack) -> list[Inpu
 
 
 def _parts(source: Any, mapper: Mapper, undo: ExitStack) -> list[InputPart]:
-    """One input: its only part, or those of a folder, which are read as one file; of a run's folder its results."""
+    """Return the parts of one input: one, those of a folder (read as one file), or the results of a run folder."""
     if object_stores.is_address(source):
         names: list[Any] = list(object_stores.parts_of(source))
     elif isinstance(source, str | os.PathLike) and Path(source).is_dir():
@@ -344,7 +346,7 @@ def _parts(source: Any, mapper: Mapper, undo: ExitStack) -> list[InputPart]:
 
 
 def _has_results(part: InputPart) -> bool:
-    """Return whether the first row of a part is a result of Ragstone."""
+    """Return whether the first row of a part is a Ragstone result."""
     with suppress(RecordError), closing(part.items()) as items:
         return any(isinstance(row, dict) and is_result(row) for _, row in islice(items, 1))
     return False
@@ -355,7 +357,7 @@ def _is_no_file(name: str) -> bool:
 
 
 def _runs(names: Sequence[str]) -> list[str]:
-    """Name the systems whose records do not name theirs; empty for a single file."""
+    """Return run names for records that do not name their system; empty for a single file."""
     if len(names) == 1:
         return [""]
     paths = [PurePath("stdin" if name == "-" else name) for name in names]
@@ -367,12 +369,12 @@ def _runs(names: Sequence[str]) -> list[str]:
 
 
 def _printable(name: str) -> str:
-    """A file's name as text: bytes in it that are no UTF-8 could not be written down."""
+    """Return a file name as valid text, replacing bytes that are not UTF-8."""
     return name.encode("utf-8", "replace").decode()
 
 
 def _part(source: Any, mapper: Mapper, undo: ExitStack, called: str = "") -> InputPart:
-    """One input, opened; ``called`` is what messages call a file, else its name without folders."""
+    """Open one input; ``called`` is its name in messages, by default the file name without folders."""
     if isinstance(source, str) and source.startswith(hub.SCHEME):
         hub.check(source)
         return InputPart(source, partial(hub.read, source))

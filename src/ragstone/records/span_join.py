@@ -1,9 +1,9 @@
-"""Spans of one trace, scattered over an input, joined to one record.
+"""Join the spans of a trace, wherever they occur in an input, into one record.
 
-The question and the response are the root span's, else the last LLM span's. The contexts are what the LLM was shown:
-the documents of all retriever spans in the order in which they ended, each replaced by the reranker's that came after.
-A trace that makes no record is counted with its reason, never lost. Spans are copied to a temporary file, so that
-memory grows by the places of the spans alone, some 40 bytes each, and any input can be read: a list, a stream, Parquet.
+Question and response come from the root span, else from the last LLM span. The contexts are the documents shown to the
+LLM: those of all retriever spans, ordered by end time and replaced by the output of later rerankers. A trace that gives
+no record is counted with its reason, never lost. Spans are copied to a temporary file. So memory grows only by the
+positions of the spans, about 40 bytes each, and any input works: a list, a stream, Parquet.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ KINDS: Final[Mapping[str, str]] = {
     "completion": LLM, "tool": TOOL, "execute_tool": TOOL,
     **dict.fromkeys(("evaluator", "evaluation", "guardrail", "eval", "eval_root"), EVALUATOR),
 }  # fmt: skip
-"""Kinds of spans as tools write them, in lower case."""
+"""Span kinds as tools write them, in lower case, mapped to canonical kinds."""
 STEPS: Final = (RETRIEVER, RERANKER, TOOL, EVALUATOR)
-"""Kinds of spans whose output is no answer; an LLM below one of them gives none either."""
+"""Kinds of spans whose output is not an answer; neither is that of an LLM span below them."""
 
 DEEPEST: Final = 200
-"""Spans around a span that are looked at."""
+"""Maximum number of ancestors of a span to follow."""
 NO_RETRIEVER: Final = "without a retriever span"
 NO_TEXT: Final = "with documents that have no text"
 NO_ANSWER: Final = "without an answer"
@@ -54,7 +54,7 @@ SEVERAL: Final = "trace: several root spans with retrievers; each becomes a reco
 
 
 class TraceSpan(NamedTuple):
-    """One step of a trace. Times are seconds or any other unit, the same in one trace; 0 where unknown."""
+    """One step of a trace. Times are in any unit, the same throughout a trace; 0 if unknown."""
 
     trace: str
     id: str
@@ -73,7 +73,7 @@ class TraceSpan(NamedTuple):
 
 @dataclass(slots=True)
 class Recognised:
-    """What was recognised in an input: how many traces or rows, how many records, and why others are left out."""
+    """Counts for a recognised export: traces found, records made, and the reasons for skipping others."""
 
     title: str = ""
     unit: str = ""
@@ -92,7 +92,7 @@ class Recognised:
 
 
 def moment(value: Any) -> float:
-    """A time as a number; 0 for what is none."""
+    """Return a time as a number; 0 if it is not a time."""
     try:
         if isinstance(value, str) and not value.replace(".", "", 1).isdecimal():
             return datetime.fromisoformat(value).timestamp()
@@ -103,7 +103,7 @@ def moment(value: Any) -> float:
 
 
 def joined(items: Iterator[Item], spans_of: Callable[[Row], Iterable[TraceSpan]], tally: Recognised) -> Rows:
-    """One row for each trace, in the order in which the traces begin in the input."""
+    """Yield the row of each trace, ordered by the first span of the trace in the input."""
     import tempfile  # noqa: PLC0415 - only spans need it
 
     with tempfile.TemporaryFile(prefix="ragstone-") as kept:
@@ -130,7 +130,7 @@ def joined(items: Iterator[Item], spans_of: Callable[[Row], Iterable[TraceSpan]]
                 yield where, RecordError(where, "a trace of more than 64 MiB", "split it")
                 continue
             trees = _Tree(spans).parts
-            for tree in trees:  # one for each root that retrieved and answered
+            for tree in trees:  # one per root with retrieval and an answer
                 row = record_of(tree, [SEVERAL] if len(trees) > 1 else [], needs_retriever=retrieved)
                 if isinstance(row, str):
                     tally.left_out[row] += 1
@@ -148,7 +148,7 @@ def _written(kept: IO[bytes], line: bytes, where: str) -> int:
 
 
 def _read(kept: IO[bytes], places: Sequence[int]) -> tuple[str, list[TraceSpan]]:
-    """The spans of a trace and where its first stands; no spans where they are more than a record may be."""
+    """Return the place of a trace's first span, and its spans; no spans if they exceed the record size limit."""
     spans, size, first = [], 0, ""
     for place in places:
         kept.seek(place)
@@ -163,12 +163,12 @@ def _read(kept: IO[bytes], places: Sequence[int]) -> tuple[str, list[TraceSpan]]
 
 
 def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | str:
-    """The record of one root and the spans around it, or the reason why there is none."""
+    """Return the record of a root and its spans, or the reason to skip it."""
     spans, root, llm = tree.spans, tree.root, tree.last_llm
     question = asked(root.input) or (asked(llm.input) if llm else None)
     outputs = [span.output for span in (root, llm) if span is not None and span.kind not in STEPS]
     response = next((text for text in map(answered, outputs) if text is not None), None)
-    if response is None and not any(map(is_error, outputs)):  # an answer that is JSON by itself
+    if response is None and not any(map(is_error, outputs)):  # the answer itself is JSON
         response = next((output for output in outputs if isinstance(output, str)), None)
         notes += [AS_JSON] if response is not None else []
     retrieval = tree.retrieval
@@ -192,7 +192,7 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
     if not readable(shown or []):
         return NO_TEXT
     origin: Row = {"trace": root.trace, "span": root.id}
-    if documented and all(span.documents != span.output for span in retrieval):  # as documents, not as any output
+    if documented and all(span.documents != span.output for span in retrieval):  # not if logged as plain output
         origin["documents"] = [[one.span, one.place] for one in documented]
     row: Row = {**_meta(spans), ORIGIN: origin, "id": root.trace, "response": response}
     if question is not None:
@@ -208,7 +208,7 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
 
 
 def _meta(spans: Sequence[TraceSpan]) -> Row:
-    """What spans say of the whole trace, such as its session; the first that says it wins."""
+    """Return the trace's metadata from its spans, such as the session; the first value wins."""
     found: Row = {}
     for span in spans:
         found = {**span.meta, **found}
@@ -216,7 +216,7 @@ def _meta(spans: Sequence[TraceSpan]) -> Row:
 
 
 class _Tree:
-    """The spans of a trace by their place in it."""
+    """The spans of a trace as a tree."""
 
     def __init__(self, spans: Sequence[TraceSpan]) -> None:
         self._by_id = {span.id: span for span in spans}
@@ -232,7 +232,7 @@ class _Tree:
 
     @property
     def parts(self) -> list[_Tree]:
-        """The tree itself, or the tree of each of several roots that retrieved and answered."""
+        """The tree itself, or one tree per root if several roots have retrieval and an answer."""
         if len(self._roots) < 2:
             return [self]
         return [_Tree([span for span in self.spans if self._top(span) is root]) for root in self._roots]
@@ -241,7 +241,7 @@ class _Tree:
         return [span, *self._above(span)][-1]
 
     def _above(self, span: TraceSpan) -> Iterator[TraceSpan]:
-        """The spans around a span, the nearest first; a circle of parents ends where it closes."""
+        """Yield the ancestors of a span, nearest first; stop at a cycle."""
         seen = {span.id}
         while (parent := self._by_id.get(span.parent)) and parent.id not in seen and len(seen) < DEEPEST:
             seen.add(parent.id)
@@ -250,7 +250,7 @@ class _Tree:
 
     @property
     def last_llm(self) -> TraceSpan | None:
-        """The last call of a model that is no part of the retrieval, of a tool or of an evaluation."""
+        """The last LLM call that is not part of retrieval, a tool or an evaluation."""
         calls = [
             span
             for span in self.spans
@@ -260,7 +260,7 @@ class _Tree:
 
     @property
     def retrieval(self) -> list[TraceSpan]:
-        """Retrievers and rerankers by their ends; of nested ones the outermost that has documents."""
+        """Retrievers and rerankers, ordered by end time; of nested ones, the outermost with documents."""
         found = [span for span in self.spans if span.kind in (RETRIEVER, RERANKER)]
         outer = [
             span
@@ -275,7 +275,7 @@ class _Tree:
 
 
 class _Found(NamedTuple):
-    """A document, and where it is: the span, and its place in that span's documents."""
+    """A document with its span and its position among that span's documents."""
 
     item: Any
     span: str
@@ -287,7 +287,7 @@ class _Found(NamedTuple):
 
 
 def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[_Found], list[str]]:
-    """The documents that the LLM saw, each once."""
+    """Return the documents shown to the LLM, without duplicates, and notes."""
     shown: list[_Found] = []
     known: set[str] = set()
     notes: list[str] = []
@@ -307,7 +307,7 @@ def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[_Found], list[str]]:
 
 
 def _documents(span: TraceSpan) -> list[Any]:
-    """What a retrieval returned; one text, or one document that is no list, is one."""
+    """Return the documents of a retrieval span; a single text or document becomes a list of one."""
     found = documents(span.documents)
     if found is None and span.documents:
         found = [opened(span.documents)]
@@ -315,7 +315,7 @@ def _documents(span: TraceSpan) -> list[Any]:
 
 
 def _same(item: Any) -> str:
-    """What makes two documents one: their text."""
+    """Return the key by which documents are compared: the text, else the whole document as JSON."""
     try:
         (passage,), _ = passages([item], [])
     except UnfitError:

@@ -1,4 +1,4 @@
-"""All of a source read once before anything is paid for: what is there, what is not, what is odd."""
+"""Read a source once before any cost arises, and report present, missing and unusual data."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ MAX_MESSAGES: Final = 20
 MAX_NOTES: Final = 50
 SURVEYED: Final = ("question", "response", "contexts", "reference", "nuggets", "citations", "relevant")
 EXPECTED: Final = ("question", "response", "contexts")
-"""What a record that lacks it is named for, where others have it."""
+"""Fields whose absence is noted if other records have them."""
 MAY_BE_BLANK: Final = {
     "question": "blank question",
     "response": "blank response",
     "reference": "blank reference",
     "contexts": "no contexts, or all blank",
 }
-"""What is said of a field that is there and holds nothing."""
+"""Notes on fields that are present but blank."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something worth knowing about some records: what, how many, and where the first of them is."""
+    """A note on some records: its text, their number, and the place of the first."""
 
     text: str
     count: int
@@ -47,66 +47,66 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """Counts of one pass over a source; small for any size of source."""
+    """Counts from one pass over a source; its size does not depend on that of the source."""
 
     name: str
     records: int
-    """Records that can be used."""
+    """Number of usable records."""
     set_aside: int
     messages: tuple[str, ...]
-    """Why records were set aside: the first `MAX_MESSAGES` reasons with their first record, and how many there are."""
+    """Why records were set aside: the first `MAX_MESSAGES` reasons, each with its first record and a count."""
     renamed: int
-    """Records whose id had come before."""
+    """Number of records that repeat an id."""
     duplicates: Mapping[str, int]
-    """The first few ids that came more than once, and how often each came."""
+    """The first few repeated ids with their counts."""
     present: Mapping[str, int]
-    """Canonical field to the number of records in which it is there and not blank."""
+    """Canonical field to the number of records in which it is not blank."""
     blank: Mapping[str, int]
-    """Canonical field to the number of records in which it is there and holds nothing."""
+    """Canonical field to the number of records in which it is present but blank."""
     overridden: int
-    """Records that bring parameters for a metric."""
+    """Number of records with parameters for a metric."""
     notes: tuple[Note, ...]
-    """Most frequent first."""
+    """Notes, most frequent first."""
     columns: tuple[str, ...] = ()
-    """The keys of the first row, for whoever has to say where a field is; nothing where records came as they are."""
+    """The keys of the first row, to help map fields; empty if the input consists of Records."""
     recognised: tuple[str, ...] = ()
-    """A line on each export of another tool: what it is, how many traces and records, and what is left out."""
+    """One line per export of another tool: its format, the number of traces and records, and skipped ones."""
     in_shard: int | None = None
-    """Records of the shard, those set aside included; None where all are read."""
+    """Number of records in the shard, including those set aside; None without a shard."""
     meant: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Main fields and ids that no record has, and the option that probably brings each, in words."""
+    """Main fields (and the id) that no record has, mapped to the words of the option that probably provides them."""
     identified: int = 0
-    """Records with an id of their own."""
+    """Number of records with their own id."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Canonical field to the columns or paths that it is read from."""
+    """Canonical field to the columns or paths it is read from."""
     remedy: tuple[str, ...] = ()
-    """The words of the option that probably reads all records that were set aside."""
+    """The words of the option that would probably make all records that were set aside readable."""
 
     @property
     def total(self) -> int:
-        """Records that can be used and records that were set aside: all that the input holds."""
+        """Number of all records in the input: usable and set aside."""
         return self.records + self.set_aside
 
     @property
     def options(self) -> list[str]:
-        """The words of the options that probably bring what is missing or cannot be read."""
+        """The words of the options that probably provide missing or unreadable fields."""
         return [word for option in (self.remedy, *self.meant.values()) for word in option]
 
     @property
     def advice(self) -> str:
-        """What to type where no metric can run: all of these options in one question, else how to map columns."""
+        """Advice if no metric can run: one question with all of `options`, else how to map fields."""
         if self.options:
             return f"did you mean {shlex.join(self.options)}?"
         return f"map fields with --field FIELD=PATH{offered(self.columns)}"
 
     @property
     def near_misses(self) -> tuple[str, ...]:
-        """A question for each main field that no record has and an option could bring."""
+        """A question for each main field that no record has and an option could provide."""
         return tuple(f"no {name}; did you mean {shlex.join(option)}?" for name, option in self.meant.items())
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Lines for the user: what was recognised, what was probably meant, ids that are not unique, then the notes."""
+        """Lines for the user: recognised exports, suggested options, repeated ids, then the notes."""
         lines = [*self.recognised, *self.near_misses]
         if self.renamed:
             first, count = next(iter(self.duplicates.items()))
@@ -121,11 +121,11 @@ class Survey:
 
 
 def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None = None) -> Survey:
-    """Read all of a source once; memory grows by the hash of each id alone.
+    """Read a source completely once; memory grows only by a hash per id.
 
-    ``inspect`` is shown each record; an InputError that it raises is that record's error: raised as a
-    RecordError, or counted as set aside where the source skips. ConfigError for a mapped path that no record
-    has. Other errors as the source's own.
+    ``inspect`` is called with each record. An InputError it raises becomes a RecordError, or the record is counted as
+    set aside if the source skips errors. Raise ConfigError for a mapped path that no record has. Other errors are those
+    of the source.
     """
     names = Names()
     records = set_aside = overridden = in_shard = identified = 0
@@ -165,7 +165,7 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
     meant = {name: option for name in absent if (option := near_miss(name, places))}
     if len(absent) == len(WORDS) and places and all(isinstance(value, list) for value in places.values()):
         meant = {"records": ("--records", f"{next(iter(places))}[]")}
-    elif numbering and len(absent) - len(meant) < 2:  # else a run needs other columns first
+    elif numbering and len(absent) - len(meant) < 2:  # otherwise a run needs other columns first
         meant["id"] = ("--field", f"id={next(iter(numbering))}")
     told = notes.ranked(missing.ranked(below=records))
     return Survey(
@@ -177,9 +177,9 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
 
 
 def _numbering(record: Record, found: Mapping[str, Hashes] | None) -> dict[str, Hashes]:
-    """The columns that may number the records, if none has an id: named so, and no value came twice until this one.
+    """Return the columns that may hold ids, while no record has its own: a fitting name and no repeated value so far.
 
-    ``found`` are those of the records before, with their values; None before the first record.
+    ``found`` are the candidates after the previous records, with the hashes of their values; None before the first.
     """
     if NO_ID not in record.notes:
         return {}
@@ -190,7 +190,7 @@ def _numbering(record: Record, found: Mapping[str, Hashes] | None) -> dict[str, 
 
 
 class Notes:
-    """Counts notes, each with the place of the first; at most so many different ones."""
+    """Counts notes and keeps the place of each note's first record; at most ``most`` different notes."""
 
     def __init__(self, most: int = MAX_NOTES) -> None:
         self._most = most
@@ -204,21 +204,21 @@ class Notes:
 
     @property
     def listed(self) -> list[Note]:
-        """The notes, in the order in which they came."""
+        """The notes in the order in which they were added."""
         return [Note(text, count, example) for text, (count, example) in self._found.items()]
 
     def ranked(self, others: Iterable[Note] = (), below: float = math.inf) -> tuple[Note, ...]:
-        """These and others, most frequent first, as far as they are about fewer records than ``below``."""
+        """Return these and other notes, most frequent first, without those on ``below`` or more records."""
         found = (note for note in (*self.listed, *others) if note.count < below)
         return tuple(sorted(found, key=lambda note: -note.count))
 
 
 def has(record: Record, field: str) -> bool:
-    """Return whether a record's field is there and not blank; contexts: whether any passage is not."""
+    """Return whether a record's field is present and not blank; for contexts, whether any passage is not blank."""
     if field == "contexts":
         return any(passage.text.strip() for passage in record.contexts or ())
     value = getattr(record, field)
-    if field == "relevant":  # an empty map is a question without relevant passages
+    if field == "relevant":  # an empty mapping means no relevant passages
         return value is not None
     return bool(value.strip() if isinstance(value, str) else value)
 

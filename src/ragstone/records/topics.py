@@ -1,7 +1,7 @@
-"""What other files say of topics: their questions, and which passages are relevant to them (TREC qrels).
+"""Read the questions of topics and their relevant passages (TREC qrels) from separate files.
 
-A topics file is any file of records with an id and a question, or of the requests of TREC AutoJudge and RAGTIME:
-``{request_id, title, problem_statement, background}``, whose three texts are the question, a line each.
+A topics file is any file of records with an id and a question, or of requests of TREC AutoJudge and RAGTIME:
+``{request_id, title, problem_statement, background}``, whose three texts form the question, one per line.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Topics:
     questions: Mapping[str, str] = field(hash=False)
 
     def given_to(self, record: Record) -> Record:
-        """The record, with the question of its topic if it has none; a note where that is not known."""
+        """Return the record, with its topic's question if it has none of its own; add a note if that is unknown."""
         if (record.question or "").strip():
             return record
         question = self.questions.get(record.topic or record.id)
@@ -44,9 +44,9 @@ class Topics:
 
 
 def read_topics(source: Any) -> Topics:
-    """Read whatever `open_records` takes.
+    """Read topics from any source that `open_records` accepts.
 
-    RecordError for a topic without an id or a question, or one that is repeated with a different question.
+    Raise RecordError for a topic without an id or a question, or one repeated with a different question.
     """
     questions: dict[str, str] = {}
     with open_records(source) as records:
@@ -70,21 +70,24 @@ def _request(row: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Qrels:
-    """The grade of each judged passage by topic. ``digest`` is six hexadecimal digits over all of them."""
+    """The grades of judged passages by topic. ``digest`` is a hash of six hexadecimal digits over all grades."""
 
     name: str
     grades: Mapping[str, Mapping[str, int]] = field(hash=False)
     digest: str
 
     def given_to(self, record: Record) -> Record:
-        """The record with the grades of its topic in the place of its own; a note where the topic is not judged."""
+        """Return the record with its topic's grades in place of its own; None and a note if the topic is not judged."""
         found = self.grades.get(record.topic or record.id)
         notes = record.notes if found is not None else (*record.notes, NOT_JUDGED)
         return replace(record, relevant=found, notes=notes)
 
 
 def read_qrels(path: Path | str) -> Qrels:
-    """Read a file of four columns, plain or compressed. RecordError names a line that is none, or has another grade."""
+    """Read a qrels file of four columns, plain or compressed.
+
+    Raise a RecordError that names a line which is not a relevance judgment or repeats a passage with another grade.
+    """
     origin = origin_of(Path(os.fspath(path)))
     grades: dict[str, dict[str, int]] = {}
     for where, line in filled_lines(origin):

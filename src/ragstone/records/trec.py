@@ -1,12 +1,12 @@
-"""The shapes in which TREC's tracks and their tools write records, brought under the names that the mapping knows.
+"""Convert the record formats of TREC tracks and their tools to the names that the mapping expects.
 
-Answers of the RAG track are lists of sentences, each with what it cites: ``answer: [{text, citations: [0, 2]}],
-references: [docid, ...]``. Citations are places in ``references``, from 0; in some years' files they are the
-ids themselves, or an object of ids with weights.
+Answers in the RAG track are lists of sentences with citations: ``answer: [{text, citations: [0, 2]}],
+references: [docid, ...]``. Citations are indexes into ``references``, from 0. In the files of some years they are ids,
+or an object with ids as keys and weights as values.
 
-Later years and AutoJudge put ids and the question into a block ``metadata``, call the sentences ``responses`` and
-bring ``documents`` by id; nuggetizer has the question as ``query: {qid, text}``. Those are lifted to where the
-mapping looks. A field that the row holds under a name of its own, or that is mapped, is never touched.
+Later years and AutoJudge put ids and the question into a ``metadata`` object, name the sentences ``responses``, and
+have ``documents`` by id; nuggetizer has the question as ``query: {qid, text}``. Such values are lifted to where the
+mapping looks for them. A field that the row already has under one of its names, or that is mapped, is never changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RUN: Final = "run_id"
 
 BLOCK: Final = "metadata"
 TOPICS: Final = ("topic_id", "narrative_id", "request_id")
-"""The names of a topic's id in such a block."""
+"""The names of a topic's id in the metadata block."""
 
 OF_A_RUN: Final = frozenset(("team_id", RUN, *TOPICS))
 SENTENCES: Final = ("responses", "answer")
@@ -37,18 +37,18 @@ HELD: Final[Mapping[str, Any]] = {
     "response": str | list,
     "contexts": str | list,
 }
-"""Of what type a field is under another name than its own, or it is something else."""
+"""The types that a field may have under an alias; a value of another type is not that field."""
 
 
 def lifted(
     row: dict[str, Any], mapped: frozenset[str] = frozenset(), claimed: frozenset[str] = frozenset()
 ) -> tuple[dict[str, Any], Mapping[str, str]]:
-    """The row itself, or a copy in which the parts of a known shape are where the mapping looks for them.
+    """Return the row, or a copy with values of known formats lifted to where the mapping looks for them.
 
-    Beside it, where what was lifted stood. ``mapped`` are fields that are read from elsewhere, ``claimed`` keys that
-    such a mapping reads: both stay.
+    Also return the original place of each lifted field. ``mapped`` are fields that the user mapped and ``claimed`` the
+    keys that such mappings read; neither is changed.
     """
-    if _is_flat(row):  # most rows by far
+    if _is_flat(row):  # by far most rows
         return row, NOTHING
     lift = _Lift(dict(row), mapped, claimed)
     block = lift.object(BLOCK)
@@ -67,7 +67,7 @@ def lifted(
 
 
 def _is_flat(row: Mapping[str, Any]) -> bool:
-    """Return whether nothing in a row could have to be lifted."""
+    """Return whether a row has nothing to lift."""
     for name in OBJECTS:
         if isinstance(row.get(name), dict):
             return False
@@ -75,24 +75,24 @@ def _is_flat(row: Mapping[str, Any]) -> bool:
 
 
 def _is_report(row: Mapping[str, Any], block: Mapping[str, Any]) -> bool:
-    """A block that speaks of a run, beside a list of sentences, which may be empty."""
+    """Return whether a row has a metadata block of a run and a list of sentences, which may be empty."""
     return not OF_A_RUN.isdisjoint(block) and any(row.get(name) == [] or is_answer(row.get(name)) for name in SENTENCES)
 
 
 def _is_run(row: Mapping[str, Any]) -> bool:
-    """A line of a run as it was before there was a block."""
+    """Return whether a row is a line of a run in the older format, without a metadata block."""
     return isinstance(row.get(REFERENCES), list) and ("topic_id" in row or "narrative_id" in row)
 
 
 def _holds(value: Any) -> bool:
-    """Return whether a value says anything; a number does, 0 too."""
+    """Return whether a value is not empty; every number counts, including 0."""
     if isinstance(value, str):
         return bool(value.strip())
     return bool(value) or (isinstance(value, int | float) and value is not False)
 
 
 class _Lift:
-    """One row on its way to the names that the mapping knows."""
+    """One row while its values are being lifted."""
 
     def __init__(self, row: dict[str, Any], mapped: frozenset[str], claimed: frozenset[str]) -> None:
         self.row = row
@@ -101,12 +101,12 @@ class _Lift:
         self._claimed = claimed
 
     def object(self, name: str) -> dict[str, Any]:
-        """The object under a key; empty if there is none or a mapping reads it."""
+        """Return the object under a key; empty if there is none or a mapping reads it."""
         value = self.row.get(name)
         return value if isinstance(value, dict) and name not in self._claimed else {}
 
     def free(self, field: str) -> bool:
-        """Return whether the row holds a field under none of its names, and no mapping reads it from elsewhere."""
+        """Return whether the row has the field under none of its names and no mapping reads it."""
         if field in self._mapped or _holds(self.row.get(field)):
             return False
         others = [self.row.get(name) for name in ALIASES[field] if name not in self._claimed]
@@ -117,9 +117,9 @@ class _Lift:
         self.names[field] = name
 
     def part(self, owner: str, key: str, field: str, same: Sequence[str] = ()) -> None:
-        """Lift one entry of an object, if it says anything and the field is free.
+        """Lift one entry of an object if it is not empty and the field is free.
 
-        What is left of the object stays, but for entries that say the ``same``.
+        The other entries of the object stay, except for the keys in ``same``.
         """
         value = self.row[owner].get(key)
         if _holds(value) and self.free(field):
@@ -130,7 +130,7 @@ class _Lift:
                 del self.row[owner]
 
     def block(self, block: Mapping[str, Any]) -> None:
-        """The topic's id and the question out of the block; further names of the same id say nothing new."""
+        """Lift the topic's id and the question from the metadata block, and drop other names of the same id."""
         if isinstance(block.get("narrative"), str):
             self.part(BLOCK, "narrative", "question")
         key = next((key for key in TOPICS if _holds(block.get(key))), "")
@@ -138,7 +138,7 @@ class _Lift:
             self.part(BLOCK, key, "id", [other for other in TOPICS if str(block.get(other)) == str(block[key])])
 
     def sentences(self) -> None:
-        """``responses`` as the response; an empty list is a system that answered nothing."""
+        """Lift the list of sentences as the response; an empty list becomes an empty response."""
         there = [name for name in SENTENCES if name not in self._claimed and name in self.row]
         if not self.free("response"):
             if len(there) == 2 and self.row["responses"] == self.row["answer"]:  # written under both names
@@ -153,21 +153,21 @@ class _Lift:
                     self.put("response", "", name)
 
     def query(self) -> None:
-        """``{qid, text}`` as id and question."""
+        """Lift ``{qid, text}`` as id and question."""
         if isinstance(self.object("query").get("text"), str):
             self.part("query", "text", "question")
             if "qid" in self.object("query"):
                 self.part("query", "qid", "id")
 
     def documents(self) -> None:
-        """Documents by id as contexts, in their order; the key is the id, since citations name it."""
+        """Lift documents by id as contexts, in order; the key becomes the id because citations refer to it."""
         found = self.object("documents")
         if found and all(_is_document(item) for item in found.values()) and self.free("contexts"):
             del self.row["documents"]
             self.put("contexts", [_document(name, item) for name, item in found.items()], "documents")
 
     def bank(self) -> None:
-        """Topic, title and nuggets of an AutoJudge bank."""
+        """Lift topic id, title and nuggets of an AutoJudge bank."""
         if _holds(self.row.get("query_id")) and self.free("id"):
             self.put("id", self.row.pop("query_id"), "query_id")
         for name in ("title_query", "full_query"):
@@ -189,17 +189,17 @@ def _document(name: str, item: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_answer(value: Any) -> bool:
-    """Return whether a value is such a list, by its first sentence."""
+    """Return whether a value is a list of sentences, judging by the first one."""
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict) and "text" in value[0]
 
 
 def answer(
     value: list[Any], references: Any, contexts: tuple[Passage, ...], notes: list[str]
 ) -> tuple[str, tuple[Citation, ...]]:
-    """The sentences joined by single spaces, and one Citation for each, also where it cites nothing.
+    """Return the sentences joined by single spaces, with one Citation per sentence, even if it cites nothing.
 
-    Places point into ``references``, or, where the record has none, into its contexts. One that points
-    nowhere is kept in brackets, with a note. A blank sentence is passed over.
+    Citations are indexes into ``references`` or, without references, into the contexts. A citation without a target is
+    kept in brackets, with a note. Blank sentences are skipped.
     """
     places = _ids(references) or [passage.id for passage in contexts]
     known = frozenset(places)
@@ -231,7 +231,7 @@ def _cited(citations: Any, places: list[str], known: frozenset[str], number: int
         return ()
     if not isinstance(citations, list | dict):
         raise UnfitError(f"'citations' of sentence {number} is {kind(citations)}", "expected a list of numbers or ids")
-    found: dict[str, None] = {}  # in their order, each once
+    found: dict[str, None] = {}  # ordered, without duplicates
     for citation in citations:
         name = _name(citation, places, known)
         if not name:

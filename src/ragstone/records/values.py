@@ -1,7 +1,7 @@
-"""The value of one field, from what JSON brings to what a Record holds.
+"""Convert the JSON value of a field to the value in a Record.
 
-Each function takes the value and a list to which it adds notes, and raises Unfit for a value of the wrong
-type. Notes name no place and no content, so that they can be counted over a whole file.
+Each function takes the value and a list to which it adds notes, and raises UnfitError for a value of the wrong type.
+Notes contain neither places nor content, so that they can be counted over a whole file.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ PASSAGE_IDS: Final = (
 )  # fmt: skip
 PASSAGE_TEXTS: Final = ("text", "segment", "content", "contents", "passage", "page_content", "pageContent")
 WRAPPED: Final = ("doc", "document", "node", "kwargs", "payload", "init_parameters", "metadata")
-"""Keys under which what was found holds its document, beside score and judgment."""
+"""Keys under which a retrieved item holds its document, next to score and judgment."""
 CONSTRUCTED: Final = "kwargs"
-"""The wrapper beside which only the class stands, by which LangChain builds the document again."""
+"""The wrapper of a serialised LangChain document, next to which there is only the class name."""
 VECTORS: Final = ("embedding", "sparse_embedding")
-"""Keys of a document that nobody reads: thousands of numbers."""
+"""Keys of embedding vectors (thousands of numbers), which are dropped."""
 DETAILS_INSIDE: Final = ("metadata", "meta", "extra_info")
-"""Keys of a document's own fields, where its id may be."""
+"""Keys of a document's metadata, which may contain its id."""
 
 MARKUP: Final = re.compile(r"</[A-Za-z][A-Za-z0-9:-]*\s*>")
 JOINED: Final = re.compile(r"\n\s*(?:[-=*#_]{3,}|\n)\s*(?=\S)")
-"""A blank line or a rule, by which tools join passages to one text."""
+"""A blank line or a rule, with which tools join passages into one text."""
 
 NUGGET_TEXTS: Final = ("text", "nugget")
 IMPORTANCES: Final[Mapping[str, Importance]] = {"vital": "vital", "okay": "okay", "ok": "okay"}
@@ -43,15 +43,15 @@ ASSIGNMENTS: Final[Mapping[str, Assignment]] = {
     "not_support": "not_support",
 }
 NUGGET_SOURCES: Final = ("docids", "references", "sources")
-"""Keys under which a nugget names the passages that it comes from."""
+"""Keys under which a nugget names its source passages."""
 GRADES: Final = ("grade", "relevance", "judgment", "rel", "score")
-"""Keys of the grade of a relevant passage."""
+"""Keys for the grade of a relevant passage."""
 TRUTHS: Final[Mapping[str, bool]] = {
     "true": True, "yes": True, "1": True, "answerable": True,
     "false": False, "no": False, "0": False, "unanswerable": False, "not answerable": False,
 }  # fmt: skip
 LONGEST_NUGGET: Final = 100
-"""Words above which a text is hardly one fact."""
+"""Maximum number of words in a text that is probably one fact."""
 
 
 BLANK_NUGGET: Final = "nuggets: blank nugget left out"
@@ -66,10 +66,10 @@ WRITTEN: Final = "contexts: a list given as a string was read as a list"
 
 
 class UnfitError(Exception):
-    """A value cannot be what its field is; ``found`` and ``expected`` as in RecordError.
+    """A value does not fit its field; ``found`` and ``expected`` are as in RecordError.
 
-    ``field`` names the field where it is another than the one that was read, ``text_key`` the key in an entry of the
-    list that probably holds its text.
+    ``field`` names the field if it is not the one being read. ``text_key`` is the key that probably holds the text of a
+    list entry.
     """
 
     def __init__(self, found: str, expected: str = "", *, field: str = "", text_key: str = "") -> None:
@@ -81,7 +81,7 @@ class UnfitError(Exception):
 
 
 def identifier(value: Any, _: list[str]) -> str:
-    """An id: a string as it is, a number as its digits (2.0, as tables with gaps have it, as 2)."""
+    """Return an id: a string unchanged, a number as its digits (2.0, as in tables with missing values, becomes 2)."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -90,21 +90,21 @@ def identifier(value: Any, _: list[str]) -> str:
 
 
 def text(value: Any, _: list[str]) -> str:
-    """A text, exactly as it came; a number is not taken for one, since its digits could be written in many ways."""
+    """Return a text unchanged; numbers are rejected, because a number can be written in many ways."""
     if isinstance(value, str):
         return value
     raise UnfitError(f"expected a string, found {kind(value)}")
 
 
 def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[str, dict[str, Any]]]:
-    """Contexts in the order of their list, and by passage id what else their objects say (score, title...)."""
+    """Return the contexts in order, and by passage id the other keys of their objects (score, title...)."""
     if isinstance(value, str):
         listed = _written_list(value)
         notes += [WRITTEN] if listed is not None else []
         value = listed if listed is not None else [value] if value.strip() else []
     if not isinstance(value, list):
         raise UnfitError(f"expected a list of passages or one string, found {kind(value)}")
-    if all(type(item) is str for item in value):  # as most records have them
+    if all(type(item) is str for item in value):  # the usual case
         if not all(map(str.strip, value)):
             notes.append("contexts: a blank passage")
         _say_form(value, notes)
@@ -131,7 +131,7 @@ def readable(value: object) -> bool:
 
 
 def _written_list(text: str) -> list[Any] | None:
-    """The passages of a text that is a list, as JSON or as Python prints it; None for any other text."""
+    """Return the passages of a list written as a string, in JSON or Python syntax; None for any other text."""
     if text.lstrip()[:1] != "[":
         return None
     found = opened(text)
@@ -141,7 +141,7 @@ def _written_list(text: str) -> list[Any] | None:
 
 
 def _say_form(bodies: Sequence[str], notes: list[str]) -> None:
-    """Note passages that are no plain text: a judge reads them, but as they are."""
+    """Note passages that are not plain text; a judge gets them unchanged."""
     if any("</" in body and MARKUP.search(body) for body in bodies):
         notes.append("contexts: a passage with markup (HTML or XML)")
     if any(isinstance(opened(body), dict | list) for body in bodies if body[:1] in ("{", "[")):
@@ -177,7 +177,7 @@ def _passage(item: Any, number: int) -> tuple[str, str, dict[str, Any]]:
 
 
 def _check_division(body: str, given: Any, number: int, notes: list[str]) -> None:
-    """Labels name a passage's sentences by their places, so those that it came with must be its own."""
+    """Check that the given sentences occur in the passage, because labels refer to sentences by position."""
     own = division(given)
     if not own:
         notes.append(NO_DIVISION)
@@ -187,7 +187,7 @@ def _check_division(body: str, given: Any, number: int, notes: list[str]) -> Non
 
 
 def _unwrapped(item: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The own id of a candidate that holds its document in ``doc``, and both as one; other items as they are."""
+    """Merge an item with the document that it wraps; return it with the item's own id, or other items unchanged."""
     if _first(item, PASSAGE_TEXTS) is not None:
         return "", item
     for wrapper in WRAPPED:
@@ -207,7 +207,7 @@ def _unwrapped(item: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _inner_name(item: Mapping[str, Any]) -> str:
-    """The id that a document's metadata has, where the document itself has none; it may be JSON in a text."""
+    """Return the id in a document's metadata, which may be a JSON string, if the document itself has none."""
     for key in DETAILS_INSIDE:
         inner = opened(item.get(key))
         label = _label(inner) if isinstance(inner, dict) else None
@@ -217,12 +217,12 @@ def _inner_name(item: Mapping[str, Any]) -> str:
 
 
 def _label(item: Mapping[str, Any]) -> str | None:
-    """The key of an object's id, if it has one."""
+    """Return the key of an object's id, or None."""
     return next((key for key in PASSAGE_IDS if _names(item.get(key))), None)
 
 
 def _first(item: Mapping[str, Any], keys: Sequence[str]) -> str | None:
-    """The first of the keys that holds anything, else the first that is there."""
+    """Return the first of the keys with a non-empty value, else the first that is present."""
     there = [key for key in keys if key in item]
     return next((key for key in there if item[key]), there[0] if there else None)
 
@@ -234,7 +234,7 @@ def _names(value: Any) -> bool:
 
 
 def _unique(names: list[str], notes: list[str]) -> list[str]:
-    """Ids as given, the later of two equal ones with ``#2``; where none was given, the rank."""
+    """Return unique ids: those given, with ``#2`` added to the second of two equal ones; the rank if none is given."""
     if not any(names):
         return [str(rank) for rank in range(1, len(names) + 1)]
     given = Names()
@@ -248,9 +248,9 @@ def _unique(names: list[str], notes: list[str]) -> list[str]:
 
 
 def nuggets(value: Any, notes: list[str]) -> tuple[Nugget, ...]:
-    """Nuggets in their order, each once; blank ones are left out, since nothing can be said of them.
+    """Return nuggets in order, without duplicates and blank ones.
 
-    Two that say the same in the same words are one: it stands in the first place and is vital if either is.
+    Nuggets with the same words are merged at the first position; the result is vital if either is.
     """
     if not isinstance(value, list):
         raise UnfitError(f"expected a list of nuggets, found {kind(value)}")
@@ -272,7 +272,7 @@ def nuggets(value: Any, notes: list[str]) -> tuple[Nugget, ...]:
 
 
 def _one(place: int, first: Nugget, second: Nugget, number: int, notes: list[str]) -> tuple[int, Nugget]:
-    """Two equal nuggets as one, in the place of the first."""
+    """Merge two equal nuggets at the position of the first."""
     given = {first.assignment, second.assignment} - {None}
     if len(given) > 1:
         found = f"nuggets {place} and {number} are the same, but assigned {first.assignment} and {second.assignment}"
@@ -303,7 +303,7 @@ def _nugget(item: Any, number: int, notes: list[str]) -> Nugget:
 
 
 def sources_of(item: Mapping[str, Any]) -> tuple[str, ...]:
-    """The ids of the passages that a nugget, or an answer, names as its own; of another form they are passed over."""
+    """Return the ids of the source passages that a nugget or an answer names; entries of another form are skipped."""
     key = _first(item, NUGGET_SOURCES)
     named = item[key] if key else ()
     ids = [
@@ -314,7 +314,7 @@ def sources_of(item: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _word(item: Mapping[str, Any], key: str, number: int) -> str:
-    """A label as it is written here, empty if none is given; UnfitError for what could not be a label anywhere."""
+    """Return a label in normalised spelling, empty if none is given; raise UnfitError for a list or an object."""
     value = item.get(key)
     if isinstance(value, list | dict):
         raise UnfitError(f"'{key}' of nugget {number} is {kind(value)}", "expected a string, or nothing")
@@ -322,7 +322,7 @@ def _word(item: Mapping[str, Any], key: str, number: int) -> str:
 
 
 def citations(value: Any, _: list[str]) -> tuple[Citation, ...]:
-    """Citations as Ragstone writes them: ``{span: {start, end}, passages: [id]}``."""
+    """Return citations from Ragstone's own format: ``{span: {start, end}, passages: [id]}``."""
     try:
         return tuple(_citation(item) for item in value)
     except (KeyError, TypeError):
@@ -339,7 +339,7 @@ def _citation(item: Any) -> Citation:
 
 
 def grades(value: Any, _: list[str]) -> dict[str, int]:
-    """The grades of relevant passages by id: of ``{id: grade}``, ``[{id, grade}]``, or ids alone, whose grade is 1."""
+    """Return grades of relevant passages by id, from ``{id: grade}``, ``[{id, grade}]``, or a list of ids (grade 1)."""
     if isinstance(value, dict):
         pairs = list(value.items())
     elif isinstance(value, list):
@@ -360,7 +360,7 @@ def _graded(item: Any) -> tuple[Any, Any]:
 
 
 def truth(value: Any, _: list[str]) -> bool:
-    """A truth value, also as a word or a list of one: ``true``, ``UNANSWERABLE``, ``["ANSWERABLE"]``."""
+    """Return a boolean, also from a word or a list of one: ``true``, ``UNANSWERABLE``, ``["ANSWERABLE"]``."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     found = value if isinstance(value, bool) else TRUTHS.get(str(value).strip().casefold())
@@ -370,7 +370,7 @@ def truth(value: Any, _: list[str]) -> bool:
 
 
 def overrides(value: Any, _: list[str]) -> dict[str, dict[str, Any]]:
-    """Parameters by metric: an object of objects."""
+    """Return parameters by metric, from an object of objects."""
     if not isinstance(value, dict):
         raise UnfitError(f"expected an object, found {kind(value)}", "{metric: {parameter: value}}")
     for metric, parameters in value.items():

@@ -1,6 +1,7 @@
-"""Tools that record traces, over their HTTP APIs: their traces come in, scores go back; one file per tool.
+"""Pull traces from observability tools over their HTTP APIs and push scores back; one module per tool.
 
-A service is pure: it yields requests and is sent answers, as a metric yields questions. `connection` alone sends them.
+Services do no I/O: they yield requests and are sent the replies, as metrics yield questions. Only `connection` sends
+requests.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ SERVICES: Final[dict[str, Service]] = {one.name: one for one in (Phoenix(), MLfl
 
 
 def service_named(name: str) -> Service:
-    """The service of a name; ConfigError lists those that there are."""
+    """Return the named service; raise a ConfigError that lists all services if it is unknown."""
     if name not in SERVICES:
         raise ConfigError(f"no service '{name}'; expected {', '.join(SERVICES)}")
     return SERVICES[name]

@@ -1,4 +1,4 @@
-"""What a service is: how its traces are asked for, how scores are sent to it, and what it is asked with."""
+"""The interface of a service: its requests, its traces and the scores sent to it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ragstone.errors import ConfigError
 
 R = TypeVar("R")
 OWNER: Final = "ragstone"
-"""How scores are marked as Ragstone's, so that a later push finds them and leaves all others alone."""
+"""Marks scores as Ragstone's, so that a later push finds them and leaves all others unchanged."""
 PREFIX: Final = f"{OWNER}."
-"""Stands before a metric's name: other evaluators of the same trace write ``groundedness`` too."""
+"""Prefix of metric names, because other evaluators of a trace may also write ``groundedness``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request. ``absent``: statuses answered with None. ``once``: not repeated where it may have arrived."""
+    """One request. ``absent``: status codes that return None. ``once``: do not retry if it may have been received."""
 
     path: str
     params: Sequence[tuple[str, str]] = ()
@@ -30,12 +30,12 @@ class Request:
 
 
 Flow: TypeAlias = Generator[Sequence[Request], list[Any], R]
-"""Yields requests that may be sent at the same time, and is sent their answers: JSON, in the same order."""
+"""Yields requests that may be sent in parallel, and is sent their replies as JSON values in the same order."""
 Write: TypeAlias = Callable[[Mapping[str, Any]], None]
 
 
 class TraceQuery(NamedTuple):
-    """Which traces: those that began at ``since`` or later and before ``until``; the ``limit`` newest of them."""
+    """Selects the ``limit`` newest traces that began at ``since`` or later and before ``until``."""
 
     project: str
     since: datetime | None
@@ -44,7 +44,7 @@ class TraceQuery(NamedTuple):
 
 
 class PassageScore(NamedTuple):
-    """The verdict on one passage: where it is (its span, and its place in that span's documents), and what it says."""
+    """The verdict on one passage; ``span`` and ``place`` are its span and its position in that span's documents."""
 
     span: str
     place: int
@@ -54,9 +54,9 @@ class PassageScore(NamedTuple):
 
 
 class TraceScore(NamedTuple):
-    """One score of a trace. ``span`` is its root span. ``value`` is in [0, 1]; ``explanation`` says what lowers it.
+    """One score of a trace. ``span`` is its root span, ``value`` is in [0, 1], ``explanation`` says what lowers it.
 
-    ``passages`` are the verdicts behind the score of a metric that rates passages, where their places are known.
+    ``passages`` are the verdicts of a metric that rates passages, if their positions are known.
     """
 
     trace: str
@@ -71,22 +71,22 @@ class TraceScore(NamedTuple):
 
 
 class Pushed(NamedTuple):
-    """How many scores were sent and how many were there already, and the traces that the server does not have."""
+    """Number of scores sent and of scores already there, and the traces that the server does not have."""
 
     sent: int = 0
     unchanged: int = 0
     missing: tuple[str, ...] = ()
 
     def plus(self, other: Pushed) -> Pushed:
-        """Both together."""
+        """Return the sum of both."""
         return Pushed(self.sent + other.sent, self.unchanged + other.unchanged, self.missing + other.missing)
 
 
 class Service(ABC):
     """One tool; ``name`` is its name on the command line, ``title`` in messages.
 
-    ``format`` is the export that its traces are read as. ``addresses`` are the variables that hold its address, the
-    first that is set counts, else ``address``; ``keys`` those that its keys are read from.
+    ``format`` is the export format of its traces. ``addresses`` are environment variables for its address: the first
+    one that is set is used, else ``address``. ``keys`` are environment variables for its keys.
     """
 
     name: ClassVar[str]
@@ -98,29 +98,29 @@ class Service(ABC):
 
     @abstractmethod
     def authorization(self, keys: Mapping[str, str]) -> str:
-        """The Authorization header, empty for none; ConfigError where a key is required."""
+        """Return the Authorization header, empty for none; raise ConfigError if a required key is missing."""
 
     @abstractmethod
     def pull(self, wanted: TraceQuery, write: Write) -> Flow[tuple[int, int]]:
-        """Write the rows of all spans, trace by trace; return how many traces there are, and how many without spans."""
+        """Write the rows of all spans, trace by trace; return the number of traces, and of those without spans."""
 
     @abstractmethod
     def push(self, scores: Sequence[TraceScore]) -> Flow[Pushed]:
-        """Send scores so that sending them again changes nothing."""
+        """Send scores idempotently: sending them again changes nothing."""
 
 
 def needed_project(project: str, title: str) -> str:
-    """The project; ConfigError if there is none."""
+    """Return the project; raise ConfigError if it is empty."""
     if not project:
         raise ConfigError(f"{title} needs a project; add --project NAME")
     return project
 
 
 def with_label(score: TraceScore) -> dict[str, str]:
-    """The metadata, and the label for a tool whose scores have none."""
+    """Return the metadata with the label added, for tools whose scores have no label."""
     return {**score.metadata, "label": score.label} if score.label else dict(score.metadata)
 
 
 def instant(moment: datetime) -> str:
-    """A time as all three APIs take it."""
+    """Return a time in the format of the service APIs."""
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,7 +1,7 @@
-"""The connection to a service: sends what its flows ask, and turns whatever goes wrong into one clear line.
+"""The connection to a service: sends the requests of its flows and turns errors into one clear line.
 
-Promises: keys are read from the environment when a flow begins and stand in no message; redirects are not followed,
-so that no key goes elsewhere; a request is repeated only where that cannot do a thing twice.
+Guarantees: keys are read from the environment when the connection is created and appear in no message. Redirects are
+not followed, so that no key is sent elsewhere. A request is retried only if that cannot execute it twice.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 AT_ONCE: Final = 4
-"""Requests at the same time; hosted services refuse more than a few hundred a minute."""
+"""Maximum number of parallel requests; hosted services refuse more than a few hundred per minute."""
 PATIENCE: Final = 60.0
-"""Seconds without a byte after which a server counts as silent, and the longest wait that it may ask for."""
+"""Read timeout in seconds, and the longest wait that a server may ask for."""
 WAITS: Final = (0.5, 2.0, 8.0)
-"""Seconds before each repetition."""
+"""Seconds before each retry."""
 LONGEST: Final = 256 * 1024 * 1024
-"""Bytes of one reply."""
+"""Maximum size of a reply in bytes."""
 
 
 class _Passing(Exception):  # noqa: N818 - no error yet
-    """May succeed the next time; ``arrived``: the request may have been carried out."""
+    """A failure that a retry may fix; ``arrived``: the request may have been executed."""
 
     def __init__(self, error: ServiceError, *, arrived: bool, wait: float | None = None) -> None:
         self.error = error
@@ -43,24 +43,27 @@ class _Passing(Exception):  # noqa: N818 - no error yet
 
 
 class Connection:
-    """A service at an address: ``url``, else its variable's, else its own. ConfigError for no address."""
+    """A service at ``url``, else at the address in its variable, else at its default address.
+
+    Raises ConfigError for an invalid address or key.
+    """
 
     def __init__(self, service: Service, url: str | None = None) -> None:
         named = ((name, os.environ.get(name, "").strip()) for name in service.addresses)
         where, found = ("--url", url) if url else next((one for one in named if one[1]), ("", service.address))
         check_address(found, where or service.title)
-        self.url = found.rstrip("/").removesuffix("/v1/traces")  # where an exporter of spans sends them
+        self.url = found.rstrip("/").removesuffix("/v1/traces")  # the path for span exporters
         self._service = service
         keys = {name: os.environ.get(name, "").strip() for name in service.keys}
         for name, key in keys.items():
-            if not key.isprintable():  # it would break the header's line
+            if not key.isprintable():  # it would break the header
                 raise ConfigError(f"the key in the variable {name} contains a line break or control character")
         said = service.authorization(keys)
         self._headers = {"Accept": "application/json", **({"Authorization": said} if said else {})}
         self._secrets = [key for key in (*keys.values(), said.partition(" ")[2]) if key]
 
     async def run(self, flow: Flow[R]) -> R:
-        """Send what a flow asks until it returns; ServiceError for what fails."""
+        """Send the requests of a flow until it returns; raise ServiceError if one fails."""
         import aiohttp  # noqa: PLC0415 - 130 ms to import
 
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=PATIENCE)
@@ -156,7 +159,7 @@ class Connection:
         return self._error(f"HTTP {status}: {said or 'no message'}", hint)
 
     def _plain(self, said: str) -> str:
-        """One short line without the keys."""
+        """Return a message as one short line without the keys."""
         for secret in self._secrets:
             said = said.replace(secret, "[key]")
         return " ".join(said.split())[:300]

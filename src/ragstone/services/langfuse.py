@@ -1,7 +1,7 @@
-"""Langfuse: traces with their observations come in; numeric scores of traces go back.
+"""Pull traces with their observations from Langfuse; push numeric scores of traces.
 
-API: ``/api/public/traces``, ``/projects`` and ``/scores``, with basic authentication. Langfuse replaces a score of the
-same id, so the id is made of the trace and the score's name.
+API: ``/api/public/traces``, ``/projects`` and ``/scores``, with basic authentication. Langfuse replaces a score with
+the same id, so the id is derived from the trace and the score's name.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from ragstone.services.base import (
 )
 
 TRACES: Final = 50
-"""Traces in one page of the list."""
+"""Traces per page of the list."""
 API: Final = "/api/public"
 
 
 class Langfuse(Service):
-    """Langfuse, in its cloud or as a server of one's own. Its keys belong to one project."""
+    """Langfuse, in its cloud or self-hosted. Its keys belong to one project."""
 
     name = "langfuse"
     title = "Langfuse"
@@ -43,14 +43,14 @@ class Langfuse(Service):
     keys = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
 
     def authorization(self, keys: Mapping[str, str]) -> str:
-        """Both keys; ConfigError where one is missing."""
+        """Return the header with both keys; raise ConfigError if one is missing."""
         lacking = [name for name in self.keys if not keys[name]]
         if lacking:
             raise ConfigError(f"{self.title} needs its keys; set {' and '.join(lacking)}")
         return "Basic " + base64.b64encode(":".join(keys[name] for name in self.keys).encode()).decode()
 
     def pull(self, wanted: TraceQuery, write: Write) -> Flow[tuple[int, int]]:
-        """The newest traces first, each with all its observations."""
+        """Write the newest traces first, each with all its observations."""
         if wanted.project:
             yield from self._check(wanted.project)
         window = [("toTimestamp", instant(wanted.until)), ("orderBy", "timestamp.desc"), ("fields", "core")]
@@ -65,7 +65,7 @@ class Langfuse(Service):
             new = new if wanted.limit is None else new[: wanted.limit - len(seen)]
             traces = (yield [Request(f"{API}/traces/{quote(name, safe='')}") for name in new]) if new else []
             for trace in traces:
-                # A push must not change what is pulled next.
+                # A push must not change what the next pull returns.
                 others = [score for score in trace.get("scores", ()) if not str(score["name"]).startswith(PREFIX)]
                 observed = sorted(trace["observations"], key=lambda each: (each["startTime"], each["id"]))
                 write({**trace, "scores": others, "observations": observed})
@@ -83,7 +83,7 @@ class Langfuse(Service):
             )
 
     def push(self, scores: Sequence[TraceScore]) -> Flow[Pushed]:
-        """Each score by itself, under an id that is the same the next time."""
+        """Send each score in its own request, with an id that is the same every time."""
         yield [Request(f"{API}/scores", method="POST", body=_score(score)) for score in scores]
         return Pushed(len(scores))
 

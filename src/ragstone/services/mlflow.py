@@ -1,7 +1,7 @@
-"""MLflow: traces of an experiment come in, as ``Trace.to_json`` names their parts; feedback assessments go back.
+"""Pull traces of an experiment from MLflow, in the format of ``Trace.to_json``; push feedback assessments.
 
-API: ``/api/3.0/mlflow/traces`` of MLflow 3 with a database as its store. The server gives each assessment an id of its
-own, so Ragstone's are looked up by name and source before any is sent: equal ones stay, others are updated.
+API: ``/api/3.0/mlflow/traces`` of MLflow 3 with a database as its store. The server assigns the ids of assessments, so
+Ragstone's are looked up by name and source first: equal ones are kept, others are updated.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from ragstone.services.base import (
 )
 
 TRACES: Final = 50
-"""Traces in one reply."""
+"""Traces per reply."""
 API: Final = "/api/3.0/mlflow/traces"
 SOURCES: Final = {"LLM": "LLM_JUDGE", "CODE": "CODE", "HUMAN": "HUMAN"}
 FILES: Final = "/ajax-api/3.0/mlflow/get-trace-artifact"
-"""Where spans are that a client older than 3.5 logged, or a server keeps in files."""
+"""Path of spans that were logged by clients before 3.5 or that the server keeps in files."""
 PLACE, IN_FILES = "mlflow.trace.spansLocation", "ARTIFACT_REPO"
 CHANGED: Final = ("feedback", "rationale", "metadata")
-"""The fields of an assessment that are Ragstone's."""
+"""The fields of an assessment that Ragstone sets."""
 
 
 class MLflow(Service):
@@ -46,14 +46,14 @@ class MLflow(Service):
     keys = ("MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN")
 
     def authorization(self, keys: Mapping[str, str]) -> str:
-        """User and password, else the token, else none; as MLflow's own client reads them."""
+        """Return the header with user and password, else with the token, else none, as MLflow's own client does."""
         user, password, token = (keys[name] for name in self.keys)
         if user and password:
             return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
         return f"Bearer {token}" if token else ""
 
     def pull(self, wanted: TraceQuery, write: Write) -> Flow[tuple[int, int]]:
-        """The newest traces first."""
+        """Write the newest traces first."""
         named = [("experiment_name", needed_project(wanted.project, self.title))]
         (found,) = yield [Request("/api/2.0/mlflow/experiments/get-by-name", named)]
         place = {"experiment_id": found["experiment"]["experiment_id"]}
@@ -84,10 +84,10 @@ class MLflow(Service):
             requests.append(Request(f"{API}/batchGet", [("trace_ids", name) for name in kept]))
         answers = (yield requests) if requests else []
         found = {name: answer or {} for name, answer in zip(filed, answers, strict=False)}
-        for trace in answers[-1].get("traces", ()) if kept else ():  # without those that still run
+        for trace in answers[-1].get("traces", ()) if kept else ():  # running traces are not included
             found[trace["trace_info"]["trace_id"]] = trace
         for info in infos:
-            # A push must not change what is pulled next.
+            # A push must not change what the next pull returns.
             others = [each for each in info.get("assessments", ()) if not _is_ours(each)]
             about = {key: value for key, value in info.items() if key != "assessments"}
             about |= {"assessments": others} if others else {}
@@ -95,7 +95,7 @@ class MLflow(Service):
         return sum(not found.get(info["trace_id"], {}).get("spans") for info in infos)
 
     def push(self, scores: Sequence[TraceScore]) -> Flow[Pushed]:
-        """What differs from what is there."""
+        """Send the scores that differ from those on the server."""
         by_trace: dict[str, list[TraceScore]] = {}
         for score in scores:
             by_trace.setdefault(score.trace, []).append(score)
@@ -122,7 +122,7 @@ def _is_ours(assessment: Mapping[str, Any]) -> bool:
 
 
 def _change(place: str, score: TraceScore, there: Mapping[str, Any] | None) -> list[Request]:
-    """The request that makes the assessment there equal to the score; none if it is."""
+    """Return the request that makes the existing assessment equal to the score; none if it is equal."""
     wanted: dict[str, Any] = {
         "trace_id": score.trace,
         "assessment_name": score.name,

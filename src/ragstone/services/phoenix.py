@@ -1,8 +1,8 @@
-"""Phoenix: spans of a project's traces come in; annotations of root spans and of their documents go back.
+"""Pull spans of a project's traces from Phoenix; push annotations of root spans and documents.
 
 API: ``/v1/projects/{project}/traces`` and ``/spans``, ``/v1/span_annotations`` and ``/v1/document_annotations``, of
-Phoenix 13 and later. Phoenix keeps one annotation per span, name and identifier, so that sending one again replaces it;
-of a document one per place and name, without an identifier.
+Phoenix 13 and later. Phoenix keeps one annotation per span, name and identifier, so sending one again replaces it. For
+documents it keeps one per position and name, without an identifier.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from ragstone.services.base import (
 )
 
 TRACES: Final = 50
-"""Traces whose spans are asked for at once: their ids stand in the address."""
+"""Traces per request for spans; limited because their ids are part of the URL."""
 SPANS: Final = 200
-"""Spans in one reply."""
+"""Spans per reply."""
 
 
 class Phoenix(Service):
-    """Arize Phoenix, as a server of one's own or at app.phoenix.arize.com."""
+    """Arize Phoenix, self-hosted or at app.phoenix.arize.com."""
 
     name = "phoenix"
     title = "Phoenix"
@@ -41,12 +41,12 @@ class Phoenix(Service):
     keys = ("PHOENIX_API_KEY",)
 
     def authorization(self, keys: Mapping[str, str]) -> str:
-        """The key, if there is one."""
+        """Return the header with the key, if there is one."""
         key = keys["PHOENIX_API_KEY"]
         return f"Bearer {key}" if key else ""
 
     def pull(self, wanted: TraceQuery, write: Write) -> Flow[tuple[int, int]]:
-        """The newest traces first, each with all its spans in the order in which they began."""
+        """Write the newest traces first, each with all its spans ordered by start time."""
         project = f"/v1/projects/{quote(needed_project(wanted.project, self.title), safe='')}"
         window = [("end_time", instant(wanted.until))]
         window += [("start_time", instant(wanted.since))] if wanted.since else []
@@ -76,15 +76,15 @@ class Phoenix(Service):
         return found
 
     def push(self, scores: Sequence[TraceScore]) -> Flow[Pushed]:
-        """Annotate root spans; documents are told apart by their spans, and not counted."""
+        """Annotate root spans and documents; only annotations of root spans are counted."""
         pushed = yield from self._sent("span", [(score.trace, _of_span(score)) for score in scores], (404,))
         documents = [(score.trace, annotation) for score in scores for annotation in _of_documents(score)]
-        if documents:  # 422: Phoenix knows no document in that place
+        if documents:  # 422: Phoenix has no document at that position
             yield from self._sent("document", documents, (404, 422))
         return pushed
 
     def _sent(self, what: str, rows: Sequence[tuple[str, dict[str, Any]]], absent: Sequence[int]) -> Flow[Pushed]:
-        """In one request; where it names a span that is not there, in ever smaller ones, to find which."""
+        """Send all annotations in one request; if a span does not exist, bisect to find it."""
         body = {"data": [row for _, row in rows]}
         (answer,) = yield [Request(f"/v1/{what}_annotations", [("sync", "true")], "POST", body, absent=absent)]
         if answer is not None:

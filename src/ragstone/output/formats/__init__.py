@@ -1,1 +1,1 @@
-"""Formats in which a run is exported, each in a file that declares its ``FORMATS``."""
+"""Export formats; each module declares its ``FORMATS``."""

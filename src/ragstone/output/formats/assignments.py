@@ -1,4 +1,4 @@
-"""Results as assignment records: the nuggets of a topic with a run's assignments, as TREC RAG tools read them."""
+"""Export results as assignment records for TREC RAG tools: the nuggets of each topic with a run's assignments."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from ragstone.result_types import UnitDict, VerdictDict
 
 UNASSIGNED: Final = "failed"
-"""The assignment of a nugget that could not be assigned, in these tools."""
+"""The label that these tools use for a nugget that could not be assigned."""
 
 
 def assignment(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The assignment record of a result; None where the record has no nuggets of a bank.
+    """Return the assignment record of a result, or None if the record has no nuggets.
 
-    A blank response has the nuggets of its topic without assignments, and the status ``empty``; a nugget that stayed
-    unjudged is ``failed``, with the reason as ``failure``. The value of a panel that lies between two labels stands
-    beside the nearer one.
+    A blank response gets the nuggets of its topic without assignments, and the status ``empty``. A nugget that was not
+    judged is ``failed``, with the reason as ``failure``. If a panel's value lies between two labels, the nearer label
+    is used and the value is added.
     """
     score = next((s for s in result.get("scores", ()) if of_score(s["metric"]).task() == "assign"), None)
     if score is None:
@@ -66,13 +66,13 @@ def _assigned(unit: UnitDict, verdict: VerdictDict) -> dict[str, Any]:
 
 
 def block(record: Mapping[str, Any]) -> dict[str, Any]:
-    """An assignment record in the form of nugget assigners, with the response as a block."""
+    """Return an assignment record in the format of nugget assigners, with the response as one block."""
     head = {name: record[name] for name in ("query", "qid", "run_id") if name in record}
     return {**head, "block": [record["answer_text"]], "block_nuggets_assignment": record["nuggets"]}
 
 
 def _lines(form: Callable[[dict[str, Any]], dict[str, Any]], run: Run) -> Generator[bytes, None, None]:
-    """An assignment record for each result that has one, in a form."""
+    """Yield the assignment record of each result that has one, converted by ``form``."""
     for result in run.results():
         record = assignment(result)
         if record is not None:

@@ -1,4 +1,4 @@
-"""A recording of a run's calls, from which the judge ``replay:FILE`` answers."""
+"""Export a recording of a run's calls for the judge ``replay:FILE``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VERSION: Final = 1
 
 
 def _recording(run: Run) -> Generator[bytes, None, None]:
-    """The head with the judges and their steps, then each call of the results, once."""
+    """Yield a header with the judges and their steps, then each call of the results once."""
     yield orjson.dumps({"ragstone_calls": VERSION, "judges": _judges(run)})
     written: set[str] = set()
     for result in run.results():
@@ -26,7 +26,7 @@ def _recording(run: Run) -> Generator[bytes, None, None]:
                 continue
             written.add(key)
             row = run.store.call(bytes.fromhex(key))
-            if row is not None:  # a call that failed has no reply, and fails again when it is replayed
+            if row is not None:  # a failed call has no reply and fails again in a replay
                 recorded = {
                     "key": key, "judge": row.judge, "task": row.task, "maker": row.maker,
                     "request": orjson.Fragment(row.request), "reply": orjson.Fragment(row.reply),
@@ -35,12 +35,12 @@ def _recording(run: Run) -> Generator[bytes, None, None]:
 
 
 def _judges(run: Run) -> list[dict[str, Any]]:
-    """Each judge's settings with the steps it answered, of a cascade the last one's; InputError for a panel."""
+    """Return each judge's settings and steps, for a cascade only the last judge's; raise InputError for a panel."""
     spec = run.spec
     steps: dict[str, Sequence[str]] = {}
     for step in dict.fromkeys(task for name in spec["chosen"] for task in metrics.find(name).asks):
         route = spec["steps"].get(step, spec["default"])
-        # The first judges of a cascade are there again when it is replayed.
+        # The earlier judges of a cascade are available again in a replay.
         steps[step] = route["judges"][-1:] if route.get("cascade") else route["judges"]
     for task, names in steps.items():
         if len(names) > 1:

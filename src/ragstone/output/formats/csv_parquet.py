@@ -1,4 +1,4 @@
-"""A table of scores or verdicts: as CSV, in which no cell is a formula to a spreadsheet, or as Parquet, with types."""
+"""Export tables, such as scores or verdicts, as CSV without spreadsheet formulas, or as typed Parquet."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ragstone.errors import InputError
 from ragstone.output.export import ExportFormat
 
 BATCH: Final = 1000
-"""Rows of Parquet that are held at a time."""
+"""Number of Parquet rows held in memory at a time."""
 FORMULA: Final = ("=", "+", "-", "@", "|", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - spreadsheets take the wide forms too
-"""What a spreadsheet takes for the beginning of a formula, or for white space before one (OWASP)."""
+"""Characters that spreadsheets treat as the start of a formula, or as white space before one (OWASP)."""
 
 
 def harmless(cell: object) -> object:
-    """A cell that a spreadsheet takes for text: an apostrophe goes before the start of a formula; numbers stay."""
+    """Return a cell that spreadsheets treat as text: prefix formulas with an apostrophe; leave numbers unchanged."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
 
 
@@ -35,7 +35,7 @@ def _write_csv(run: Run, rows: str, target: IO[bytes]) -> None:
         text.flush()
     finally:
         with contextlib.suppress(ValueError, OSError):
-            text.detach()  # the stream is the caller's to close
+            text.detach()  # the caller closes the stream
 
 
 def _cell(value: object) -> object:

@@ -1,4 +1,4 @@
-"""The results of a run, line for line as in results.jsonl."""
+"""Export the results of a run, with the same lines as in results.jsonl."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaderboards: the scores of each system on each topic with their means, in the forms of TREC tools."""
+"""Export leaderboards in the formats of TREC tools: the scores of each system on each topic, with their means."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ragstone.output.target import closed_folder, is_folder, whole
 from ragstone.records.leaderboards import FORMS, Form, LeaderboardRow, lines
 
 SCORES: Final = "scores"
-"""The format in which nugget tools write what each run scored: a JSON object a run and topic."""
+"""The score format of nugget tools: one JSON object per run and topic."""
 WITHOUT_RUN: Final = "trec_eval"
-"""The format whose rows do not say which run they are of."""
+"""The format without a column for the run."""
 EXTENSIONS: Final[Mapping[str, tuple[str, ...]]] = {
     SCORES: LINES, WITHOUT_RUN: (".eval", ".tsv"), "tot": (".tsv",), "ir_measures": (".tsv",), "jsonl": LINES,
 }  # fmt: skip
 
 
 def board_of(run: Run) -> Leaderboard:
-    """The scores of a run as a leaderboard, each score's name a measure; the system is ``meta.run_id``, or the run.
+    """Return a run's scores as a leaderboard; each score name is a measure, the system is ``meta.run_id`` or the run.
 
-    InputError where a system has two records of one topic.
+    Raise InputError if a system has two records on one topic.
     """
     board = Leaderboard()
     for result in run.results():
@@ -45,7 +45,7 @@ def board_of(run: Run) -> Leaderboard:
 
 
 def write_board(board: Leaderboard, form: str, target: IO[bytes], on_missing: OnMissing = "warn") -> None:
-    """Write a leaderboard as ``scores`` or in one of ``records.FORMS``; ConfigError where the form cannot hold it."""
+    """Write a leaderboard as ``scores`` or in one of ``FORMS``; raise ConfigError if it does not fit the format."""
     if form == WITHOUT_RUN and len(board.runs) > 1:
         others = ", ".join(other for other in (SCORES, *FORMS) if other != form)
         raise ConfigError(
@@ -56,9 +56,9 @@ def write_board(board: Leaderboard, form: str, target: IO[bytes], on_missing: On
 
 
 def write_board_to(board: Leaderboard, form: str, to: str, on_missing: OnMissing = "warn") -> list[Path]:
-    """Write a leaderboard to a file, or to a folder a file for each run; returns what was written.
+    """Write a leaderboard to a file, or to a folder with one file per run; return the paths written.
 
-    The means of each run are over the topics that it would be compared on.
+    Each run's means are over the topics on which it would be compared.
     """
     if not is_folder(to):
         with whole(Path(to)) as target:

@@ -1,4 +1,4 @@
-"""Traces as rows of RAGBench: the sentences by key, which are relevant, used and supported, and the four scores."""
+"""Export traces as RAGBench rows: sentences by key, the relevant, used and supported ones, and the four scores."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SCORES: Final[Mapping[str, str]] = {
     "relevance_score": "relevance_share", "utilization_score": "utilization_share",
     "completeness_score": "completeness", "adherence_score": "adherence",
 }  # fmt: skip
-"""RAGBench's scores, and the columns that are defined alike."""
+"""RAGBench's scores, mapped to Ragstone's scores with the same definitions."""
 
 
 def row_of(result: Mapping[str, Any], traced: TraceRows) -> dict[str, Any]:
-    """One trace as RAGBench has it; what the judge did not say is null. Keys are those of the map."""
+    """Return a trace as a RAGBench row; values that the judge did not give are null. Keys are those of `TraceRows`."""
     texts = {context["id"]: context["text"] for context in result["contexts"]}
     sentences: dict[str, list[list[str]]] = {passage: [] for passage in texts}
     for row in traced.contexts:
@@ -53,7 +53,7 @@ def row_of(result: Mapping[str, Any], traced: TraceRows) -> dict[str, Any]:
 
 
 def _keys(traced: TraceRows, mark: str) -> list[str] | None:
-    """The keys that have a mark; None where the judge said nothing of it."""
+    """Return the keys of the marked sentences, or None if the judge did not give this mark."""
     if any(row[mark] is None for row in traced.contexts):
         return None
     return [row["key"] for row in traced.contexts if row[mark]]
