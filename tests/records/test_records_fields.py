@@ -60,7 +60,7 @@ def test_of_two_candidates_for_a_field_is_said_which_was_taken() -> None:
     assert (mapped.contexts, mapped.notes) == ((Passage("1", "y", 1),), ())
 
 
-GOLD = "contexts: 'context' is gold here, kept as meta.reference_contexts; the evidence is 'retrieval_context'"
+GOLD = "contexts: 'context' holds gold passages; kept as meta.reference_contexts; the evidence is 'retrieval_context'"
 
 
 def test_gold_passages_of_deepeval_are_no_evidence() -> None:

@@ -416,7 +416,7 @@ def test_a_nugget_stands_once() -> None:
     assert record.nuggets == (Nugget("Tea is  hot", "vital", "support"), Nugget("Milk is cold", "vital", "not_support"))
     assert record.notes == (
         "nuggets: duplicate nugget left out",
-        "nuggets: duplicate nugget is vital and okay; read as vital",
+        "nuggets: duplicate nugget is both vital and okay; treated as vital",
     )
     nuggets = [{"text": "x", "assignment": "support"}, "y", {"text": "X.", "assignment": "not_support"}]
     assert refused({"id": "a", "nuggets": nuggets}).endswith(

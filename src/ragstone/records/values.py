@@ -56,7 +56,7 @@ LONGEST_NUGGET: Final = 100
 
 BLANK_NUGGET: Final = "nuggets: blank nugget left out"
 SAME_NUGGET: Final = "nuggets: duplicate nugget left out"
-BOTH: Final = "nuggets: duplicate nugget is vital and okay; read as vital"
+BOTH: Final = "nuggets: duplicate nugget is both vital and okay; treated as vital"
 LONG_NUGGET: Final = f"nuggets: a nugget has more than {LONGEST_NUGGET} words; it should be one fact"
 NO_IMPORTANCE: Final = "nuggets: importance is neither vital nor okay; ignored"
 NO_ASSIGNMENT: Final = "nuggets: assignment is not support, partial_support or not_support; ignored"
