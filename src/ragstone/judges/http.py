@@ -333,7 +333,7 @@ class HttpBackend(ABC):
         text, reasoning = read.text, read.reasoning
         if read.finish == "error":  # a failure that came with status 200
             raise self._unusable(f"the endpoint failed: {self.without_key(text or 'no message')[:200]}", answer, tier)
-        if len(self._key) >= SECRET_LENGTH:  # a reply is kept
+        if len(self._key) >= SECRET_LENGTH:  # replies are stored
             text, reasoning = self.without_key(text), self.without_key(reasoning)
         notes = self.notes()
         if tier != self._tier:

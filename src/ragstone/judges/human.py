@@ -81,7 +81,7 @@ class HumanBackend(InProcess):
 
 
 class HumanJudge:
-    """Answers from a file of labels, ``FILE`` or ``FILE#ANNOTATOR``. Raises InputError for an invalid line."""
+    """Answers from a file of labels, ``FILE`` or ``FILE#ANNOTATOR``. InputError or ConfigError if it is invalid."""
 
     model: str = ""
     provider: str = ""
