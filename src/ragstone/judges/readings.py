@@ -241,7 +241,7 @@ def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
     for key, entry in pairs:
         text = str(key).strip()
         if isinstance(entry, str | int) and not isinstance(entry, bool):
-            entry = {"label": entry}  # noqa: PLW2901 - a bare label under its number is enough
+            entry = {"label": entry}  # noqa: PLW2901 - a bare label under its number is as good
         if text.isascii() and text.isdigit() and len(text) <= 6 and isinstance(entry, dict):
             numbered.append((int(text), entry))
     return {} if any(number == 0 for number, _ in numbered) else uncontested(reversed(numbered), "label")

@@ -97,7 +97,7 @@ class Found:
         raw: dict[int, str | None] = {}
         for number, label, word in zip(numbers, self.labels, self.raw, strict=True):
             if number in labels and labels[number] != label:
-                label = None  # noqa: PLW2901 - two different labels: neither counts
+                label = None  # noqa: PLW2901 - said twice with two labels: given to nobody
             labels[number], raw[number] = label, word
         return labels, raw
 

@@ -91,7 +91,7 @@ def _packaged(task: str, style: str) -> NamedPrompt:
 
 
 def pair(first: str, second: str | None) -> tuple[NamedPrompt, NamedPrompt]:
-    """Return two prompts to compare: the named ones; for a single name, its last two versions or it and the newest."""
+    """Return the two named prompts; for one name, its last two versions, or a named older one and the newest."""
     one = find(first)
     if second is not None:
         return one, find(second)

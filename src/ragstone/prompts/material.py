@@ -1,4 +1,4 @@
-"""Return the variables of a prompt template: the numbered texts of its question, and a code that delimits them.
+"""Build the variables of a prompt template: the numbered texts of its question, and a code that delimits them.
 
 Texts from records are placed between lines with a code that they cannot contain, because it is a keyed hash of them.
 The same question always gives the same bytes.
