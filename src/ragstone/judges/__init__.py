@@ -1,1 +1,1 @@
-"""Judges: a judge is a pure codec (a question to calls, replies to an answer) over an effectful backend."""
+"""Judges: each is a pure codec (question to calls, replies to answer) on top of a backend that does the I/O."""

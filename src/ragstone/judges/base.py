@@ -1,11 +1,10 @@
 """Building blocks of every judge: calls, replies, backends, dialogues.
 
-A judge answers a question through a *dialogue*: a generator that yields the calls it needs and is sent their
-replies, and returns the answer. It is pure and synchronous, so that repair turns and batches are tested by
-hand with ``next`` and ``send``. The only effect is the backend's ``send``, and only the engine awaits it.
+A judge answers a question through a *dialogue*: a generator that yields the calls it needs, receives their replies
+and returns the answer. It is pure and synchronous, so tests can drive repair turns and batches with ``next`` and
+``send``. The only side effect is the backend's ``send``, which only the engine awaits.
 
-Failure is data here: a dialogue is sent ``Failed`` in the place of a reply that never came, and turns it into
-unjudged verdicts.
+Failures are values: a dialogue receives ``Failed`` in place of a missing reply and returns unjudged verdicts for it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from ragstone.tokens import Size
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The JSON schema of an answer, as JSON, and its name."""
+    """The JSON schema of an answer (encoded as JSON) and its name."""
 
     name: str
     json: bytes
@@ -36,8 +35,8 @@ class Schema:
 class Prompt(NamedTuple):
     """Prompt for a language model, independent of the provider.
 
-    ``messages`` have a ``role`` and a ``content``. ``extra`` are fields that the user adds to the request as they are.
-    ``room`` is how many times its usual limit the reply may be long, also where ``extra`` sets that limit.
+    ``messages`` have a ``role`` and a ``content``. ``extra`` holds fields that the user adds to the request unchanged.
+    ``room`` multiplies the usual limit of the reply, even if ``extra`` sets that limit.
     """
 
     model: str
@@ -50,10 +49,10 @@ class Prompt(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """The beginning of a call that other calls about the same passages have too, long enough for a provider to cache.
+    """A prompt prefix that calls about the same passages have in common, long enough for a provider to cache.
 
-    It is the first message and ``chars`` characters of the second, about ``tokens`` tokens; ``key`` is a hash of it in
-    this process. ``sure``: other parts of the same question begin with it.
+    It consists of the first message and ``chars`` characters of the second, about ``tokens`` tokens. ``key`` is its
+    hash, valid in this process only. ``sure``: other parts of the same question begin with it.
     """
 
     key: int
@@ -66,9 +65,10 @@ class Shared(NamedTuple):
 class Call:
     """One exact request.
 
-    ``body`` is the request as the backend prepared it; ``maker`` names what made it (a prompt with its hash, a model's
-    version); ``units`` is how many units it asks about. ``repeat`` numbers the rounds of a repeated run. Calls that
-    are equal in all of this are one call and are paid once. ``shared`` is its beginning that others may have, too.
+    ``body`` is the request as the backend prepared it. ``maker`` identifies what made it (a prompt with its hash, a
+    model's version). ``units`` is the number of units it asks about. ``repeat`` numbers the rounds of a repeated run.
+    Calls equal in all of these are the same call and are paid once. ``shared`` is the prefix that it may share with
+    other calls.
     """
 
     judge: str
@@ -87,10 +87,10 @@ class Call:
 
 
 class Usage(NamedTuple):
-    """Tokens of one reply as the endpoint counted them; None where it did not say.
+    """Token counts of one reply as reported by the endpoint; None if not reported.
 
-    ``cached`` (read from the provider's prefix cache) and ``saved`` (written to it) of the input, and ``reasoning`` of
-    the output, are parts, not additions. ``rate`` is the price of the reply as a share of the standard one.
+    ``cached`` (read from the provider's prefix cache) and ``saved`` (written to it) are part of ``input``;
+    ``reasoning`` is part of ``output``. ``rate`` is the price of the reply as a fraction of the standard price.
     """
 
     input: int | None = None
@@ -105,7 +105,7 @@ class Usage(NamedTuple):
 class Left:
     """Remainder of a rate limit, in requests or tokens, and the seconds until it resets.
 
-    ``limit`` is the whole of it, 0 where that was not said.
+    ``limit`` is the full limit; 0 if not reported.
     """
 
     amount: int
@@ -115,7 +115,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Remaining rate limits that an endpoint reported with a reply; None if not reported."""
+    """Remaining rate limits that an endpoint reported with a reply; each is None if not reported."""
 
     requests: Left | None = None
     tokens: Left | None = None
@@ -123,9 +123,9 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """The requests and tokens that the user allows an endpoint in any 60 seconds; 0 is no limit.
+    """The user's limits for an endpoint: requests and tokens in any 60 seconds; 0 means no limit.
 
-    ``endpoint`` is its address together with a digest of its key: backends that are equal in it share their limits.
+    ``endpoint`` is its address with a digest of its key; backends with the same value share their limits.
     """
 
     endpoint: str
@@ -134,11 +134,11 @@ class RateLimits:
 
 
 class Reply(NamedTuple):
-    """The text of an answer, apart from any reasoning.
+    """The text of an answer, without any reasoning.
 
-    ``finish`` is ``stop``, ``length`` (cut off) or whatever else the endpoint said. ``notes`` tell what had
-    to be left out of the request for the endpoint to take it. ``requests``, how many were sent for it, and
-    ``allowance`` are of the moment, and are not kept.
+    ``finish`` is ``stop``, ``length`` (truncated) or any other reason that the endpoint gave. ``notes`` name what was
+    left out of the request because the endpoint rejected it. ``requests`` is the number of requests sent for it; like
+    ``allowance``, it is not stored.
     """
 
     text: str
@@ -151,7 +151,7 @@ class Reply(NamedTuple):
 
 
 def reply_to_json(reply: Reply, units: int = 0) -> bytes:
-    """Encode a reply for the store and recordings; ``units`` is how many it was asked about, if known."""
+    """Encode a reply for the store and recordings; ``units`` is the number of units in its call, 0 if unknown."""
     usage = reply.usage
     return orjson.dumps(
         {
@@ -166,14 +166,14 @@ def reply_to_json(reply: Reply, units: int = 0) -> bytes:
 
 
 def reply_from_json(data: bytes) -> Reply:
-    """Decode a reply that ``reply_to_json`` wrote."""
+    """Decode a reply encoded by ``reply_to_json``."""
     kept = orjson.loads(data)
     return Reply(kept["text"], kept["finish"], kept["reasoning"], Usage(*kept["usage"]), tuple(kept["notes"]))
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """No reply: ``reason`` is one line for the reader of a result; ``too_long``: the model takes no request so long."""
+    """No reply. ``reason`` is one line for the results; ``too_long``: the request exceeds the model's context."""
 
     reason: str
     too_long: bool = False
@@ -185,14 +185,14 @@ Dialogue = Generator[Sequence[Call], Replies, Answer]
 
 @runtime_checkable
 class Backend(Protocol):
-    """Answers calls. ``open`` and ``close`` frame a run; ``send`` answers one call or raises BackendError.
+    """Answers calls. ``open`` and ``close`` begin and end a run; ``send`` answers one call or raises BackendError.
 
-    ``concurrency`` is how many calls it takes at a time; ``free`` says that its calls cost no money; ``timeout`` is the
-    seconds after which ``send`` gives up on a call by itself, None where it never does; one with a ``rate`` expects
-    that share of the standard price. A backend that sends nothing anywhere may say so by an attribute ``inside``, one
-    whose answers to the same call are always equal by ``steady``, one that only looks them up by ``lookup``; all are
-    False unless it has them. One that answers in this process may have ``seconds``, the usual time of a call, for
-    estimates.
+    ``concurrency`` is the maximum number of concurrent calls. ``free``: its calls cost no money. ``timeout`` is the
+    number of seconds after which ``send`` gives up on a call; None if it never does.
+
+    Optional attributes: ``rate`` is the expected price as a fraction of the standard price. ``inside``: it answers in
+    this process and sends nothing. ``steady``: it always answers the same call alike. ``lookup``: it only looks up
+    answers. These three default to False. ``seconds`` is the typical duration of a call in this process, for estimates.
     """
 
     @property
@@ -203,20 +203,20 @@ class Backend(Protocol):
     def timeout(self) -> float | None: ...  # noqa: D102 - see the class
 
     async def open(self) -> None:
-        """Prepare for calls; BackendError if that is not possible (no key, no file)."""
+        """Prepare for calls; raise BackendError if that is not possible (no key, no file)."""
         ...
 
     async def send(self, call: Call) -> Reply:
-        """Answer one call, or raise BackendError."""
+        """Answer one call or raise BackendError."""
         ...
 
     async def close(self) -> None:
-        """Release everything; safe to call twice."""
+        """Release all resources; may be called twice."""
         ...
 
 
 class InProcess:
-    """The part that all backends in this process share: they cost nothing and have nothing to open."""
+    """Base of all backends that answer in this process: they cost nothing and have nothing to open."""
 
     free: bool = True
     inside: bool = True
@@ -231,7 +231,7 @@ class InProcess:
 
 
 def processors() -> int:
-    """Return the processors that this process may use: those it is bound to, or fewer by the quota of its container."""
+    """Return the number of processors available to this process, by its CPU affinity and its container's quota."""
     found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
@@ -241,7 +241,7 @@ def processors() -> int:
 
 
 def is_inside(backend: Backend) -> bool:
-    """Return whether the backend answers in this process, so that offline runs may ask it."""
+    """Return whether the backend answers in this process, so that offline runs may use it."""
     return bool(getattr(backend, "inside", False))
 
 
@@ -251,35 +251,35 @@ def is_steady(backend: Backend) -> bool:
 
 
 def is_lookup(backend: Backend) -> bool:
-    """Return whether the backend has its answers ready, so that also an estimate may ask it for every record."""
+    """Return whether the backend only looks up answers, so that even an estimate may call it for every record."""
     return bool(getattr(backend, "lookup", False))
 
 
 class Dialect(Backend, Protocol):
-    """A backend that language models are asked through. Only it reads the JSON of its requests and replies.
+    """A backend for a language model's API. No other code reads the JSON of its requests and replies.
 
-    ``bounded`` is set where a budget counts on the limit of a reply's length: an endpoint that refuses such a limit
-    is then not asked.
+    ``bounded`` is set if a budget relies on the limit of the reply's length: an endpoint that refuses such a limit is
+    then an error.
     """
 
     bounded: bool
 
     def prepare(self, prompt: Prompt) -> bytes:
-        """The canonical request: equal prompts give equal bytes, which the store's key is made of."""
+        """Return the canonical request: equal prompts give equal bytes, since the store's key is a hash of them."""
         ...
 
     def size(self, body: bytes) -> Size:
-        """Return the max size of a prepared request, for pacing, budgets and estimates."""
+        """Return the maximum size of a prepared request, for pacing, budgets and estimates."""
         ...
 
     def usage(self, answer: Any) -> Usage:
-        """The tokens that an answer says it took."""
+        """Return the token counts that an answer reports."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """State of a batch at its provider: whether it has ``ended``, in its own words, and the places of its results."""
+    """State of a batch: whether it has ``ended``, the provider's own term, and the paths of its results."""
 
     ended: bool
     said: str
@@ -287,9 +287,9 @@ class BatchState:
 
 
 class Batching(Dialect, Protocol):
-    """A dialect whose provider also takes calls in batches; ``batch`` says that they are to go there.
+    """A dialect whose provider also accepts batches of calls; ``batch``: send calls in batches.
 
-    All but ``batch_line`` and ``read_line`` raise BackendError.
+    All methods except ``batch_line`` and ``read_line`` may raise BackendError.
     """
 
     batch: bool
@@ -300,15 +300,15 @@ class Batching(Dialect, Protocol):
         ...
 
     def read_line(self, line: bytes) -> tuple[str, Reply | BackendError]:
-        """Read a line of results: the id, and the reply or why there is none. ValueError for what is no such line."""
+        """Parse a line of results: the id, and the reply or its error; raise ValueError for any other line."""
         ...
 
     async def submit(self, lines: Sequence[bytes], tag: str) -> str:
-        """Send a batch and return its id there; ``tag`` goes with it where the provider keeps one."""
+        """Submit a batch and return the provider's id; ``tag`` is attached if the provider supports that."""
         ...
 
     async def find(self, tag: str, since: float, calls: int) -> str:
-        """Return the id of a batch with this tag, or of one of so many calls since then; empty if there is none."""
+        """Return the id of a batch with this tag, or of one with as many calls since then; empty if there is none."""
         ...
 
     async def state(self, remote: str) -> BatchState:
@@ -316,16 +316,16 @@ class Batching(Dialect, Protocol):
         ...
 
     async def results(self, state: BatchState) -> Sequence[bytes]:
-        """Return the lines of results and errors of a batch that has ended, in any order."""
+        """Return the lines of results and errors of an ended batch, in any order."""
         ...
 
     async def cancel(self, remote: str) -> None:
-        """Ask the provider to stop a batch."""
+        """Ask the provider to cancel a batch."""
         ...
 
 
 def size_of(backend: Backend, body: bytes) -> Size:
-    """Return the size of a request; if the backend cannot say, one text and no limit of its reply."""
+    """Return the size of a request; without the backend's own, that of one text with an unlimited reply."""
     if hasattr(backend, "size"):
         size: Size = backend.size(body)
         return size
@@ -333,30 +333,30 @@ def size_of(backend: Backend, body: bytes) -> Size:
 
 
 def lacks(judge: Judge, task: Task) -> str:
-    """Return what a judge says that it lacks for a task, to end a refusal with; empty if it does not say."""
+    """Return why a judge cannot do a task, as the end of an error message; empty if it does not say."""
     said = judge.lacks(task) if hasattr(judge, "lacks") else ""
     return f": {said}" if said else ""
 
 
 def refusal_of(judge: Judge, question: Question[Any]) -> str:
-    """Return why a judge that answers the task cannot answer such a question; empty if it does not say."""
+    """Return why a judge that can do the task cannot answer this question; empty if it can or does not say."""
     return judge.refusal(question) if hasattr(judge, "refusal") else ""
 
 
 @runtime_checkable
 class Immediate(Protocol):
-    """A backend that computes its replies in this process, so that also a dry run can have them."""
+    """A backend that computes its replies in this process, so that even a dry run can have them."""
 
     def reply(self, call: Call) -> Reply:
-        """Return at once what ``send`` would."""
+        """Return the reply that ``send`` would return, without waiting."""
         ...
 
 
 class Cuts(NamedTuple):
-    """Where the labels of a scale begin, in probabilities.
+    """The probabilities at which the labels of a scale begin.
 
-    From ``best`` on is the best label, below ``worst`` the worst one. A threshold from ``least`` to ``most`` may stand
-    in the place of ``best``.
+    The best label applies from ``best`` on, the worst below ``worst``. The user may replace ``best`` by a threshold
+    from ``least`` to ``most``.
     """
 
     least: float
@@ -367,28 +367,28 @@ class Cuts(NamedTuple):
 
 @runtime_checkable
 class Thresholded(Protocol):
-    """A judge with probabilities, whose ``[judges.NAME]`` table may set where the best label begins."""
+    """A judge with probabilities, whose ``[judges.NAME]`` table may set the threshold of the best label."""
 
     def cuts(self, task: Task) -> Cuts | None:
-        """Return where the labels of a task begin; None for a task without probabilities."""
+        """Return the thresholds of a task's labels; None for a task without probabilities."""
         ...
 
 
 @runtime_checkable
 class Limited(Protocol):
-    """A backend at an endpoint that takes keys and has limits, and that other backends may share."""
+    """A backend at an endpoint with keys and rate limits, which other backends may share."""
 
     @property
     def limits(self) -> RateLimits:
-        """Its limits; known before it is opened."""
+        """The rate limits; known before the backend is opened."""
         ...
 
 
 class Judge(Protocol):
     """Answers questions.
 
-    ``name`` is how the user calls it, ``id`` how results and the store do (``openai/gpt-4o-mini``,
-    ``embedded``); ``model`` and ``provider`` are what prices are looked up by.
+    ``name`` is the user's name for it, ``id`` its name in results and the store (``openai/gpt-4o-mini``, ``embedded``).
+    Prices are looked up by ``model`` and ``provider``.
     """
 
     @property
@@ -403,13 +403,13 @@ class Judge(Protocol):
     def backend(self) -> Backend: ...  # noqa: D102 - see the class
 
     def can(self, task: Task) -> bool:
-        """Return whether it answers questions of this task at all."""
+        """Return whether it answers questions of this task."""
         ...
 
     def maker(self, question: Question[Any]) -> str:
-        """Name what makes the calls for such a question: the prompt with its hash, model version, settings."""
+        """Identify what makes the calls for this question: the prompt with its hash, model version, settings."""
         ...
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
-        """Yield the calls for this question and return its answer. Pure; raises nothing."""
+        """Yield the calls for this question and return its answer. Pure; never raises."""
         ...

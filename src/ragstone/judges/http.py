@@ -1,11 +1,11 @@
-"""An HTTP endpoint with a key: connections, limits, secrets and errors, whatever dialect it speaks.
+"""An HTTP endpoint with a key: connections, limits, secrets and errors, independent of the dialect.
 
-A dialect is a subclass that says how a request is prepared, measured and read: ``prepare``, ``size``, ``usage`` and
-``read``, the ``path`` after the base URL, and which parameters a request can do without.
+A dialect is a subclass that prepares, measures and reads requests and replies (``prepare``, ``size``, ``usage``,
+``read``). It also defines the ``path`` after the base URL and the optional parameters.
 
-Promises: a key is read when the first call needs it and stands in no message, log or stored row; errors are sorted
-into those worth another try, those that end one call, and those that end the run; redirects are not followed; a
-parameter that an endpoint refuses is left out after its first refusal, once for all calls, with a note on the replies.
+Guarantees: a key is read when the first call needs it, and never appears in a message, log or stored row. Each error
+is retryable, ends one call, or ends the run. Redirects are not followed. A parameter that the endpoint refuses is left
+out of all later calls, with a note on the replies.
 """
 
 from __future__ import annotations
@@ -32,47 +32,47 @@ if TYPE_CHECKING:
     import yarl
 
 RETRYABLE: Final = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
-"""Statuses after which the same request may succeed; what a server does not implement it will not have later."""
+"""Statuses after which the same request may succeed; 501 and 505 are excluded because they are permanent."""
 LONGEST: Final = 8_000_000
-"""Bytes of a response body; a longer one is an error."""
+"""Maximum size of a response body in bytes; a longer one is an error."""
 RESULTS: Final = 2_000_000_000
-"""Bytes of the results of a batch."""
+"""Maximum size of a batch's results in bytes."""
 SECRET_LENGTH: Final = 12
-"""Characters of a key from which on it is left out of replies: a shorter one (EMPTY, none) is a word of theirs."""
+"""Minimum length of a key that is removed from replies: a shorter one (EMPTY, none) may be an ordinary word there."""
 MINUTE: Final = 60.0
-"""Seconds that a limit by the minute may ask to wait; a longer wait is of another limit."""
+"""Maximum wait in seconds of a limit per minute; a longer wait belongs to another limit."""
 _MODERATED: Final = re.compile(r"moderat|flagged|content.polic|safety", re.IGNORECASE)
-"""What a 403 says when it is about one text and not about the key."""
+"""Matches a 403 that is about one text, not about the key."""
 _WRONG_KEY: Final = re.compile(
     r"api.key.{0,20}(?:not valid|invalid)|(?:incorrect|invalid|wrong) api.key", re.IGNORECASE
 )
-"""What some endpoints say with status 400 instead of 401."""
+"""Matches a rejected key that some endpoints report with status 400 instead of 401."""
 _TOO_LONG: Final = re.compile(
     r"context.?(?:size|length|window)|max_new_tokens` must be|prompt is too long", re.IGNORECASE
 )
-"""What servers say of a request that is longer than the model's context, whatever the status."""
+"""Matches the error for a request longer than the model's context, with any status."""
 _NO_CREDIT: Final = re.compile(r"credit balance is too low|reached your specified .{0,20}usage limits", re.IGNORECASE)
-"""What some endpoints say with status 400 instead of 402."""
+"""Matches a lack of credit that some endpoints report with status 400 or 429 instead of 402."""
 _NO_CAPACITY: Final = re.compile(r"resource.?unavailable|capacity|\bunavailable\b", re.IGNORECASE)
-"""What endpoints say where their flex tier has no room, with status 429, 498 (Groq) or 503 (Gemini)."""
+"""Matches a flex tier without capacity, reported with status 429, 498 (Groq) or 503 (Gemini)."""
 _LOADING: Final = re.compile(r"loading model|model is (?:still )?(?:being )?load", re.IGNORECASE)
 
 
 class HttpBackend(ABC):
-    """One endpoint with one key. ``strict``: a schema is always sent; an endpoint that refuses it ends the run."""
+    """One endpoint with one key. ``strict``: a schema is always sent; if the endpoint refuses it, the run ends."""
 
     free: bool = False
     bounded: bool = False
     path: ClassVar[str]
-    """What follows the base URL."""
+    """The path after the base URL."""
     headers: ClassVar[Mapping[str, str]] = {}
-    """Headers of every request, beside the key's."""
+    """Headers of every request, in addition to the key's."""
     optional: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """Parameters that a request can do without, and further words by which errors name them."""
+    """Optional parameters of a request, with other words that errors use for them."""
     schema: ClassVar[str] = ""
-    """The one among them that holds the schema of the answer."""
+    """The optional parameter that holds the schema of the answer."""
     reply_limits: ClassVar[tuple[str, ...]] = ()
-    """Those that limit the length of a reply; a refused first one is sent under the name of the last."""
+    """The optional parameters that limit the reply's length; if another is refused, the last may be sent instead."""
 
     def __init__(self, spec: Spec) -> None:
         preset = spec.preset
@@ -103,29 +103,29 @@ class HttpBackend(ABC):
 
     @abstractmethod
     def size(self, body: bytes) -> Size:
-        """Return the size of a request, also of one in another dialect."""
+        """Return the size of a request, even of one in another dialect."""
 
     @abstractmethod
     def usage(self, answer: Any) -> Usage:
-        """Read the tokens of an answer, whatever JSON it is."""
+        """Return the token counts of an answer, which may be any JSON."""
 
     def in_tier(self, body: bytes, tier: str) -> bytes:  # noqa: ARG002 - see a dialect
         """Return the request for a service tier of the provider."""
         return body
 
     def tier_of(self, answer: Any) -> str:  # noqa: ARG002 - see a dialect
-        """Return the tier that an answer says it had; empty if it does not say."""
+        """Return the tier that an answer reports; empty if it reports none."""
         return ""
 
     @abstractmethod
     def read(self, answer: Any) -> Reply:
-        """Read the text, the reasoning and the finish: ``error`` if the text is a failure.
+        """Read the text, the reasoning and the finish, which is ``error`` if the text is an error message.
 
-        Raises KeyError, IndexError, TypeError or AttributeError for what is no answer.
+        Raise KeyError, IndexError, TypeError or AttributeError for any other JSON.
         """
 
     def fitted(self, body: bytes) -> bytes:
-        """The request without what the endpoint has refused, or under the name that it takes."""
+        """Return the request with refused parameters left out or renamed."""
         if not self._refused:
             return body
         request = orjson.loads(body)
@@ -136,11 +136,11 @@ class HttpBackend(ABC):
         return orjson.dumps(request)
 
     def begun_alike(self, body: bytes, chars: int) -> bytes:  # noqa: ARG002 - for dialects that have to mark it
-        """The request, whose first ``chars`` characters others share, so that the provider finds them in its cache."""
+        """Return the request with its shared prefix of ``chars`` characters marked for the provider's cache."""
         return body
 
     def refusal(self, status: int, error: Mapping[str, Any], body: bytes) -> bool:
-        """Find which parameter the endpoint will not take, and remember it; BackendError where it is needed."""
+        """Return whether an optional parameter was refused, and remember it; raise BackendError if it is needed."""
         if status not in (400, 404, 415, 422, 501) or not self.optional:
             return False
         sent, said = orjson.loads(body), said_by(error)
@@ -153,7 +153,7 @@ class HttpBackend(ABC):
             if not blamed or (name in self.reply_limits and "context" in message):
                 continue
             if self.strict and name == self.schema:
-                # As it was said, not folded: a key in other letters is not known again, and would be shown.
+                # Quote the original text, not the lower-cased message.
                 told = " ".join(self.without_key(said).split())[:200]
                 hint = "structured = auto continues without a schema"
                 raise self.trouble(f"the endpoint rejects {name}: {told}", fatal=True, hint=hint)
@@ -170,7 +170,7 @@ class HttpBackend(ABC):
         return False
 
     def notes(self) -> tuple[str, ...]:
-        """List parameters left out of requests or sent under another name."""
+        """Return a note on each parameter that is left out of requests or sent under another name."""
         return tuple(
             f"{name} is not accepted by the endpoint; {f'sent as {instead}' if instead else 'left out'}"
             for name, instead in self._refused.items()
@@ -186,13 +186,13 @@ class HttpBackend(ABC):
         return RateLimits(f"{self.url} {digest}", *self._limits)
 
     def divide(self, *, calls: int = 1, rates: int = 1) -> None:
-        """Keep one of so many parts of its concurrency and of its rate limits; at least 1 each."""
+        """Divide its concurrency by ``calls`` and its rate limits by ``rates``; keep at least 1 of each."""
         self.concurrency = max(1, self.concurrency // calls)
         rpm, tpm = (limit and max(1, limit // rates) for limit in self._limits)
         self._limits = rpm, tpm
 
     async def open(self) -> None:
-        """Read the key and make the connection pool; BackendError when the key's variable is not set."""
+        """Read the key and create the connection pool; raise BackendError if the key's variable is not set."""
         import aiohttp  # noqa: PLC0415 - 130 ms to import, for LLM judges only
         import yarl  # noqa: PLC0415 - part of aiohttp
 
@@ -229,7 +229,7 @@ class HttpBackend(ABC):
             self._session = None
 
     async def send(self, call: Call) -> Reply:
-        """Ask once; BackendError for anything but an answer."""
+        """Send one call; raise BackendError if the reply is not an answer."""
         assert self._address is not None, "send before open"
         tier = self._tier
         for requests in itertools.count(1):
@@ -252,7 +252,7 @@ class HttpBackend(ABC):
     async def _asked(
         self, method: str, path: str, body: Any = None, *, form: str = "", longest: int = LONGEST
     ) -> bytes:
-        """Return the answer of another route of the endpoint; BackendError for anything but one."""
+        """Return the response body of another route; raise BackendError for any status but 200."""
         sent = body if isinstance(body, bytes) else None if body is None else orjson.dumps(body)
         more = {"headers": {"Content-Type": form}} if form else {}
         status, headers, data = await self._exchange(method, self.base + path, sent, longest, **more)
@@ -261,12 +261,12 @@ class HttpBackend(ABC):
         return data
 
     async def results(self, state: BatchState) -> Sequence[bytes]:
-        """Return the lines of a batch that has ended, whatever came of its calls."""
+        """Return the lines of an ended batch, of both replies and errors."""
         texts = [await self._asked("GET", place, longest=RESULTS) for place in state.places]
         return [line for text in texts for line in text.splitlines() if line.strip()]
 
     async def _told(self, wanted: str, method: str, path: str, body: Any = None, *, form: str = "") -> dict[str, Any]:
-        """Return the object that another route answers with, which has this field."""
+        """Return the JSON object of another route; raise BackendError if it lacks the field ``wanted``."""
         data = await self._asked(method, path, body, form=form)
         try:
             found = orjson.loads(data)
@@ -289,9 +289,9 @@ class HttpBackend(ABC):
                 begun = True
                 data = bytearray()
                 packing = response.headers.get("Content-Encoding")
-                # Unpacked here, as far as it may be long: a small packed piece may be a thousand times its size.
+                # Decompress here, up to the limit: a small compressed chunk may expand a thousandfold.
                 unpacking = zlib.decompressobj(wbits=47) if packing not in (None, "identity") else None
-                while chunk := await response.content.readany():  # what ``iter_any`` does, with half the coroutines
+                while chunk := await response.content.readany():  # like ``iter_any``, with half the coroutines
                     data += unpacking.decompress(chunk, longest + 1 - len(data)) if unpacking else chunk
                     if len(data) > longest:
                         raise self.trouble(f"a reply of more than {longest} bytes", lost=True)
@@ -302,7 +302,7 @@ class HttpBackend(ABC):
             raise self._broken_off(error, begun=begun) from error
 
     def _broken_off(self, error: Exception, *, begun: bool) -> BackendError:
-        """Return the error of a broken connection; ``begun``: the reply's head had arrived."""
+        """Return the error for a broken connection; ``begun``: the headers of the reply had arrived."""
         import aiohttp  # noqa: PLC0415 - loaded already by open
 
         never = isinstance(error, aiohttp.ClientConnectorError)
@@ -317,7 +317,7 @@ class HttpBackend(ABC):
             cause = " ".join(str(error).split())[:200] or type(error).__name__
             said = f"cannot reach {self.url} ({cause})"
             hint = "is the server running, and is the address right?"
-        # What took the request may charge for it, whatever it replied.
+        # A server that received the request may charge for it.
         return self.trouble(said, retryable=True, hint=hint, lost=not never)
 
     # ---- answers
@@ -333,7 +333,7 @@ class HttpBackend(ABC):
         text, reasoning = read.text, read.reasoning
         if read.finish == "error":  # a failure that came with status 200
             raise self._unusable(f"the endpoint failed: {self.without_key(text or 'no message')[:200]}", answer, tier)
-        if len(self._key) >= SECRET_LENGTH:  # a reply is kept
+        if len(self._key) >= SECRET_LENGTH:  # replies are stored
             text, reasoning = self.without_key(text), self.without_key(reasoning)
         notes = self.notes()
         if tier != self._tier:
@@ -341,19 +341,19 @@ class HttpBackend(ABC):
         return Reply(text, read.finish, reasoning, self._charged(answer, tier), notes, requests, left)
 
     def _charged(self, answer: Any, tier: str) -> Usage:
-        """Return the tokens of an answer at the price of the tier that it had, by its own word if it says."""
+        """Return the usage at the price of the tier that the answer reports, else of ``tier``."""
         usage = self.usage(answer)
         had = tier if tier == "batch" else self.tier_of(answer) or tier
         return usage._replace(rate=self._rates.get(had, 1.0)) if usage != Usage() else usage
 
     def _unusable(self, said: str, answer: Any, tier: str) -> BackendError:
-        """Return the error of an unusable reply, with its tokens: it may be charged for."""
+        """Return the error for an unusable reply, with its usage, since it may be charged."""
         usage = self._charged(answer, tier)
         spent = None if usage == Usage() else usage
         return self.trouble(said, retryable=True, spent=spent, lost=spent is None)
 
     def of_batch(self, status: int, answer: Any, error: Any) -> Reply | BackendError:
-        """Return what a batch brought for a call, as of a call of its own; a status of 0 is none, and worth a retry."""
+        """Return the outcome of a call in a batch, as of a single call; a status of 0 means none and is retryable."""
         try:
             if status == 200:
                 return self._reply(orjson.dumps(answer), 1, None, "batch")
@@ -363,7 +363,7 @@ class HttpBackend(ABC):
         return self._error(status or 500, {}, told if isinstance(told, dict) else {"message": told}, b"", "batch")
 
     def trouble(self, said: str, **more: Any) -> BackendError:
-        """Return an error of this judge."""
+        """Return a BackendError of this judge."""
         return BackendError(f"{self.judge}: {said}", judge=self.judge, **more)
 
     def _error(
@@ -415,7 +415,7 @@ class HttpBackend(ABC):
         )
 
     def without_key(self, text: str) -> str:
-        """Remove the key from a text: some endpoints repeat it, and not always in its own letters."""
+        """Remove the key from a text, in any case: some endpoints repeat it in their messages."""
         if not self._key or self._key.lower() not in text.lower():
             return text
         return re.sub(re.escape(self._key), "[key]", text, flags=re.IGNORECASE)
@@ -433,7 +433,7 @@ def _error_object(data: bytes) -> dict[str, Any]:
 
 
 def said_by(error: Mapping[str, Any]) -> str:
-    """Return the message of an error; FastAPI servers call it ``detail`` and may give a list with places."""
+    """Return the message of an error; FastAPI servers call it ``detail``, which may be a list with locations."""
     said = error.get("message") or error.get("detail") or ""
     if isinstance(said, dict):
         said = said.get("detail") or said
@@ -444,7 +444,7 @@ def said_by(error: Mapping[str, Any]) -> str:
 
 
 def whole_number(value: Any, *names: str) -> int | None:
-    """Read a count that stands under these names, each within the one before; None for what is no whole number."""
+    """Return the count at a path of names in nested objects; None if it is not a whole number."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None

@@ -1,14 +1,13 @@
-"""Judge that answers from human labels: a lookup, no model.
+"""A judge that answers from human labels: a lookup, no model.
 
-A file of labels is JSON lines of one of two forms. Label rows (``ragstone.labels``) answer every step that the file has
-rows for, and the steps ``claims`` and ``nuggetize`` where rows have the text of their unit. Records of a trace are one
+A file of labels is JSON lines in one of two forms. Label rows (``ragstone.labels``) answer every step that the file has
+rows for, and also the steps ``claims`` and ``nuggetize`` if rows include the text of their unit. Trace records are one
 line each: ``{"id": …, "relevant": [keys], "utilized": [keys], "support": {response key: [keys]}, "supported": true or
-false, "sentences": {key: text}}``, with keys of the sentences as the record is divided (``doc_0_s0``, ``resp_s0``).
-``sentences`` has the texts that people labelled; a record in which one of them reads otherwise is unjudged. Without it,
-keys are matched by number, which the answer says.
+false, "sentences": {key: text}}``, with the keys of the record's sentences (``doc_0_s0``, ``resp_s0``). ``sentences``
+holds the texts that people labelled; if one of them differs from the record's, the record is unjudged. Without it, keys
+are matched by number, and the answer says so.
 
-What people did not say is unjudged: a unit without a label, one whose text has changed since, and one that its
-annotators disagree on.
+A unit is unjudged if it has no label, if its text has changed since it was labelled, or if its annotators disagree.
 """
 
 from __future__ import annotations
@@ -57,19 +56,19 @@ NO_BANK: Final = "labels cannot create nuggets from passages; add a bank with --
 
 RELEVANT: Final = "trace.relevant"
 UTILIZED: Final = "trace.utilized"
-"""The tasks of rows that say yes or no of a context sentence; those of a response sentence have the task ``trace``."""
+"""The tasks of yes/no rows about context sentences; rows about response sentences have the task ``trace``."""
 
 LABELLED: Final = (*SCALES, "rubric", "trace", RELEVANT, UTILIZED)
-"""The tasks that a row may have."""
+"""The valid tasks of a row."""
 
 _WRITTEN: Final = re.compile(r"/((?:reference_)?claim|nugget)(?:_by_[a-z]+)?/[1-9]\d{0,8}\Z")
 
 Labels = Mapping[tuple[str, str], bytes]
-"""Labels as JSON, by record and step."""
+"""Maps (record, step) to labels as JSON."""
 
 
 class HumanBackend(InProcess):
-    """Looks up the labels of a record for a step; ``null`` if there are none."""
+    """Looks up the labels of a record for a step; replies ``null`` if there are none."""
 
     steady: bool = True
     lookup: bool = True
@@ -78,17 +77,17 @@ class HumanBackend(InProcess):
         self._labels = labels
 
     def reply(self, call: Call) -> Reply:
-        """Return the labels of the record and step that the call names."""
+        """Return the labels for the call's record and step."""
         asked = orjson.loads(call.body)
         return Reply(self._labels.get((asked["record"], asked["task"]), b"null").decode())
 
     async def send(self, call: Call) -> Reply:
-        """Return the same."""
+        """Return the same as ``reply``."""
         return self.reply(call)
 
 
 class HumanJudge:
-    """Answers from a file of labels, ``FILE`` or ``FILE#ANNOTATOR``. InputError names a line that is no label.
+    """Answers from a file of labels, ``FILE`` or ``FILE#ANNOTATOR``. InputError or ConfigError if it is invalid.
 
     ``note`` is a warning for the run.
     """
@@ -109,22 +108,22 @@ class HumanJudge:
         self._digest = hashlib.blake2b(lines, digest_size=3).hexdigest()
 
     def can(self, task: Task) -> bool:
-        """Return whether the file has labels for this task; to write units, their texts."""
+        """Return whether the file has labels for this task; for a task that writes units, their texts."""
         return task in self._tasks
 
     def lacks(self, task: Task) -> str:
-        """Say what the file lacks for a task that it cannot answer."""
+        """Return why the file cannot answer a task."""
         if task == "nuggetize":
             return f"the file has no texts for a response's nuggets, and {NO_BANK}"
         what = "texts for claims" if task == "claims" else "labels for it"
         return f"the file has no {what}, only labels for {', '.join(sorted(self._tasks))}"
 
     def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - the same for all
-        """Return the hash of the labels, so that other labels are other calls."""
+        """Return the hash of the labels, so that calls with other labels differ."""
         return f"labels#{self._digest}"
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
-        """Make one call; none for a question about nothing, or about passages alone, which no label is of."""
+        """Make one call; none for a question without units, such as one about passages only, which have no labels."""
         if isinstance(question, Rate):
             units = question.units
         else:
@@ -152,7 +151,7 @@ class HumanJudge:
 
 
 class _Ballots:
-    """The label rows of a record, for verdicts on its units."""
+    """The label rows of a record."""
 
     def __init__(self, rows: Sequence[LabelRow], judge: str, failure: str = "") -> None:
         self._judge = judge
@@ -162,7 +161,7 @@ class _Ballots:
             self._rows.setdefault((row.unit, row.task), []).append(row)
 
     def verdict(self, unit: Unit, task: str, scale: Scale, labels: Sequence[str] = ()) -> Verdict:
-        """The label that most annotators gave; unjudged, with the reason, where there is no such label."""
+        """Return the verdict with the label that most annotators gave; unjudged, with the reason, if there is none."""
         rows = self._rows.get((unit.id, task), [])
         digest = text_hash(unit.text)
         same = [row for row in rows if row.hash in ("", digest)]
@@ -196,10 +195,10 @@ def _nothing(question: Question[Any]) -> Rated | Written | Traced:
 
 
 def _written(question: Write, rows: Sequence[LabelRow]) -> Written:
-    """The claims or nuggets that people labelled, in order, each with its sentence if its text stands in one.
+    """Return the labelled claims or nuggets in order, each with the sentence that contains its text, if any.
 
-    A long response is asked about part by part. A part gives what stands in its sentences, and what stands nowhere and
-    follows on that, so that all parts together give every unit once and in order.
+    A long response is asked about in parts. A part returns the units found in its sentences, and those found in no
+    sentence that follow them. So all parts together return every unit once and in order.
     """
     level, kind = question.level, written_kind(question)
     texts = _texts([row for row in rows if (written := _WRITTEN.search(row.unit)) and written[1] == kind])
@@ -223,7 +222,7 @@ def _written(question: Write, rows: Sequence[LabelRow]) -> Written:
 
 
 def _texts(rows: Sequence[LabelRow]) -> list[str] | str:
-    """The texts of a record's units in the order of their numbers, or why they cannot be asked about as one list."""
+    """Return the texts of a record's units in the order of their numbers, or why they are not one complete list."""
     found: dict[int, str] = {}
     for row in rows:
         number = int(row.unit.rpartition("/")[2])
@@ -235,7 +234,7 @@ def _texts(rows: Sequence[LabelRow]) -> list[str] | str:
 
 
 def _traced(question: Trace, ballots: _Ballots) -> Traced:
-    """The trace from label rows; a list of sentences is there only if all of them are labelled."""
+    """Return the trace from label rows; a list of context sentences is None unless all of them are labelled."""
     failures: list[str] = []
 
     def marked(task: str) -> tuple[str, ...] | None:
@@ -252,7 +251,7 @@ def _traced(question: Trace, ballots: _Ballots) -> Traced:
 
 
 def _traced_record(question: Trace, labels: Mapping[str, Any] | None, failure: str, judge: str) -> Traced:
-    """The trace from a record's line; ``failure`` says why there is none."""
+    """Return the trace from a record's line; ``failure`` is the reason if ``labels`` is None."""
     found = Labelling(part=question)
     if labels is None:
         found.problem = failure
@@ -288,13 +287,13 @@ def _misplaced(labels: Mapping[str, Any], texts: Mapping[str, str]) -> str:
 
 
 def _split(path: str) -> tuple[str, str]:
-    """Split ``FILE#ANNOTATOR``; a file whose name has a # is a file."""
+    """Split ``FILE#ANNOTATOR``, unless an existing file has the whole name."""
     file, mark, annotator = path.rpartition("#")
     return (path, "") if not mark or Path(path).is_file() else (file, annotator)
 
 
 def _labels(path: str, annotator: str) -> Labels:
-    """Read a file of either form, told by its first line."""
+    """Read a file of either form, recognized by its first line."""
     try:
         lines = Path(path).read_bytes().removeprefix(BOM_UTF8).splitlines()
     except OSError as error:
@@ -329,7 +328,7 @@ def _rows(path: str, annotator: str) -> Labels:
         if row.task not in LABELLED:
             raise ConfigError(f"{path}: {row.unit} has the task '{row.task}'; expected one of {', '.join(LABELLED)}")
         if row.annotator == annotator or not annotator:
-            # Without what changes no answer, so that the hash of the labels is of the labels.
+            # Drop fields that do not affect answers, so that they do not change the hash of the labels.
             digest = row.hash or (text_hash(row.text) if row.text else "")
             plain = replace(row, hash=digest, draw=None, seconds=None, rubric="")
             found.setdefault((row.record, row.task.partition(".")[0]), []).append(plain)

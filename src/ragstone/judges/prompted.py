@@ -1,8 +1,8 @@
-"""Judge that asks a language model: question to prompt, completion to verdicts.
+"""A judge that asks a language model: questions become prompts, completions become verdicts.
 
-Promises: nothing here waits or sends; a label is given to the unit whose number it stands under or to none;
-a reply that cannot be read is asked about once more, for the missing units only, and after that they are
-unjudged with the reason; a cut-off reply is asked again with twice the room instead of being mended.
+Guarantees: this module does no I/O. A label is assigned only to the unit with its number. After an unreadable reply,
+the missing units are asked about once more; those still missing are unjudged, with the reason. A truncated reply is not
+repaired but requested again with twice the limit.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from ragstone.types import Unit
 
 ANSWERS: Final[frozenset[Task]] = frozenset(TASKS)
 UNSUMMED: Final = ("response_support", "rubric")
-"""Tasks whose reasons say it all: one unit, or criteria that have nothing in common."""
+"""Tasks without a summary: they have one unit, or criteria that have nothing in common."""
 REPEATED: Final = 20_000
-"""Characters of a reply that are said again before a repair turn."""
+"""Maximum number of characters of a reply that are repeated before a repair turn."""
 SCHEMA_LEADS: Final = (*SCHEMA_FIRST, "anthropic")
-"""Providers that read the schema, which few calls have in common, before the prompt: with one nothing is shared."""
+"""Providers that put the schema before the prompt: since few calls have the same schema, no prefix is shared."""
 CACHED: Final = 1024
-"""Tokens that prompts have to share: no provider caches a shorter beginning."""
+"""Minimum tokens of a shared prefix: no provider caches a shorter one."""
 
 
 class _Part(NamedTuple):
-    """Part of a question for one call: some units of a ``Rate``, a piece of a ``Trace``, a ``Write``."""
+    """The part of a question in one call: some units of a ``Rate``, a piece of a ``Trace``, or a ``Write``."""
 
     question: Rate | Write | Trace
     units: tuple[Unit, ...] = ()
@@ -52,7 +52,7 @@ class _Part(NamedTuple):
 
 
 class PromptedJudge:
-    """A language model behind a backend."""
+    """A language model, called through a backend."""
 
     def __init__(self, spec: Spec, backend: Dialect) -> None:
         self.name = spec.name
@@ -69,12 +69,12 @@ class PromptedJudge:
         return task in ANSWERS
 
     def maker(self, question: Question[Any]) -> str:
-        """Name the prompt with its hash, the format of labels, and the sampling."""
+        """Identify the prompt with its hash, the label format and the sampling settings."""
         made = self._setup(question).maker
         return f"{made},exact" if self.spec.case_sensitive and isinstance(question, Rate) else made
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
-        """Ask part by part, halve what is too long, and ask once more for what is missing."""
+        """Ask about each part, split parts that are too long, and ask once more for missing units."""
         setup = self._setup(question)
         done: list[tuple[_Part, ReplyReading]] = []
         readouts: list[Readout] = []
@@ -106,7 +106,7 @@ class PromptedJudge:
         return self._answer(question, done, tuple(readouts))
 
     def _setup(self, question: Question[Any]) -> Setup:
-        """Return how the question is asked; TemplateError if the chosen prompt cannot be used."""
+        """Return the settings for the question; raise TemplateError if the chosen prompt cannot be used."""
         spec = self.spec
         wanted = question.temperature if isinstance(question, Rate) else None
         temperature = spec.temperature if spec.temperature is None or wanted is None else wanted
@@ -139,8 +139,8 @@ class PromptedJudge:
         if isinstance(question, Write):
             return [_Part(question)]
         assert isinstance(question, Rate)
-        # Half of the room of a reply is kept, since some verdicts are twice as long as is usual; here, where a schema
-        # limits them, room for a reply whose every text is as long as it may be.
+        # Plan for half of the reply's limit, since some verdicts are twice the usual length. On a local server, whose
+        # schema bounds every text, plan for the longest possible verdicts.
         room = self.spec.max_tokens // (
             _most(question, setup) if self.spec.preset.local else 2 * schemas.verdict_tokens(question)
         )
@@ -149,16 +149,16 @@ class PromptedJudge:
         return [_Part(question, question.units[n : n + most]) for n in range(0, len(question.units), most)]
 
     def _shared(self, part: _Part, messages: Sequence[Mapping[str, str]], code: str, several: bool) -> Shared | None:
-        """Return a prompt's beginning, up to its last passage; None if others cannot share it.
+        """Return the prompt prefix up to the last passage; None if no other prompt can share it.
 
-        The prompts of other questions can if their lines have the same ``code``, that of the passages.
+        Prompts of other questions can share it if their delimiters have the same ``code``, that of the passages.
         """
         system, user = messages[0]["content"], messages[1]["content"]
         question = part.question
         if not isinstance(question, Rate) or not question.passages or not (several or code in system):
             return None
         last = question.passages[-1].text
-        end = user.find("\n", user.find(last) + len(last) + 1) + 1  # with the line that closes the passage
+        end = user.find("\n", user.find(last) + len(last) + 1) + 1  # including the passage's closing line
         begun = user[:end]
         tokens = usual_tokens(system) + usual_tokens(begun)
         return Shared(hash((self.id, system, begun)), end, tokens, several) if tokens >= CACHED else None
@@ -166,7 +166,7 @@ class PromptedJudge:
     def _call(
         self, part: _Part, setup: Setup, repeat: int, reading: ReplyReading | None = None, *, several: bool
     ) -> Call:
-        """Build the first call about a part; with ``reading``, the call that asks again."""
+        """Build the first call about a part; with ``reading``, the repair call."""
         variables = variables_of(part.question, setup.format, setup.template.language, part.units)
         messages = setup.template.render(variables)
         if self._pack is not None:
@@ -180,7 +180,7 @@ class PromptedJudge:
         spec = self.spec
         schema = None if spec.structured == "off" else _schema(part, setup, wanted, local=spec.preset.local)
         most = spec.max_tokens
-        if spec.preset.local:  # hosted endpoints refuse a schema with limits, and are quick enough without
+        if spec.preset.local:  # hosted endpoints reject a bounded schema and are fast enough without one
             schema = schema and schemas.bounded(schema, part.question)
             if most == MAX_TOKENS and isinstance(part.question, Rate) and not (reading and reading.thought):
                 most = min(most, schemas.THINKING + part.asked * _most(part.question, setup))
@@ -192,7 +192,7 @@ class PromptedJudge:
         return Call(self.id, part.question.task, setup.maker, body, units, repeat, shared)
 
     def _examples(self, pack: Pack, question: Rate | Write | Trace) -> list[int] | None:
-        """The examples that are most similar to the question, or, without one, to what is asked about; None for all."""
+        """Return the examples most similar to the question, or to its texts if it is empty; None for all."""
         most = self.spec.choice.pack_examples
         if not most or most >= len(pack.examples):
             return None
@@ -218,7 +218,7 @@ class PromptedJudge:
 
 
 def _most(question: Rate, setup: Setup) -> int:
-    """Return the most output tokens of one verdict with a bounded schema; without one, three times the usual."""
+    """Return the maximum output tokens of a verdict with a bounded schema; without one, three times the usual."""
     if setup.format == "object":
         return schemas.filled_tokens(question)
     return 3 * (schemas.VERDICT if setup.block else schemas.LABEL)
@@ -234,7 +234,7 @@ def _read(part: _Part, setup: Setup, reply: Reply | Failed, wanted: Sequence[int
 
 
 def _schema(part: _Part, setup: Setup, wanted: Sequence[int | str], *, local: bool) -> Schema | None:
-    """Return the schema of the answer about what is ``wanted``, or about all of the part."""
+    """Return the schema of the answer about the ``wanted`` units; if empty, about the whole part."""
     question = part.question
     if isinstance(question, Trace):
         return schemas.trace_schema(question, cast("Sequence[str]", wanted))
@@ -253,7 +253,7 @@ def _schema(part: _Part, setup: Setup, wanted: Sequence[int | str], *, local: bo
 
 
 def _repair_turn(part: _Part, setup: Setup, reading: ReplyReading) -> dict[str, str]:
-    """Return the message that asks to repair an answer."""
+    """Return the message that asks the model to repair its answer."""
     name, missing, more = "default", list(reading.wanted), {}
     if isinstance(part.question, Trace):
         name = "trace"
@@ -265,14 +265,14 @@ def _repair_turn(part: _Part, setup: Setup, reading: ReplyReading) -> dict[str, 
 
 
 def _halves(part: _Part, reply: Reply | Failed) -> list[_Part]:
-    """Split a part that is too long for the model; empty if it cannot be split."""
+    """Split a part that was too long for the model; empty if it was not or cannot be split."""
     if not (isinstance(part.question, Trace) and isinstance(reply, Failed) and reply.too_long):
         return []
     return [_Part(half) for half in halved(part.question) or ()]
 
 
 def _has_schema(template: Template, fmt: Format, *, local: bool) -> bool:
-    """Return whether the whole reply is JSON, with no reasoning block before it; a list is that for a local server."""
+    """Return whether the whole reply is JSON, without a reasoning block; lists count only on a local server."""
     return fmt == "object" or (fmt in ("keyed", *(["json"] if local else [])) and not template.gives)
 
 

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from ragstone.parsing import Format
 
 GIVEN: Final = "given"
-"""The provider of a judge that the caller brought as an object."""
+"""The provider of a judge passed as an object."""
 
 
 def is_prompted(spec: Spec) -> bool:
-    """Return whether the judge's prompts can be chosen: it is a named language model."""
+    """Return whether the judge's prompts can be chosen, i.e. it is a named language model."""
     return spec.provider not in (GIVEN, "embedded", NLI, "human", "replay")
 
 
 class Said(Protocol):
-    """Prompt settings of a command line; None: not given."""
+    """Prompt settings of a command line; None means not given."""
 
     @property
     def prompts(self) -> Sequence[str] | None: ...  # noqa: D102 - STYLE, TASK=STYLE or TASK=FILE
@@ -41,9 +41,9 @@ class Said(Protocol):
 
 
 def prompted(spec: Spec, said: Said, *tables: tuple[str, Mapping[str, Any]]) -> Spec:
-    """Return the spec with its prompts. ``tables`` are (place, settings), the strongest first.
+    """Return the spec with its prompts. ``tables`` are (place, settings), highest priority first.
 
-    ConfigError names the place of an invalid setting.
+    Raise ConfigError with its place for an invalid setting.
     """
     try:
         style, styles = parse_styles(said.prompts or ())
@@ -53,7 +53,7 @@ def prompted(spec: Spec, said: Said, *tables: tuple[str, Mapping[str, Any]]) -> 
     given = {"style": style or None, "format": said.format, "structured": said.structured, **packed, **styles}
     merged: dict[str, tuple[str, Any]] = {}
     for where, table in [*reversed(tables), ("--", given)]:
-        if table.get("style"):  # a style for all steps goes before what a lower table says of single ones
+        if table.get("style"):  # a style for all steps overrides styles of single steps in lower tables
             merged = {name: value for name, value in merged.items() if name not in TASKS}
         merged.update((name, (where, value)) for name, value in table.items() if value is not None)
     where, style = merged.get("style", ("--", ""))

@@ -1,6 +1,6 @@
-"""Read verdicts and lists of units from a model's reply.
+"""Parse verdicts and lists of units from a model's reply.
 
-Pure. A label is given to the unit whose number it stands under or to none; what cannot be read is named.
+Pure. A label is assigned only to the unit with its number; everything unreadable is reported.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ UNUSABLE: Final = {
     "content_filter": ("withheld", "the endpoint's content filter withheld the reply"),
     "length": ("cut_off", "the reply was cut off at its length limit"),
 }
-"""How a reply finishes that is not read: its status and the problem."""
+"""Maps the ``finish`` of replies that are not read to their status and problem."""
 UNREACHABLE: Final = ("failed", "withheld")
-"""Statuses after which asking once more brings nothing."""
+"""Statuses after which asking again is pointless."""
 QUOTES: Final = 4
-"""The most quotes that are looked for per verdict, whatever the reply holds."""
+"""Maximum number of quotes located per verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Settings of one kind of question: the prompt, the format of labels, the temperature.
+    """Settings of one kind of question: the prompt, the label format, the temperature.
 
-    ``maker`` names all that changes a request. ``block``: with a reasoning block before the labels. ``exact``: only the
-    exact words of the scale are labels.
+    ``maker`` identifies everything that affects a request. ``block``: the labels follow a reasoning block. ``exact``:
+    only the exact words of the scale are labels.
     """
 
     judge: str
@@ -51,8 +51,8 @@ class Setup:
 class ReplyReading:
     """Parsed replies about one part of a question.
 
-    ``status`` is ``ok`` or the kind of trouble, ``problem`` says it in words. ``reader`` is what read the first reply.
-    ``thought``: the reply has reasoning, which counts towards its limit.
+    ``status`` is ``ok`` or the kind of problem, ``problem`` its description. ``reader`` is the reader that parsed the
+    first reply. ``thought``: the reply has reasoning, which counts towards its limit.
     """
 
     problem: str = ""
@@ -63,21 +63,21 @@ class ReplyReading:
 
     @property
     def left(self) -> int:
-        """Return the number of units without an answer."""
+        """The number of units without an answer."""
         return 1 if self.problem else 0
 
     @property
     def wanted(self) -> Sequence[int | str]:
-        """Return the units to ask about again; empty for all."""
+        """The units to ask about again; empty for all."""
         return ()
 
     @property
     def again(self) -> bool:
-        """Whether it is worth asking once more."""
+        """Whether to ask once more."""
         return self.left > 0 and self.status not in UNREACHABLE
 
     def begin(self, reply: Reply | Failed) -> bool:
-        """Take in a reply; False where it holds nothing to read."""
+        """Store a reply; return False if it has nothing to read."""
         if isinstance(reply, Failed):
             self.status, self.problem = "failed", reply.reason
             return False
@@ -88,19 +88,19 @@ class ReplyReading:
         return True
 
     def add(self, later: Any) -> None:
-        """Take from a second reading of its kind what the first did not give."""
+        """Fill gaps from a second reading of the same kind."""
         raise NotImplementedError
 
     def fail(self, problem: str) -> None:
-        """Note that a reply cannot be read."""
+        """Record that the reply cannot be read."""
         self.status, self.problem = "format_error", problem
 
 
 @dataclass(slots=True)
 class Ratings(ReplyReading):
-    """Verdicts on a batch of units, by the unit's number in it.
+    """Verdicts on a batch of units, by the unit's number in the batch.
 
-    ``echoed`` are words of the prompt that stand in the place of an answer.
+    ``echoed`` lists words of the prompt found in place of an answer.
     """
 
     found: dict[int, Verdict] = field(default_factory=dict)
@@ -110,35 +110,35 @@ class Ratings(ReplyReading):
 
     @property
     def left(self) -> int:
-        """The units without a verdict."""
+        """The number of units without a verdict."""
         return len(self.missing)
 
     @property
     def wanted(self) -> Sequence[int | str]:
-        """Their numbers."""
+        """The numbers of units without a verdict."""
         return tuple(self.missing)
 
     def add(self, later: Ratings) -> None:
-        """Take from a second reply what the first did not give, and its reason for what is missing still."""
+        """Fill gaps from a second reply, and take its reason for what is still missing."""
         self.found = {**later.found, **self.found}
         self.missing = later.missing
         self.problem = later.problem or self.problem
         self.summary = self.summary or later.summary
 
     def take(self, number: int, read: Verdict | str) -> None:
-        """Keep a verdict, or the words of the prompt that were read in its place."""
+        """Store a verdict, or the words of the prompt found in its place."""
         if isinstance(read, str):
             self.echoed.append(f"{number}: {read[:40]!r}")
         else:
             self.found[number] = read
 
     def note(self, problem: str) -> None:
-        """Note what is wrong with some of the labels."""
+        """Record a problem with some of the labels."""
         self.problem = "; ".join(filter(None, (self.problem, problem)))
         self.status = "unknown_label" if self.status == "ok" else self.status
 
     def verdicts(self, units: Sequence[Unit], judge: str) -> Iterator[Verdict]:
-        """A verdict for each unit, in order; unjudged with the reason where there is none."""
+        """Yield a verdict for each unit, in order; one without a verdict is unjudged, with the reason."""
         for number, unit in enumerate(units, 1):
             verdict = self.found.get(number)
             yield verdict or Verdict(unit, None, None, judge, failure=self.problem or "the reply has no verdict on it")
@@ -146,19 +146,19 @@ class Ratings(ReplyReading):
 
 @dataclass(slots=True)
 class UnitList(ReplyReading):
-    """The units that a reply lists."""
+    """The units listed in a reply."""
 
     units: tuple[Unit, ...] = ()
 
     def add(self, later: UnitList) -> None:
-        """Take the second reply in the place of the first."""
+        """Replace the first reply by the second."""
         self.units, self.problem = later.units, later.problem
 
 
 def read_rate(
     question: Rate, units: Sequence[Unit], reply: Reply | Failed, setup: Setup, asked: Sequence[int] = ()
 ) -> Ratings:
-    """Read the verdicts on a batch of units; ``asked`` are the numbers that were asked about, all if empty."""
+    """Parse the verdicts on a batch of units; ``asked`` are the numbers asked about; empty for all."""
     numbers = list(asked or range(1, len(units) + 1))
     reading = Ratings(missing=numbers)
     if reading.begin(reply):
@@ -175,7 +175,7 @@ def _words(question: Rate, scale: Scale, setup: Setup) -> Words:
 
 
 def _read_entries(question: Rate, units: Sequence[Unit], text: str, setup: Setup, reading: Ratings) -> None:
-    """Read an object with an entry for each number."""
+    """Parse an object with an entry for each number."""
     try:
         answer = read_object(text, "verdicts", partial(texts_of, question))
     except ParseError as error:
@@ -208,7 +208,7 @@ def _read_entries(question: Rate, units: Sequence[Unit], text: str, setup: Setup
 
 
 def _read_labels(question: Rate, units: Sequence[Unit], text: str, setup: Setup, reading: Ratings) -> None:
-    """Read labels alone, or after a reasoning block with reasons and quotes."""
+    """Parse labels, alone or after a reasoning block with reasons and quotes."""
     words = _words(question, question.scale, setup)
     numbers = reading.missing
     parsed = read_labels(text, numbers, words, setup.format, texts_of(question), ended=True)
@@ -230,7 +230,7 @@ def _read_labels(question: Rate, units: Sequence[Unit], text: str, setup: Setup,
 def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
     """Map unit numbers to entries. A number with two different labels is dropped.
 
-    A reply that counts from 0 has every label under its neighbour's number, so that none of it is taken.
+    A reply that counts from 0 is dropped entirely, since each label has its neighbour's number.
     """
     pairs: list[tuple[object, object]] = []
     if isinstance(entries, dict):
@@ -248,7 +248,7 @@ def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
 
 
 def uncontested(entries: Iterable[tuple[Key, Mapping[str, Any]]], field: str) -> dict[Key, Mapping[str, Any]]:
-    """The first entry under each key, without keys whose entries differ in a field."""
+    """Return the first entry of each key; drop keys whose entries differ in ``field``."""
     found: dict[Key, Mapping[str, Any]] = {}
     contested: set[Key] = set()
     for key, entry in entries:
@@ -296,7 +296,7 @@ def _evidence(question: Rate, unit: Unit, named: object) -> tuple[Quote, ...]:
 
 
 def read_units(question: Write, reply: Reply | Failed, wording: Wording) -> UnitList:
-    """Read the claims or nuggets of a reply; ``wording`` is the prompt's own text."""
+    """Parse the claims or nuggets of a reply; ``wording`` is the prompt's own text."""
     reading = UnitList()
     if reading.begin(reply):
         read = _units(question, reading.reply, wording)
@@ -308,7 +308,7 @@ def read_units(question: Write, reply: Reply | Failed, wording: Wording) -> Unit
 
 
 def _units(question: Write, reply: str, wording: Wording) -> tuple[Unit, ...] | str:
-    """The units, or what is wrong with the reply."""
+    """Return the units, or the problem with the reply."""
     level = question.level
     try:
         entries = read_object(wording.left_out(reply), f"{level}s", partial(texts_of, question))[f"{level}s"]

@@ -78,7 +78,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
 
 NLI: Final = "nli"
 NLI_MODEL: Final = "cross-encoder/nli-deberta-v3-base"
-"""The default provider."""
+"""The model of the judge ``nli`` if its name has none."""
 NLI_ANSWERS: Final[frozenset[Task]] = frozenset(("support", "assign", "response_support", "trace"))
 """The steps that a natural-language inference model can answer."""
 

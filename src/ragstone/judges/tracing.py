@@ -1,8 +1,7 @@
-"""TRACe by a language model: read its labelling, and split long contexts into pieces.
+"""TRACe with a language model: parse its labelling, and split long contexts into pieces.
 
-Pure. Keys are checked against the sentences that were shown: one that does not exist is dropped and counted. A
-response sentence is supported only where the reply says so and names what supports it; one that the reply leaves
-out is missing, never supported.
+Pure. Keys are checked against the sentences shown: unknown ones are dropped and reported. A response sentence is
+supported only if the reply says so and names its support; one that the reply omits is missing, never supported.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from ragstone.types import Quote, Unit, Verdict
 
 _AROUND: Final = " \t\r\n.,;:()[]{}<>\"'`*"
 BYTES_PER_TOKEN: Final = 3
-"""A careful guess: what is cut too early costs a call, what is sent too long costs one and says nothing."""
+"""A cautious estimate: splitting too early costs one extra call, but a request that is too long is wasted."""
 PROMPT_TOKENS: Final = 1000
-"""What the instructions take."""
+"""Approximate tokens of the instructions."""
 NOTHING_NAMED: Final = "labelled as fully supported, but no support is named"
 
 ENTRIES: Final = "sentence_support_information"
@@ -37,12 +36,12 @@ SEED: Final[Mapping[str, str]] = {
     "response_sentence_key": "key",
     "supporting_sentence_keys": "support",
 }
-"""RAGBench's names of the fields (arXiv 2407.11005), and ours."""
+"""Maps RAGBench's field names (arXiv 2407.11005) to ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Label of one response sentence in a reply."""
+    """The label of one response sentence in a reply."""
 
     keys: tuple[str, ...]
     supported: bool
@@ -64,7 +63,7 @@ class Labelling(ReplyReading):
 
     @property
     def missing(self) -> list[str]:
-        """The response sentences that have no label."""
+        """The keys of response sentences without a label."""
         return [key for unit in self.part.response if (key := key_of(unit)) not in self.labels]
 
     @property
@@ -74,11 +73,11 @@ class Labelling(ReplyReading):
 
     @property
     def wanted(self) -> Sequence[int | str]:
-        """The response sentences to ask about once more; empty for everything, if a list is missing too."""
+        """The response sentences to ask about again; empty for everything, which is asked if a list is missing."""
         return () if self.unlisted else self.missing
 
     def add(self, later: Labelling) -> None:
-        """Take from a second reply what the first did not give, and its reason for what is missing still."""
+        """Fill gaps from a second reply, and take its reason for what is still missing."""
         for key, label in later.labels.items():
             self.labels.setdefault(key, label)
         self.relevant = later.relevant if self.relevant is None else self.relevant
@@ -91,9 +90,9 @@ class Labelling(ReplyReading):
 
 
 def read_trace(part: Trace, reply: Reply | Failed, wording: Wording, asked: Sequence[str] = ()) -> Labelling:
-    """Read one reply about a piece; ``asked`` are the response sentences of a repair turn, if only those.
+    """Parse one reply about a piece; ``asked`` are the response sentences of a repair turn; empty for everything.
 
-    ``wording`` is the prompt's own, which is no answer.
+    ``wording`` is the prompt's own text, which is never an answer.
     """
     found = Labelling(part=part)
     if not found.begin(reply):
@@ -137,7 +136,7 @@ def _problem(found: Labelling, asked: Sequence[str]) -> str:
 
 
 def _entries(given: object) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """List entries with their response sentence; a sentence with two labels is dropped."""
+    """Return entries with the key of their response sentence; a sentence with two different labels is dropped."""
     pairs: list[tuple[object, Mapping[str, Any]]] = []
     if isinstance(given, dict):
         pairs = [(key, _ours(entry)) for key, entry in given.items() if isinstance(entry, dict)]
@@ -148,7 +147,7 @@ def _entries(given: object) -> Iterable[tuple[str, Mapping[str, Any]]]:
 
 
 def _ours(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Add our names of the fields; where both exist, ours count."""
+    """Add our field names; if both names are present, ours wins."""
     return {**{SEED[name]: value for name, value in answer.items() if name in SEED}, **answer}
 
 
@@ -165,7 +164,7 @@ def _label(entry: Mapping[str, Any], known: set[str], dropped: dict[str, None], 
 
 
 def _keys(given: object, known: set[str], dropped: dict[str, None]) -> set[str] | None:
-    """Return the known keys of a list; None if there is no list, or a placeholder in it."""
+    """Return the known keys in a list; None if it is no list or contains a placeholder."""
     if not isinstance(given, list) or any(map(is_placeholder, given)):
         return None
     found = set()
@@ -198,7 +197,7 @@ def _text(given: object, wording: Wording) -> str | None:
 
 
 def pieces(question: Trace, tokens: int) -> list[Trace]:
-    """Split the question into pieces of about so many tokens (0: no limit) by halving."""
+    """Split the question by halving, until each piece has at most about ``tokens`` tokens (0: no limit)."""
     if not tokens or _tokens(question) <= tokens:
         return [question]
     halves = halved(question)
@@ -206,7 +205,7 @@ def pieces(question: Trace, tokens: int) -> list[Trace]:
 
 
 def halved(question: Trace) -> tuple[Trace, Trace] | None:
-    """Split by documents into two halves; by sentences if there is only one document."""
+    """Split into two halves by documents, or by sentences if there is only one document; None for one sentence."""
     groups = [tuple(units) for _, units in groupby(question.sentences, key=lambda unit: unit.parent)]
     if len(groups) == 1:
         groups = [(unit,) for unit in question.sentences]
@@ -231,7 +230,7 @@ def _tokens(question: Trace) -> int:
 
 
 def traced(question: Trace, labellings: Sequence[Labelling], judge: str) -> Traced:
-    """Combine the pieces: unite relevance and use, take each sentence's support from its best piece."""
+    """Combine the pieces: take the union of relevant and of utilized sentences, and each sentence's best support."""
     order = [key_of(unit) for unit in question.sentences]
     relevant = _united(order, [labelling.relevant for labelling in labellings])
     utilized = _united(order, [labelling.utilized for labelling in labellings])
@@ -270,7 +269,7 @@ def _united(order: Sequence[str], sets: Sequence[set[str] | None]) -> tuple[str,
 def _best(
     unit: Unit, labels: Sequence[Label | None], places: Mapping[str, Unit], judge: str
 ) -> tuple[Verdict, tuple[str, ...]]:
-    """Supported if any piece supports it; not if every piece was read and none does; else unjudged."""
+    """Return "yes" if any piece supports the sentence, "no" if every piece was read and none does, else unjudged."""
     found = [label for label in labels if label is not None]
     supporting = [label for label in found if label.supported]
     if not supporting and len(found) < len(labels):

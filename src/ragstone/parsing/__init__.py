@@ -1,4 +1,4 @@
-"""Completion text to objects and labels. Pure; raises ParseError and nothing else, in time linear in the text."""
+"""Parse objects and labels from completions. Pure; raises only ParseError, and takes time linear in the text."""
 
 from __future__ import annotations
 

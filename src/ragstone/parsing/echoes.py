@@ -1,4 +1,4 @@
-"""Parts of a reply that repeat its prompt: placeholders such as ``<label>``, and the prompt's words.
+"""Recognize parts of a reply that repeat its prompt: placeholders such as ``<label>``, and the prompt's words.
 
 Neither is ever an answer. Pure.
 """
@@ -13,23 +13,23 @@ _PLACE: Final = r"<[^<>\n]{1,80}>"
 _PLACES: Final = re.compile(_PLACE)
 _PLACEHOLDER: Final = re.compile(rf"[\s\"'`\u201c\u201d]*(?:{_PLACE}|[.\u2026]+)[\s\"'`\u201c\u201d]*")
 _UNFILLED: Final = re.compile(r"<([^\W\d_][^<>/\n]{0,79})>(?=\s*[^\w\s<]|\s+\d)(?![^<]*</)")
-"""A placeholder in a form that was not filled in; an element of XML holds a word or closes."""
+"""Matches a placeholder that was not filled in, as opposed to an XML element, which has content or a closing tag."""
 _CODE: Final = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 _FORM: Final = re.compile(rf"^.*(?:{_PLACE}|\{{\")", re.MULTILINE)
-"""The first line of a prompt that shows the form of its answer."""
+"""Matches the first line of a prompt that shows the form of the answer."""
 _WORD: Final = re.compile(r"\w+")
 UNFILLED: Final = "\u2991"
-"""What a placeholder begins with where it cannot be taken for XML."""
+"""Replaces the opening bracket of a placeholder, so that no reader takes it for XML."""
 FEWEST: Final = 3
-"""Words from which on a text is the prompt's; fewer may be anybody's."""
+"""A text repeats the prompt only if more than this many words match: fewer may match by chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The words of a prompt template: its placeholders, what it says from the first of them on, all of it, its lines.
+    """The words of a prompt template: placeholders (``places``), the ``form`` of the answer, all words, lines of prose.
 
-    Lines are those of prose. What stands before the first placeholder is rules and the meanings of labels: a reason
-    may well be put in those words.
+    ``form`` is the text from the line of the first placeholder on. The text before it consists of rules and the
+    meanings of labels, whose words may well appear in a reason.
     """
 
     places: frozenset[str] = frozenset()
@@ -39,7 +39,7 @@ class Wording:
 
     @classmethod
     def of(cls, template: str) -> Self:
-        """Build from the text of a Jinja template."""
+        """Extract the words from the text of a Jinja template."""
         text = _CODE.sub(" ", template)
         form = _FORM.search(text)
         return cls(
@@ -50,15 +50,15 @@ class Wording:
         )
 
     def shows(self, text: str) -> bool:
-        """Return whether a text is a placeholder, bracketed or bare, or repeats the form of an answer."""
+        """Return whether a text is a placeholder, with or without brackets, or repeats the form of the answer."""
         return self._is(text, self.form)
 
     def says(self, text: str) -> bool:
-        """Return whether a text is a placeholder or the prompt's, wherever it stands in it."""
+        """Return whether a text is a placeholder or repeats any part of the prompt."""
         return self._is(text, self.whole)
 
     def left_out(self, reply: str) -> str:
-        """A reply without the lines that are the prompt's."""
+        """Return a reply without lines copied from the prompt."""
         return "\n".join(line for line in reply.splitlines() if line.strip() not in self.lines)
 
     def _is(self, text: str, wording: str) -> bool:
@@ -68,15 +68,15 @@ class Wording:
 
 
 def is_placeholder(text: object) -> bool:
-    """Return whether a value is ``<anything>`` or dots, and nothing else."""
+    """Return whether a value is only ``<anything>`` or dots."""
     return isinstance(text, str) and _PLACEHOLDER.fullmatch(text) is not None
 
 
 def without_placeholders(text: str) -> str:
-    """The text with the brackets of what was not filled in made such that no reader takes them for XML."""
+    """Return the text with the brackets of placeholders replaced, so that no reader takes them for XML."""
     return _UNFILLED.sub(f"{UNFILLED}\\1\u2992", text) if "<" in text else text
 
 
 def _words(text: str) -> str:
-    """The words of a text between single blanks, with one before and one behind."""
+    """Return the words of a text separated by single spaces, with one space before and after."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "

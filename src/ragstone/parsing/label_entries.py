@@ -1,7 +1,7 @@
-"""Numbered lists, bulleted lists, YAML, and labels on lines of their own, as models write them.
+"""Read labels from numbered and bulleted lists, YAML, and lines of their own, as models write them.
 
-An entry is given to the unit whose number it stands under. A list without numbers counts by place, and only where
-every entry looks like a label, so that no sentence of an explanation is taken for one.
+An entry belongs to the unit with its number. A list without numbers is positional, and accepted only if every entry
+looks like a label, so that no sentence of an explanation is mistaken for one.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _TEXT_KEY: Final = re.compile(r"\s*(?:-\s+)?[\"'\u201c](?P<key>[^\n]{1,300})[\"'
 _BULLET: Final = re.compile(r"(?P<lead>[\s>]*)(?P<bullet>" + _BULLET_SIGN + r")\s+(?P<rest>.*)")
 _FIELD: Final = re.compile(r"[\s>*_\-•+\"'`]*(?P<name>[^\W\d_]\w{0,20}|[#№])[*_\"'`]*\s*[:=]\s*(?P<value>.*)")
 LONGEST: Final = 2_000
-"""Characters of a line that are read; an entry's label is never behind them."""
+"""Maximum number of characters read per line; no label comes later."""
 _BLANKS: Final = re.compile(r"[^\S\n]{2,}")
 _REPEATED: Final = re.compile(r"([^\w\s]|_)\1{3,}")
 WIDEST: Final = 200
-"""The most units that one line may give a label to."""
+"""The widest range of numbers that may share a label on one line."""
 _NUMBER: Final = NOUN + r"[0-9]{1,4}"
 _MORE: Final = rf"(?:\s*(?:[-\u2013,&]|to|and|и)\s*{_NUMBER})"
-"""A further number of the units that have one label together."""
+"""Matches a further number of units that share a label."""
 _GROUP: Final = re.compile(
     rf"[\s*_>\-\u2022]*{NOUN}(?P<numbers>[0-9]{{1,4}}{_MORE}+)[*_]*\s*[:=\u2192\u2014][*_]*\s*(?P<rest>.+)"
 )
@@ -67,7 +67,7 @@ class _Entry:
 
 
 def listed(text: str, words: Words) -> list[Found]:
-    """The lists of the text, in order."""
+    """Return the lists in the text, in order."""
     listing = _Listing(words)
     for start, line in _parted(text, words):
         listing.add(start, line)
@@ -75,7 +75,7 @@ def listed(text: str, words: Words) -> list[Found]:
 
 
 def numbered(text: str, words: Words) -> tuple[int, str] | None:
-    """The number and the label of an entry that holds nothing else: ``1. support``."""
+    """Return the number and the label of an entry without other text (``1. support``), else None."""
     match = _NUMBERED.fullmatch(text) if len(text) <= 60 else None
     if match is None or match["sep"] is None or (label := words.alone(match["rest"])) is None:
         return None
@@ -83,7 +83,7 @@ def numbered(text: str, words: Words) -> tuple[int, str] | None:
 
 
 class _Listing:
-    """Puts lines together to entries, and entries to lists, one line after the other."""
+    """Groups lines into entries and entries into lists, line by line."""
 
     def __init__(self, words: Words) -> None:
         self.runs: list[list[_Entry]] = []
@@ -95,21 +95,21 @@ class _Listing:
 
     def add(self, start: int, line: str) -> None:
         line = _tidy(line)
-        if _FENCE.match(line):  # a list in a block of its own is another one
+        if _FENCE.match(line):  # a list in a code block of its own is a separate list
             self._broken, self._current, self._heading = True, None, None
         elif not line.strip():
             self._apart = True
         else:
             end = start + len(line)
             if not (self._goes_on(line, end) or self._numbered(line, start, end) or self._by_place(line, start, end)):
-                # A list by place ends at a line that is none of it; an entry with a number may go on below one.
+                # Any other line ends a positional list, but a numbered entry may continue after it.
                 if self._current is not None and self._current.number is None:
                     self._broken, self._current = True, None
                 self._heading = None
             self._apart = False
 
     def _goes_on(self, line: str, end: int) -> bool:
-        """Return whether the line belongs to the entry before: it is indented, or a field of it."""
+        """Return whether the line continues the previous entry, i.e. is indented or one of its fields."""
         entry, words = self._current, self._words
         if entry is None:
             return False
@@ -136,7 +136,7 @@ class _Listing:
             return False
         entry.start, entry.end = start, end
         if self._heading is not None and entry.label is None:
-            entry.label = self._heading  # numbers gathered under a label
+            entry.label = self._heading  # numbers grouped under a label
         self._begin(entry)
         return True
 
@@ -168,7 +168,7 @@ class _Listing:
     def _begin(self, entry: _Entry) -> None:
         run = self.runs[-1] if self.runs else []
         other = not run or (run[0].number is None) != (entry.number is None)
-        if self._broken or other or run[0].number == entry.number != run[-1].number:  # the list begins anew
+        if self._broken or other or run[0].number == entry.number != run[-1].number:  # the list starts over
             self.runs.append([])
         self._broken = False
         self.runs[-1].append(entry)
@@ -176,7 +176,7 @@ class _Listing:
 
 
 def _tidy(line: str) -> str:
-    """The line with what repeats itself made short, so that no pattern can lose its time on it."""
+    """Shorten repeated characters in the line, so that no pattern takes long to match."""
     line = line[:LONGEST]
     lead = line[: len(line) - len(line.lstrip())]
     return lead[:40] + _REPEATED.sub(r"\1\1\1", _BLANKS.sub(" ", line[len(lead) :].rstrip()))
@@ -187,7 +187,7 @@ def _indent(line: str) -> int:
 
 
 def _parted(text: str, words: Words) -> Iterator[tuple[int, str]]:
-    """The lines; one that holds several short entries with numbers that count on is parted at them."""
+    """Yield the lines with their offsets; split a line of several short entries with consecutive numbers."""
     for start, line in lines(text):
         marks = list(_MARK.finditer(line)) if len(line) <= LONGEST else []
         numbers = [int(mark[1]) for mark in marks]
@@ -206,7 +206,7 @@ def _parted(text: str, words: Words) -> Iterator[tuple[int, str]]:
 
 
 def _group(line: str, words: Words) -> tuple[list[int], str] | None:
-    """Several numbers with one label: ``1-3: support``, ``Nuggets 2 and 4: not_support``, ``support: 2, 3``."""
+    """Return numbers that share a label: ``1-3: support``, ``Nuggets 2 and 4: not_support``, ``support: 2, 3``."""
     if len(line) > 300 or words.numeric:
         return None
     match = _GROUP.fullmatch(line)
@@ -227,7 +227,7 @@ def _group(line: str, words: Words) -> tuple[list[int], str] | None:
 
 
 def _numbered(line: str, words: Words, *, within: bool = False) -> _Entry | None:
-    """The line as an entry of a numbered list; ``within`` another entry only where it is a label and nothing else."""
+    """Return the line as an entry of a numbered list; ``within`` another entry, only if its text is just a label."""
     match = _NUMBERED.fullmatch(line)
     if match is None:
         return None
@@ -244,7 +244,7 @@ def _numbered(line: str, words: Words, *, within: bool = False) -> _Entry | None
 
 
 def _continue(entry: _Entry, line: str, inner: re.Match[str] | None, end: int, words: Words) -> None:
-    """A further line of an entry: the label may stand in a field of its own, or alone on the line."""
+    """Add a line to an entry; its label may be in a field of its own or alone on the line."""
     entry.end = end
     if inner and inner["name"].casefold() in (*LABEL_NAMES, "answer", "ответ"):
         label = words.alone(inner["value"]) or words.beside(inner["value"])
@@ -259,7 +259,7 @@ def _continue(entry: _Entry, line: str, inner: re.Match[str] | None, end: int, w
 
 
 def _found(run: Sequence[_Entry]) -> Found | None:
-    """The entries as a list; by place only where each has a label or is as short as one."""
+    """Return the entries as a list, else None; a positional list needs entries that are labels or as short as one."""
     if all(entry.label is None or entry.contested for entry in run):
         return None
     alike = all(entry.label or (len(entry.first) <= 30 and len(entry.first.split()) <= 2) for entry in run)

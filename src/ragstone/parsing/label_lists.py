@@ -1,6 +1,6 @@
-"""Every list of labels that stands in a reply, whichever way it is written, with its place in the text.
+"""Find every list of labels in a reply, in any format, with its position in the text.
 
-One small reader for each form; which of the lists is the answer is decided elsewhere.
+Each format has a small reader; ``labels`` decides which of the lists is the answer.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ragstone.parsing.literals import NONE, Pairs, literals
 from ragstone.parsing.literals import Literal as Written
 
 WORD: Final = 30
-"""Characters of an unknown word that may stand among labels."""
+"""Maximum number of characters of an unknown word among labels."""
 ITEM: Final = 400
-"""Characters of an item in brackets, its label and what may stand beside it."""
+"""Maximum number of characters of an item in brackets: its label and any text beside it."""
 _WRAPPERS: Final = frozenset(
     (
         "labels", "verdicts", "assignments", "answers", "answer", "results", "result", "judgments", "judgements",
@@ -36,9 +36,9 @@ _ATTRIBUTE: Final = re.compile(r"([\w-]+)\s*=\s*[\"'“”]?([^\"'“”\s/>]*)"
 
 
 def lists_of(text: str, words: Words) -> list[Found]:
-    """Every list that holds a label, by every reader; one stretch may be read by several."""
+    """Return every list with a label that any reader finds; several readers may read the same text."""
     found = list(_literal_lists(text, words))
-    # What stands in brackets by number, or is cut off in brackets, is read as that or not at all.
+    # A bracketed list that is numbered or truncated is not read in any other format.
     taken = [one for one in found if one.numbers or (not one.closed and text.rstrip()[-1:] not in ("]", "}", "`"))]
     written = _tags(text, words) + label_entries.listed(text, words)
     for kind in label_tables.TABLES:
@@ -47,7 +47,7 @@ def lists_of(text: str, words: Words) -> list[Found]:
 
 
 def unread(text: str, words: Words) -> bool:
-    """Return whether a bracketed list without any label stands in the text: it may hold the first units."""
+    """Return whether the text has a bracketed list of strings without labels, which may be of the first units."""
     return any(
         isinstance(literal.value, list)
         and literal.value
@@ -71,7 +71,7 @@ def _literal_lists(text: str, words: Words) -> Iterator[Found]:
         single = isinstance(value, Pairs) and len(value.items) == 1 and _number(value.items[0][0]) is not None
         entry = single or (isinstance(value, Pairs) and _entry(value, words) is not None)
         if re.match(r"\s*[*+]\s*[0-9\[]", text[literal.end : literal.end + 12]):
-            continue  # an expression that would make a list, and no list
+            continue  # an expression such as ``["support"] * 3``
         if loose and not (entry and not text[loose[-1].end : literal.start].strip(" \t\r\n,;")):
             yield from gathered()
         if entry:
@@ -119,7 +119,7 @@ def _of_value(value: list[Any] | Pairs, words: Words, at: Written, depth: int) -
         if len(names) == len(value.items) and not names & {*LABEL_NAMES, *NUMBER_NAMES, *_WRAPPERS}:
             yield from _plain(
                 "keyed", [(None, item) for _, item in value.items], words, at
-            )  # by the texts of the units
+            )  # keyed by the texts of the units
             return
     for key, item in value.items:
         name = str(key).strip().casefold()
@@ -130,9 +130,9 @@ def _of_value(value: list[Any] | Pairs, words: Words, at: Written, depth: int) -
 
 
 def _of_entries(values: Sequence[Any], words: Words, at: Written) -> Iterator[Found]:
-    """Objects that each hold a label, with the number of their unit or in the order of the units."""
+    """Yield the list in objects that each have a label, with their unit's number or in the order of the units."""
     entries = [_entry(value, words) for value in values]
-    at = Written(at.start, at.end, None, at.closed)  # however its words are quoted
+    at = Written(at.start, at.end, None, at.closed)  # regardless of its quotes
     if any(entry is None for entry in entries):
         merged = [pair for value in values for pair in value.items]
         if all(_number(key) is not None for key, _ in merged):  # [{"1": "support"}, {"2": "support"}]
@@ -146,14 +146,14 @@ def _of_entries(values: Sequence[Any], words: Words, at: Written) -> Iterator[Fo
 
 
 def _entry(value: Pairs, words: Words) -> tuple[int | None, Any] | None:
-    """The number and the label of an object that holds one."""
+    """Return the number (or None) and the label of an object; None if it has no label."""
     fields = {str(key).strip().casefold(): item for key, item in value.items}
     named = [name for name in LABEL_NAMES if name in fields and not isinstance(fields[name], list | Pairs)]
     if not named:
         return None
     label_name = next((name for name in named if words.alone(fields[name]) is not None), named[0])
     if words.alone(fields[label_name]) is None and any(isinstance(item, list | Pairs) for item in fields.values()):
-        return None  # the labels are further in
+        return None  # the labels are nested deeper
     for name in NUMBER_NAMES:
         if name in fields and name != label_name and (number := _number(fields[name], word=False)) is not None:
             return number, fields[label_name]
@@ -161,7 +161,7 @@ def _entry(value: Pairs, words: Words) -> tuple[int | None, Any] | None:
 
 
 def _label_of(value: Any, words: Words) -> Any:
-    """Return the label under a number: itself, inside an object, or paired with a confidence."""
+    """Return the label from the value of a number: the value itself, or from an object or a pair with a confidence."""
     if isinstance(value, list) and len(value) == 2 and isinstance(value[1], float | int):
         return value[0]
     if not isinstance(value, Pairs):
@@ -188,7 +188,7 @@ def _number(key: object, *, word: bool = True) -> int | None:
 
 
 def _begun(items: Sequence[Any], words: Words, *, bare: bool) -> bool:
-    """Return whether the list at the end of the text holds labels, rather than being a bracket of the prose."""
+    """Return whether an unclosed list at the end of the text holds labels, rather than being a bracket in prose."""
     known = [words.alone(item) is not None for item in items]
     words_only = all(
         isinstance(item, str) and len(item) <= WORD and label_entries.numbered(item, words) is None
@@ -199,14 +199,14 @@ def _begun(items: Sequence[Any], words: Words, *, bare: bool) -> bool:
 
 
 def _plain(reader: Format, entries: Sequence[tuple[int | None, Any]], words: Words, at: Written) -> Iterator[Found]:
-    """A list if it holds labels; its entries have numbers or count by place."""
+    """Yield the list if it holds labels; its entries are numbered or positional."""
     numbers, items = [number for number, _ in entries if number is not None], [item for _, item in entries]
     words_only = at.bare and not any(item is None or isinstance(item, bool | int | float) for item in items)
     items = [("none" if words_only else None) if item is NONE else item for item in items]
     dots = next(
         (place for place, item in enumerate(items) if isinstance(item, str) and _ELLIPSIS.fullmatch(item)), None
     )
-    if dots is not None:  # whatever it stands for, what comes behind it has lost its place
+    if dots is not None:  # positions after an ellipsis are unknown
         items, numbers = items[:dots], numbers[:dots]
     told = [label_entries.numbered(item, words) if isinstance(item, str) else None for item in items]
     if not numbers and told and all(entry is not None for entry in told):  # ["1. support", "2. support"]
@@ -214,7 +214,7 @@ def _plain(reader: Format, entries: Sequence[tuple[int | None, Any]], words: Wor
         items, numbers = [label for _, label in pairs], [number for number, _ in pairs]
     raw = [None if item is None or isinstance(item, list | Pairs) else str(item) for item in items]
     if any(isinstance(item, str) and ("\n" in item.strip() or len(item) > ITEM) for item in items):
-        return  # a bracket of the prose has taken in what follows
+        return  # a bracket in prose that has swallowed the text after it
     labels = [
         words.alone(item) or (words.beside(item) if isinstance(item, str) and not (words.numeric and at.bare) else None)
         for item in items
@@ -226,14 +226,17 @@ def _plain(reader: Format, entries: Sequence[tuple[int | None, Any]], words: Wor
 
 
 def _attributes(text: str) -> tuple[int | None, str | None]:
-    """The number and the label among the attributes of a tag."""
+    """Return the number and the label among the attributes of a tag; each is None if absent."""
     attributes = {key.casefold(): value for key, value in _ATTRIBUTE.findall(text)}
     told = next((_number(attributes[key]) for key in NUMBER_NAMES if key in attributes), None)
     return told, next((attributes[key] for key in (*LABEL_NAMES, "value", "answer") if key in attributes), None)
 
 
 def _tags(text: str, words: Words) -> list[Found]:
-    """XML: elements whose text or attribute is a label, by the number in an attribute or element, or by place."""
+    """Return lists in XML: elements whose text or attribute is a label.
+
+    Their number is in an attribute or element; elements without one are positional.
+    """
     open_lists: dict[str, Found] = {}
     done: list[Found] = []
     number: int | None = None
@@ -243,7 +246,7 @@ def _tags(text: str, words: Words) -> list[Found]:
         told, given = _attributes(match[2])
         content = html.unescape(match[3]).strip()
         if name in _WRAPPERS and not content and told is None:
-            done += open_lists.values()  # a new list begins
+            done += open_lists.values()  # a new list starts
             open_lists, number = {}, None
             continue
         if name in _NUMBER_TAGS and _number(content) is not None:
@@ -261,12 +264,12 @@ def _tags(text: str, words: Words) -> list[Found]:
         ends = text[match.end() : match.end() + 2]
         closes = closes or ends == "</"
         if given is None and closes and not ends:
-            break  # the text was cut off in this element
+            break  # the text was truncated in this element
         tail = re.fullmatch(r"(\w*?)_?([0-9]{1,4})", name)
         label = words.alone(item)
         named = name in LABEL_NAMES or given is not None or tail is not None or told is not None
         if label is None and not item and name in LABEL_NAMES and told is None and number is None:
-            pass  # an empty element is a place all the same
+            pass  # an empty element still takes a position
         elif label is None and (not named or not item):
             continue
         if told is None and tail is not None:
@@ -280,7 +283,7 @@ def _tags(text: str, words: Words) -> list[Found]:
             found = None
         if found is None:
             found = open_lists[key] = Found("xml", match.start(), match.end(), strict=True)
-        # A tag that nothing closes has all of what follows behind it.
+        # The content of an unclosed tag includes all the text after it.
         label = label if label is not None or "\n" in item else words.beside(item)
         found.add(told, item, label, match.end())
     return [found for found in (*done, *open_lists.values()) if any(found.labels)]

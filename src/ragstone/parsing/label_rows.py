@@ -1,4 +1,4 @@
-"""Shared parts of the readers of labels: their formats, what they find, field names, lines."""
+"""Shared parts of the label readers: formats, results, field names, lines."""
 
 from __future__ import annotations
 
@@ -9,46 +9,47 @@ from typing import Final, Literal, get_args
 Format = Literal[
     "object", "json", "keyed", "python_list", "xml", "numbered", "markdown", "yaml", "pipe", "tsv", "csv", "adaptive"
 ]
-"""How labels can be asked for. ``object`` is an entry for each number with label, reason and evidence; ``adaptive``
-leaves the form to the model."""
+"""The formats in which labels can be requested. ``object`` is an entry with label, reason and evidence per number;
+``adaptive`` leaves the format to the model."""
 
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 LABEL_FORMATS: Final[tuple[Format, ...]] = tuple(name for name in FORMATS if name != "object")
 MOST: Final = 10_000
-"""The most units that a reply is read for."""
+"""The highest number of a unit that is read."""
 
 LABEL_NAMES: Final[tuple[str, ...]] = (
     "final_label", "final_decision", "final_verdict", "label", "decision", "verdict", "assignment", "judgment",
     "judgement", "status", "grade", "rating", "score", "support", "classification", "result", "category",
     "importance", "relevance", "supported", "is_supported", "метка", "решение", "оценка", "вердикт",
 )  # fmt: skip
-"""What the field or column of the label is called, the likeliest first."""
+"""Names of the field or column of the label, most likely first."""
 NUMBER_NAMES: Final[tuple[str, ...]] = (
     "number", "id", "no", "n", "index", "nugget_id", "nugget_number", "nugget_no", "statement_id", "claim_id", "num",
     "unit", "item", "nugget", "statement", "claim", "passage", "#", "№", "номер",
 )  # fmt: skip
-"""What the field or column of the unit's number is called."""
+"""Names of the field or column of the unit's number."""
 OTHER_NAMES: Final = frozenset(
     (
         "text", "reason", "reasoning", "rationale", "explanation", "snippet", "quote", "evidence", "justification",
         "comment", "notes", "confidence", "answer", "why", "факт", "обоснование", "цитата", "причина", "пояснение",
     )
 )  # fmt: skip
-"""What further fields of a unit are called."""
+"""Names of other fields of a unit."""
 UNIT_NAMES: Final = frozenset(
     ("nugget", "statement", "claim", "passage", "item", "fact", "text", "sentence", "факт", "наггет")
 )
-"""What the column with the units themselves is called."""
+"""Names of the column of the units' texts."""
 NOUN: Final = r"(?:(?:[^\W\d_]{1,14}\.?[\s_]*[#№]?\s*){1,2}|[#№]\s*)?"
-"""Words before the number of a unit: ``Nugget 1``, ``Факт №1``."""
+"""Matches words before the number of a unit: ``Nugget 1``, ``Факт №1``."""
 DASHES: Final = "-\u2013\u2014"
 
 
 @dataclass(slots=True)
 class Found:
-    """One list of labels in the reply, with its stretch of the text. ``numbers`` is empty where it counts by place.
+    """One list of labels in a reply, with its position in the text. ``numbers`` is empty for a positional list.
 
-    ``raw`` is what stood in the place of each label. ``strict``: it is set off by brackets or tags.
+    ``raw`` holds the original text of each label. ``strict``: the list is delimited by brackets or tags. ``closed``: it
+    is not truncated.
     """
 
     reader: Format
@@ -69,21 +70,21 @@ class Found:
             self.numbers.append(number)
 
     def restarts_at(self, number: int | None) -> bool:
-        """Return whether a number begins the list anew: it is the first once more, and others stand between."""
+        """Return whether the number starts the list over: it is the first number again, with others in between."""
         return bool(self.numbers) and number == self.numbers[0] != self.numbers[-1]
 
     def overlaps(self, other: Found) -> bool:
-        """Return whether the two stand in the same stretch of the text, in part at least."""
+        """Return whether the two lists overlap in the text."""
         return self.start < other.end and other.start < self.end
 
     def placed(self, asked: Sequence[int]) -> tuple[dict[int, str | None], dict[int, str | None]] | None:
-        """Labels and what stood there by the unit's number; None where the numbers are not those that were asked."""
+        """Return labels and their original texts by unit number; None if the list does not fit ``asked``."""
         if not self.numbers:
             if len(self.labels) > len(asked):
                 return None
             return dict(zip(asked, self.labels)), dict(zip(asked, self.raw))  # noqa: B905 - a short list is allowed
         numbers = self.numbers
-        # A whole list that counts from 0 says the same as one from 1; one with gaps could mean either.
+        # A complete list that counts from 0 equals one from 1; one with gaps is ambiguous.
         if (
             None not in self.labels
             and numbers == list(range(len(asked)))
@@ -102,7 +103,7 @@ class Found:
 
 
 def lines(text: str) -> Iterator[tuple[int, str]]:
-    """Each line with where it begins."""
+    """Yield each line with its offset."""
     at = 0
     for line in text.splitlines(keepends=True):
         yield at, line.rstrip("\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")

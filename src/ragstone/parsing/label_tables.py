@@ -1,4 +1,4 @@
-"""Tables of labels: Markdown's, tab-separated and comma-separated rows, with a header or without."""
+"""Read labels from tables: Markdown, tab-separated and comma-separated rows, with or without a header."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ragstone.parsing.label_rows import LABEL_NAMES, NOUN, NUMBER_NAMES, UNIT_NA
 from ragstone.parsing.label_words import Words
 
 _MARKED: Final = re.compile(r"[xX\u2713\u2714\u2705\u2612\u00d7*\u2022+]|yes|true|1", re.IGNORECASE)
-"""What stands in the column of the label that is meant."""
+"""Matches the mark in the column of the chosen label."""
 _Rows = Sequence[tuple[int, int, list[str]]]
-"""Where each row begins and ends, and its cells."""
+"""Start, end and cells of each row."""
 _RULE: Final = re.compile(r"[\s|:+=\-\u2013\u2014]*")
 TABLES: Final[tuple[Format, ...]] = ("pipe", "tsv", "csv")
 """The formats of tables."""
 
 
 def _cells(line: str, kind: Format) -> list[str]:
-    """The cells of a row; none for a line that is no row."""
+    """Return the cells of a row; empty if the line is not a row."""
     if kind == "tsv":
         cells = line.split("\t" if "\t" in line else "\\t")  # some write the escape instead
         cells = cells if len(cells) > 1 else []
@@ -38,7 +38,7 @@ def _cells(line: str, kind: Format) -> list[str]:
 
 
 def tables(text: str, words: Words, kind: Format) -> list[Found]:
-    """The tables of one format: runs of lines that split into cells, with a header or without."""
+    """Return the tables of one format: consecutive lines that split into cells, with or without a header."""
     found: list[Found] = []
     table: list[tuple[int, int, list[str]]] = []
     for start, line in [*lines(text), (len(text), "")]:
@@ -56,7 +56,7 @@ def tables(text: str, words: Words, kind: Format) -> list[Found]:
 
 
 def _row(cells: Sequence[str], words: Words) -> bool:
-    """Return whether a line with commas may be a row: it has a label, a leading number, or a label column."""
+    """Return whether a line with commas may be a row, i.e. has a label, a leading number or a label column."""
     names = (cell.strip(" *_`\"'").casefold() for cell in cells)
     lead = cells[0].rpartition(":")[2]
     return (
@@ -98,7 +98,7 @@ def _table(table: _Rows, words: Words, kind: Format) -> list[Found]:
 
 
 def _columns(table: _Rows, words: Words, kind: Format, number_at: int | None, label_at: int | None) -> list[Found]:
-    """Found by their number; by place where a header names a column of labels and none of numbers."""
+    """Return lists by number; positional ones if a header names a column of labels but none of numbers."""
     runs: list[Found] = []
     for start, end, cells in table:
         number = None
@@ -121,7 +121,7 @@ def _columns(table: _Rows, words: Words, kind: Format, number_at: int | None, la
 
 
 def _across(table: _Rows, words: Words, kind: Format) -> Found | None:
-    """A table with a column for each unit, or with a column for each label and a mark in one of them."""
+    """Return the list of a table with a column per unit, or with a column per label and a mark in one of them."""
     start, end, head = table[0][0], table[-1][1], table[0][2]
     numbers = [_number(cell) for cell in head]
     if len(table) == 2 and len(head) > 1:
@@ -145,7 +145,7 @@ def _across(table: _Rows, words: Words, kind: Format) -> Found | None:
 
 
 def _header(table: _Rows, words: Words) -> tuple[int | None, int] | None:
-    """Find the columns of numbers and labels, if the first row names them."""
+    """Return the columns of numbers (or None) and labels if the first row names them, else None."""
     cells = table[0][2]
     names = [re.sub(r"[\s\-]+", "_", cell.strip(" *_`\"'").casefold()) for cell in cells]
     if any(_number(cell) is not None for cell in cells):
@@ -160,7 +160,7 @@ def _header(table: _Rows, words: Words) -> tuple[int | None, int] | None:
             and all(place < len(row) and _number(row[place]) is not None for _, _, row in table[1:])
         ):
             return place, label_at
-    # Without numbers rows count by place, where each is plainly of one unit: a table may also explain the labels.
+    # Without numbers, rows are positional if each clearly belongs to a unit: a table may also explain the labels.
     units = any(name in UNIT_NAMES for name in names) or len(names) == 1
     return (None, label_at) if units and words.alone(cells[label_at]) is None else None
 

@@ -1,7 +1,7 @@
-"""Label words: those of the scale and their other spellings.
+"""Label words: the labels of a scale and their synonyms.
 
-A label that stands alone may be spelled in any of the ways listed here. Beside other words only spellings count
-that say nothing else ("supported", "not_support"); "yes", "no" or "none" may belong to the text around them.
+A label on its own may have any spelling listed here. Among other words, only unambiguous spellings count ("supported",
+"not_support"), because "yes", "no" or "none" may belong to the surrounding text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
     "no": ("not_support", "not_supported", "no_support", "unsupported", "unsupported_claim"),
     "okay": ("ok",),
 }  # fmt: skip
-"""Other words that say the same, wherever they stand."""
+"""Synonyms that count anywhere."""
 
 ALONE: Final[Mapping[str, tuple[str, ...]]] = {
     "support": ("yes", "true", "да"),
@@ -37,10 +37,10 @@ ALONE: Final[Mapping[str, tuple[str, ...]]] = {
     "yes": ("true", "да"),
     "no": ("false", "нет"),
 }
-"""Words that say the same only where nothing else stands beside them."""
+"""Synonyms that count only on their own."""
 
 LONGEST: Final = 600
-"""Characters of an item that are looked through for a label."""
+"""Maximum number of characters of an item that are searched for a label."""
 
 _AROUND: Final = re.compile(r"\A[\W_]+|[\W_]+\Z")
 _GAP: Final = re.compile(r"[\s\u00a0\-\u2010-\u2015_]+")
@@ -59,12 +59,12 @@ _FILLING: Final = frozenset(
 )  # fmt: skip
 _CROSSED: Final = re.compile(r"[\W_]*[!\u2260\u00ac\u2717\u2718\u274c\u2716]")
 _ABOUT: Final = re.compile(r"[\W_]*[<>~\u2248\u2264\u2265]")
-"""A sign before a word that says the opposite of it."""
+"""Matches a sign before a number that makes it approximate."""
 _NAMED: Final = re.compile(
     r"(?:final\s+)?(?:grade|score|rating|label|verdict|decision|оценка|метка|решение)[\s\W]+(.+)", re.IGNORECASE
 )
 _DANGLING: Final = re.compile(r"\A\s*[^\s_*].*[^\W\d_][_-]\s*\Z", re.DOTALL)
-"""A word that ends in the middle of a label."""
+"""Matches a text that ends in the middle of a label."""
 _NEGATIVE: Final = re.compile(r"[\s\"'`*(]*[-\u2212][0-9]")
 _SCORE: Final = re.compile(
     r"(?<![\w.,/])([0-9]{1,3})\s*(?:/|out of|of|из)\s*([0-9]{1,3})(?![\w/]|[.,][0-9])", re.IGNORECASE
@@ -74,19 +74,19 @@ BACK: Final = re.compile(
     r"точнее|вернее|исправ\w+)\b",
     re.IGNORECASE,
 )
-"""Words with which a label is taken back."""
+"""Matches words that retract a label."""
 
 
 @lru_cache(maxsize=64)
 def words_of(scale: Scale, more: tuple[str, ...] = (), *, exact: bool = False) -> Words:
-    """The words of a scale, made once."""
+    """Return the words of a scale (cached)."""
     return Words(scale, more, exact=exact)
 
 
 class Words:
-    """The labels of one scale as they may be spelled. ``more`` are labels that it may take besides.
+    """The labels of one scale with their spellings. ``more`` are additional labels; ``exact``: no synonyms.
 
-    ``numeric``: the labels are numbers, so that a number may be a label or the number of a unit.
+    ``numeric``: the labels are numbers, so a number may be a label or the number of a unit.
     """
 
     def __init__(self, scale: Scale, more: Iterable[str] = (), *, exact: bool = False) -> None:
@@ -103,7 +103,7 @@ class Words:
         self._every = {**weak, **self._strong}
 
     def alone(self, given: object) -> str | None:
-        """The label that this is and nothing else; None for anything else."""
+        """Return the label if the value is just a label, in any spelling; else None."""
         if given is None or isinstance(given, list | dict | tuple):
             return None
         if isinstance(given, str) and given in self._own:
@@ -111,14 +111,14 @@ class Words:
         return self._named(str(given), self._every)
 
     def strong(self, text: str) -> str | None:
-        """The label that this is in a spelling that says nothing else."""
+        """Return the label if the text is just a label in an unambiguous spelling; else None."""
         return self._named(text, self._strong)
 
     def beside(self, text: str) -> str | None:
-        """The one label that stands between other words, set off from them.
+        """Return the only label among other words, set off from them by punctuation; else None.
 
-        Of two different ones that counts which the text begins with, unless it ends with the other or takes
-        something back; else none does, and none does beside a placeholder.
+        Of several labels, the one at the beginning counts, unless the text ends with another or retracts something. No
+        label counts next to a placeholder.
         """
         if UNFILLED in text:
             return None
@@ -137,17 +137,17 @@ class Words:
         return found.pop() if len(found) == 1 else None
 
     def cut(self, text: str) -> bool:
-        """Return whether the text is the beginning of a label, as at the end of a truncated reply."""
+        """Return whether the text is a truncated label, as at the end of a truncated reply."""
         key = _key(_AROUND.sub("", text))
         return bool(key) and key not in self.labels and any(label.startswith(key) for label in self.labels)
 
     def leads(self, text: str) -> bool:
-        """Return whether the text begins with a label that is set off from what follows."""
+        """Return whether the text begins with a label, set off by punctuation from the rest."""
         parts = [part for part in _SEPARATOR.split(text[:LONGEST]) if part.strip()]
         return bool(parts) and self.strong(parts[0]) is not None
 
     def in_order(self, text: str) -> list[tuple[int, int, str]]:
-        """Every label word in the text with its place; only spellings that say nothing else, the longest first."""
+        """Return (start, end, label) of each unambiguous label word in the text; the longest match wins."""
         if self.numeric:
             return []
         pattern = _pattern(tuple(self.labels if self.exact else self._strong), exact=self.exact)
@@ -155,7 +155,7 @@ class Words:
         return [(match.start(), match.end(), label) for match in matches if (label := self.strong(match[0]))]
 
     def out_of(self, text: str) -> str | None:
-        """The label of the one "4/5" or "0 out of 2" in the text whose second number is the highest of the scale."""
+        """Return the label in the text's only "4/5" or "0 out of 2"; the second number must be the highest label."""
         found = {match[1] for match in _SCORE.finditer(text) if match[2] == self._highest}
         return next(iter(found)) if len(found) == 1 and found <= set(self.labels) else None
 
@@ -172,7 +172,7 @@ class Words:
             return None  # "<2", "~3"
         text = _AROUND.sub("", text)
         if crossed and known.get(_key(text)) != self.labels[0]:
-            return None  # "✗ support" is none, whatever it means
+            return None  # "✗ support" is ambiguous
         if named := _NAMED.fullmatch(text):  # "Grade 2", "Label: support"
             text = _AROUND.sub("", named[1])
         if self.exact:
@@ -185,7 +185,7 @@ class Words:
 
 
 def _negated(before: Sequence[str]) -> bool:
-    """Return whether what stands before a label takes it back: its last word is a negation, filling words left out."""
+    """Return whether the text before a label negates it: its last word, except filler words, is a negation."""
     for part in reversed(before):
         said = [word for word in _WORD.findall(part.casefold()) if word not in _FILLING]
         if said:

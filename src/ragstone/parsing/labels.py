@@ -1,8 +1,8 @@
-"""The labels of a reply, each at the place of its unit.
+"""Read the labels of a reply and assign each to its unit.
 
-The law: a label is given to the unit that it stands under by number, or by place in a list of the right length, or
-to none. An unknown label leaves its own place empty and moves nothing. What the reply repeats of the record that
-is judged is never taken for its answer.
+A label is assigned only to the unit with its number, or with its position in a list of the right length. An unknown
+label leaves its position empty and shifts no other. Text that the reply repeats from the judged record is never taken
+for its answer.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from ragstone.parsing.label_words import BACK, Words
 from ragstone.parsing.reasoning import plain, quoted_tags, strip_reasoning, unopened
 
 Status = Literal["ok", "unknown_label", "truncation", "count_mismatch", "format_error"]
-"""``unknown_label``: every unit has an entry, some outside the scale or contradicting themselves. ``truncation``:
-some units have none. ``count_mismatch``: more entries than units, or numbers that no unit has. ``format_error``: no
-labels at all."""
+"""``unknown_label``: every unit has an entry, but some are outside the scale or contradict themselves.
+``truncation``: some units have no entry. ``count_mismatch``: more entries than units, or unknown numbers.
+``format_error``: no labels at all."""
 
 MATERIAL: Final = 40_000
-"""Characters of a text of the record that lists are looked for in."""
+"""Maximum number of characters of a record's text that are searched for lists."""
 _LISTED: Final = re.compile(r"[\[{<|]|^[^\S\n]*(?:[0-9]{1,4}[.):]|[-*\u2022])|,", re.MULTILINE)
-"""What a text needs to hold a list."""
+"""Matches in every text that contains a list."""
 NEAR: Final = 200
-"""The most lists of a reply, the last ones, that are told apart from each other; keeps the time linear in the text."""
+"""Only this many lists, the last ones, are compared with each other, to keep the time linear in the text."""
 LONGEST: Final = 400_000
-"""The most characters of a reply that are read."""
+"""Maximum number of characters of a reply."""
 
 _BRACKETS: Final = re.compile(r"[\[\]{}<>\n\"'\u201c\u201d,|\t]")
 _OPEN_QUESTION: Final = re.compile(
@@ -43,26 +43,26 @@ _UNABLE: Final = re.compile(
     r"не могу|невозможно|извините|ни)\b",
     re.IGNORECASE,
 )
-"""Words of a refusal, or of a statement about labels that gives none."""
+"""Matches words of a refusal, or of a statement about labels without an answer."""
 _SCALE_SAID: Final = re.compile(
     r"\b(?:possible|available|allowed|choose|options?|scale|legend|mean(?:s|ings?)?|definitions?|labels are|one of|"
     r"any of|возможн\w+|варианты|шкал\w+)\b",
     re.IGNORECASE,
 )
-"""What announces the scale and no answer."""
+"""Matches words that introduce the scale, not an answer."""
 _REQUEST: Final = re.compile(r"\bplease\b.{0,40}\b(?:share|send|provide|paste|give)\b|\bwhat are the\b", re.IGNORECASE)
 _RETRACTED: Final = re.compile(
     r"\b(?:disregard|ignore (?:the|my) (?:labels|answer)|i made a mistake|scratch that|not certain which)\b",
     re.IGNORECASE,
 )
-"""What takes an answer back after it."""
+"""Matches words after an answer that retract it."""
 _LEAD: Final = re.compile(r"[\W_]*(\w+(?:[ _-]support(?:ed|s)?)?)[*_`\"']*[,.:;\u2013\u2014]")
 _DENIED: Final = re.compile(
     r"\b(?:not|no|never|hardly|barely|cannot|none|neither|insufficient|lack\w*|absent|far from|asks?|says? to|"
     r"instruct\w*|не|нет|ни)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
-"""What may turn a label's word in prose into its opposite, or into somebody else's."""
+"""Matches words that may negate a label in prose, or attribute it to someone else."""
 _CROSSED: Final = re.compile(r"[!\u2260\u00ac\u2717\u2718\u274c\u2716]\s*\Z")
 _LISTING: Final = re.compile(r"[\W_]*(?:and|or|и|или)?[\W_]*", re.IGNORECASE)
 _BRACKET: Final = re.compile(r"\s*[\[({]")
@@ -72,11 +72,11 @@ _STRUCTURE: Final = re.compile(r"[\[\]{}<>|\t\n,:]|\d")
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The labels read from a reply, one for each unit.
+    """The labels read from a reply, one per unit.
 
-    ``labels`` has one place for each unit, None where nothing is known. ``raw`` is what stood in each place.
-    ``format_used`` is the reader that found them (``fallback``: label words in order; empty: none did).
-    ``error`` says in one line what is missing or wrong, and is empty where nothing is.
+    ``labels`` has one item per unit; None if unknown. ``raw`` has their original texts. ``format_used`` is the reader
+    that found them (``fallback``: label words in order; empty: none). ``error`` is a one-line description of what is
+    missing or wrong; empty if nothing is.
     """
 
     labels: tuple[str | None, ...]
@@ -89,13 +89,12 @@ class Parsed:
 def read_labels(
     text: str, asked: Sequence[int], words: Words, fmt: Format, material: Sequence[str] = (), *, ended: bool = False
 ) -> Parsed:
-    """The labels of the units with the numbers ``asked``, in that order, read from a model's reply.
+    """Read the labels of the units with the numbers ``asked``, in that order, from a model's reply.
 
-    Reasoning blocks are left out. The reader of the format ``fmt`` that was asked for is tried first, then the others;
-    the last list of the right length counts, else the longest. ``adaptive`` takes whatever form there is, and last
-    of all the label words in their order. ``material`` are the texts of the record: a list that stands in one of
-    them word for word is not the model's answer. ``ended`` says that the reply is known to be whole; else a last
-    word that may be the beginning of a label is none.
+    Reasoning blocks are ignored. The reader of the requested format ``fmt`` has priority over the others. The last list
+    of the right length counts, else the longest. ``adaptive`` accepts any format, and as a last resort label words in
+    order. ``material`` are the texts of the record: a list copied verbatim from one of them is not the model's answer.
+    ``ended``: the reply is known to be complete; otherwise, a last word that may be a truncated label is ignored.
     """
     nothing: tuple[str | None, ...] = (None,) * len(asked)
 
@@ -108,7 +107,7 @@ def read_labels(
     if not answer.strip():
         return unusable("the reply is empty" if not text.strip() else "the reply is reasoning only")
     answer = _without(without_placeholders(answer), material, words)
-    # A closing tag that nothing opened cuts off what stands before it, which may have been the answer.
+    # Text before an unopened closing tag was removed, and may have been the answer.
     echoes = _Echoes(answer, material, words, alone=not unopened(text))
     latest = sorted(lists_of(answer, words), key=lambda found: found.end)[-NEAR:]
     repeated = [found for found in latest if echoes.holds(found) or _explains(found, answer, words)]
@@ -139,7 +138,7 @@ def read_labels(
 
 
 def _only(answer: str, words: Words, fmt: Format) -> str | None:
-    """The label of the only unit: the whole reply, its first word where more is said, or "4 out of 5"."""
+    """Return the label of the only unit: the whole reply, its first word, or "4 out of 5"; None if there is none."""
     bare = _FENCES.sub("", answer)
     label = words.alone(bare)
     if label is not None or fmt != "adaptive":
@@ -151,7 +150,7 @@ def _only(answer: str, words: Words, fmt: Format) -> str | None:
 
 
 def _loose(answer: str, words: Words, material: Sequence[str]) -> tuple[str, ...]:
-    """Label words in their order, where the text states them: no question, condition, refusal or bare listing."""
+    """Return label words in order if the text states them; empty for a question, condition, refusal or listing."""
     found = words.in_order(answer)
     if not found or _OPEN_QUESTION.search(answer) or _UNABLE.search(answer) or BACK.search(answer):
         return ()
@@ -162,7 +161,7 @@ def _loose(answer: str, words: Words, material: Sequence[str]) -> tuple[str, ...
         return ()
     numbers = [int(number) for number in re.findall(r"(?<![\w.])[0-9]{1,3}(?![\w%]|[.,][0-9])", rest)]
     if numbers != sorted(numbers) and len(found) > 1:
-        return ()  # the units are spoken of in another order
+        return ()  # the units are mentioned in another order
     if gaps and all(_LISTING.fullmatch(gap) for gap in gaps) and re.search(r"\w", lead + tail):
         return ()
     said = {_folded(line) for line in answer.splitlines() if words.in_order(line) and not words.alone(line)}
@@ -172,7 +171,7 @@ def _loose(answer: str, words: Words, material: Sequence[str]) -> tuple[str, ...
 
 
 def _explains(found: Found, answer: str, words: Words) -> bool:
-    """Return whether a list is the scale itself, written out within a sentence or with what each label means."""
+    """Return whether a list is only the scale, quoted in a sentence or with the meaning of each label."""
     scale = list(words.labels)
     if len(scale) < 3 or found.labels not in (scale, scale[::-1]):
         return False
@@ -194,7 +193,7 @@ def _explains(found: Found, answer: str, words: Words) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A list of labels with its labels, and what stood there, by the number of the unit."""
+    """A list of labels, with labels and their original texts by unit number."""
 
     found: Found
     labels: Mapping[int, str | None]
@@ -206,7 +205,7 @@ class _Placed:
 
 
 def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, answer: str, words: Words) -> _Placed | None:
-    """The list that counts: the last of the right length, else the longest that is not too long."""
+    """Return the list that counts: the last of the right length, else the longest that is not too long."""
     asked_first = (fmt, *LABEL_FORMATS)
     rank = {reader: asked_first.index(reader) for reader in LABEL_FORMATS}
     right: list[_Placed] = []
@@ -223,7 +222,7 @@ def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, answer: s
         if fmt != "adaptive" and (own := [entry for entry in right if entry.found.reader in _alike(fmt)]):
             right = own
         last = _last(right)
-        # A later list by number of some of the units may say something else.
+        # A later numbered list of some of the units may contradict it.
         later = [entry for entry in partial if entry.found.numbers and entry.found.start >= last.found.end]
         return _unless_said_otherwise(last, later)
     partial = _apart(partial, rank)
@@ -233,7 +232,7 @@ def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, answer: s
         labels = [label for piece in by_place for label in piece.found.labels]
         raw = [item for piece in by_place for item in piece.found.raw]
         return _Placed(by_place[0].found, dict(zip(asked, labels, strict=True)), dict(zip(asked, raw, strict=True)))
-    # Fewer labels by place are of the first units only where a list in brackets stands alone and is whole.
+    # A short positional list is of the first units only if it is complete, in brackets and the only list.
     longest = max((len(entry.found.labels) for entry in partial), default=0)
     if longest == 0 or longest < too_long:
         return None
@@ -247,7 +246,7 @@ def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, answer: s
 def _one_list(pieces: Sequence[_Placed], answer: str) -> bool:
     """Return whether the pieces are one list with blank lines in it.
 
-    Lists in brackets, or with words between them, may be a first and a second try at the same units.
+    Lists in brackets, or with words between them, may be a first and a second attempt at the same units.
     """
     gaps = [answer[before.found.end : after.found.start] for before, after in pairwise(pieces)]
     return not any(
@@ -256,9 +255,10 @@ def _one_list(pieces: Sequence[_Placed], answer: str) -> bool:
 
 
 def _last(right: Sequence[_Placed]) -> _Placed:
-    """The last list. One with gaps that is not set off by brackets or tags may be an explanation of one before it.
+    """Return the last list, unless it may only explain an earlier complete one.
 
-    Then the whole one before it counts, and where the two say different things the label is in doubt.
+    That is so if it has gaps and no brackets or tags. Then the earlier list counts, without labels that the two
+    contradict.
     """
     last = right[-1]
     full = [entry for entry in right if entry.full]
@@ -268,7 +268,7 @@ def _last(right: Sequence[_Placed]) -> _Placed:
 
 
 def _unless_said_otherwise(best: _Placed, others: Sequence[_Placed]) -> _Placed:
-    """Without the labels that another list gives otherwise: they are in doubt."""
+    """Return the list without labels that another list contradicts."""
     labels = {
         number: None if any(entry.labels.get(number) not in (None, label) for entry in others) else label
         for number, label in best.labels.items()
@@ -277,7 +277,7 @@ def _unless_said_otherwise(best: _Placed, others: Sequence[_Placed]) -> _Placed:
 
 
 def _uncut(best: _Placed, answer: str, words: Words) -> _Placed:
-    """Without the last label where the reply ends in the middle of it: the others are whole words of the scale."""
+    """Return the list without its last label if the reply ends inside that, while all others are complete labels."""
     *others, last = best.raw
     whole = [raw for number, raw in best.raw.items() if number != last]
     text = best.raw[last] or ""
@@ -287,13 +287,13 @@ def _uncut(best: _Placed, answer: str, words: Words) -> _Placed:
 
 
 def _alike(fmt: Format) -> tuple[Format, ...]:
-    """The readers that read a format: some look the same to a model, and half the same to a reader."""
+    """Return the readers accepted for a format: models confuse some formats, and readers overlap."""
     groups: tuple[tuple[Format, ...], ...] = (("json", "python_list"), ("markdown", "numbered", "yaml"))
     return next((group for group in groups if fmt in group), (fmt,))
 
 
 def _apart(entries: Sequence[_Placed], rank: Mapping[Format, int]) -> list[_Placed]:
-    """Those that do not overlap one of a reader that goes before, in the order of the text."""
+    """Return entries that do not overlap one of a higher-ranked reader, in the order of the text."""
     latest = sorted(entries, key=lambda entry: entry.found.end)[-NEAR:]
     kept: list[_Placed] = []
     for entry in sorted(latest, key=lambda entry: (rank[entry.found.reader], -entry.found.start)):
@@ -327,7 +327,7 @@ def _few(numbers: Sequence[int]) -> str:
 
 
 class _Echoes:
-    """Tells what of an answer stands word for word in the texts that were judged."""
+    """Finds parts of an answer that are copied from the judged texts."""
 
     def __init__(self, answer: str, material: Sequence[str], words: Words, *, alone: bool) -> None:
         self._answer = answer
@@ -338,9 +338,9 @@ class _Echoes:
         self._values: frozenset[_Value] | None = None
 
     def holds(self, found: Found) -> bool:
-        """Return whether the list is the record's, as it stands there or written otherwise.
+        """Return whether the list is copied from the record, in the same or another format.
 
-        A reply that is nothing but the list is an answer all the same.
+        A reply that consists only of the list is still an answer.
         """
         if not self._material:
             return False
@@ -358,7 +358,7 @@ class _Echoes:
         near = [text for text in self._material if folded[-4:] in text.casefold()]
         if len(stretch.strip().splitlines()) > 1:
             return any(folded in _folded(text) for text in near)
-        # One line may be the beginning of another: "1. support" of "1. Support the strike".
+        # Compare whole lines: "1. support" is not copied from "1. Support the strike".
         return any(line == folded or line.endswith(f" {folded}") for text in near for line in _lines(text))
 
 
@@ -373,7 +373,7 @@ def _value(found: Found) -> _Value:
 
 @lru_cache(maxsize=512)
 def _values_of(text: str, words: Words) -> frozenset[_Value]:
-    """The lists of labels that a text of the record holds; of a very long one those at its end."""
+    """Return the lists of labels in a text of the record; of a very long text, those at its end."""
     return frozenset(_value(found) for found in lists_of(plain(text[-MATERIAL:]), words))
 
 
@@ -383,10 +383,10 @@ def _lines(text: str) -> frozenset[str]:
 
 
 def _without(answer: str, material: Sequence[str], words: Words) -> str:
-    """The answer with the texts of units that it restates blanked, where these hold a label's word.
+    """Return the answer with restated unit texts replaced if they contain a label word.
 
-    Only whole texts of several words are, that stand between a line's begin, a number or a mark and another mark,
-    and are not in brackets; never such as could be a label themselves.
+    Only complete texts of several words without brackets are replaced, between the start of a line, a number or
+    punctuation and further punctuation. Texts that could be a label themselves are kept.
     """
     for text in material:
         short = text.strip()

@@ -1,8 +1,8 @@
-"""Lists and objects as models write them: JSON, Python, and what lies between and beside them.
+"""Parse lists and objects as models write them: JSON, Python, and variants of them.
 
-Reads what is there and mends nothing by guessing: quotes of any kind, bare words, trailing or missing commas,
-comments. A list that the text ends in the middle of gives what stands complete before the end. The time is linear
-in the text: each stretch is read once, and reading starts anew behind a bracket that leads nowhere only so often.
+Accepts any quotes, bare words, trailing or missing commas and comments, but guesses nothing. A truncated list returns
+its complete items. The time is linear in the text: each part is read once, and the number of restarts after a bracket
+that is no list is limited.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 DEEPEST: Final = 12
-"""How deep lists and objects may stand inside each other."""
+"""Maximum nesting depth of lists and objects."""
 RESTARTS: Final = 24
-"""How often reading starts anew after a bracket that is no list."""
+"""Maximum number of restarts after a bracket that is no list or is never closed."""
 
 _QUOTES: Final = {
     '"': '"', "'": "'", "`": "`", "\u201c": '\u201c\u201d"', "\u201d": '\u201d"', "\u2018": "\u2018\u2019'",
@@ -32,7 +32,7 @@ _OPENING: Final = re.compile(r"[\[{]")
 
 
 class _Nothing:
-    """A bare ``None`` or ``null``: no value, or in a list of bare words the word itself."""
+    """A bare ``None`` or ``null``: no value, or the word itself in a list of bare words."""
 
     def __repr__(self) -> str:
         return "none"
@@ -42,11 +42,11 @@ NONE: Final = _Nothing()
 
 
 class _NoListError(Exception):
-    """The text that begins here is not a list or an object."""
+    """The text at this position is not a list or an object."""
 
 
 class _CutError(Exception):
-    """The text ended in the middle; ``value`` is what is complete of the list or object, None of anything else."""
+    """The text ended early; ``value`` is the complete part of the list or object, None for anything else."""
 
     def __init__(self, value: Any = None) -> None:
         self.value = value
@@ -56,7 +56,7 @@ class _CutError(Exception):
 class Literal:
     """A list or an object in a text.
 
-    ``closed`` is false where the text ended in it. ``bare``: no word of it is quoted; ``single``: one is, as in Python.
+    ``closed`` is false if it is truncated. ``bare``: it has no quotes. ``single``: it has single quotes, as in Python.
     """
 
     start: int
@@ -69,13 +69,13 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """An object as its pairs in order, for a key that stands twice is told apart by its reader."""
+    """An object as pairs in order, since its reader decides about duplicate keys."""
 
     items: tuple[tuple[Any, Any], ...]
 
 
 def literals(text: str) -> Iterator[Literal]:
-    """The outermost lists and objects of the text, in order."""
+    """Yield the outermost lists and objects of the text, in order."""
     restarts = 0
     at = 0
     while restarts <= RESTARTS and (opening := _OPENING.search(text, at)):
@@ -95,7 +95,7 @@ def literals(text: str) -> Iterator[Literal]:
 
 
 class _Reader:
-    """One reading from one bracket on."""
+    """Parses one literal, starting at its opening bracket."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -122,7 +122,7 @@ class _Reader:
         return at
 
     def _items(self, at: int, depth: int, closing: str) -> tuple[Any, int]:
-        """The items of a list, or the pairs of an object, up to the bracket that closes it."""
+        """Return the items of a list or the pairs of an object, and the offset after its closing bracket."""
         if depth >= DEEPEST:
             raise _NoListError
         keyed = closing == "}"
@@ -138,7 +138,7 @@ class _Reader:
                     return Pairs(tuple(items)) if keyed else items, at + 1
                 if char == ",":
                     if comma and not keyed:
-                        items.append(None)  # nothing stands there, and it is a place all the same
+                        items.append(None)  # an empty item still takes a position
                     comma = True
                     at += 1
                     continue
@@ -162,7 +162,10 @@ class _Reader:
             raise _CutError(Pairs(tuple(items)) if keyed else items) from None
 
     def _string(self, at: int) -> tuple[str, int]:
-        """Up to the quote that closes it: one that a comma, a bracket, a colon or a line's end comes after."""
+        """Return the string and the offset after it.
+
+        A closing quote other than ``"`` counts only before a comma, bracket, colon, quote or line end.
+        """
         opening = self.text[at]
         self.quotes.add(opening)
         closing = _QUOTES[opening]

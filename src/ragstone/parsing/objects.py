@@ -1,8 +1,8 @@
-"""Read the one JSON object that a reply was asked for, whatever stands around it.
+"""Parse the requested JSON object from a reply, ignoring the text around it.
 
-A reply may repeat texts that a stranger wrote, with JSON and reasoning tags of their own. So a tag inside an
-object that is the answer's own is a word of it, an object that begins inside a string is none, and of several
-objects the last counts, even where it has to be mended and an earlier one need not be.
+A reply may repeat untrusted texts that contain JSON and reasoning tags. Therefore a tag inside the answer's own object
+is plain text, an object that begins inside a string is ignored, and of several objects the last counts, even if it must
+be repaired and an earlier one is valid.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from ragstone.errors import ParseError
 from ragstone.parsing.reasoning import TAG, strip_reasoning
 
 LONGEST: Final = 400_000
-"""The most characters of a reply that is read; a judge's answer is never near it."""
+"""Maximum number of characters of a reply; no real answer is nearly as long."""
 RESTARTS: Final = 16
-"""How often reading starts anew after a brace that is never closed."""
+"""Maximum number of restarts after a brace that is never closed."""
 MENDABLE: Final = 6_000
-"""Characters of an object that json_repair is given: on some texts its time is quadratic."""
+"""Maximum number of characters passed to json_repair, which takes quadratic time on some texts."""
 MENDINGS: Final = 2
-"""How many objects of a reply json_repair is given."""
+"""Maximum number of a reply's objects passed to json_repair."""
 
 _MARK: Final = re.compile(r'[{}"]|\\.', re.DOTALL)
 _OPENING: Final = re.compile(r"\{(?!\s*\\)")
-"""A brace that may open an object; one before a backslash stands in a string of another."""
+"""Matches a brace that may open an object; one before a backslash is inside a string of another object."""
 _COMMA: Final = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
 _LISTS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]]', re.DOTALL)
-"""Strings, and the brackets that stand in none."""
+"""Matches strings, and brackets outside strings."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def read_object(text: str, key: str, material: Callable[[], Sequence[str]] = tuple) -> dict[str, Any]:
-    """The last JSON object in the text that has ``key``, mended where it is not well-formed.
+    """Return the last JSON object in the text that has ``key``, repaired if it is malformed.
 
-    ``material`` lists the texts that the reply is about: an object that stands in one of them word for word is not
-    the model's answer, unless the reply is nothing else.
+    ``material`` returns the texts that the reply is about: an object copied verbatim from one of them is not the
+    model's answer, unless the reply consists only of it.
 
-    Reasoning blocks are left out first. A key that stands twice in one object with different values counts as
-    absent. ParseError when there is no such object: its message says what stands there instead.
+    Reasoning blocks are removed first. A key that occurs twice in one object with different values counts as absent.
+    Raise ParseError if there is no such object; its message describes what was found instead.
     """
     if len(text) > LONGEST:
         raise ParseError(f"the reply has {len(text)} characters; at most {LONGEST} are read", reply=text[:LONGEST])
@@ -77,7 +77,7 @@ def _folded(text: str) -> str:
 
 
 def _quoting(text: str, key: str) -> list[range]:
-    """Return where answers with a reasoning tag inside one of their strings stand."""
+    """Return the positions of answers with a reasoning tag inside one of their strings."""
     stretches = []
     for stretch, closed in _objects(text):
         piece = text[stretch.start : stretch.stop]
@@ -90,9 +90,9 @@ def _quoting(text: str, key: str) -> list[range]:
 
 
 def _objects(text: str) -> Iterator[tuple[range, bool]]:
-    """The outermost brace pairs in order, each with whether it is closed.
+    """Yield the outermost pairs of braces in order, each with whether it is closed.
 
-    A brace in prose that never closes must not swallow what follows, so reading starts again behind it.
+    An unclosed brace in prose must not swallow the text after it, so reading restarts after it.
     """
     restarts = 0
     ends: dict[int, int] = {}
@@ -111,7 +111,7 @@ def _objects(text: str) -> Iterator[tuple[range, bool]]:
 
 
 def _close(text: str, start: int, ends: dict[int, int]) -> None:
-    """Note where the object that begins at ``start`` ends, and those that begin in it; 0 for one that never does."""
+    """Record the end of the object that begins at ``start`` and of the objects inside it; 0 if it is never closed."""
     begun: list[int] = []
     quoted = False
     for mark in _MARK.finditer(text, start):
@@ -160,7 +160,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_once)
-"""``json.loads`` with a hook makes one for every text, which takes as long as reading a short one."""
+"""Created once: ``json.loads`` with a hook creates a decoder per text, which takes as long as parsing a short one."""
 
 
 def _refused(name: str) -> NoReturn:
@@ -168,10 +168,10 @@ def _refused(name: str) -> NoReturn:
 
 
 def _nearly_closed(text: str) -> bool:
-    """Return whether an object that is not closed lacks no more than braces at its end.
+    """Return whether an unclosed object lacks only braces at its end.
 
-    One that breaks off in a text, a label or a list has lost what came after; mended, it would be half an answer
-    that looks like a whole one.
+    An object truncated inside a text, a label or a list has lost the rest; repaired, it would be half an answer that
+    looks complete.
     """
     body = text.rstrip("` \t\r\n")
     lists = end = 0
@@ -191,7 +191,7 @@ def _mended(text: str) -> Any:
 
 
 def _clean(value: Any) -> Any:
-    """The same without lone surrogates, which nothing could write down again."""
+    """Return the value with lone surrogates replaced, since they cannot be encoded."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):

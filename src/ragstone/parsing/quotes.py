@@ -1,4 +1,4 @@
-"""Find in the passages what a judge says it quotes. A quote is believed only where it stands."""
+"""Locate a judge's quotes in the passages. A quote is trusted only if it is found there."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ _FOLDS: Final = str.maketrans(
     }
 )  # fmt: skip
 _AROUND: Final = " \t\r\n.\u2026\"'\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb"
-"""What judges put around a quote that the passage need not have: ellipses and quotation marks."""
+"""Ellipses and quotation marks that judges add around a quote."""
 _SHORTEST: Final = 2
 _SHORTEST_NEAR: Final = 20
-"""Characters of a quote from which on one that nearly stands there is taken; with fewer a tenth is hardly a slip."""
+"""Minimum number of characters of a quote that may match approximately; in a shorter one, a tenth is no typo."""
 _LONGEST_NEAR: Final = 800
 _WINDOWS: Final = 60
-"""How many stretches are looked at for one quote, in all passages together."""
+"""Maximum number of candidate stretches per quote, in all passages together."""
 _IN_NUMBER: Final = re.compile(r"\d[.,]?\Z")
 _ON_NUMBER: Final = re.compile(r"[.,]?\d")
 _WORDS: Final = re.compile(r"[-\u2212]?\d[\d.,]*|\w+", re.UNICODE)
 _ARTICLES: Final = frozenset(("the", "a", "an"))
 _LETTERS: Final = 5
-"""Letters that a word needs for a slip in it to leave it the same word."""
+"""Minimum number of letters of a word in which a typo is tolerated."""
 
 
 def locate(text: str, passages: Sequence[Passage], claimed: str = "") -> Quote:
-    """Locate ``text`` in the passages: verbatim, else folded, else nearly.
+    """Locate ``text`` in the passages: verbatim, else folded, else approximately.
 
-    Folded is with white space, quotation marks, dashes and case as one. What is nowhere as it is is looked for without
-    the dots and quotation marks around it. Nearly is a stretch that at most a tenth of the quote's characters tell
-    apart from it, and those are slips (see ``same_words``): it has a span and is not verbatim. ``claimed`` is the id
-    of the passage that the judge named; it is looked through first. The quote's text is the passage's own wording. A
-    quote that is nowhere keeps the judge's wording and has no span.
+    Folding ignores case and differences in white space, quotation marks and dashes. If the text is not found, it is
+    tried again without the dots and quotation marks around it. An approximate match differs in at most a tenth of the
+    characters, only by typos (see ``same_words``); it has a span and is not verbatim. ``claimed`` is the id of the
+    passage named by the judge, which is searched first. The quote has the passage's own wording. If it is not found, it
+    keeps the judge's wording and has no span.
     """
     ordered: Sequence[Passage] = passages
     if passages and passages[0].id != claimed:
         ordered = sorted(passages, key=lambda passage: passage.id != claimed)
     for wanted in dict.fromkeys((text.strip(), text.strip(_AROUND))):
-        # Folded, as what is all white space has a length too and says nothing.
+        # Folded, since white space has a length too.
         if len(_fold(wanted)) >= _SHORTEST and (quote := _found(wanted, ordered)):
             return quote
     return _nearly(text.strip(_AROUND), ordered) or Quote(claimed, None, text, verbatim=False)
@@ -67,7 +67,7 @@ def _found(wanted: str, passages: Sequence[Passage]) -> Quote | None:
 
 
 def _standing(wanted: str, text: str) -> int:
-    """Find it in the text, but not inside a longer number ("5 %" is not in "15 %"); -1 if absent."""
+    """Return the offset in the text, but not inside a longer number ("5 %" is not in "15 %"); -1 if absent."""
     at = text.find(wanted)
     while at >= 0:
         before = wanted[0].isdigit() and _IN_NUMBER.search(text, max(0, at - 2), at)
@@ -78,7 +78,7 @@ def _standing(wanted: str, text: str) -> int:
 
 
 def _nearly(wanted: str, passages: Sequence[Passage]) -> Quote | None:
-    """The stretch of a passage that is closest to the quote, if it is close enough; of two alike the first."""
+    """Return the stretch of a passage closest to the quote, the first in a tie; None if none is close enough."""
     folded = _fold(wanted)
     if not _SHORTEST_NEAR <= len(folded) <= _LONGEST_NEAR:
         return None
@@ -99,13 +99,13 @@ def _nearly(wanted: str, passages: Sequence[Passage]) -> Quote | None:
 
 
 def same_words(one: str, other: str) -> bool:
-    """Return whether two texts say the same in the same words.
+    """Return whether two texts have the same words.
 
-    What tells them apart are slips of one letter in long words, articles and marks. Another number, sign or unit, or a
-    "not" more or less, is none of these.
+    They may differ by single-letter typos in long words, by articles and by punctuation, but not by a number, sign or
+    unit, or by an added or missing "not".
     """
     ours, theirs = ([word for word in _WORDS.findall(text) if word not in _ARTICLES] for text in (one, other))
-    # The ends of a stretch may cut a word in two.
+    # The ends of a stretch may split a word.
     return len(ours) == len(theirs) and all(
         mine == their or (min(len(mine), len(their)) >= _LETTERS and mine.isalpha() and _one_slip(mine, their))
         for mine, their in zip(ours, theirs, strict=True)
@@ -113,7 +113,7 @@ def same_words(one: str, other: str) -> bool:
 
 
 def _one_slip(one: str, other: str) -> bool:
-    """Return whether the words differ by one letter, but not the first, which may be a prefix."""
+    """Return whether the words differ by one letter other than the first, which may be a prefix."""
     if abs(len(one) - len(other)) > 1 or one[0] != other[0]:
         return False
     short, long = sorted((one, other), key=len)
@@ -122,13 +122,14 @@ def _one_slip(one: str, other: str) -> bool:
 
 
 def nearest(wanted: str, text: str, most: int, windows: int = _WINDOWS) -> tuple[tuple[int, int, int] | None, int]:
-    """The edit distance of ``wanted`` to the stretch of ``text`` nearest to it, and the stretch; None beyond ``most``.
+    """Return the closest stretch of ``text`` to ``wanted`` and the number of candidates examined.
 
-    At most ``windows`` stretches are looked at; how many were is the second value.
+    The stretch is (edit distance, start, end), or None if every distance exceeds ``most``. At most ``windows``
+    candidates are examined.
 
-    A stretch within ``most`` edits holds one of ``most + 1`` pieces of ``wanted`` as it is, so only the
-    surroundings of such pieces are looked at, in one pass with a row of the edit matrix in the bits of one number
-    (Myers 1999, doi 10.1145/316542.316550).
+    A stretch within ``most`` edits contains one of ``most + 1`` pieces of ``wanted`` unchanged, so only the
+    surroundings of such pieces are examined, in one pass with a row of the edit matrix in the bits of one number (Myers
+    1999, doi 10.1145/316542.316550).
     """
     best: tuple[int, int, int] | None = None
     looked: set[int] = set()
@@ -150,7 +151,7 @@ def nearest(wanted: str, text: str, most: int, windows: int = _WINDOWS) -> tuple
 
 
 def _ending(wanted: str, text: str, most: int) -> tuple[int, int]:
-    """The least distance of ``wanted`` to a stretch of ``text``, and where the first such stretch ends."""
+    """Return the minimum edit distance of ``wanted`` to a stretch of ``text``, and the end of the first of these."""
     size = len(wanted)
     full = (1 << size) - 1
     top = 1 << (size - 1)
@@ -180,14 +181,14 @@ def _ending(wanted: str, text: str, most: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=256)
 def _fold(text: str) -> str:
-    """The text with runs of white space as one blank, plain quotes and lower case."""
-    if text.isascii():  # has no quotes or dashes to make plain, and translating is what costs here
+    """Return the text in lower case, with single spaces and plain quotes and dashes."""
+    if text.isascii():  # has no quotes or dashes to translate, which is the slow part
         return " ".join(text.lower().split())
     return " ".join(text.translate(_FOLDS).casefold().split())
 
 
 def _traced(text: str) -> tuple[str, list[int]]:
-    """Return ``_fold(text)`` with the offset in the text of each character. Slow, and seldom needed."""
+    """Return ``_fold(text)`` and the offset of each of its characters in the text. Slow, but rarely needed."""
     out: list[str] = []
     offsets: list[int] = []
     blank = True

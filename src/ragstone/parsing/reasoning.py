@@ -1,8 +1,8 @@
-"""Take away what is no answer or hides it: a model's reasoning, wide letters, invisible signs, TeX, what is struck.
+"""Remove what is not the answer or obscures it: reasoning, wide letters, invisible characters, TeX, struck-out text.
 
-And read the reasoning block that a style asks for: what a reply says of each unit before it gives the labels. Nothing
-in the block is ever a label. What is read of it are reasons and quotes, and the decisions, which are compared with the
-labels: where the two differ, the label is in doubt.
+Also parse the reasoning block that some styles request, with reasoning about each unit before the labels. Nothing in
+the block is ever a label. It provides reasons and quotes, and decisions to compare with the labels: if they differ, the
+label is not trusted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TAG: Final = re.compile(
     re.IGNORECASE,
 )
 BESIDE: Final = 8
-"""Characters beside a tag by which it is known again."""
+"""Number of characters beside a tag by which it is recognized."""
 _BOXED: Final = re.compile(r"\$*\\(?:boxed|fbox)\s*\{((?:[^{}]|\{[^{}]*\})*)\}\$*")
 _COMMAND: Final = re.compile(r"\$?\\(?:text|textbf|textit|texttt|mathrm|mathbf|emph)\s*\{([^{}]*)\}\$?")
 _ESCAPED: Final = re.compile(r"\\([_*#~-])")
@@ -33,11 +33,11 @@ _INVISIBLE: Final = frozenset(("Cf", "Mn", "Me"))
 
 
 def strip_reasoning(text: str, quoted: Sequence[range] = ()) -> str:
-    """The text without its reasoning blocks.
+    """Return the text without its reasoning blocks.
 
-    A block that is opened and never closed reaches to the end; a closing tag that nothing opened ends a block
-    that began with the text (some chat templates open it before the first token). Blocks may nest. A tag that
-    stands inside one of the ``quoted`` stretches, which are in order, is a word of the text and no tag.
+    An unclosed block extends to the end of the text. An unopened closing tag ends a block that began with the text
+    (some chat templates open it before the first token). Blocks may be nested. A tag inside one of the ``quoted``
+    ranges, which are in order, is plain text.
     """
     kept: list[str] = []
     depth = 0
@@ -61,9 +61,9 @@ def strip_reasoning(text: str, quoted: Sequence[range] = ()) -> str:
 
 
 def quoted_tags(text: str, material: Sequence[str]) -> list[range]:
-    """Return where the text quotes a tag from its material.
+    """Return the positions of tags that the text quotes from its material.
 
-    A judge that quotes a record which pretends to end its reasoning has not ended it.
+    A record may contain a tag that pretends to end the judge's reasoning; quoting it does not end the reasoning.
     """
     if not material or not TAG.search(text):
         return []
@@ -77,7 +77,7 @@ def quoted_tags(text: str, material: Sequence[str]) -> list[range]:
 
 
 def unopened(text: str) -> bool:
-    """Return whether a reasoning block is closed that was not opened."""
+    """Return whether the text has a closing reasoning tag without an opening one."""
     depth = 0
     for tag in TAG.finditer(text):
         depth += -1 if tag[1] else 1
@@ -88,11 +88,11 @@ def unopened(text: str) -> bool:
 
 @lru_cache(maxsize=512)
 def plain(text: str) -> str:
-    """The same words as plain letters. Takes time linear in the text."""
+    """Return the text in plain characters, without markup. Takes time linear in the text."""
     if not _DRESSED.search(text):
         return text
     if not text.isascii():
-        # Accents stay, being letters' own; what is dropped are joiners, marks of direction and the boxes of keycaps.
+        # Keep accents, which belong to letters; drop joiners, direction marks and keycap boxes.
         text = unicodedata.normalize("NFKC", text).replace("\u3001", ",")
         text = "".join(char for char in text if char.isascii() or not _invisible(char))
     if "&lt;" in text and "<" not in text:
@@ -134,7 +134,7 @@ _AROUND: Final = " \t\"'`*\u201c\u201d\u201e\u00ab\u00bb"
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """The reasoning about one unit; fields left out are empty."""
+    """The reasoning about one unit; missing fields are empty."""
 
     snippet: str = ""
     rationale: str = ""
@@ -142,9 +142,9 @@ class Thought:
 
 
 def read_block(text: str, asked: Sequence[int]) -> dict[int, Thought]:
-    """The thoughts by the number of their unit, from the last whole block outside of any thinking.
+    """Return the thoughts by unit number, from the last complete block outside of any thinking.
 
-    Empty where there is no such block, or where its numbers are not those that were asked about.
+    Empty if there is no such block, or if it has numbers that were not asked about.
     """
     if not (block := _block(text)):
         return {}
@@ -187,7 +187,7 @@ def _thought(fields: dict[str, str]) -> Thought:
 
 
 def _block(text: str) -> str:
-    """Return the text of the last complete block, without the thinking before it."""
+    """Return the text of the last complete block after any thinking; empty if there is none."""
     depth = 0
     begin = 0
     for tag in _THINKING.finditer(text):

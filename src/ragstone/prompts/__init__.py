@@ -1,8 +1,8 @@
-"""Prompt templates: one text file each, found by task and style, known by a hash.
+"""Prompt templates: one text file each, found by task and style, identified by a hash.
 
-Packaged templates do not change once released: ``LOCK`` holds their hashes, and a new wording is a new version beside
-the older ones, which ``STYLE.v1`` names. A user's own file is read and checked in the same way. The formats of labels
-have files of their own (``formats/``), so that every style works with every format that it takes.
+Packaged templates do not change after their release: ``LOCK`` has their hashes, and a new wording is a new version.
+Older versions remain available as ``STYLE.v1``. A user's own file is read and checked in the same way. Label formats
+have their own files (``formats/``), so that every style works with every format that it supports.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ __all__ = [
 ]  # fmt: skip
 
 SHARED: Final = {"formats": "answer", "history": "question"}
-"""Folders of parts that prompts share, and what the part is called in their files."""
+"""Maps folders of shared parts to the name of the part in their files."""
 DEFAULT: Final = "default"
-"""The style that is used where none is named."""
+"""The style used if none is named."""
 _VERSION: Final = re.compile(r"(?P<style>.+)\.v(?P<version>[1-9][0-9]{0,7})")
 _NAME: Final = re.compile(r"(?P<style>[a-z][a-z0-9_]*)(?:\.(?P<language>[a-z]{2,3}))?\.v(?P<version>[0-9]+)\.md")
 LONGEST: Final = 200_000
-"""Bytes at most of a user's prompt file."""
+"""Maximum size of a user's prompt file in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptFile:
-    """One packaged file: ``task`` is its folder, ``name`` the style with form and language."""
+    """One packaged file: ``task`` is its folder, ``name`` its style with form and language."""
 
     task: str
     name: str
@@ -54,13 +54,13 @@ class PromptFile:
 
     @property
     def full_name(self) -> str:
-        """With step and version: ``support.short_cot.v2``."""
+        """The name with step and version: ``support.short_cot.v2``."""
         return f"{self.task}.{self.name}.v{self.version}"
 
 
 @lru_cache(maxsize=1)
 def entries() -> tuple[PromptFile, ...]:
-    """Every packaged file, by task, name and version."""
+    """Return all packaged files, sorted by task, name and version."""
     found = []
     for folder in resources.files(__name__).iterdir():
         if folder.is_dir():
@@ -73,7 +73,7 @@ def entries() -> tuple[PromptFile, ...]:
 
 @lru_cache(maxsize=32)
 def files_of(task: str) -> dict[str, list[PromptFile]]:
-    """The packaged files of a step by name, with all versions of each, the newest last."""
+    """Return the packaged files of a step by name, with all versions of each, newest last."""
     found: dict[str, list[PromptFile]] = {}
     for entry in entries():
         if entry.task == task:
@@ -82,15 +82,15 @@ def files_of(task: str) -> dict[str, list[PromptFile]]:
 
 
 def versioned(style: str) -> tuple[str, int]:
-    """Split ``short_cot.ru.v1`` into the style and its version, which is 0, the newest, where none is named."""
+    """Split ``short_cot.ru.v1`` into style and version; without one, the version is 0, which means the newest."""
     found = _VERSION.fullmatch(style)
     return (found["style"], int(found["version"])) if found else (style, 0)
 
 
 def stem(style: str, form: str) -> str:
-    """The file name of a style for one form of a step's question: ``second``, ``no_reasoning_second.ru``.
+    """Return the file name of a style for one form of a step's question: ``second``, ``no_reasoning_second.ru``.
 
-    Without a form it is the style; the forms of ``default`` are named after the form.
+    Without a form, it is the style; for ``default``, it is the form.
     """
     if not form:
         return style
@@ -99,7 +99,7 @@ def stem(style: str, form: str) -> str:
 
 
 def split(task: str, name: str) -> tuple[str, str]:
-    """The style and the form of a file name; the inverse of ``stem``."""
+    """Split a file name into style and form; the inverse of ``stem``."""
     base, dot, language = name.partition(".")
     for form in filter(None, FORMS.get(task, ())):
         if base == form:
@@ -110,7 +110,7 @@ def split(task: str, name: str) -> tuple[str, str]:
 
 
 def entry_of(task: str, name: str, version: int = 0) -> PromptFile:
-    """A packaged file by its name, the newest unless a version is given; TemplateError if there is none."""
+    """Return the packaged file with this name, the newest if version is 0; raise TemplateError if there is none."""
     every = files_of(task).get(name, [])
     found = [entry for entry in every if version in (0, entry.version)]
     if found:
@@ -124,7 +124,7 @@ def entry_of(task: str, name: str, version: int = 0) -> PromptFile:
 
 @lru_cache(maxsize=256)
 def load(task: str, name: str = DEFAULT, version: int = 0) -> Template:
-    """A packaged template by its name, the newest unless a version is given; TemplateError if there is none."""
+    """Return the packaged template with this name, the newest if version is 0; raise TemplateError if there is none."""
     entry = entry_of(task, name, version)
     template = parse(entry.text, entry.full_name)
     _, form = split(task, template.style)
@@ -132,7 +132,7 @@ def load(task: str, name: str = DEFAULT, version: int = 0) -> Template:
 
 
 def read(path: Path | str, task: str = "") -> Template:
-    """A template from a user's own file; TemplateError says what is wrong, also if it is not for the step ``task``."""
+    """Read a template from a user's own file; raise TemplateError if it is invalid or not for the step ``task``."""
     try:
         with Path(path).open("rb") as file:
             data = file.read(LONGEST + 1)
@@ -151,34 +151,34 @@ def read(path: Path | str, task: str = "") -> Template:
 
 
 def is_path(style: str) -> bool:
-    """Whether a style that a user names is a file: it ends in ``.md`` or holds a slash."""
+    """Return whether a style named by the user is a file, i.e. ends in ``.md`` or contains a slash or backslash."""
     return style.endswith(".md") or "/" in style or "\\" in style
 
 
 @lru_cache(maxsize=16)
 def repair(name: str, language: str = "") -> Template:
-    """The prompt that asks again after an unusable reply, in the language or else in English."""
+    """Return the prompt that asks again after an unusable reply, in the language if available, else in English."""
     return load("repair", _localized("repair", name, language))
 
 
 def _localized(task: str, name: str, language: str) -> str:
-    """The file name in a language, or in English if there is none."""
+    """Return the file name in a language, or in English if there is none."""
     named = f"{name}.{language}"
     return named if named in files_of(task) else name
 
 
 def styles(task: str) -> tuple[str, ...]:
-    """The styles of a step, by name; the forms of one style are one."""
+    """Return the names of a step's styles; all forms of a style count as one."""
     return tuple(dict.fromkeys(split(task, name)[0] for name in files_of(task)))
 
 
 def shape(fmt: Format, language: str = "") -> Shape:
-    """The wording that asks for a format of labels, in the language or else in English."""
+    """Return the wording that asks for a label format, in the language if available, else in English."""
     return _shared("formats", fmt, language)
 
 
 def conversation(language: str = "") -> Shape:
-    """The wording of a question after earlier turns, in the language or else in English."""
+    """Return the wording of a question after earlier turns, in the language if available, else in English."""
     return _shared("history", DEFAULT, language)
 
 
@@ -189,7 +189,7 @@ def _shared(task: str, name: str, language: str) -> Shape:
 
 
 def changed() -> dict[str, str]:
-    """The packaged files that differ from ``LOCK``: what is wrong, by path."""
+    """Return the differences of packaged files from ``LOCK``, by path."""
     lines = resources.files(__name__).joinpath("LOCK").read_text(encoding="utf-8").split("\n")
     locked = {path: known for known, _, path in (line.partition(" ") for line in lines if line)}
     found = {f"{entry.task}/{entry.file.name}": digest(entry.text) for entry in entries()}

@@ -1,4 +1,4 @@
-"""Find prompts by name, list them by style, and check files: what ``ragstone prompts`` prints."""
+"""Find prompts by name, list them by style, and check files, for ``ragstone prompts``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PURPOSES: Final = {
 """The purpose of each style, in the order of the list."""
 
 WRITES: Final = {"claims": ("claims",), "nuggetize": ("nuggets",), "trace": ("labels", "reasons")}
-"""What the replies hold of steps that rate nothing."""
+"""Contents of replies of steps that do not rate units."""
 
 
 # ---- find
@@ -33,7 +33,7 @@ WRITES: Final = {"claims": ("claims",), "nuggetize": ("nuggets",), "trace": ("la
 
 @dataclass(frozen=True, slots=True)
 class NamedPrompt:
-    """A prompt that a user named: a packaged file (``entry``), or the user's own at ``path``."""
+    """A prompt named by the user: a packaged file (``entry``), or the user's own at ``path``."""
 
     name: str
     path: str
@@ -41,14 +41,14 @@ class NamedPrompt:
     entry: PromptFile | None = None
 
     def template(self) -> Template:
-        """The template to render; TemplateError for a file that is none."""
+        """Return the template to render; raise TemplateError for an invalid file."""
         if self.entry is None:
             return prompts.read(self.path)
         return prompts.load(self.entry.task, self.entry.name, self.entry.version)
 
 
 def find(named: str, style: str | None = None) -> NamedPrompt:
-    """The prompt of a step and a style, given apart or as ``STEP=STYLE``, or a file; TemplateError if there is none."""
+    """Return the prompt of a step and style (or ``STEP=STYLE``), or of a file; raise TemplateError if not found."""
     task, equals, right = named.partition("=")
     if equals and style is not None:
         raise ConfigError(f"'{named} {style}' names two styles; write {task} {style}")
@@ -61,7 +61,7 @@ def find(named: str, style: str | None = None) -> NamedPrompt:
 
 
 def for_scale(found: NamedPrompt, scale: str | None) -> NamedPrompt:
-    """The prompt of the same step and style that asks with a scale, where it has a form of its own."""
+    """Return the prompt of the same step and style for a scale, if that has its own form; else the same prompt."""
     entry = found.entry
     form = FORM_OF.get((entry.task, scale or ""), "") if entry else ""
     if entry is None or not form or split(entry.task, entry.name)[1]:
@@ -91,7 +91,7 @@ def _packaged(task: str, style: str) -> NamedPrompt:
 
 
 def pair(first: str, second: str | None) -> tuple[NamedPrompt, NamedPrompt]:
-    """Two prompts to compare: as named; of one name alone the last two versions, or the named one and the newest."""
+    """Return the two named prompts; for one name, its last two versions, or a named older one and the newest."""
     one = find(first)
     if second is not None:
         return one, find(second)
@@ -112,8 +112,8 @@ def pair(first: str, second: str | None) -> tuple[NamedPrompt, NamedPrompt]:
 class PromptStyle:
     """One style of one step: its packaged prompts.
 
-    ``names`` are those of its prompts, several where the step asks several questions; ``versions`` are those that any
-    of them has, the newest last. ``units`` is the most that one call asks about, ``gives`` what the replies hold,
+    ``names`` are the names of its prompts, several if the step asks several questions. ``versions`` are all versions of
+    these, newest last. ``units`` is the maximum number of units per call, ``gives`` the contents of the replies, and
     ``purpose`` what the style is for.
     """
 
@@ -128,13 +128,13 @@ class PromptStyle:
     purpose: str
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON; the purpose is under ``for``."""
+        """Return plain JSON; the purpose is under ``for``."""
         told = asdict(self)
         return told | {"for": told.pop("purpose")}
 
 
 def prompt_styles() -> list[PromptStyle]:
-    """The newest prompts by step and style, in the order of the steps and of ``PURPOSES``."""
+    """Return the newest prompts by step and style, in the order of the steps and of ``PURPOSES``."""
     grouped: dict[tuple[str, str], list[Template]] = {}
     for task in TASKS:
         for name in files_of(task):
@@ -176,7 +176,7 @@ class CheckedPrompt:
     units: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         return {"file": self.file, "fits": not self.problems, **asdict(self)}
 
     @property
@@ -195,7 +195,7 @@ def check_file(path: str) -> CheckedPrompt:
 
 
 def check_packaged() -> dict[str, list[str]]:
-    """The problems of the packaged files, by path; also that one differs from its released hash."""
+    """Return the problems of the packaged files by path, including differences from their released hashes."""
     wrong = {path: [what] for path, what in prompts.changed().items()}
     for entry in entries():
         path = f"{entry.task}/{entry.file.name}"

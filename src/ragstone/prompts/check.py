@@ -1,6 +1,6 @@
 """Check a prompt template, packaged or the user's own.
 
-It must render for every question of its step, delimit every text of the record, explain the labels, and ask for them in
+It must render for every question of its step, delimit all texts of the record, explain the labels, and request them in
 each of its formats.
 """
 
@@ -29,23 +29,23 @@ _PASSAGES: Final = (
 _TEXTS: Final = ("sample unit one: Bern lies on the Aare", "sample unit two: it is long", "sample unit three: so")
 _RESPONSE, _REFERENCE = "sample response: it does", "sample reference: so it is"
 _LONG: Final = " and the river goes on" * 20
-"""Added to texts, to find templates that cut them."""
+"""Appended to texts to detect templates that truncate them."""
 _LEVELS: Final[Mapping[str, tuple[Level, ...]]] = {
     "assign": ("nugget",), "importance": ("nugget",), "response_support": ("response",),
     "relevance": ("passage", "claim", "nugget", "response"), "rubric": ("criterion",),
     "support": ("claim", "sentence"),
 }  # fmt: skip
 MOST_UNITS: Final = 40
-"""Units at most in a sample, for templates that take more in one call."""
+"""Maximum number of units in a sample, for templates that accept more per call."""
 MOST_PROBLEMS: Final = 12
-"""Problems of one template after which its check ends."""
+"""Number of problems of one template after which its check stops."""
 
 
 # ---- sample questions
 
 
 def samples(task: str, form: str = "") -> Iterator[Rate | Write | Trace]:
-    """Questions of a step that cover all options: each scale, one unit and several, with evidence and without."""
+    """Yield questions of a step that cover all options: each scale, one or several units, with or without evidence."""
     if task == "trace":
         sentences = tuple(
             Unit(f"r/doc_0_s{n}", "sentence", passage.text, Span(0, len(passage.text)), passage.id)
@@ -95,10 +95,10 @@ def _units(level: Level, count: int, prefix: str = "", scale: Scale | None = Non
 
 
 def sample(template: Template, units: int | None = None, scale: str | None = None) -> Rate | Write | Trace:
-    """A question for a template as metrics ask it: with evidence if the step has any, and without reasons.
+    """Return a question for a template as metrics ask it: with evidence if the step has any, and without reasons.
 
-    ``units`` is how many it asks about (up to 3 unless given), ``scale`` the name of its scale. ConfigError for what
-    the template cannot be asked.
+    ``units`` is the number of units (up to 3 by default), ``scale`` the name of the scale. Raise ConfigError for
+    options that the template does not support.
     """
     asked = list(samples(template.task, template.form))
     known = {one.scale.name: one.scale for one in asked if isinstance(one, Rate)}
@@ -131,7 +131,7 @@ def sample(template: Template, units: int | None = None, scale: str | None = Non
 
 
 def _largest(template: Template, question: Rate | Write | Trace) -> Iterator[Rate]:
-    """The question with as many units as one call takes, and long texts."""
+    """Yield the question with long texts and as many units as one call accepts."""
     if isinstance(question, Rate):
         level, count = question.units[0].level, min(template.batch, MOST_UNITS)
         own = question.units[0].scale
@@ -145,7 +145,7 @@ def _largest(template: Template, question: Rate | Write | Trace) -> Iterator[Rat
 
 
 def problems(template: Template) -> list[str]:
-    """The problems of a template, each in one line; empty if there are none."""
+    """Return the problems of a template, one line each; empty if there are none."""
     if template.task not in TASKS:
         return [f"there is no step '{template.task}'; the steps are {', '.join(TASKS)}"]
     forms = FORMS.get(template.task, ("",))
@@ -185,7 +185,7 @@ def _problems(template: Template, question: Rate | Write | Trace, fmt: Format) -
 
 
 def _undelimited(system: str, user: str, nonce: str, question: Rate | Write | Trace) -> Iterator[str]:
-    """Texts of the record without a line with the code before and after them."""
+    """Yield problems with texts of the record, such as one without delimiter lines around it."""
     for name, text in ((name, text) for name, texts in named_texts(question) for text in texts if text):
         if text in system:
             yield f"{name} is in the system part, where it could act as an instruction"
@@ -204,7 +204,7 @@ def _undelimited(system: str, user: str, nonce: str, question: Rate | Write | Tr
 
 
 def _unasked(system: str, user: str, variables: Mapping[str, Any], fmt: Format, question: Rate) -> Iterator[str]:
-    """Labels that are not explained, and parts of the answer that are not asked for."""
+    """Yield problems with the task: labels that are not explained, and parts of the answer that are not requested."""
     asked = f"{system}\n{user}"
     for label in question.scale.labels:
         if f'"{label}"' not in asked and label not in asked.split():

@@ -1,7 +1,7 @@
-"""Choose the prompt of each step: a style or a user's own file, and a format for the labels.
+"""Choose the prompt of each step: a style or a user's own file, and a label format.
 
-A style that a step does not have, a file of another step and a format that a chosen style does not take are refused by
-name.
+A style that the step does not have, a file for another step, or a format that the style does not support is an error
+that names it.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from ragstone.parsing import Format
 
 IN_ENGLISH: Final = ".en"
-"""The language of a style that asks in English whatever the language of a record is."""
+"""Suffix of a style that always asks in English, regardless of the record's language."""
 LABELS_ALONE: Final = "no_reasoning"
-"""The style for a format that the default style does not take, where no style is named."""
+"""The style for a format that the default style does not support, if no style is named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The prompts that a user chose.
+    """The user's choice of prompts.
 
-    ``styles`` maps steps to the name of a style, or of one version of it (``short_cot.v1``), or the path of a file.
+    ``styles`` maps steps to the name of a style, of a version of it (``short_cot.v1``), or to the path of a file.
     ``style`` is for all other steps; those that do not have it use the default style in its language. ``format`` is the
-    format of labels; it does not change steps that write texts or trace sentences. ``pack`` is the path of a domain
-    pack, of whose examples each prompt has the ``pack_examples`` nearest to its question, all if 0.
+    label format; it does not affect steps that write texts or trace sentences. ``pack`` is the path of a domain pack.
+    Each prompt includes the ``pack_examples`` examples of it that are most similar to its question; 0 for all.
     """
 
     style: str = ""
@@ -43,20 +43,20 @@ class Choice:
     pack_examples: int = 0
 
     def as_json(self) -> dict[str, object]:
-        """Plain JSON, as a run stores it."""
+        """Return plain JSON, as stored by a run."""
         packed = {"pack": self.pack, "pack_examples": self.pack_examples} if self.pack else {}
         return {"style": self.style, "styles": dict(self.styles), "format": self.format, **packed}
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Self:
-        """The choice that ``as_json`` wrote."""
+        """Return the choice encoded by ``as_json``."""
         packed = given.get("pack", ""), given.get("pack_examples", 0)
         return cls(given.get("style", ""), dict(given.get("styles", {})), given.get("format"), *packed)
 
     def template(self, task: str, form: str = "", lang: str = "") -> tuple[Template, Format]:
-        """The template for a step, and the format of its labels; TemplateError if there is none.
+        """Return the template and label format for a step; raise TemplateError if there is none.
 
-        ``lang`` is the language to ask in where the choice names none and there is such a prompt.
+        ``lang`` is the language to ask in if the choice names none and there is a prompt in it.
         """
         template, chosen = self._find(task, form, lang)
         if template.formats == ("object",) and (not chosen or task not in SCALES):
@@ -64,7 +64,7 @@ class Choice:
         return template, template.taking(self.format)
 
     def _find(self, task: str, form: str, lang: str) -> tuple[Template, bool]:
-        """The template, and whether the user chose it."""
+        """Return the template, and whether the user chose it."""
 
         def in_language(style: str, lang: str = lang) -> str:
             translated = stem(f"{style}.{lang}", form)
@@ -95,7 +95,7 @@ class Choice:
 
 
 def own(path: str, task: str) -> Template:
-    """A user's own file for a step, checked; TemplateError with the first problem."""
+    """Read and check a user's own file for a step; raise TemplateError with the first problem."""
     template = prompts.read(path, task)
     from ragstone.prompts.check import problems  # noqa: PLC0415 - a run with packaged prompts checks none
 
@@ -106,7 +106,7 @@ def own(path: str, task: str) -> Template:
 
 
 def parse_styles(given: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """The style for all steps, and those of single steps, from ``STYLE``, ``TASK=STYLE`` and ``TASK=FILE.md``."""
+    """Parse ``STYLE``, ``TASK=STYLE`` and ``TASK=FILE.md`` into the style for all steps and those of single steps."""
     general = ""
     named: dict[str, str] = {}
     for text in given:
@@ -128,7 +128,7 @@ def parse_styles(given: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 
 def check_named(task: str, named: str) -> None:
-    """TemplateError for a style or version that the step does not have, or a file that cannot be used for it."""
+    """Raise TemplateError for a style or version that the step does not have, or a file that it cannot use."""
     style, version = versioned(named.removesuffix(IN_ENGLISH))
     if is_path(named):
         own(named, task)
@@ -143,7 +143,7 @@ def check_named(task: str, named: str) -> None:
 
 
 def check_style(style: str) -> None:
-    """TemplateError for a style that no step has."""
+    """Raise TemplateError for a style that no step has."""
     names = dict.fromkeys(name for task in TASKS for name in styles(task))
     style = style.removesuffix(IN_ENGLISH)
     if (plain := versioned(style)[0]) in names and plain != style:
@@ -155,5 +155,5 @@ def check_style(style: str) -> None:
 
 
 def has_version(task: str, name: str, version: int) -> bool:
-    """Whether a packaged prompt has that version; further questions of a step may be newer than its first."""
+    """Return whether a packaged prompt has this version; a step's questions may have different versions."""
     return any(entry.version == version for entry in files_of(task).get(name, ()))

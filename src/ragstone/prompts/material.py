@@ -1,7 +1,7 @@
-"""The variables of a prompt template: the texts of its question with their numbers, and a code that delimits them.
+"""Build the variables of a prompt template: the numbered texts of its question, and a code that delimits them.
 
-Texts from records stand between lines with a code that they cannot contain: it is a keyed hash of them. The same
-question gives the same bytes.
+Texts from records are placed between lines with a code that they cannot contain, because it is a keyed hash of them.
+The same question always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def _rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language: str) -> dict[str, Any]:
-    """For a batch of the units of a ``Rate``; ``answer`` is the wording of the format, empty for ``object``.
+    """Return the variables for a batch of units; ``answer`` is the wording of the format, empty for ``object``.
 
-    Support is judged on the passages alone: its prompts, and so its calls, do not depend on the record's question.
+    Support is judged on the passages alone, so its prompts and calls do not depend on the record's question.
     """
     alone = question.task in {"support", "response_support"}
     labels = (*question.scale.labels, TRIVIAL) if question.skippable else question.scale.labels
@@ -43,7 +43,7 @@ def _rate_variables(question: Rate, units: Sequence[Unit], fmt: Format, language
 
 
 def criterion(unit: Unit) -> dict[str, Any]:
-    """A criterion: its text, its labels with their meanings, best first, and its steps, each on one line."""
+    """Return a criterion's text, its labels with their meanings, best first, and its steps, each on one line."""
     scale = unit.scale
     assert scale is not None, "a criterion has a scale"
     meanings = scale.meanings or ("",) * len(scale.labels)
@@ -52,7 +52,7 @@ def criterion(unit: Unit) -> dict[str, Any]:
 
 
 def asked(question: Rate | Write | Trace, language: str = "") -> str:
-    """The record's question after what was said before it, if there is anything; a blank one stays so."""
+    """Return the record's question, after its earlier turns if there are any; a blank question stays blank."""
     if not question.history or not question.question.strip():
         return question.question
     return conversation(language).render(question=question.question, **question.history._asdict())
@@ -72,7 +72,7 @@ def _write_variables(question: Write, language: str) -> dict[str, Any]:
 
 
 def _trace_variables(question: Trace, language: str) -> dict[str, Any]:
-    """For a ``Trace``: each sentence on one line after its key."""
+    """Return the variables of a ``Trace``: each sentence is on one line, with its key."""
     documents = [
         (number, [(key_of(unit), " ".join(unit.text.split())) for unit in units])
         for number, units in groupby(question.sentences, key=lambda unit: key_of(unit).split("_")[1])
@@ -87,14 +87,14 @@ def _trace_variables(question: Trace, language: str) -> dict[str, Any]:
 def variables_of(
     question: Rate | Write | Trace, fmt: Format, language: str, units: Sequence[Unit] = ()
 ) -> dict[str, Any]:
-    """For any question; of a ``Rate`` for a batch of ``units``, by default all of them."""
+    """Return the variables for any question; for a ``Rate``, for a batch of ``units`` (default: all)."""
     if isinstance(question, Rate):
         return _rate_variables(question, units or question.units, fmt, language)
     return _write_variables(question, language) if isinstance(question, Write) else _trace_variables(question, language)
 
 
 def form_of(question: Rate | Write | Trace) -> str:
-    """Which of the task's prompts asks it, for tasks that have several; empty for the only or first one."""
+    """Return the form of the task's prompt that asks the question; empty for the only or first one."""
     if isinstance(question, Rate):
         return "second" if question.wording == 2 else FORM_OF.get((question.task, question.scale.name), "")
     if question.task == "rubric":
@@ -105,7 +105,7 @@ def form_of(question: Rate | Write | Trace) -> str:
 
 
 def named_texts(question: Rate | Write | Trace) -> list[tuple[str, list[str]]]:
-    """The texts of the record in the question, with what they are and the variable of the template in brackets."""
+    """Return the record's texts in the question with a description: their kind and template variable."""
     if isinstance(question, Rate):
         found = [
             ("a passage (passages)", [passage.text for passage in question.passages]),
@@ -132,26 +132,26 @@ def named_texts(question: Rate | Write | Trace) -> list[tuple[str, list[str]]]:
 
 
 def _told(units: Sequence[Unit]) -> list[str]:
-    """What is said of criteria beside their texts."""
+    """Return the labels' meanings and the steps of criteria."""
     said = [criterion(unit) for unit in units if unit.scale]
     return [text for one in said for text in (*(meaning for _, meaning in one["labels"]), *one["steps"])]
 
 
 def texts_of(question: Rate | Write | Trace, *, asked: bool = True) -> list[str]:
-    """All texts of the record in the question; with ``asked`` also what the record asks."""
+    """Return all texts of the record in the question; with ``asked``, including its question and earlier turns."""
     named = named_texts(question)
     return [text for _, texts in (named if asked else named[:-1]) for text in texts]
 
 
 def nonce_of(question: Rate | Write | Trace) -> str:
-    """The code for this question's material."""
+    """Return the code that delimits this question's texts."""
     return _hash(texts_of(question)).hexdigest()
 
 
 def _codes(texts: Sequence[str], passages: int) -> tuple[str, str]:
-    """The code for all questions about the passages, which are the first texts, and the code of all texts.
+    """Return the code shared by all questions about the passages (the first texts), and the code of all texts.
 
-    Both are the latter if a text has the former.
+    If a text contains the former, both are the latter.
     """
     hashed = _hash(texts[:passages])
     code = hashed.hexdigest()
@@ -169,5 +169,5 @@ def _joined(texts: Sequence[str]) -> bytes:
 
 
 def numbered(items: Sequence[Unit | Passage]) -> list[tuple[int, str]]:
-    """Texts with the numbers by which the prompt and the reply speak of them."""
+    """Return texts with the numbers used for them in the prompt and the reply."""
     return list(enumerate((item.text for item in items), 1))

@@ -1,7 +1,7 @@
-"""Domain packs: definitions and examples of a field, from a user's Markdown file, beside every prompt.
+"""Domain packs: definitions and examples from a user's Markdown file, added to every prompt.
 
-Text before the first ``## `` heading is definitions; each such heading begins an example. A pack is the user's word and
-no material: it stands in a section of its own, and what would close that section is refused.
+Text before the first ``## `` heading is definitions; each such heading starts an example. A pack is trusted, unlike the
+texts of records: it has its own section of the prompt, and a tag that would close that section is an error.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ragstone.errors import TemplateError
 from ragstone.prompts.templates import digest
 
 LONGEST: Final = 50_000
-"""Bytes at most of a pack: it is part of every request."""
+"""Maximum size of a pack in bytes: it is part of every request."""
 MOST: Final = 50
-"""Examples at most."""
+"""Maximum number of examples."""
 
 _FENCE: Final = re.compile(r"</?(?:pack|example)\b", re.IGNORECASE)
 _NAME: Final = re.compile(r"[^\w.-]+")
@@ -26,14 +26,14 @@ _NAME: Final = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A pack: its ``name`` with a hash of its text, its definitions and its examples."""
+    """A domain pack. ``name`` includes a hash of its text."""
 
     name: str
     definitions: str
     examples: tuple[str, ...]
 
     def section(self, chosen: Sequence[int] | None = None) -> str:
-        """The section of a prompt, with the ``chosen`` examples, all if None."""
+        """Return the section of the prompt with the ``chosen`` examples, all if None."""
         numbers = range(len(self.examples)) if chosen is None else chosen
         examples = (f'<example n="{number}">\n{self.examples[at]}\n</example>' for number, at in enumerate(numbers, 1))
         parts = [
@@ -46,7 +46,7 @@ class Pack:
 
 
 def read_pack(path: str) -> Pack:
-    """The pack of a file; TemplateError says in one line what is wrong with it."""
+    """Read a pack from a file; raise TemplateError with a one-line message if it is invalid."""
     try:
         data = Path(path).read_bytes()
         text = data.decode("utf-8-sig").replace("\r\n", "\n")

@@ -1,7 +1,7 @@
-"""The meanings of labels for a person, in the words of the prompt that a judge reads.
+"""The meanings of labels for human annotators, taken from the prompt that judges read.
 
-A prompt lists labels as ``- "label": meaning`` and rules as ``- rule``. A user's own prompt that lists none is
-replaced by the packaged one of the step.
+A prompt lists labels as ``- "label": meaning`` and rules as ``- rule``. If a user's own prompt does not list every
+label, the step's packaged one is used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _LISTED: Final = re.compile(r'^ *- (?:"(?P<label>[^"\n]+)": )?(?P<said>.*(?:\n +(?![ -]).*)*)', re.MULTILINE)
 _OF_LABELS: Final = re.compile(r"\blabels?\b|\bмет(ка|ки|ок|ку)\b", re.IGNORECASE)  # noqa: RUF001 - Russian
-"""Rules on writing labels, which a person only chooses."""
+"""Matches rules about writing labels, which an annotator only chooses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class Rubric:
 
     @property
     def hash(self) -> str:
-        """The same for the same texts."""
+        """A hash of the texts."""
         return text_hash("\n".join([*(f"{label}: {meaning}" for label, meaning in self.labels), *self.rules]))
 
 
 def rubric_of(question: Rate | Trace, choice: Choice) -> Rubric:
-    """The rubric of a question, from the prompt chosen for it; of a criterion, its own labels and steps."""
+    """Return the rubric of a question from its chosen prompt; for a criterion, from its own labels and steps."""
     own = question.units[0].scale if isinstance(question, Rate) and question.units else None
     if own and isinstance(question, Rate):
         meanings = own.meanings or ("",) * len(own.labels)
@@ -49,7 +49,7 @@ def rubric_of(question: Rate | Trace, choice: Choice) -> Rubric:
     form = form_of(question)
     try:
         found = _rubric(question, choice.template(question.task, form)[0])
-    except TemplateError:  # the file of a user's own prompt is no longer there
+    except TemplateError:  # the user's own prompt file no longer exists
         found = None
     found = found or _rubric(question, load(question.task, form or "default"))
     assert found is not None, "packaged prompts list their labels"
@@ -57,8 +57,8 @@ def rubric_of(question: Rate | Trace, choice: Choice) -> Rubric:
 
 
 def _rubric(question: Rate | Trace, template: Template) -> Rubric | None:
-    """The rubric in a prompt; None if it does not list every label."""
-    if isinstance(question, Rate):  # the words of the prompt, and none of the record's
+    """Return the rubric in a prompt; None if it does not list every label."""
+    if isinstance(question, Rate):  # only the prompt's text, without the record's
         units = tuple(replace(unit, text="") for unit in question.units)
         question = replace(question, question="", history=EarlierTurns(), passages=(), units=units)
     messages = template.render(variables_of(question, template.formats[0], template.language))

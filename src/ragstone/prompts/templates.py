@@ -1,8 +1,8 @@
 """Parse and render prompt templates.
 
-A file opens with ``key: value`` lines between ``---`` marks and holds a ``=== system ===`` and a ``=== user ===``
-part in Jinja, which see the fields of their question and nothing else. A field that does not exist is an error,
-never a blank. What is wrong with a file is said in one line that names it.
+A file starts with ``key: value`` lines between ``---`` lines, followed by a ``=== system ===`` and a ``=== user ===``
+part in Jinja, which can access only the fields of their question. An unknown field is an error, never empty. Each error
+message is one line that names the file.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from ragstone.parsing import Format, Wording
 
 KEYS: Final = ("task", "style", "version", "language", "form", "batch", "formats", "gives", "source")
-"""What a header may say."""
+"""Valid keys of a header."""
 Gives = Literal["evidence", "reasons"]
 GIVES: Final[tuple[Gives, ...]] = ("evidence", "reasons")
 FORMS: Final[Mapping[str, tuple[str, ...]]] = {
     "nuggetize": ("answer", "passages"), "response_support": ("", "second"), "support": ("", "three_way"),
     "relevance": ("", "answered"), "rubric": ("", "steps"),
 }  # fmt: skip
-"""The questions of a step, if several: nuggets of an answer or of passages, a second wording, scales, steps."""
+"""Forms of steps with several questions: nuggets of an answer or of passages, a second wording, scales, steps."""
 POSITIONAL: Final[frozenset[Format]] = frozenset({"json", "python_list", "adaptive"})
-"""The formats in which a label's place says which unit it is of."""
+"""The formats in which a label's position identifies its unit."""
 
 _PARTS: Final = re.compile(r"^=== (\w+) ===\n", re.MULTILINE)
 _STYLE: Final = re.compile(r"[a-z][a-z0-9_]*")
@@ -42,10 +42,10 @@ _LANGUAGE: Final = re.compile(r"[a-z]{2,3}")
 class Template:
     """One prompt.
 
-    ``id`` is ``task.style.vN#hash``; ``batch`` the most units it asks about in one call; ``formats`` the forms of
-    answer that it takes, the first being its own; ``gives`` what its answers hold besides labels. ``language`` is
-    empty for English; ``origin`` is where it stands, for messages; ``form`` says which question of the task it asks,
-    where there are several.
+    ``id`` is ``task.style.vN#hash``. ``batch`` is the maximum number of units per call. ``formats`` are the supported
+    answer formats, the default first. ``gives`` is what answers contain besides labels. ``language`` is empty for
+    English. ``origin`` is its file or name, for messages. ``form`` is the question that it asks, if the task has
+    several.
     """
 
     id: str
@@ -65,7 +65,7 @@ class Template:
     user: jinja2.Template
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Another process parses it again: what jinja compiled cannot be sent."""
+        """Parse again when unpickled, since compiled Jinja templates cannot be pickled."""
         return parse, (self.text, self.origin)
 
     @property
@@ -74,7 +74,7 @@ class Template:
         return f"{self.style}.{self.language}" if self.language else self.style
 
     def taking(self, fmt: Format | None) -> Format:
-        """The format, or the template's own if it is None; TemplateError if the template does not take it."""
+        """Return the format, or the template's default if it is None; raise TemplateError if it is not supported."""
         if fmt is not None and fmt not in self.formats:
             raise TemplateError(
                 f"the prompt '{self.name}' of the step '{self.task}' takes no format '{fmt}'; "
@@ -83,10 +83,10 @@ class Template:
         return fmt or self.formats[0]
 
     def render(self, variables: Mapping[str, Any]) -> list[dict[str, str]]:
-        """Render the messages; TemplateError if the template uses what the question does not have."""
+        """Render the messages; raise TemplateError if that fails, for example because of an unknown field."""
         import jinja2  # noqa: PLC0415 - 75 ms to import, for LLM judges only
 
-        # What Template.render does, less a copy of all globals for each part, which cost more than the rendering.
+        # Like Template.render, without copying all globals for each part, which takes longer than rendering.
         context = self.system.new_context(dict(variables), shared=True)
         try:
             system, user = ("".join(part.root_render_func(context)).strip() for part in (self.system, self.user))
@@ -99,14 +99,14 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A part that all prompts of a language share, such as an answer format. ``digest`` identifies its wording."""
+    """A part shared by all prompts of a language, such as an answer format. ``digest`` identifies its wording."""
 
     digest: str
     part: jinja2.Template
     source: tuple[str, str]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As of a template."""
+        """Parse again when unpickled, as ``Template`` does."""
         text, part = self.source
         return parse_shape, (text, "", part)
 
@@ -116,7 +116,7 @@ class Shape:
 
 
 def parse(text: str, name: str) -> Template:
-    """Parse a template; TemplateError says what is wrong with it. ``name`` is for messages."""
+    """Parse a template; raise TemplateError if it is invalid. ``name`` is for messages."""
     from ragstone.parsing import FORMATS, Wording  # noqa: PLC0415 - its readers take a while to load, for LLM judges only
 
     header, parts = _read(text, name, ("system", "user"))
@@ -162,7 +162,7 @@ def parse_shape(text: str, name: str, part: str) -> Shape:
 
 
 def digest(text: str) -> str:
-    """Return the hash of a template; line ends count as on Unix, so that a checkout does not matter."""
+    """Return the hash of a template, with Unix line ends so that it does not depend on the checkout."""
     return hashlib.sha256(text.replace("\r\n", "\n").encode()).hexdigest()
 
 
@@ -212,7 +212,7 @@ def _compiled(part: str, name: str) -> jinja2.Template:
         line = getattr(error, "lineno", None)
         where = f" (line {line} of its part)" if line else ""
         raise TemplateError(f"prompt {name}: {error}{where}") from error
-    template.globals = {}  # it sees none, and a rendering would list their names
+    template.globals = {}  # it may use none, and rendering would list their names
     return template
 
 

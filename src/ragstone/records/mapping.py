@@ -51,7 +51,9 @@ CELLS: Final = frozenset(("messages", "conversation", "turns", "history", "spans
 """More columns (folded names) whose CSV cells are lists; `CELL_ENDINGS` are suffixes of such names."""
 CELL_ENDINGS: Final = ("documents", "messages", "history", "nodes")
 
-SAID_GOLD: Final = f"contexts: '{GOLD}' holds gold passages; kept as meta.{GOLD_KEPT}; the evidence is '{GOLD_BESIDE[0]}'"
+SAID_GOLD: Final = (
+    f"contexts: '{GOLD}' holds gold passages; kept as meta.{GOLD_KEPT}; the evidence is '{GOLD_BESIDE[0]}'"
+)
 NO_ID: Final = "no id: a hash of the whole record serves as the id, so runs with different responses cannot be paired"
 KNOWN: Final = frozenset(name for field, aliases in ALIASES.items() for name in (field, *aliases))
 

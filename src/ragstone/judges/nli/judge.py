@@ -1,4 +1,4 @@
-"""Judge statements by a local model of natural-language inference."""
+"""Judge statements with a local natural-language inference (NLI) model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERSION: Final = "nli-1"
 
 
 class NliBackend(EmbeddedBackend):
-    """Runs the model: a call in each of as many threads as there are processors."""
+    """Runs the model in as many threads as there are processors, one call each."""
 
     seconds: float = 0.5
 
@@ -32,7 +32,7 @@ class NliBackend(EmbeddedBackend):
 
     @cached_property
     def files(self) -> ModelFiles:
-        """The model's files, downloaded when first wanted; ConfigError or BackendError without them."""
+        """The model's files, downloaded on first use; raises ConfigError or BackendError if unavailable."""
         return locate(self._name)
 
     @cached_property
@@ -45,12 +45,12 @@ class NliBackend(EmbeddedBackend):
         await asyncio.get_running_loop().run_in_executor(None, lambda: self.reader)
 
     def reply(self, call: Call) -> Reply:
-        """The reply to one call, in the thread of the caller."""
+        """Return the reply to one call, computed in the caller's thread."""
         return Reply(reply_to(call.body, self.reader))
 
 
 class NliJudge(ComputedJudge):
-    """Answers what a model of inference can: whether texts support statements."""
+    """Answers whether texts support statements."""
 
     provider: str = ""
 
@@ -61,11 +61,11 @@ class NliJudge(ComputedJudge):
         self.backend: NliBackend = NliBackend(model)
 
     def can(self, task: Task) -> bool:
-        """Return whether it answers such questions."""
+        """Return whether it answers questions of this task."""
         return task in NLI_ANSWERS
 
     def refusal(self, question: Question[Any]) -> str:
-        """Say that a model of two classes cannot tell what is contradicted from what is missing."""
+        """Refuse a scale with contradiction if the model has only two classes; else return an empty string."""
         if not isinstance(question, Rate) or question.scale != SUPPORT_CONTRADICT:
             return ""
         if self.backend.files.contradiction is not None:
@@ -75,7 +75,7 @@ class NliJudge(ComputedJudge):
         )
 
     def version(self) -> str:
-        """The version, the model's commit and the hash of its files, what runs it, and the embedded judge's version."""
+        """Return the versions of this judge, the model (commit and file hash), the runtime and the embedded judge."""
         files = self.backend.files
         model = ".".join(filter(None, (VERSION, files.revision[:7])))
         runtime = f"onnxruntime-{version_of('onnxruntime')}"
@@ -83,5 +83,5 @@ class NliJudge(ComputedJudge):
         return f"{model}#{files.digest}.{runtime}.{rules}"
 
     def own_cuts(self, task: Task) -> Cuts | None:
-        """The same for all models; of whole responses the threshold can only be raised, as with the embedded judge."""
+        """Return the cuts, the same for all models; for whole responses, the threshold can only be raised."""
         return Cuts(YES if task == "response_support" else LEAST, YES, YES / 2, MOST)

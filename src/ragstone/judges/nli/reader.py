@@ -1,10 +1,10 @@
-"""Find a model of inference and run it: how probable is it that a premise entails, or contradicts, a hypothesis?
+"""Find an NLI model and run it: return the probabilities that a premise entails or contradicts a hypothesis.
 
-``ragstone.models`` finds the files and checks them; here is the meaning of a model's classes.
+``ragstone.models`` finds and checks the files; this module interprets the model's classes.
 
 Each pair is read alone and without padding. The published files are quantized with one scale for all activations of a
-batch, so that in a batch the numbers of a pair hang on its neighbours; and on a CPU a batch is no faster (see
-``benchmarks/nli.py``). A model may be run from several threads at a time, each with one thread of computation.
+batch, so in a batch the result of a pair would depend on its neighbours. On a CPU, a batch is no faster either (see
+``benchmarks/nli.py``). Several threads may run a model at the same time; each computes in one thread.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ USER: Final = ModelUser(
         "Xenova/nli-deberta-v3-xsmall": "4ce66096a56eb536b4b9e437f27ef42c24aeae51",
     },
 )
-"""With commits that have all files that are needed. The two cross-encoders are under Apache-2.0."""
+"""Includes commits that have all required files. The two cross-encoders are licensed under Apache-2.0."""
 
 _ENTAILMENT: Final = frozenset(("entailment", "entails", "entailed", "supported", "supports", "support"))
 _CONTRADICTION: Final = frozenset(("contradiction", "contradicts", "contradicted", "refuted", "refutes"))
@@ -40,14 +40,14 @@ _NEITHER: Final = frozenset(
 )
 
 PREMISE: Final = 128
-"""Tokens of a premise: about five sentences. The models were trained on shorter ones, and the time grows with it."""
+"""Maximum tokens of a premise, about five sentences. The models were trained on shorter ones, and longer are slower."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles(OnnxFiles):
     """A model's files, with the number of its ``classes``.
 
-    ``entailment`` and ``contradiction`` are their places (None: the model has no such class).
+    ``entailment`` and ``contradiction`` are the indices of these classes (None: the model has no such class).
     """
 
     classes: int
@@ -58,7 +58,7 @@ class ModelFiles(OnnxFiles):
 def locate(name: str) -> ModelFiles:
     """Find a model: a folder, or ``ORG/MODEL[@REVISION]`` on the hub.
 
-    ConfigError if the model cannot be used, BackendError if it cannot be downloaded.
+    Raise ConfigError if the model cannot be used, BackendError if it cannot be downloaded.
     """
     files = models.locate(name, USER)
     labels = _labels(files.settings, files.name)
@@ -71,7 +71,7 @@ def locate(name: str) -> ModelFiles:
 
 
 def _labels(settings: Mapping[str, Any], name: str) -> Sequence[int]:
-    """Return for each class 1 (entailment), -1 (contradiction) or 0, in the order of the model's output."""
+    """Return 1 (entailment), -1 (contradiction) or 0 for each class, in the order of the model's output."""
     given = settings.get("id2label")
     count = len(given) if isinstance(given, dict) else 0
     labels = [str(given.get(str(place), "")) for place in range(count)] if isinstance(given, dict) else []
@@ -90,14 +90,14 @@ def _labels(settings: Mapping[str, Any], name: str) -> Sequence[int]:
 
 
 class Odds(NamedTuple):
-    """The probabilities of entailment and of contradiction; that of a model without the latter class is 0."""
+    """The probabilities of entailment and contradiction; the latter is 0 if the model has no such class."""
 
     entailment: float
     contradiction: float
 
 
 class Reader(OnnxModel):
-    """A loaded model of inference."""
+    """A loaded NLI model."""
 
     files: ModelFiles
 
@@ -110,7 +110,7 @@ class Reader(OnnxModel):
         return len(self.tokenizer.encode(text, add_special_tokens=False).ids)
 
     def read(self, premise: str, hypothesis: str) -> Odds:
-        """Read one pair; where the model takes less, a premise beyond ``premise`` tokens and a hypothesis are cut."""
+        """Read one pair; if it exceeds the window, cut the premise to ``premise`` tokens and the hypothesis to fit."""
         encoded = self.tokenizer.encode(premise, hypothesis)
         if len(encoded.ids) > self.files.window:
             premise = self._start(premise, self.premise)

@@ -1,9 +1,9 @@
-"""Judge statements by what a model of inference reads: which windows, which of them counts, and what overrules it.
+"""Judge statements with an NLI model: choose the windows to read, and decide from the results.
 
-The embedded judge does three things here. It finds the windows that are read first, so that most statements that are
-supported cost one or two readings; only a statement that these do not entail is read against all of the passages. It
-finds numbers and names that the passages state differently or do not have: those overrule the model, since small models
-are weak at them. And it judges sentences that state nothing, and statements that something is missing.
+The embedded judge has three roles here. It finds the windows to read first, so that most supported statements cost one
+or two readings; only statements that these do not entail are compared with all passages. It finds numbers and names
+that the passages state differently or lack; these overrule the model, since small models are weak at them. And it
+judges sentences that state nothing, and statements that something is missing.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from ragstone.judges.nli.reader import Odds, Reader
 from ragstone.segment import language_of
 
 YES: Final = 0.5
-"""The probability of entailment from which a statement is supported, without a threshold by people's labels."""
+"""Minimum probability of entailment of a supported statement, unless a threshold is fitted to human labels."""
 LEAST: Final = 0.1
-"""The lowest threshold: below it lies what is refused whatever the model says."""
+"""The lowest allowed threshold: probabilities below it are reserved for statements that a rule rejects."""
 MOST: Final = 0.95
-"""The highest threshold. A window with this much ends the reading: more of them could change no label."""
+"""The highest allowed threshold. A window that reaches it ends the reading, since more could not change a label."""
 OVERRULING: Final = frozenset(("number", "limit", "name"))
-"""The kinds of facts in which the embedded judge overrules the model."""
+"""The kinds of facts on which the embedded judge overrules the model."""
 MARKED: Final = "marked by shared words, not by the model"
 
 
 def reply_to(body: bytes, reader: Reader) -> str:
-    """The reply to a call's body, as JSON: probabilities, places and reasons as the embedded judge gives them."""
+    """Return the reply to a call's body as JSON: probabilities, places and reasons, in the embedded judge's format."""
     asked: Mapping[str, Any] = orjson.loads(body)
     question = asked["question"]
     if asked["task"] == "trace":
@@ -70,7 +70,7 @@ def reply_to(body: bytes, reader: Reader) -> str:
 
 
 def _trace(asked: Mapping[str, Any], question: str, reader: Reader) -> dict[str, Any]:
-    """The embedded judge's marks of relevance and use, which a model of inference cannot give, and its own support."""
+    """Return relevance and use as marked by the embedded judge, which an NLI model cannot do, with its own support."""
     found = trace(question, asked["passages"], asked["response"], asked["keys"])
     contexts = Contexts(question, asked["passages"], asked["response"])
     statements = Statements(
@@ -85,14 +85,14 @@ def _trace(asked: Mapping[str, Any], question: str, reader: Reader) -> dict[str,
 
 
 class Statements:
-    """Statements about the same passages."""
+    """Judges statements about the same passages."""
 
     def __init__(self, library: Library, reader: Reader, name: Name, question: str) -> None:
         self._library, self._reader, self._name, self._question = library, reader, name, question
         self._known: dict[int, list[tuple[int, int, int]]] = {}
 
     def judged(self, text: str, *, trivial: bool = True) -> SupportOutcome:
-        """Judge a claim or a sentence. ``trivial``: whether one that states nothing may be left out."""
+        """Judge a claim or a sentence. ``trivial``: whether a sentence that states nothing may be skipped."""
         language = self._library.language
         empty = trivial and triviality(unmarked(text), language_of(text))
         if empty or abstention(text, language) is not None:
@@ -101,7 +101,7 @@ class Statements:
         return self.entailed(text)
 
     def entailed(self, text: str) -> SupportOutcome:
-        """Judge a statement as it stands."""
+        """Judge a statement with the model, without the rules for empty and negative statements."""
         library = self._library
         finding = look_up(text, library, self._question)
         if not finding.words:
@@ -130,7 +130,7 @@ class Statements:
         return SupportOutcome(chance, quotes, f"not entailed (probability {chance:.2f}; nearest: {self._name(best)})")
 
     def _read(self, near: Sequence[Window], said: str) -> dict[tuple[int, ...], Odds]:
-        """Read the windows around those that were found, until one entails the statement at any threshold, else all."""
+        """Read the windows around ``near`` until one entails the statement at any threshold; if none does, read all."""
         read: dict[tuple[int, ...], Odds] = {}
         for window in map(self._around, near):
             read[window] = self._reader.read(self._text(window), said)
@@ -146,7 +146,7 @@ class Statements:
         return " ".join(self._library.texts[passage].text[start:end].split())
 
     def _pieces(self, passage: int) -> list[tuple[int, int, int]]:
-        """The sentences of a passage, long ones divided: where each begins and ends, and its tokens."""
+        """Return start, end and token count of each sentence of a passage; long sentences are split."""
         if passage not in self._known:
             found, text = [], self._library.texts[passage]
             for number, span in enumerate(text.spans):
@@ -158,7 +158,7 @@ class Statements:
         return self._known[passage]
 
     def _around(self, window: Window) -> tuple[int, int, int]:
-        """Widen a window by the sentences before and after it, as far as they fit."""
+        """Extend a window by the sentences after and before it that fit."""
         passage, start, end = window
         pieces = self._pieces(passage)
         inside = [i for i, (a, b, _) in enumerate(pieces) if a < end and b > start]
@@ -177,7 +177,7 @@ class Statements:
         return passage, pieces[first][0], pieces[last][1]
 
     def _every(self) -> Iterator[tuple[int, int, int]]:
-        """Divide all passages into windows."""
+        """Yield windows that together cover all passages."""
         for passage in range(len(self._library.texts)):
             start: int | None = None
             end = left = 0
@@ -191,7 +191,11 @@ class Statements:
                 yield passage, start, end
 
     def _sentence(self, window: Sequence[int], near: Sequence[Window], said: str) -> Window:
-        """The sentence of a window to quote: with the most of the statement's words, else the whole window."""
+        """Return the part of a window to quote.
+
+        This is a window of ``near`` inside it, else the sentence that shares most words with the statement, else all of
+        it.
+        """
         passage, start, end = window
         for place in near:
             if place[0] == passage and start <= place[1] and place[2] <= end:
@@ -207,7 +211,7 @@ class Statements:
 
 
 def _by_rule(found: SupportOutcome, *, accepted: bool) -> SupportOutcome:
-    """Place what the embedded judge decides above or below every threshold, so that none of them changes it."""
+    """Move the embedded judge's probability beyond all thresholds, so that none of them changes its decision."""
     if found.chance is None:
         return found
     chance = MOST + (1 - MOST) * found.chance if accepted else LEAST / 2 * found.chance

@@ -13,6 +13,7 @@ from rich.text import Text
 from ragstone.render.excerpt import pieces, squeezed
 from ragstone.render.facts import called
 from ragstone.render.terminal.screen import Look
+from ragstone.render.terminal.tables import by_kind
 from ragstone.render.text import clean, flat, middle, shorten
 from ragstone.render.wording import where
 
@@ -74,7 +75,9 @@ class Grounds:
     def legend(self, signs: Iterable[tuple[str, str]], title: str = "Legend: ") -> Text:
         """Return a legend of the signs: each kind of verdict with its words, best first."""
         ranked = sorted(set(signs), key=lambda sign: (_BEST_FIRST.index(sign[0]), sign))
-        return Text(title, "quiet").append_text(legend((self.look.mark(kind), words) for kind, words in ranked))
+        return Text(title, "quiet").append_text(
+            legend((self.look.mark(kind), words) for kind, words in by_kind(ranked))
+        )
 
     def quoted(self, where: str, words: str, before: str = "") -> Text:
         """Return a quote in quotation marks, preceded by its place."""

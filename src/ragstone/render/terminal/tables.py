@@ -142,10 +142,18 @@ def record_lines(
     return Group(*lines)
 
 
+def by_kind(signs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return each kind of verdict once, with all of its words: ``not found or contradicted``."""
+    said: dict[str, dict[str, None]] = {}
+    for kind, words in signs:
+        said.setdefault(kind, {})[words] = None
+    return [(kind, " or ".join(words)) for kind, words in said.items()]
+
+
 def units_legend(signs: Iterable[tuple[str, str]], look: Look) -> Text:
-    """Return a legend of the signs of units; each is a kind with its words."""
+    """Return a legend of the signs of units; each is a kind with its words. Words of one sign stand together."""
     drawn = Text("Legend:", style="quiet")
-    for kind, words in dict.fromkeys(signs):
+    for kind, words in by_kind(signs):
         drawn.append(" ").append_text(look.mark(kind)).append(f" {words} ")
     drawn.rstrip()
     return drawn
