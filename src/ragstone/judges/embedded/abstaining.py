@@ -41,7 +41,7 @@ _GOES_ON: Final = re.compile(
     r"(?:so|therefore|thus|hence|instead)\b|and (?:it|they|he|she|you|we|this|these|that|there|so|therefore|thus)\b",
     re.IGNORECASE,
 )
-"""How another English statement begins after a comma; other languages are split at words of contrast only."""
+"""How another English statement begins after a break; other languages are split at words of contrast only."""
 
 _DETERMINERS: Final = frozenset({"the", "this", "that", "these", "those", "your"})  # before a source's description
 _JOINT: Final = ",\uff0c"  # breaks that split a sentence only before a joining word

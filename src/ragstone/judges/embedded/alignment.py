@@ -325,7 +325,7 @@ class Alignment(ParsedStatement):
         return beside and theirs > ours + MARGIN * total
 
     def _nearest(self, i: int, rival: Place, own: Place, without: frozenset[int]) -> bool:
-        """Return whether the adjacent words, or the nearest word that separates the places, support the own place."""
+        """Return whether the adjacent words, or the nearest word that separates the places, support the word's own."""
         theirs, ours = (line.beside(at) for _, line, at in (rival, own))
         beside = self.beside(i)
         told = not own[1].heads and not self.weights.keys().isdisjoint(beside)  # every price cell has a "$"

@@ -1,4 +1,4 @@
-"""Find statements that the evidence denies, doubts or states of the opposite, and the reverse."""
+"""Find statements that the evidence denies, doubts or replaces with the opposite, and the reverse."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def _denies_opposite(aligned: Alignment, i: int, line: Line) -> bool:
 
 
 def _denies_rest(aligned: Alignment, i: int, line: Line) -> bool:
-    """Return whether all is in a "but not" part: "not in the app" (evidence: "on the website but not in the app")."""
+    """Return whether the evidence negates only a part that the statement has: "on the web but not in the app"."""
     but = line.text.find(" but not ")
     behind = set(line.behind(but)) if but >= 0 and aligned.negated[i] else set()
     return any(places and behind.issuperset(places) for places in (aligned.found(j, line)[0] for j in aligned.content))
 
 
 def _of_another(aligned: Alignment, i: int, line: Line) -> bool:
-    """Return whether a word that only other sentences have follows closely: "not treat *viral* infections"."""
+    """Return whether one of the next two words is only in other sentences: "not treat *viral* infections"."""
     beside = (j for j in aligned.content if i < j <= i + 2 and aligned.clauses[j] == aligned.clauses[i])
     return any(not aligned.told(j, line) and aligned.library.has(aligned.stems[j]) for j in beside)
 
@@ -115,7 +115,7 @@ def _before_same(aligned: Alignment, i: int, line: Line) -> list[int]:
 
 
 def _alike(aligned: Alignment, i: int, line: Line, place: int) -> bool:
-    """Return whether a word and its place may be negated alike, in their clauses or with the adjacent words."""
+    """Return whether a word and its place may have the same negation, in their clauses or with adjacent words."""
     mine, theirs = _denials(aligned, i, line), _denials(line, place, aligned)
     if mine is None or theirs is None or (mine - theirs) % 2 == 0:
         return True

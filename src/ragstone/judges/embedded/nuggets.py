@@ -1,8 +1,8 @@
 """Extract nuggets: the claims of an answer, and the statements of passages, without duplicates.
 
 Passages are excerpts of pages, manuals and papers, and much in them only looks like sentences. Doubtful sentences are
-left out. Every nugget is stated by a passage. The selection does not depend on the order of the passages. In English,
-fragments and sentences without a verb are recognised; in other languages, only words that refer to other text.
+left out, and every nugget is taken from a passage. The selection does not depend on the order of the passages. In
+English, fragments and sentences without a verb are recognised; in other languages, only words that refer to other text.
 """
 
 from __future__ import annotations

@@ -349,7 +349,7 @@ def _spelled(tokens: Sequence[Token], low: list[str], i: int) -> Quantity | None
 
 
 def _quarters(tokens: Sequence[Token], low: list[str], i: int, found: list[Quantity]) -> Quantity | None:
-    """Return the quantity of "a quarter of an hour" or "three quarters of an hour"; the latter's number is removed."""
+    """Return "a quarter of an hour" or "three quarters ..."; take the latter's number from ``found``."""
     dimension, factor = _units().get(low[i + 3], ("", 0.0)) if i + 3 < len(low) else ("", 0.0)
     if dimension != "time":
         return None
@@ -454,7 +454,7 @@ def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool) -> 
 
 
 def shifted(claim: Quantity, sentence: Sequence[Quantity], *, shares: bool) -> bool:
-    """Return whether a time or date is one of the sentence plus a duration, or with ``shares``, money a percentage."""
+    """Return whether a quantity is a time or date plus a duration or, with ``shares``, a percentage of an amount."""
     clock, money = claim.dimension == "clock", shares and claim.dimension in _money()
     for one, length in permutations(sentence[:OPERANDS], 2) if clock or money or claim.dimension == "date" else ():
         if money and length.dimension == "percent" and one.dimension == claim.dimension:

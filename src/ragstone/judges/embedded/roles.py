@@ -311,7 +311,7 @@ def _of_next_clause(aligned: Alignment, mine: _Roles, own: Run, rest: Sequence[i
 
 
 def _holds_another(aligned: Alignment, stem: str, rest: Sequence[int], *, name: bool) -> bool:
-    """Return whether the passages have a holder (in a role, if it is no name) but nowhere say the same about it."""
+    """Return whether the passages never say the same of a holder, which they have in a role, or which is a name."""
     lines = [(line, _Roles(line, aligned.language)) for line in aligned.having(stem)]
     there = [(line, clause) for line, roles in lines for clause in roles.held(stem) if clause >= 0]
     wanted = SAID * sum(aligned.weight[j] for j in rest)

@@ -182,7 +182,7 @@ def _stems_asked(question: str, language: str) -> tuple[str, ...]:
 
 
 def _chance(finding: Finding) -> float:
-    """Return the calibrated probability; 0 without shared words, and scaled below the middle label with a clash."""
+    """Return the calibrated probability; 0 without shared words, and multiplied by ``maybe`` with a clash."""
     if not finding.windows:
         return 0.0
     fitted = model().support

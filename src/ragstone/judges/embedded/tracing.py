@@ -289,7 +289,8 @@ def marked(relevant: Sequence[float], utilized: Sequence[float], weights: Weight
     """Choose the sentences to mark, from their probabilities and the model of completeness.
 
     The most probable are marked as relevant and as used. Their numbers minimise the squared errors of the three shares
-    against the expected values; if none is expected, none is marked. Equally probable sentences are marked together.
+    against the expected values; if none is expected, none is marked. Equally probable sentences are marked together or
+    not at all.
     """
     wanted = min(1.0, max(0.0, weighted(weights, {"both": both(relevant, utilized)})))
     about, used, size = math.fsum(relevant), math.fsum(utilized), max(1, len(utilized))
