@@ -1,11 +1,11 @@
-"""The judge that needs no key, no network and no set-up.
+"""The built-in judge, which needs no key, network or setup.
 
-``judge`` encodes and decodes, ``compute`` is what its backend runs. ``support`` judges statements against passages:
-``library`` analyses those (``tables``), ``statement`` finds windows, ``evidence`` features, ``slots`` facts stated
-differently. ``relevance`` judges texts against questions, ``tracing`` labels traces. ``claims`` writes claims,
-``nuggets`` the nuggets of answers and passages. ``stated``, ``abstaining`` and ``verbs`` read single sentences;
-``words`` and ``figures`` make words comparable; ``model`` and ``measured`` hold the fitted numbers. Data stands beside
-the code, in JSON.
+``judge`` builds calls and decodes replies; ``compute`` computes the replies. ``support`` judges statements against
+passages: ``library`` analyses the passages (with ``tables``), ``statement`` finds windows, ``evidence`` computes
+features, and ``slots`` finds facts stated differently. ``relevance`` judges texts against questions, and ``tracing``
+labels traces. ``claims`` extracts claims; ``nuggets`` extracts nuggets from answers and passages. ``stated``,
+``abstaining`` and ``verbs`` analyse single sentences. ``words`` and ``figures`` normalise words and numbers. ``model``
+and ``measured`` load the fitted numbers. The data is in JSON files in this package.
 """
 
 from ragstone.judges.embedded.judge import EmbeddedBackend, EmbeddedJudge

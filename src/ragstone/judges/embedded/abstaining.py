@@ -1,7 +1,8 @@
-"""Statements that the evidence does not say something, or that no answer can be given: what they say is not there.
+"""Detect abstentions, and extract what they say is missing.
 
-Phrases, and the words for sources, in the languages for which they are listed. They are known in every text: a
-sentence is too short to be sure of its language.
+An abstention says that the evidence does not contain something, or that no answer can be given. Detection relies on
+lists of phrases and words for sources, in several languages. All lists apply to every text, because the language of
+a single sentence is uncertain.
 """
 
 from __future__ import annotations
@@ -23,34 +24,34 @@ from ragstone.judges.embedded.words import (
 )
 from ragstone.segment import language_of
 
-LONGEST: Final = 400  # characters beyond which a text may abstain among other things
-WITHIN: Final = 5  # words after "not mentioned in" among which the source is looked for
-AHEAD: Final = 5  # words that may stand ahead of "I don't know": I am sorry, but unfortunately
+LONGEST: Final = 400  # characters; a longer text is never an abstention, since it may say much else
+WITHIN: Final = 5  # words after "not mentioned in" that are searched for the source
+AHEAD: Final = 5  # words that may precede "I don't know": "I am sorry, but unfortunately"
 ENGLISH: Final = "en"
 _EDGES: Final = ".,;:!?()[]*_`\"'\u201c\u201d\u2018\u2026\u00ab\u00bb\u3001\u3002\uff0c\uff1a\uff1b\uff1f\uff01"
 _BREAK: Final = r"[,;]\s+|[\uff0c\uff1b\u3002]\s*|(?<=[^\W\d_][.!?])(?:\s+|(?=[A-Z]))"
 _REFERRING: Final = frozenset({"they", "it", "these"})
 _SAYING: Final = ("say", "mention", "state", "specif")
 _TELLING: Final = (*_SAYING, "address", "discuss", "describe", "cover", "explain", "indicate", "answer")
-_PASSIVE: Final = ("not ", "is not ", "are not ")  # how phrases begin whose subject is what is missing
-UNSPACED: Final = re.compile("[\u3040-\u9fff]")  # letters of the languages that put no blanks between words
+_PASSIVE: Final = ("not ", "is not ", "are not ")  # prefixes of phrases whose subject is what is missing
+UNSPACED: Final = re.compile("[\u3040-\u9fff]")  # characters of languages written without spaces
 _CANNOT: Final = re.compile(r"\bcan(?: not|'t)\b")
 _NOT: Final = re.compile(r"n't\b")
 _GOES_ON: Final = re.compile(
     r"(?:so|therefore|thus|hence|instead)\b|and (?:it|they|he|she|you|we|this|these|that|there|so|therefore|thus)\b",
     re.IGNORECASE,
 )
-"""How English goes on with another statement; other languages are parted at words of contrast alone."""
+"""How another English statement begins after a break; other languages are split at words of contrast only."""
 
-_DETERMINERS: Final = frozenset({"the", "this", "that", "these", "those", "your"})  # before what a source is like
-_JOINT: Final = ",\uff0c"  # breaks that part a sentence only before a word that says so
+_DETERMINERS: Final = frozenset({"the", "this", "that", "these", "those", "your"})  # before a source's description
+_JOINT: Final = ",\uff0c"  # breaks that split a sentence only before a joining word
 
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """A statement in two: what it says is not there, and what it says besides, which may be empty.
+    """An abstention in two parts: what it says is missing, and what else it says (may be empty).
 
-    ``personal``: it names no evidence, but the ignorance of who speaks ("I don't know who wrote it").
+    ``personal``: it mentions no evidence, only that the speaker does not know ("I don't know who wrote it").
     """
 
     topic: str
@@ -59,20 +60,20 @@ class Abstention:
 
 
 def abstains(text: str, language: str) -> bool:
-    """Return whether a sentence says that the evidence does not say, or that no answer can be given."""
+    """Return whether a sentence says that the evidence lacks something, or that no answer can be given."""
     return abstention(text, language) is not None
 
 
 def abstention(text: str, language: str) -> Abstention | None:
-    """The parts of a statement that abstains; None of any other."""
+    """Return the parts of an abstention, or None for any other statement."""
     return None if len(text) > LONGEST else _abstention(text, language)
 
 
-@lru_cache(maxsize=1024)  # whoever judges a statement asks this, and so does whoever tells if it is trivial
+@lru_cache(maxsize=1024)  # asked when judging a statement and when checking whether it is trivial
 def _abstention(text: str, language: str) -> Abstention | None:
     low = _full(" ".join(text.lower().replace("\u2019", "'").split()))
     if not any(mark in low for mark in listed_phrases("lacks")):
-        return None  # most texts lack what all of the phrases have
+        return None  # every phrase contains one of these marks; most texts do not
     words = _words(text)
     sources, provisos = listed_words("sources"), listed_words("provisos", language, ENGLISH)
     sourced = next((i for i, word in enumerate(words) if word in sources), len(words))
@@ -95,22 +96,22 @@ def _abstention(text: str, language: str) -> Abstention | None:
 
 
 def begins_ignorant(text: str) -> bool:
-    """Return whether a statement begins with the ignorance of who speaks: "Sorry, I don't know ..."."""
+    """Return whether a statement begins by saying that the speaker does not know: "Sorry, I don't know ..."."""
     low = " ".join(_words(text))
     return any(low[:at].count(" ") <= AHEAD for kind in ("ignorance", "wanting") for _, at in _hits(kind, low))
 
 
 def names(text: str, language: str) -> bool:
-    """Whether a part of such a statement has words of its own; "I cannot answer that from the documents" has none."""
+    """Return whether part of an abstention has content words; "I cannot answer that from the documents" has none."""
     bare = _unframed(text)
-    codes = {language, language_of(text)}  # the passages may be in another one
+    codes = {language, language_of(text)}  # the passages may be in another language
     return all(any(token.stem not in frames(code) for token in tokens_of(bare, code)) for code in codes)
 
 
 def leads(text: str, language: str) -> bool:
-    """Return whether a stretch only leads to a statement: "Based on the provided context", "Here is the answer".
+    """Return whether text only introduces a statement: "Based on the provided context", "Here is the answer".
 
-    All its words are of the frame, and one names the evidence or what is given.
+    All its words must be framing words, and one must name the evidence or announce what follows.
     """
     words = _words(text)
     if (listed_words("sources") | listed_words("signals", language, ENGLISH)).isdisjoint(words):
@@ -124,13 +125,13 @@ def leads(text: str, language: str) -> bool:
 
 @lru_cache(maxsize=64)
 def frames(language: str) -> frozenset[str]:
-    """Stems of the words that frame such a statement: the sources, their saying, the answering."""
+    """Return the stems of framing words: sources, verbs of saying and answering, and function words."""
     framing = listed_stems("sources frames contrasts concessions", language, ENGLISH)
     return function_stems(language) | listed_stems("question_words", language) | framing
 
 
 def _words(text: str) -> list[str]:
-    """The words in small letters with negations in full; between ideographs and kana, what is listed is a word."""
+    """Return the lowercased words with negations expanded; in ideographs and kana, listed words are split off."""
     low = _full(text.lower().replace("\u2019", "'"))
     if UNSPACED.search(low):
         low = _unspaced_words().sub(r" \g<0> ", low)
@@ -142,20 +143,20 @@ def _full(low: str) -> str:
 
 
 def _unframed(text: str) -> str:
-    """A text without blanks between words without what frames a statement; any other as it is."""
+    """Return a text in a language without spaces stripped of its framing words; other texts unchanged."""
     return _unspaced_words().sub(" ", text) if UNSPACED.search(text) else text
 
 
 @lru_cache(maxsize=1)
 def _unspaced_words() -> re.Pattern[str]:
-    """Return the listed words of languages without blanks between words, longest first."""
+    """Return a pattern for the listed words of languages without spaces, longest first."""
     kinds = "sources attributions contrasts concessions provisos frames leading signals declining ignorance abstaining"
     listed = {word for entry in listed_words(kinds) for word in entry.split("|")}
     return re.compile("|".join(sorted(filter(UNSPACED.match, listed), key=lambda word: (-len(word), word))))
 
 
 def _hits(kind: str, low: str) -> Iterator[tuple[str, int]]:
-    """The phrases of one kind that a text has, each with its first place where a word begins."""
+    """Yield the phrases of one kind found in a text, each with its first position at the start of a word."""
     for phrase in listed_phrases(kind):
         at = low.find(phrase)
         while at > 0 and low[at - 1].isalnum() and not UNSPACED.match(phrase):
@@ -165,7 +166,7 @@ def _hits(kind: str, low: str) -> Iterator[tuple[str, int]]:
 
 
 def _pieces(text: str, language: str) -> list[str]:
-    """The stretches of a sentence that words of contrast part: "A, but B", "while A, B", "if A, B", "A; B"."""
+    """Split a sentence at words of contrast and the like: "A, but B", "while A, B", "if A, B", "A; B"."""
     joining = listed_words("contrasts concessions", language, ENGLISH)
     opening = listed_words("concessions provisos", language, ENGLISH)
     found: list[str] = []
@@ -199,14 +200,14 @@ def _ignorant(low: str) -> bool:
 
 
 def _declines(low: str, provisos: frozenset[str], *, before: bool, referred: bool, led: bool) -> bool:
-    """Return whether a stretch abstains.
+    """Return whether a piece of a sentence abstains.
 
-    ``before``: a source was named in a stretch ahead of it. ``referred``: the sentence begins with a pronoun, which
-    may stand for one where something is not said ("They say nothing about ..."). ``led``: the sentence begins with
-    one ("based on the context, ..."). Else a source must be the subject, or follow closely.
+    ``before``: an earlier piece named a source. ``referred``: the sentence begins with a pronoun, which may stand for
+    a source in phrases of saying ("They say nothing about ..."). ``led``: the sentence begins with a source ("based on
+    the context, ..."). Otherwise, a source must be the subject or follow closely.
     """
     sources, words = listed_words("sources"), low.split()
-    named = words[1:2] if words[1:2] not in (["of"], ["in"]) else words[2:WITHIN]  # but "No, the text says"
+    named = words[1:2] if words[1:2] not in (["of"], ["in"]) else words[2:WITHIN]  # not "No, the text says"
     nothing = words[0] in listed_words("nothing") and not sources.isdisjoint(named)
     if any(_hits("declining", low)) or (nothing and any(word.startswith(_TELLING) for word in words)):
         return True
@@ -224,13 +225,13 @@ def _declines(low: str, provisos: frozenset[str], *, before: bool, referred: boo
 
 
 def _of_source(subject: Sequence[str], *, before: bool, active: bool, passive: bool) -> bool:
-    """Return whether what stands before a phrase ends with a source, but for words that frame it.
+    """Return whether the words before a phrase end with a source, ignoring framing words.
 
-    "The context provided also ..." does, "the context menu" and "according to the context, the plan" do not.
-    ``active``: the phrase says what its subject does not hold, so that it matters whose documents these are: "the
-    travel documents do not include" does not end with a source, "dosage information is not provided" does.
-    ``passive``: its subject is what is missing, and may be information but no document: "the documents are not included
-    in the fee" is about documents.
+    "The context provided also ..." does; "the context menu" and "according to the context, the plan" do not.
+    ``active``: the phrase says what its subject does not contain, so the subject must be the evidence itself: "the
+    travel documents do not include" does not count, "dosage information is not provided" does.
+    ``passive``: the subject is what is missing. It may be information but not a document: "the documents are not
+    included in the fee" is about documents.
     """
     sources, framing = listed_words("sources"), listed_words("frames contrasts concessions")
     for i in range(len(subject) - 1, -1, -1):
@@ -242,7 +243,7 @@ def _of_source(subject: Sequence[str], *, before: bool, active: bool, passive: b
 
 
 def _of_evidence(ahead: Sequence[str]) -> bool:
-    """Whether the words ahead of a source leave it the evidence: "the provided" does, "plant protein" does not."""
+    """Return whether a source preceded by these words is still the evidence: "the provided" yes, "plant protein" no."""
     telling = listed_words("sources frames contrasts concessions kinds")
     for word in reversed(ahead):
         if word in _DETERMINERS:

@@ -1,7 +1,7 @@
-"""Compare a statement with the sentences that could carry it, word by word.
+"""Align a statement word by word with the sentences that may support it.
 
-What corresponds to a word of the statement is told by the words around it: the place of the evidence where most of them
-stand, within the same clause first. Everything here is pure, and bounded in the words that are compared.
+The counterpart of a word is the place in the evidence where most of the words around it occur, preferably in the same
+clause. All functions are pure, and the number of compared words is bounded.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ from ragstone.judges.embedded.tables import Cell
 from ragstone.judges.embedded.thesaurus import likes, verbal, word_set
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, function_stems, listed_words, pronouns, tokens_of
 
-LINES: Final = 6  # sentences of the evidence that are compared with the statement, word by word
-KEPT: Final = 150_000  # words of sentences of the evidence that are kept for the next statement
-WORDS: Final = 80  # words of a statement whose slots are looked at
-LONG: Final = 300  # words of a sentence of the evidence that are compared
-PLACES: Final = 8  # places of each of them
-REFERS: Final = 4  # words of a sentence among which a pronoun stands for what was said before: "On Sundays it ..."
-CLOSE: Final = 13  # words between two that are said together
+LINES: Final = 6  # evidence sentences compared word by word with the statement
+KEPT: Final = 150_000  # words in parsed evidence sentences cached for the next statement
+WORDS: Final = 80  # words of a statement that are compared
+LONG: Final = 300  # words of an evidence sentence that are compared
+PLACES: Final = 8  # places recorded for each of them
+REFERS: Final = 4  # first words of a sentence where a pronoun refers to an earlier sentence: "On Sundays it ..."
+CLOSE: Final = 13  # maximum distance between related words
 
-AROUND: Final = 0.4  # what a word counts that stands in the sentence before
-SPOKEN: Final = 0.7  # ... where a pronoun begins the sentence
-TABLE: Final = 0.3  # ... in another cell of the row, in the heading of another column, or in the caption
+AROUND: Final = 0.4  # weight of a word found in the preceding sentences
+SPOKEN: Final = 0.7  # ... if the sentence begins with a pronoun
+TABLE: Final = 0.3  # ... in another cell of the row, another column's heading, or the caption
 EARLIER: Final = 0.75  # ... in an earlier clause of the sentence
-LATER: Final = 0.4  # ... in a later one
-ELSEWHERE: Final = 0.5  # what a word of another clause of the statement counts
-NUMBERS: Final = 2.0  # how many times its rarity another number of the statement counts
+LATER: Final = 0.4  # ... in a later clause
+ELSEWHERE: Final = 0.5  # weight of a word in another clause of the statement
+NUMBERS: Final = 2.0  # factor for the other numbers of the statement
 
-FITS: Final = 0.18  # how well a place must fit for what stands there to count against the statement
-SAME: Final = 0.42  # the share of a statement that a sentence must have to deny it or to say the opposite
-MOSTLY: Final = 0.6  # ... for a value there to be given as the right one
-NEARLY: Final = 0.8  # ... for two of its clauses to be crossed
-WHOLE: Final = 0.9  # the share of a statement but its value that a sentence must have to outdo the value's own
-TOGETHER: Final = 0.3  # the share of a clause's words that must stand close to a place for it to be about the same
-MARGIN: Final = 0.08  # by how much the place of another value must fit better than that of the statement's own
-APART: Final = 0.4  # by how much nearer a word must stand to one of two places to tell them apart by itself
+FITS: Final = 0.18  # minimum fit of a place for its content to contradict the statement
+SAME: Final = 0.42  # minimum share of a statement in a sentence that denies it or says the opposite
+MOSTLY: Final = 0.6  # ... whose value is reported as the right one
+NEARLY: Final = 0.8  # ... that has two clauses the statement mixes up
+WHOLE: Final = 0.9  # minimum share of a statement without its value in a sentence that outdoes the value's own sentence
+TOGETHER: Final = 0.3  # minimum share of a clause's words close to a place on the same topic
+MARGIN: Final = 0.08  # how much better the place of another value must fit than that of the statement's own
+APART: Final = 0.4  # how much closer a word must be to one of two places to decide between them alone
 
 
 class Clash(NamedTuple):
-    """A mismatch: the statement ``says`` one thing, the evidence ``has`` another (empty: no passage has it).
+    """A mismatch: the statement ``says`` one thing and the evidence ``has`` another (empty: found in no passage).
 
-    ``same``: whether that sentence has enough of the statement to contradict it; else it is the nearest.
+    ``same``: that sentence shares enough with the statement to contradict it; otherwise, it is only the nearest one.
     """
 
     kind: str
@@ -61,10 +61,10 @@ class Clash(NamedTuple):
 
 
 class Line(ParsedStatement):
-    """A sentence of the evidence, with its words by stem.
+    """An evidence sentence with an index of its words by stem.
 
-    ``above``: the stems that a row has from its table; ``before``: these and those of the sentences shortly before.
-    ``heads``: for each word of a row the stems of its column's heading and of its row's.
+    ``above``: the stems that a table row inherits from its table. ``before``: these and the stems of the two preceding
+    sentences. ``heads``: the stems of the column and row headings of each word in a row.
     """
 
     def __init__(self, library: Library, passage: int, sentence: int) -> None:
@@ -80,20 +80,20 @@ class Line(ParsedStatement):
         self._lent = text.headings(sentence) if sentence in text.rows else []
         self.above = {token.stem for token in self._lent}
         self.before = self.above.union(*map(text.stems, range(max(0, sentence - 2), sentence)))
-        # What a word of the sentences before counts here.
+        # The weight of a word found in the preceding sentences.
         self.lends = SPOKEN if self.word(0) in listed_words("subjects", library.language) else AROUND
         self.refers = not pronouns(library.language).isdisjoint(self.words[:REFERS])
         self.heads = self._heads(library, text.cells(sentence)) if sentence in text.rows else ()
 
     @cached_property
     def numbers(self) -> list[int]:
-        """Its numbers, and the words that say that something is free."""
+        """The positions of numbers, and of words such as "free"."""
         free = word_set("free")
         return [i for i, token in enumerate(self.tokens) if token.kind == NUMBER or self.words[i] in free]
 
     @cached_property
     def coordinate(self) -> frozenset[int]:
-        """The clauses that a conjunction or a number begins: what is said before of another number is not theirs."""
+        """The clauses that begin with a conjunction or a number; words about an earlier number do not apply to them."""
         numbers, of = word_set("breaks"), self.clauses
         return frozenset(
             of[i]
@@ -103,7 +103,7 @@ class Line(ParsedStatement):
 
     @cached_property
     def lent(self) -> frozenset[int]:
-        """The clauses that share the words before them, being a number alone: "A costs 3 euros a day, B 5"."""
+        """The clauses that end with a bare number and share the words before them: "A costs 3 euros a day, B 5"."""
         lent = set[int]()
         for clause in range(1, self.clauses[-1] + 1 if self.clauses else 0):
             inside = [i for i, one in enumerate(self.clauses) if one == clause]
@@ -114,7 +114,7 @@ class Line(ParsedStatement):
 
     @cached_property
     def quantities(self) -> list[Quantity]:
-        """Its quantities; of a table's row also those times the power of ten that the table names."""
+        """The quantities; for a table row, also their multiples by the power of ten that the table names."""
         found = quantities(self.tokens, self.text)
         scaled = {token.start - self._start: token.stem for token in self._lent if token.kind == NUMBER}
         values = [(one, float(scaled[one.start][1:])) for one in found if one.start in scaled]
@@ -132,16 +132,16 @@ class Line(ParsedStatement):
         )
 
     def clash(self, kind: str, says: str, has: str) -> Clash:
-        """A clash with what this sentence has."""
+        """Return a clash with this sentence."""
         return Clash(kind, says, has, self.passage, self.sentence)
 
 
 Place = tuple[float, Line, int]
-"""How well a place of the evidence fits, its sentence, and the number of its word there."""
+"""A place in the evidence: its fit, its sentence, and the index of its word."""
 
 
 class _Lines(dict[tuple[int, int], Line]):
-    """The sentences of the evidence that were read, by their place, and how many words they have."""
+    """The parsed evidence sentences by place, with their total number of words."""
 
     words: int = 0
 
@@ -150,7 +150,7 @@ _read: Final = WeakKeyDictionary[Library, _Lines]()
 
 
 class Alignment(ParsedStatement):
-    """A statement beside the sentences that could carry it."""
+    """A statement aligned with the sentences that may support it."""
 
     def __init__(self, text: str, statement: Statement, masks: Masks, library: Library, asked: Collection[str]) -> None:
         super().__init__(statement.tokens[:WORDS], text)
@@ -179,7 +179,7 @@ class Alignment(ParsedStatement):
         self._topics: dict[Line, list[int]] = {}
 
     def line(self, passage: int, sentence: int) -> Line:
-        """Any sentence of the evidence."""
+        """Return an evidence sentence."""
         place = (passage, sentence)
         if place not in self._lines:
             self._lines[place] = Line(self.library, passage, sentence)
@@ -187,19 +187,19 @@ class Alignment(ParsedStatement):
         return self._lines[place]
 
     def having(self, stem: str) -> list[Line]:
-        """The sentences that have a stem, few of them; the compared ones first."""
+        """Return a few of the sentences that contain a stem."""
         return [self.line(*place) for place in self.library.sentences_with(stem, LINES, 2 * LINES)]
 
     def is_known(self, stem: str) -> bool:
-        """Return whether the question or some passage has a stem."""
+        """Return whether a stem occurs in the question or in a passage."""
         return stem in self.asked or self.library.has(stem)
 
     def need_not(self, i: int) -> bool:
-        """Return whether a word comes from the question alone, so that the passages need not have it."""
+        """Return whether a word occurs in the question but in no passage, so the evidence need not contain it."""
         return self.stems[i] in self.asked and not self.library.has(self.stems[i])
 
     def found(self, i: int, line: Line) -> tuple[Sequence[int], float]:
-        """Return the places of a word, or of one like it, in a sentence, and how much it counts there."""
+        """Return the places of a word or its synonyms in a sentence, and the weight of the match."""
         return (self._found.get(line) or self._find(line))[i]
 
     def _find(self, line: Line) -> list[tuple[Sequence[int], float]]:
@@ -217,7 +217,7 @@ class Alignment(ParsedStatement):
         return found
 
     def told(self, j: int, line: Line, but: Line | None = None) -> float:
-        """How much a word counts in a sentence or in those shortly before it, but for one that no pronoun refers to."""
+        """Return the weight of a word in a sentence or the two before; ``but`` only counts if a pronoun refers back."""
         grade, stem = self.found(j, line)[1], self.stems[j]
         if grade or stem not in line.before:
             return grade
@@ -227,13 +227,13 @@ class Alignment(ParsedStatement):
         return float(any(stem in text.stems(n) for n in before if n != but.sentence))
 
     def spoken(self, j: int, line: Line) -> float:
-        """How much a word counts in a sentence, and in those before it only where a pronoun refers to them."""
+        """Return the weight of a word in a sentence, or in those before it if a pronoun refers to them."""
         return self.told(j, line) if line.refers else self.found(j, line)[1]
 
     def near(self, i: int) -> list[tuple[int, float]]:
-        """The other content words of the statement, each with its weight for a word's place: by rarity and distance.
+        """Return the other content words of the statement and their weights, by rarity and distance from a word.
 
-        Numbers tell more than words; the units of other numbers tell nothing.
+        Numbers count more than words; the units of other numbers do not count.
         """
         known = self._near.get(i)
         if known is None:
@@ -247,10 +247,10 @@ class Alignment(ParsedStatement):
         return known
 
     def held(self, j: int, line: Line, place: int) -> float:
-        """Score how near a word of the statement stands to a place of the evidence, in [0, 1].
+        """Return how close a word of the statement is to a place in the evidence, in [0, 1].
 
-        What an earlier clause says holds for the later ones, too, the other way round less. In a row of a table a word
-        of the column's heading or of the row's stands by the place.
+        An earlier clause also applies to later ones; a later clause applies less to earlier ones. In a table row, words
+        of the column and row headings are next to the place.
         """
         places, grade = self.found(j, line)
         stem = self.stems[j]
@@ -282,7 +282,7 @@ class Alignment(ParsedStatement):
         return grade * (EARLIER if shared else LATER)
 
     def fit(self, i: int, line: Line, place: int, without: frozenset[int] = frozenset()) -> float:
-        """Score how well a place of the evidence corresponds to a word's, by the words around both, in [0, 1]."""
+        """Return how well a place in the evidence corresponds to a word, by the words around both, in [0, 1]."""
         held = total = 0.0
         found, headed = self._found.get(line) or self._find(line), bool(line.heads)
         for j, weight in self.near(i):
@@ -295,7 +295,7 @@ class Alignment(ParsedStatement):
         return held / total if total else 0.0
 
     def best(self, i: int, places: Iterable[tuple[Line, int]], without: frozenset[int] = frozenset()) -> Place | None:
-        """The first of the places of the evidence that correspond best to a word's."""
+        """Return the place in the evidence that corresponds best to a word; the first one of equals."""
         return max(
             ((self.fit(i, line, place, without), line, place) for line, place in places),
             key=lambda found: found[0],
@@ -303,15 +303,15 @@ class Alignment(ParsedStatement):
         )
 
     def prefers(self, i: int, rival: Place, own: Place | None, without: frozenset[int] = frozenset()) -> bool:
-        """Return whether a rival's place clearly corresponds better to a word's than the place of the word itself.
+        """Return whether a rival's place clearly corresponds better to a word than the word's own place.
 
-        What speaks for either place are the words that stand nearer to it than to the other. What another passage says
-        counts for no less than what the rival's says.
+        The words closer to one place than to the other decide. If the two places are in different passages, the rival
+        is never preferred.
         """
         if own is not None and (own[1].passage != rival[1].passage or self._nearest(i, rival, own, without)):
             return False
         ours = theirs = total = 0.0
-        beside = False  # whether a word of the same clause speaks for the rival: others are said of something else
+        beside = False  # a word of the same clause supports the rival; other clauses have other topics
         for j, weight in self.near(i):
             if j in without:
                 continue
@@ -325,10 +325,10 @@ class Alignment(ParsedStatement):
         return beside and theirs > ours + MARGIN * total
 
     def _nearest(self, i: int, rival: Place, own: Place, without: frozenset[int]) -> bool:
-        """Whether the words beside it, or the nearest word that tells the two places apart, stand by the word's own."""
+        """Return whether the adjacent words, or the nearest word that separates the places, support the word's own."""
         theirs, ours = (line.beside(at) for _, line, at in (rival, own))
         beside = self.beside(i)
-        told = not own[1].heads and not self.weights.keys().isdisjoint(beside)  # every cell of a price has its "$"
+        told = not own[1].heads and not self.weights.keys().isdisjoint(beside)  # every price cell has a "$"
         if told and ours == beside != theirs:
             return True
         for j, _ in sorted(self.near(i), key=lambda pair: abs(pair[0] - i)):
@@ -337,7 +337,7 @@ class Alignment(ParsedStatement):
         return False
 
     def outdone(self, line: Line, mine: Iterable[Line], without: Collection[int] = ()) -> bool:
-        """Return whether a sentence says all of the statement but some words, and each of others lacks more of it."""
+        """Return whether a sentence has all the statement ``without`` some words, and each of ``mine`` lacks more."""
         units = without or self._counted
         words = [j for j in self.content if j not in units and not self.need_not(j)]
         graded = {j: self.spoken(j, line) for j in words if self.words[j] not in word_set("light")}
@@ -348,7 +348,7 @@ class Alignment(ParsedStatement):
         return all(max(own, default=0) >= WHOLE and min(own) > -APART for own in gains)
 
     def weight_in(self, line: Line) -> float:
-        """The weight of the statement's words that a sentence has, alike ones in part."""
+        """Return the weight of the statement's words in a sentence; synonyms count in part."""
         known = self._carried.get(line)
         if known is None:
             held = sum(self.weight[j] * self.found(j, line)[1] for j in self.content)
@@ -359,11 +359,11 @@ class Alignment(ParsedStatement):
         return known
 
     def carries(self, line: Line, share: float = SAME) -> bool:
-        """Whether a sentence has so much of the statement that it is about the same, so that it can contradict it."""
+        """Return whether a sentence shares enough with the statement to contradict it."""
         return self.weight_in(line) >= share * (self.total - sum(map(self.weight.__getitem__, self._topic(line))))
 
     def _topic(self, line: Line) -> list[int]:
-        """The names that a sentence need not repeat, as an earlier one of its passage has them."""
+        """Return the names that a sentence need not repeat because an earlier sentence of its passage has them."""
         if line not in self._topics:
             index = self.library.texts[line.passage].index
             self._topics[line] = [
@@ -376,7 +376,7 @@ class Alignment(ParsedStatement):
         return self._topics[line]
 
     def matches(self, line: Line) -> bool:
-        """Whether a sentence has nearly all of the statement's words and nearly no others."""
+        """Return whether a sentence has nearly all of the statement's words and hardly any others."""
         light = function_stems(self.language)
         others = {t.stem for t in line.tokens if t.kind != NEGATION} - self.weights.keys() - light
         beyond = sum(
@@ -385,11 +385,11 @@ class Alignment(ParsedStatement):
         return self.carries(line, WHOLE) and beyond <= (1 - WHOLE) * self.total
 
     def carriers(self, most: int) -> list[Line]:
-        """Return the best sentences that are about the same."""
+        """Return those of the ``most`` best sentences that share enough with the statement to contradict it."""
         return [line for line in self.lines[:most] if self.carries(line)]
 
     def speaks_of(self, i: int, line: Line, place: int) -> bool:
-        """Return whether a place is about what a word's clause is about: enough of its words stand close by."""
+        """Return whether a place has the topic of a word's clause: enough words of the clause are close to it."""
         close = total = 0.0
         topic = self._topic(line)
         for j in self.content:
@@ -402,5 +402,5 @@ class Alignment(ParsedStatement):
         return close >= TOGETHER * total and self.carries(line)
 
     def whole(self, kind: str, line: Line) -> Clash:
-        """A clash of all of the statement with all of a sentence."""
+        """Return a clash of the whole statement with a whole sentence."""
         return line.clash(kind, shortened(self.text), shortened(line.text))

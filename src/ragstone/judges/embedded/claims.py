@@ -1,7 +1,7 @@
-"""Sentences to claims: each by itself something that the answer asserts.
+"""Turn sentences into self-contained claims.
 
-A claim is a sentence without its list marker, citations and lead-in. A list item without a verb is put behind the line
-that introduces it, and a table row behind the headings of its columns.
+A claim is a sentence without its list marker, citations and lead-in. A list item without a verb is appended to the
+line that introduces it, and each table cell to the heading of its column.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ _LINK: Final = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)")
 _CITATIONS: Final = re.compile(r"\s?(?:\[[^\[\]\n]{1,24}\]|\u3010[^\u3011\n]{1,40}\u3011)")
 _EMPHASIS: Final = re.compile(r"\*\*|__|`")
 _REASON: Final = re.compile(r",?\s(?:since|because|as|so|but|if|when|while)\s")
-_ITEM: Final = 12  # words of an item, up to its reason or condition, that may need the line that introduces it
-_INTRODUCTION: Final = 240  # characters of a line that is carried to the items that it introduces
-_HEADED: Final = 80  # characters of a column's heading that are carried to its cells
-_BEFORE: Final = 2000  # characters of the text before that are looked at for a line that introduces the first items
+_ITEM: Final = 12  # maximum words of an item, up to its reason or condition, that may need its introduction
+_INTRODUCTION: Final = 240  # maximum characters of a line that is prepended to its list items
+_HEADED: Final = 80  # characters of a column heading that are prepended to its cells
+_BEFORE: Final = 2000  # characters of preceding text searched for a line that introduces the first items
 
 
 class Claim(NamedTuple):
-    """A claim's text and the number of its sentence, from 0."""
+    """The text of a claim and the index of its sentence."""
 
     text: str
     sentence: int
 
 
 def write(texts: Sequence[str], before: str = "") -> list[Claim]:
-    """The claims of neighbouring sentences, in order; trivial sentences make none.
+    """Return the claims of consecutive sentences, in order; trivial sentences yield none.
 
-    ``before`` is the text before them: its last line may introduce the first items.
+    ``before`` is the text before them; its last line may introduce the first list items.
     """
     said = in_full(texts, language_of(" ".join(texts)), before[-_BEFORE:].rstrip().rpartition("\n")[2])
     return [Claim(text, number) for number, text in enumerate(said) if text]
 
 
 def in_full(texts: Sequence[str], language: str, before: str = "") -> list[str]:
-    """Return the assertion of each of neighbouring sentences, read with the lines before; empty if there is none.
+    """Return the assertion of each of consecutive sentences, read in context; empty if there is none.
 
-    Without list marker, citations and lead-in. An item without a verb follows its introduction, which then asserts
-    nothing by itself, and the cells of a row follow the headings of their columns.
+    List markers, citations and lead-ins are removed. A list item without a verb is appended to its introduction, which
+    then asserts nothing itself. Table cells are appended to their column headings.
     """
     found: list[str] = []
     introduction, carrier = _introduction(before) if language == LANGUAGE else "", -1
@@ -74,7 +74,7 @@ def in_full(texts: Sequence[str], language: str, before: str = "") -> list[str]:
 
 
 def asserted(text: str, language: str) -> str:
-    """A sentence on one line without list marker, citations and lead-in; abstentions keep theirs."""
+    """Return a sentence on one line without list marker, citations and lead-in; abstentions keep their lead-in."""
     bare = clean(text) or text.strip()
     if abstains(bare, language):
         return bare
@@ -83,14 +83,14 @@ def asserted(text: str, language: str) -> str:
 
 
 def clean(text: str) -> str:
-    """The sentence without list marker, emphasis, citation markers and the addresses of links, on one line."""
+    """Return the sentence on one line without list marker, emphasis, citation markers and link targets."""
     marker = MARK.match(text) or _HEADING.match(text)
     bare = text[marker.end() :] if marker else text
     return " ".join(_EMPHASIS.sub("", _CITATIONS.sub("", _LINK.sub(r"\1", bare))).split())
 
 
 def _introduction(text: str) -> str:
-    """A line that ends with a colon and has a verb, so that an item goes on with it; empty for any other."""
+    """Return a line that list items can complete: it ends with a colon and has a verb. Empty for other lines."""
     bare = asserted(text, LANGUAGE) if text.endswith((":", ":**")) and len(text) <= _INTRODUCTION else ""
     words = bare.removesuffix(":").split()
     if not words or not {"steps", "instructions", "procedure"}.isdisjoint(words) or leads(bare, LANGUAGE):
@@ -99,7 +99,7 @@ def _introduction(text: str) -> str:
 
 
 def _ends_open(introduction: str) -> bool:
-    """Whether what it asserts is in its items alone: "A cargo bike may carry:"."""
+    """Return whether an introduction asserts something only through its items: "A cargo bike may carry:"."""
     words = introduction.removesuffix(":").split() or [""]
     last = len(words) - 1
     ruled = plain(words[-1]) in listed("base") and is_auxiliary(plain(words[last - 1]))
@@ -119,7 +119,7 @@ def _acts(words: list[str]) -> bool:
 
 
 def _rows(texts: Sequence[str]) -> dict[int, str]:
-    """Return the statements of table rows, by number: ``Region: Europe, 2023: 453``; nothing for headings."""
+    """Return the statements of table rows by index, such as ``Region: Europe, 2023: 453``; empty for headings."""
     starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
     number = {start: n for n, start in enumerate(starts)}
     whole = "\n".join(texts)

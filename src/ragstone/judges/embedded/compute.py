@@ -1,7 +1,7 @@
-"""Answer the body of a call: what the embedded judge's backend does.
+"""Compute the reply to a call of the embedded judge.
 
-A pure function of the body. The reply holds probabilities, places and reasons, no labels: the scale is applied when it
-is read, so a stored reply serves every scale.
+The reply is a pure function of the body. It contains probabilities, places and reasons but no labels. The scale is
+applied when the reply is read, so a stored reply works for every scale.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ragstone.judges.embedded.support import SupportOutcome, Window, assigned, i
 from ragstone.judges.embedded.tracing import trace
 from ragstone.segment import language_of
 
-WEAK = "weak rule"  # what the reason of every verdict on importance says
+WEAK = "weak rule"  # part of the reason of every importance verdict
 
 
 def reply_to(body: bytes) -> str:
-    """The reply to a call's body, as JSON."""
+    """Return the reply to a call's body as JSON."""
     asked: Mapping[str, Any] = orjson.loads(body)
     task, question = asked["task"], asked.get("question", "")
     if task == "claims":
@@ -46,7 +46,7 @@ def reply_to(body: bytes) -> str:
 
 
 def place_name(rank: int | str) -> str:
-    """What a reader calls a text by its rank: a passage by its number, another text by what it is."""
+    """Return the name of a text for readers: the number of a passage, or the kind of another text."""
     return rank if isinstance(rank, str) else f"passage {rank}"
 
 
@@ -78,7 +78,7 @@ def _relevance(question: str, texts: Sequence[str], level: Level) -> list[dict[s
 def _importance(text: str, question: str) -> dict[str, Any]:
     if not question.strip() or not text.strip():
         return {"reason": f"the {'text' if question.strip() else 'question'} is blank"}
-    # The language of both as one text: a nugget alone is often taken for one of another.
+    # Detect the language of both together, since that of a short nugget is often misdetected.
     words = question_words(question, language_of(f"{question} {text}"))
     if not words.weights:
         return {"reason": "the question has no words to look for"}

@@ -1,4 +1,4 @@
-"""Find what a statement says of all, or in any case, and its evidence only of some, or on a condition."""
+"""Find statements that are unconditional or general where the evidence has a condition or an exception."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ragstone.judges.embedded.quantities import Quantity
 from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, word_set
 from ragstone.judges.embedded.words import NAME, function_stems, pronouns
 
-EXCEPTED = 0.7  # the share of a statement that a sentence must have for what it excepts to count
-BEHIND = 4  # words behind a noun within which a limit is its own: "orders over 100 euros"
+EXCEPTED = 0.7  # minimum share of a statement in a sentence for its exception to count
+BEHIND = 4  # words after a noun within which a limit belongs to it: "orders over 100 euros"
 _ONLY = frozenset(("only", "solely", "exclusively"))
 _COUNTED = frozenset(("them", "these", "those", "which", "whom"))
 _MODALS = frozenset(("can", "may", "must"))
@@ -34,9 +34,9 @@ def _excepting() -> re.Pattern[str]:
 
 
 def exception(aligned: Alignment) -> Clash | bool | None:
-    """Find a statement of what the evidence excepts, or of all where the evidence excepts some.
+    """Find a statement about what the evidence excepts, or about all where the evidence makes an exception.
 
-    True where the statement denies what is excepted, as it should: its negation is no clash then.
+    Returns True if the statement correctly denies what is excepted; its negation is then no clash.
     """
     if _excepting().search(aligned.text):
         return None
@@ -54,7 +54,7 @@ def exception(aligned: Alignment) -> Clash | bool | None:
         denied = any(map(aligned.denies, range(len(aligned.tokens))))
         part = 0 < 2 * sum(aligned.weight[j] for j in inside) <= aligned.total
         if found[0].lower() == "unless" and not part and not denied:
-            continue  # "it can be cancelled" of "it goes on unless it is cancelled"
+            continue  # "it can be cancelled", evidence: "it goes on unless it is cancelled"
         every = [j for j, word in enumerate(aligned.words) if word in word_set("universal")]
         if inside and (denied or opposed(aligned, line, range(len(aligned.tokens)))):
             return True
@@ -65,7 +65,7 @@ def exception(aligned: Alignment) -> Clash | bool | None:
 
 
 def condition(aligned: Alignment) -> Clash | None:
-    """Find what holds in any case, for all, or for some only, where the evidence makes a condition of it."""
+    """Find a statement that holds in any case, for all, or for some only, where the evidence states a condition."""
     if aligned.language != LANGUAGE:
         return None
     for line in aligned.carriers(2):
@@ -77,7 +77,7 @@ def condition(aligned: Alignment) -> Clash | None:
 
 
 def _in_any_case(aligned: Alignment, line: Line) -> Clash | None:
-    """Find "even if the seal is broken" of "if the seal is not broken", or "without a ticket" of "if they have one"."""
+    """Find "even if the seal is broken" (evidence: "if it is not broken"), "without a ticket" ("if they have one")."""
     anyway = next((one for one in _ANYWAY.finditer(aligned.text) if one[0].lower() not in line.text.lower()), None)
     on = _CONDITION.search(line.text) if anyway else None
     if anyway is None or on is None or _WHATEVER.search(line.text):
@@ -91,12 +91,12 @@ def _in_any_case(aligned: Alignment, line: Line) -> Clash | None:
 
 
 def _of_all(aligned: Alignment, line: Line) -> Clash | None:
-    """Find "all orders" of "orders over 100 euros", "on all plans" of "on the Business plan only"."""
+    """Find "all orders" (evidence: "orders over 100 euros"), "on all plans" ("on the Business plan only")."""
     some = [q for q in line.quantities if is_part(line, q) and line.tokens[q.at].stem not in aligned.stems]
     for i, word in enumerate(aligned.words[:-1]):
         if (word != "both" and word not in word_set("universal")) or aligned.negated[i]:
             continue
-        for part in some:  # "all 84 were" of "84, of which 71 were"
+        for part in some:  # "all 84 were", evidence: "84, of which 71 were"
             inside = line.inside(part.at)
             if any(p in inside for j in aligned.content if j > i for p in aligned.found(j, line)[0]):
                 return line.clash("quantity", aligned.around(i), line.around(part.at))
@@ -105,7 +105,7 @@ def _of_all(aligned: Alignment, line: Line) -> Clash | None:
             if limit is not None and line.tokens[limit.at].stem not in aligned.stems:
                 return line.clash("condition", aligned.quote(i, i + 1), line.quote(place, limit.last))
             only = [p for p in line.inside(place) if line.words[p] in _ONLY]
-            if word == "both" and only and "both" not in line.words:  # "both queries" of "read queries only"
+            if word == "both" and only and "both" not in line.words:  # "both queries", evidence: "read queries only"
                 return line.clash(
                     "condition", aligned.quote(i, i + 1), line.quote(min(place, *only), max(place, *only))
                 )
@@ -124,12 +124,12 @@ def _of_all(aligned: Alignment, line: Line) -> Clash | None:
 
 
 def is_part(side: ParsedStatement, one: Quantity) -> bool:
-    """Return whether a number is said of some of what was counted before: "*71* of them"."""
+    """Return whether a number counts a part of an earlier number: "*71* of them"."""
     return side.word(one.last + 1) == "of" and side.word(one.last + 2) in _COUNTED
 
 
 def _of_these_only(aligned: Alignment, line: Line) -> Clash | None:
-    """Find "only members may" of "members may", or "only the bulbs are" of "all parts are"."""
+    """Find "only members may" (evidence: "members may"), or "only the bulbs are" ("all parts are")."""
     if aligned.word(0) != "only":
         return None
     rest = [j for j in aligned.content if j > BEHIND]
@@ -143,7 +143,7 @@ def _of_these_only(aligned: Alignment, line: Line) -> Clash | None:
 
 
 def _of_others_only(aligned: Alignment, line: Line) -> Clash | None:
-    """Find "members can change it" of "only the owner can change it"."""
+    """Find "members can change it" where the evidence says "only the owner can change it"."""
     first, does = (next((i for i, word in enumerate(side.words) if word in AUXILIARIES), 0) for side in (aligned, line))
     if line.word(0) not in _ONLY or not does or not first or "only" in aligned.words or any(aligned.negated):
         return None
@@ -156,7 +156,7 @@ def _of_others_only(aligned: Alignment, line: Line) -> Clash | None:
 
 
 def _for_another_reason(aligned: Alignment, line: Line) -> Clash | None:
-    """Find "because of a flood", of which no passage speaks, of "because of a strike"."""
+    """Find "because of a flood" (in no passage) where the evidence says "because of a strike"."""
     cause = _CAUSE.search(aligned.text)
     other = _CAUSE.search(line.text) if cause else None
     if cause is None or other is None:
@@ -169,9 +169,9 @@ def _for_another_reason(aligned: Alignment, line: Line) -> Clash | None:
 
 
 def permitted(aligned: Alignment) -> Clash | bool | None:
-    """Find "bikes may be taken on the buses" of "bikes cannot be carried on the buses", or the reverse.
+    """Find "bikes may be taken on the buses" (evidence: "bikes cannot be carried on the buses"), or the reverse.
 
-    True where both forbid it.
+    Returns True if both forbid it.
     """
     own = next(_permissions(aligned), None) if aligned.language == LANGUAGE else None
     known = [j for j in aligned.content if aligned.is_known(aligned.stems[j])]
@@ -188,7 +188,7 @@ def permitted(aligned: Alignment) -> Clash | bool | None:
             told = (aligned.stems[j] in spoken or any(p < start for p in aligned.found(j, line)[0]) for j in subject)
             there = {j: places for j in rest if (places := aligned.found(j, line)[0])}
             held = [j for j, places in there.items() if any(p > start and p in inside for p in places)]
-            likely = aligned.words[own[0]] == line.words[theirs[0]] == "may"  # it may happen
+            likely = aligned.words[own[0]] == line.words[theirs[0]] == "may"  # "may" as a possibility, not a permission
             whole = len(held) == len(there)  # not "on the website but not in the app"
             words = {line.tokens[p].stem for p in inside if p >= start} - function_stems(LANGUAGE)
             most = 2 * len(held) >= len(words) or sum(map(weight, held)) >= TOGETHER * sum(map(weight, rest))
@@ -200,7 +200,7 @@ def permitted(aligned: Alignment) -> Clash | bool | None:
 
 
 def _forbidden(aligned: Alignment) -> Clash | None:
-    """Find "bring a stove for cooking" of "cooking on stoves is not allowed": all that a sentence has is forbidden."""
+    """Find "bring a stove for cooking" where the evidence says "cooking on stoves is not allowed"."""
     denied = any(map(aligned.denies, range(len(aligned.tokens)))) or not _FORBIDDEN.isdisjoint(aligned.words)
     if aligned.language != LANGUAGE or denied:
         return None
@@ -212,7 +212,7 @@ def _forbidden(aligned: Alignment) -> Clash | None:
             inside = range(
                 max((p for p in turns if p <= at), default=0), min((p for p in turns if p > at), default=LONG)
             )
-            ruled = forbids and line.words[at] not in {"can", "cannot", "may"}  # those may be about what happens
+            ruled = forbids and line.words[at] not in {"can", "cannot", "may"}  # these may express a possibility
             numbered = any(one.at in inside for one in line.quantities)  # "must not exceed 9%"
             if ruled and not numbered and all(p in inside for places in held.values() for p in places):
                 first = next((j for j in held if aligned.stems[j] not in aligned.asked), 0)
@@ -221,7 +221,7 @@ def _forbidden(aligned: Alignment) -> Clash | None:
 
 
 def _permissions(side: ParsedStatement) -> Iterator[tuple[int, bool]]:
-    """The places of the words that permit or forbid something, and whether they forbid."""
+    """Yield the index of each word that permits or forbids something, and whether it forbids."""
     for i, word in enumerate(side.words):
         behind = side.word(i + 1)
         if word == "cannot" or word in _FORBIDDEN:

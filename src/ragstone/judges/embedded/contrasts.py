@@ -1,4 +1,4 @@
-"""Find what a statement asserts and its evidence denies, doubts, or says of the opposite, and the reverse."""
+"""Find statements that the evidence denies, doubts or replaces with the opposite, and the reverse."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ragstone.judges.embedded.thesaurus import LANGUAGE, allies, likes, opposite
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, listed_stems, pronouns, stem_of
 
-ALIKE = 0.6  # how nearly a word must mean another one for its negation to count
-DENIED = 0.8  # ... for that of a word of the evidence
-FAMILIAR = 0.5  # the share of the words beside an opposite that a statement must have, too
-AROUND = 6  # words on either side of a place that are around it
-NEXT = 4  # ... that stand next to it
-CARRIES = 0.6  # the share of a statement that a sentence must have for its being asked or doubted to count
-NEAR = 3  # ... that a name belongs to: "trips to Austria"
+ALIKE = 0.6  # minimum similarity to another word for a negation in the statement to count
+DENIED = 0.8  # ... for a negation in the evidence to count
+FAMILIAR = 0.5  # minimum share of the words beside an opposite that the statement also has
+AROUND = 6  # words on either side that count as around a place
+NEXT = 4  # ... as next to it
+CARRIES = 0.6  # minimum share of a statement in a sentence that asks or doubts it
+NEAR = 3  # words before a name that it may belong to: "trips to Austria"
 ALL = 5  # the rank of "all" and "every" among amounts
-SHORT = 40  # words of such a sentence; a longer one says more besides
+SHORT = 40  # maximum words of a question or doubt; a longer sentence says other things too
 _DETERMINERS = frozenset(["the", "a", "an", "its", "his", "her", "their", "our"])
 _DEPENDING = frozenset(("depending", "depends", "if", "whether"))
 _BEING = frozenset(("is", "was", "are", "were", "can", "may", "does", "did"))
-LONG = 22  # words of a sentence above which its clauses are rarely parallel
+LONG = 22  # words; the clauses of longer sentences are rarely parallel
 
 
 def asks(text: str) -> bool:
@@ -37,10 +37,10 @@ def asks(text: str) -> bool:
 
 
 def polarity(aligned: Alignment) -> Clash | None:
-    """Find a word that is denied on one side only, where no sentence that fits nearly as well agrees."""
+    """Find a word that is negated on one side only, unless a sentence that fits nearly as well agrees."""
     own, carriers = aligned.negated, aligned.carriers(4)
     aligned.agreed.update(i for i in aligned.content if any(_denies_opposite(aligned, i, line) for line in carriers))
-    # Where rarity is not known, short words are most often grammar's.
+    # Without word counts, short words are assumed to be function words.
     shortest = 2 if aligned.language == LANGUAGE or not aligned.text[:1].isascii() else 3
     for i in aligned.content:
         token = aligned.tokens[i]
@@ -61,7 +61,7 @@ def polarity(aligned: Alignment) -> Clash | None:
             alike = not unlike or any(_alike(aligned, i, line, p) for p in near) or _denies_rest(aligned, i, line)
             found.append((alike, best))
         agrees, best = max(found, key=lambda one: (one[1][0], one[0]), default=(True, None))
-        if agrees and best is not None:  # "need not fast before A. Fast for 12 hours before B." of "fast before A"
+        if agrees and best is not None:  # "fast before A", evidence: "need not fast before A. Fast before B."
             agreeing = [place[1] for ok, place in found if ok]
             whole = (place for ok, place in found if not ok and aligned.outdone(place[1], agreeing))
             agrees, best = next(((False, place) for place in whole), (True, best))
@@ -78,33 +78,33 @@ def polarity(aligned: Alignment) -> Clash | None:
 
 
 def _denies_opposite(aligned: Alignment, i: int, line: Line) -> bool:
-    """Whether one side denies a word and the other has its opposite: "does not open" of "is closed"."""
+    """Return whether one side negates a word and the other has its opposite: "does not open", "is closed"."""
     complement = aligned.words[i] in word_set("complements") and not aligned.found(i, line)[0]
     against = opposites(aligned.stems[i], aligned.language) if complement else ()
     return any(line.negated[p] != aligned.negated[i] for stem in against for p in line.places.get(stem, ()))
 
 
 def _denies_rest(aligned: Alignment, i: int, line: Line) -> bool:
-    """Whether what is denied of a word is denied in part: "not in the app" of "on the website but not in the app"."""
+    """Return whether the evidence negates only a part that the statement has: "on the web but not in the app"."""
     but = line.text.find(" but not ")
     behind = set(line.behind(but)) if but >= 0 and aligned.negated[i] else set()
     return any(places and behind.issuperset(places) for places in (aligned.found(j, line)[0] for j in aligned.content))
 
 
 def _of_another(aligned: Alignment, i: int, line: Line) -> bool:
-    """Whether a word goes with one that the sentence lacks and the passages have: "not treat *viral* infections"."""
+    """Return whether one of the next two words is only in other sentences: "not treat *viral* infections"."""
     beside = (j for j in aligned.content if i < j <= i + 2 and aligned.clauses[j] == aligned.clauses[i])
     return any(not aligned.told(j, line) and aligned.library.has(aligned.stems[j]) for j in beside)
 
 
 def _denied(aligned: Alignment, i: int, line: Line) -> bool:
-    """Whether a sentence denies a word wherever it has it, or before the statement's next word."""
+    """Return whether a sentence negates a word everywhere, or at least wherever the statement's next word follows."""
     places = aligned.found(i, line)[0]
     return len(places) > 0 and all(line.negated[p] for p in _before_same(aligned, i, line) or places)
 
 
 def _before_same(aligned: Alignment, i: int, line: Line) -> list[int]:
-    """The places of a word where the statement's next one stands close behind, if not everywhere."""
+    """Return the places of a word where the statement's next word closely follows."""
     j = next((j for j in aligned.content if j > i), None)
     behind = aligned.found(j, line)[0] if j and j <= i + 2 and aligned.clauses[j] == aligned.clauses[i] else ()
     return [
@@ -115,7 +115,7 @@ def _before_same(aligned: Alignment, i: int, line: Line) -> list[int]:
 
 
 def _alike(aligned: Alignment, i: int, line: Line, place: int) -> bool:
-    """Whether a word and a place of the evidence may be denied alike: in their clauses, or with those beside them."""
+    """Return whether a word and its place may have the same negation, in their clauses or with adjacent words."""
     mine, theirs = _denials(aligned, i, line), _denials(line, place, aligned)
     if mine is None or theirs is None or (mine - theirs) % 2 == 0:
         return True
@@ -123,7 +123,7 @@ def _alike(aligned: Alignment, i: int, line: Line, place: int) -> bool:
 
 
 def _joined(side: ParsedStatement, i: int) -> range:
-    """The words around one, up to where "but", "which" or "if", or more than a comma, parts them from it."""
+    """Return the words around a word, up to "but", "which", "if", or any mark other than a comma."""
     low = high = i
     while low > 0 and i - low < SCOPE and not _parted(side, low):
         low -= 1
@@ -138,9 +138,9 @@ def _parted(side: ParsedStatement, i: int) -> bool:
 
 
 def _denials(side: ParsedStatement, i: int, other: ParsedStatement) -> int | None:
-    """Count the words of a word's clause that deny something; None if "not until" and the like leave it open.
+    """Return the number of negations in a word's clause, or None if it is unclear because of "not until" and the like.
 
-    What both sides say leaves nothing open: "not before the test" denies "before the test".
+    Words that both sides have make nothing unclear: "not before the test" denies "before the test".
     """
     until = word_set("until") - word_set("prepositions").intersection(other.words)
     leaving, count = word_set("open").difference(set(other.words) - _DEPENDING), 0
@@ -154,13 +154,13 @@ def _denials(side: ParsedStatement, i: int, other: ParsedStatement) -> int | Non
 
 
 def _costs_nothing(side: ParsedStatement, i: int) -> bool:
-    """Whether "free" is said of a price: "free of nuts" and "nut-free" deny something."""
+    """Return whether "free" is about a price; "free of nuts" and "nut-free" are negations."""
     before = side.text[side.tokens[i].start - 1 : side.tokens[i].start]
     return side.words[i] == "free" and before != "-" and side.word(i + 1) not in {"of", "from"}
 
 
 def opposed(aligned: Alignment, line: Line, places: Iterable[int]) -> bool:
-    """Whether a sentence has the opposite of a word that it lacks: "closed" where the statement has "not open"."""
+    """Return whether a sentence has the opposite of a word that it lacks: "closed" for "not open"."""
     return any(
         not line.places.keys().isdisjoint(opposites(aligned.stems[i], aligned.language))
         for i in places
@@ -169,11 +169,11 @@ def opposed(aligned: Alignment, line: Line, places: Iterable[int]) -> bool:
 
 
 def doubted(aligned: Alignment) -> Clash | None:
-    """Find a statement that the evidence only asks or calls false, where no other sentence says as much of it."""
+    """Find a statement that the evidence only asks or doubts, unless another sentence has as much of it."""
     doubts = listed_stems("doubts", aligned.language)
     if asks(aligned.text) or not doubts.isdisjoint(aligned.stems) or not aligned.total:
         return None
-    asking = word_set("asking")  # "How do I renew it?" takes for granted that one can
+    asking = word_set("asking")  # "How do I renew it?" presupposes that it can be renewed
     best: Line | None = None
     for line in aligned.lines[:4]:
         asked = (asks(line.text) and asking.isdisjoint(line.words[:4])) or any(
@@ -190,7 +190,7 @@ def doubted(aligned: Alignment) -> Clash | None:
 
 
 def _doubting(line: Line, place: int) -> bool:
-    """Whether a word doubts what is said, and is not that of a thing: "can result in wrong warnings"."""
+    """Return whether a word casts doubt on a statement rather than describing a thing: "result in wrong warnings"."""
     behind = [line.words[p] for p in line.inside(place) if place < p < place + 4]
     return not behind or "that" in behind or stem_of(behind[0], LANGUAGE) in function_stems(LANGUAGE)
 
@@ -199,7 +199,7 @@ def _doubting(line: Line, place: int) -> bool:
 
 
 def opposite(aligned: Alignment) -> Clash | None:
-    """Find a word in whose place the evidence has its opposite, or another ordinal before the same word."""
+    """Find a word where the evidence has its opposite, or another ordinal before the same word."""
     for i in range(len(aligned.tokens)):
         same, other = _ordinals(aligned, i) or _sides_of(aligned, i)
         rival, own = aligned.best(i, other), aligned.best(i, same)
@@ -210,7 +210,7 @@ def opposite(aligned: Alignment) -> Clash | None:
             continue  # its month
         hours = [q.at for q in line.quantities if q.dimension == "clock" and line.clauses[q.at] == line.clauses[place]]
         if len(hours) > 1 and not aligned.agreed.isdisjoint(q.at for q in aligned.quantities if q.dimension == "clock"):
-            aligned.agreed.add(i)  # what is open from 10 to 17 closes at 17
+            aligned.agreed.add(i)  # "open from 10 to 17" means "closes at 17"
             continue
         if _converse(aligned, i, line, place):
             aligned.agreed.add(i)
@@ -223,7 +223,7 @@ def opposite(aligned: Alignment) -> Clash | None:
 
 
 def _converse(aligned: Alignment, i: int, line: Line, place: int) -> bool:
-    """Whether who does it is turned round, too: "A lost to B" is "B beat A", "A taught B" is "B learned from A"."""
+    """Return whether the roles are swapped too: "A lost to B" and "B beat A", "A taught B" and "B learned from A"."""
     own, theirs = set(aligned.inside(i)), set(line.inside(place))
     doers = [j for j in aligned.content if j in own and j < i]
     others = [j for j in aligned.content if j in own and j > i and aligned.tokens[j].kind == NAME]
@@ -236,7 +236,7 @@ def _converse(aligned: Alignment, i: int, line: Line, place: int) -> bool:
 
 
 def _beside(aligned: Alignment, line: Line, place: int, most: int) -> Iterator[tuple[float, bool, bool]]:
-    """The words close to a place: their rarity, whether the statement has them, and whether they are in its clause."""
+    """Yield for the words close to a place: rarity, whether the statement has it, whether it is in the clause."""
     for p in range(max(0, place - most), min(len(line.tokens), place + most + 1)):
         token, weight = line.tokens[p], aligned.library.weight(line.tokens[p].stem)
         if p == place or token.kind in {NUMBER, NEGATION} or weight < 1 or token.stem in function_stems(LANGUAGE):
@@ -247,20 +247,20 @@ def _beside(aligned: Alignment, line: Line, place: int, most: int) -> Iterator[t
 
 
 def foreign(aligned: Alignment, line: Line, place: int) -> bool:
-    """Whether a place stands among words of its clause that the statement lacks, and beside none that it has."""
+    """Return whether the statement has none of the words next to a place in its clause, and there are some."""
     beside = [known for _, known, inside in _beside(aligned, line, place, NEXT) if inside]
     return bool(beside) and not any(beside)
 
 
 def _familiar(aligned: Alignment, line: Line, place: int) -> bool:
-    """Whether the statement has half of the words around a place; those of other clauses count only if it has them."""
+    """Return whether the statement has half of the words around a place; other clauses count only if it has them."""
     beside = list(_beside(aligned, line, place, AROUND))
     close = sum(weight for weight, known, _ in beside if known)
     return close >= FAMILIAR * sum(weight for weight, known, inside in beside if known or inside)
 
 
 def _same_object(aligned: Alignment, i: int, line: Line, place: int) -> bool:
-    """Whether two opposites are said of the same: "15 minutes before it stops" is "it stops after 15 minutes"."""
+    """Return whether two opposites are about the same thing; "15 minutes before it stops", "stops after 15 minutes"."""
     if aligned.words[i] not in word_set("prepositions"):
         denials, open_words = 0, []
         for side, at in ((aligned, i), (line, place)):
@@ -274,7 +274,7 @@ def _same_object(aligned: Alignment, i: int, line: Line, place: int) -> bool:
 
 
 Sides = tuple[list[tuple[Line, int]], list[tuple[Line, int]]]
-"""The places of the evidence that have what a word means, and those that have the opposite."""
+"""The places in the evidence with the meaning of a word, and those with its opposite."""
 
 
 def _sides_of(aligned: Alignment, i: int) -> Sides:
@@ -287,14 +287,14 @@ def _sides_of(aligned: Alignment, i: int) -> Sides:
 
 
 def _places(aligned: Alignment, i: int, stems: Iterable[str]) -> list[tuple[Line, int]]:
-    """Where one of some stems stands, denied as the word is."""
+    """Return the places of some stems where the negation is the same as that of the word."""
     places = [(line, p) for line in aligned.lines[:4] for stem in stems for p in line.places.get(stem, ())]
     places.sort(key=lambda place: (place[0].passage, place[0].sentence, place[1]))
     return [(line, p) for line, p in places if line.negated[p] == aligned.negated[i]]
 
 
 def _ordinals(aligned: Alignment, i: int) -> Sides | None:
-    """The ordinals before the same word: "the *third* floor"; None of a word that is none."""
+    """Return the ordinals before the same word ("the *third* floor"), or None if there are none."""
     order, behind = ordinals(), aligned.stems[i + 1 : i + 2]
     if aligned.words[i] not in order or not behind:
         return None
@@ -315,7 +315,7 @@ def _ranks(language: str) -> dict[str, tuple[str, int]]:
 
 
 def graded(aligned: Alignment) -> Clash | None:
-    """Find all for some, always for sometimes, must for may, before the same word."""
+    """Find "all" where the evidence has "some", "always" for "sometimes", or "must" for "may"."""
     ranks = _ranks(aligned.language)
     for i, stem in enumerate(aligned.stems):
         if stem not in ranks or aligned.text[aligned.tokens[i].end : aligned.tokens[i].end + 1] == ",":
@@ -344,7 +344,7 @@ def graded(aligned: Alignment) -> Clash | None:
 
 
 def _too_sure(aligned: Alignment) -> Clash | None:
-    """Find "is definitely broken" of "is probably broken", and "is always deleted" of "may be deleted"."""
+    """Find "definitely broken" (evidence: "probably broken"), and "is always deleted" ("may be deleted")."""
     at = next((i for i, word in enumerate(aligned.words) if word in word_set("sure")), None)
     if at is None or not word_set("unsure").isdisjoint(aligned.words):
         return None
@@ -358,7 +358,7 @@ def _too_sure(aligned: Alignment) -> Clash | None:
 
 
 def _limits(side: ParsedStatement, i: int) -> bool:
-    """Whether a word belongs to a limit: "at most", "no more than"."""
+    """Return whether a word is part of a limit: "at most", "no more than"."""
     return side.word(i - 1) == "at" or side.word(i + 1) in {"more", "less", "fewer", "later"}
 
 
@@ -366,9 +366,9 @@ def _limits(side: ParsedStatement, i: int) -> bool:
 
 
 def crossed(aligned: Alignment) -> Clash | None:
-    """Find two words of the statement from different clauses, each of which has another one in the first one's place.
+    """Find two words that the evidence has in different clauses, each with a counterpart in the other clause.
 
-    "A weighs 5 kg" takes one half from each clause of "A weighs 3 kg and B weighs 5 kg".
+    "A weighs 5 kg" mixes both clauses of "A weighs 3 kg and B weighs 5 kg".
     """
     for line in aligned.lines[:2]:
         if not aligned.carries(line, NEARLY) or len(line.tokens) > LONG:
@@ -393,7 +393,7 @@ def crossed(aligned: Alignment) -> Clash | None:
 
 
 def parallel(aligned: Alignment) -> Clash | None:
-    """Find "exports to EPUB were removed" of "exports to EPUB are faster, but exports to Markdown were removed"."""
+    """Find "exports to EPUB were removed" in "exports to EPUB are faster, but exports to Markdown were removed"."""
     for line in (one for one in aligned.lines[:2] if aligned.carries(one, NEARLY)):
         clauses = {j: {line.clauses[p] for p in aligned.found(j, line)[0]} for j in aligned.content}
         for clause in sorted(set().union(*clauses.values())):
@@ -411,26 +411,26 @@ def parallel(aligned: Alignment) -> Clash | None:
 
 
 def _done_there(aligned: Alignment, line: Line, place: int) -> bool:
-    """Whether a place's clause has a verb of the statement, or one like it: "and concluded" of "ended"."""
+    """Return whether a place's clause has a verb of the statement or a synonym: "and concluded" for "ended"."""
     done = (j for j in aligned.content if aligned.words[j] in verbs("sure past"))
     return any(line.clauses[p] == line.clauses[place] for j in done for p in aligned.found(j, line)[0])
 
 
 def _goes_on(line: Line, place: int, done: frozenset[str]) -> bool:
-    """Whether a place's clause has the subject of the one before: "and was rebuilt"; ``done`` are more verbs."""
+    """Return whether a clause shares the subject of the one before: "and was rebuilt"; ``done`` are extra verbs."""
     first, *rest = line.inside(place)
     going = word_set("light") | _BEING | done
     return line.words[first] in word_set("breaks") and bool(rest) and line.words[rest[0]] in going
 
 
 def _whole(aligned: Alignment, line: Line, place: int) -> bool:
-    """Whether the statement has all of a place's clause, which then says as much: "including 5 new ones"."""
+    """Return whether the statement contains the whole clause of a place: "including 5 new ones"."""
     stems = {line.tokens[p].stem for p in line.inside(place) if line.words[p] != "including"}
     return stems.issubset({*aligned.stems, *function_stems(aligned.language)})
 
 
 def _instead(aligned: Alignment, line: Line, at: int, clause: int) -> int | None:
-    """A word of another clause, not of the statement, that stands there as a word does in its own."""
+    """Return the counterpart of a word in another clause, not in the statement; None if there is none."""
     quantity = {one.at: one for one in line.quantities}
     for p, token in enumerate(line.tokens):
         if line.clauses[p] != clause or token.stem in aligned.stems:
@@ -446,7 +446,7 @@ def _instead(aligned: Alignment, line: Line, at: int, clause: int) -> int | None
 
 
 def _neighbour(line: Line, at: int, of: int) -> str:
-    """A stem beside a word; all numbers are one, and so are all articles, and all beginnings of clauses."""
+    """Return a stem beside a word; all numbers, articles and starts of clauses are treated as equal."""
     if at < of and (at < 0 or line.clauses[at] != line.clauses[of] or line.words[at] in word_set("breaks")):
         return "^"
     if at >= len(line.tokens):

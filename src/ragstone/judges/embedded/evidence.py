@@ -1,4 +1,4 @@
-"""Find the best window of sentences for a statement, the words that it has, and those that it lacks."""
+"""Find the best window of sentences for a statement, with the statement's words that it has and lacks."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, word_set
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, Token, listed_stems, pronouns, stem_of
 
 _JOINED: Final = re.compile(r"(?:-\w+)+")
-WORDS_NAMED: Final = 5  # the most words that a reason names
-LITTLE: Final = 0.1  # the share of a statement that a window must add to be quoted
-TELLING: Final = 3.0  # the weight of a word that says something by itself
+WORDS_NAMED: Final = 5  # maximum words named in a reason
+LITTLE: Final = 0.1  # minimum share of a statement that a second window must add to be quoted
+TELLING: Final = 3.0  # minimum weight of a word that is meaningful by itself
 
 
 class Features(NamedTuple):
     """The features of the support model, all in [0, 1]."""
 
-    words: float  # share of the statement's different content words that stand anywhere in the passages
-    everywhere: float  # the same by their rarity
-    near: float  # in the best window and the one that adds most to it; words of nearly the same meaning count in part
-    pairs: float  # share of neighbouring words that are neighbours in the best window, too
-    middle: float  # share found, in these windows, of the middle third of the statement
+    words: float  # share of the statement's distinct content words found anywhere in the passages
+    everywhere: float  # the same, weighted by rarity
+    near: float  # the same in the best window and the one that adds most to it; synonyms count in part
+    pairs: float  # share of adjacent word pairs that are also adjacent in the best window
+    middle: float  # share of the statement's middle third found in these windows
     last: float  # ... and of the last third
-    heaviest: float  # the rarest word that no passage has, by its rarity, over 10
-    overstated: float  # 1 if the statement says all, only, always, and the windows do not
-    doubted: float  # 1 if the best window doubts or only asks what the statement says
-    voice: float  # 1 if the statement speaks of its speaker, and no passage of one
+    heaviest: float  # weight of the rarest word found in no passage, divided by 10
+    overstated: float  # 1 if the statement has a word such as "all", "only" or "always" that the windows lack
+    doubted: float  # 1 if the best window only doubts or asks what the statement says
+    voice: float  # 1 if the statement is in the first person and no passage is
 
 
 WORSE: Final = frozenset(("heaviest", "overstated", "doubted", "voice"))
-"""The features of which more is never held in a statement's favour."""
+"""Features whose increase never raises the probability of support."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of looking up one statement: the features, the best windows, the words that no passage has, in order.
+    """The result of looking up one statement: features, best windows, and words found in no passage, in order.
 
-    Of the ``missing`` words there are at most ``WORDS_NAMED``: numbers, else names, else the rarest; ``telling`` are
-    those of them that say something by themselves. ``echoed``: all of them are the question's. ``clash`` is a fact that
-    the evidence puts otherwise.
+    There are at most ``WORDS_NAMED`` ``missing`` words: numbers first, then names, then the rarest. ``telling`` are
+    those of them that are meaningful by themselves. ``echoed``: all of them occur in the question. ``clash`` is a fact
+    that the evidence states differently.
     """
 
     features: Features
@@ -72,10 +72,10 @@ def find(
     asked: Collection[str] = (),
     slots: bool = True,
 ) -> Finding:
-    """Hold one statement against the passages; ``ignored`` are stems that do not count as its content.
+    """Look up one statement in the passages; ``ignored`` are stems that do not count as its content.
 
-    ``asked`` are stems of the question, which the statement need not get from the passages. ``slots``: whether to
-    look for facts that the evidence puts otherwise.
+    ``asked`` are stems of the question, which the passages need not contain. ``slots``: whether to look for facts that
+    the evidence states differently.
     """
     statement = Statement(claim, library, ignored)
     masks, union = masks_of(statement, library)
@@ -86,7 +86,7 @@ def find(
         joined = _JOINED.match(claim, token.end) if token.end - token.start == 1 else None  # "e-bikes"
         surfaces.setdefault(token.stem, claim[token.start : joined.end() if joined else token.end])
     shared = tuple(surfaces[s] for i, s in enumerate(statement.stems) if in_best >> i & 1)
-    # Words of grammar alone are in every text: to find them is to find nothing.
+    # Function words are in every text, so finding only them means nothing.
     least = statement.share(in_best) + LITTLE
     kept = [
         place for n, (place, mask) in enumerate(windows) if mask and (not n or statement.share(mask | in_best) >= least)
@@ -111,7 +111,7 @@ def find(
 
 
 def _copied(statement: Statement, window: Sequence[Token]) -> bool:
-    """Return whether a window has the statement word for word and not denied, so that it can only ask or doubt it."""
+    """Return whether a window contains the statement verbatim and not negated, so it can only ask or doubt it."""
     own, theirs = ("\0".join(("", *(token.stem for token in some), "")) for some in (statement.tokens, window))
     at = theirs.find(own)
     return at == 0 or (at > 0 and window[theirs.count("\0", 0, at) - 1].kind != NEGATION)
@@ -119,7 +119,7 @@ def _copied(statement: Statement, window: Sequence[Token]) -> bool:
 
 @lru_cache(maxsize=1)
 def grammar() -> frozenset[str]:
-    """Stems that a reason never names: those of grammar, who speaks and who is spoken to."""
+    """Return the stems that a reason never names: function words, pronouns and the like."""
     telling = {"only", "all", "both", "every", "each", "able", "allowed"}
     kinds = map(word_set, ("prepositions", "function", "light", "unnamed"))
     every = pronouns(LANGUAGE).union(*kinds)
@@ -127,7 +127,7 @@ def grammar() -> frozenset[str]:
 
 
 def _telling(statement: Statement, union: int, asked: Collection[str]) -> list[int]:
-    """The words to name that no passage has; those of the question only if there are no others."""
+    """Return the missing words to name, by index; those of the question only if there are no others."""
     every = [i for i, stem in enumerate(statement.stems) if not union >> i & 1 and stem not in grammar()]
     lost = [i for i in every if statement.stems[i] not in asked] or every
     if len(lost) <= WORDS_NAMED:
@@ -173,7 +173,7 @@ def _features(
 
 
 def _grades(statement: Statement, library: Library, there: set[str], mask: int) -> dict[str, float]:
-    """Return the grade of each content word in the windows: 1, or that of the word most like it."""
+    """Return the grade of each content word in the windows: 1 if found, else that of its closest synonym."""
     grades: dict[str, float] = {}
     for i, stem in enumerate(statement.stems):
         if mask >> i & 1:

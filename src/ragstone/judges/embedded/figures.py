@@ -1,7 +1,7 @@
-"""Numbers, dates and times as texts write them, brought to one form.
+"""Normalise numbers, dates and times to one form.
 
 ``12,000,000``, ``12 million``, ``twelve million`` and ``1200万`` are ``#12000000``; ``3rd`` and ``third`` are ``#3``;
-``6 pm``, ``18:00`` and ``18 Uhr`` are ``@18:00``. Everything looks ahead a few words at most.
+``6 pm``, ``18:00`` and ``18 Uhr`` are ``@18:00``. Lookahead is limited to a few words.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-LONGEST: Final = 40  # characters of a number that are compared; longer ones are cut
+LONGEST: Final = 40  # characters of a number that are compared; longer numbers are truncated
 DOTTED: Final = frozenset(["ca", "da", "de", "el", "es", "id", "it", "nl", "no", "pt", "ro", "tr", "vi"])
-"""Languages that separate thousands with a point."""
+"""Languages with a point as the thousands separator."""
 
 HOURS: Final = frozenset(["fr", "pt"])  # languages in which "18 h" is a time of day
 MONEY: Final = frozenset("$\u20ac\u00a3\u00a5")  # signs before or after an amount
 MINUS: Final = ("-", "\u2212")
-TIME: Final = "@"  # first character of the stem of a time of day; that of any other number is ``#``
+TIME: Final = "@"  # first character of the stem of a time of day; other numbers have ``#``
 _SPACE: Final = " \u00a0\u202f"
 _SEPARATORS: Final = {ord(sign): None for sign in f"{_SPACE}_'\u2019"}
 _THOUSANDS: Final = re.compile(r"(?!0)\d{1,3}(?:(?:,\d{3})+|(?:\.\d{3}){2,})")
 _DOTTED_THOUSANDS: Final = re.compile(r"(?!0)\d{1,3}(?:\.\d{3})+")
 _NEXT: Final = re.compile(rf"[{_SPACE}-]([^\W\d_]+)")
 
-# The first three: "13, 000", "$217, 629" and "1 , 177", but no list such as "12, 130 and 400".
+# The first three match "13, 000", "$217, 629" and "1 , 177", but no list such as "12, 130 and 400".
 AMOUNT: Final = (
     r"(?:(?<!, )\d{1,3}(?: ?, \d{3}){0,3}? ?, 0\d\d(?: ?, \d{3}){0,3}(?![\d/]|[.,]\d)"
     r"|(?:(?<=[$\u20ac\u00a3\u00a5])|(?<=[$\u20ac\u00a3\u00a5] ))\d{1,3}(?: ?, \d{3})+(?![\d/]|[.,]\d)"
@@ -44,7 +44,7 @@ ROMAN: Final = {
     for k, ones in enumerate(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"))
     if tens + ones not in ("", "I")
 }
-"""Roman numerals up to 39, by how they are written; "I" is most often a pronoun."""
+"""Values of Roman numerals up to 39, except "I", which is usually a pronoun."""
 
 FRACTION: Final = "[\u00bc-\u00be\u2150-\u215e]"
 _HOUR: Final = r"(?:[01]?\d|2[0-4])"
@@ -53,7 +53,7 @@ _UNTIL: Final = r"\s?(?:[-\u2013]|to|and|until|bis)\s?"
 
 
 def time_pattern(language: str) -> str:
-    """A pattern for a time of day."""
+    """Return a pattern for a time of day."""
     hours = r"|\s?h(?:\s?[0-5]\d)?\b" if language in HOURS else r"|h[0-5]\d\b"
     return (
         rf"{_HOUR}(?:(?::[0-5]\d){{1,2}}(?:[.,]\d+)?(?![\d:])(?:{_HALF})?|(?:\.[0-5]\d)?(?:{_HALF}"
@@ -72,7 +72,7 @@ _POWER: Final = re.compile(
     r"(\s?[\u00d7x*\u00b7]\s?10)?"
     r"(?:\^([-\u2212]?\d{1,2})(?![\d.]\d)|([\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,3}))"
 )
-"""A power of ten behind its base, or behind a number that it multiplies: "10^6", "2.5 x 10^6"."""
+"""A power of ten after its base, or after a number that it multiplies: "10^6", "2.5 x 10^6"."""
 
 _RAISED: Final = str.maketrans(
     "\u2212\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079", "--0123456789"
@@ -86,27 +86,29 @@ _DIGITS.update({"\u96f6": 0, "\u4e24": 2, "\u5169": 2})
 _TENS: Final = {"\u5341": 10, "\u767e": 100, "\u5343": 1000}
 _MYRIADS: Final = {"\u4e07": 4, "\u842c": 4, "\u5104": 8, "\u4ebf": 8, "\u5146": 12}
 _ALONE: Final = frozenset((*_TENS, "\u4e00", "\u3007"))
-"""Numerals that alone are no number: "one" is an article, "ten" part of many words."""
+"""Numerals that are not numbers by themselves: "one" is an article, "ten" part of many words."""
 
 _COUNTED: Final = (
     "\u4e2a\u500b\u4eba\u540d\u5e74\u6708\u65e5\u53f7\u865f\u5929\u6b21\u4f4d\u672c\u679a\u56de\u53f0\u6b73\u5c81\u4ef6\u6761\u53ea"
     "\u5f20\u79cd\u7a2e\u79d2\u65f6\u6642\u9031\u5468\u671f\u500d\u5bb6\u6240\u5ea7\u7ea7\u7d1a\u968e\u5206\u56fd\u9805"
 )
-"""Characters that count what stands after a numeral."""
+"""Characters (counters and units) that follow a numeral."""
 _CHINESE_DIGIT: Final = f"[{''.join(_DIGITS)}{''.join(_TENS)}{''.join(_MYRIADS)}]"
 _MIXED: Final = re.compile(rf"(?:\d+(?:\.\d+)?|{_CHINESE_DIGIT})+")
 CHINESE: Final = re.compile(rf"{_CHINESE_DIGIT}{{2,}}|(?<=\u7b2c){_CHINESE_DIGIT}|{_CHINESE_DIGIT}(?=[{_COUNTED}])")
-"""What may be a Chinese numeral: several of its characters, or one that counts."""
+"""A pattern for a possible Chinese numeral: several of its characters, or one before a counter."""
 
 
 class Reading(NamedTuple):
-    """Number notation of a language.
+    """The number notation of a language.
 
-    ``numbers``: words below a hundred, and a hundred where it takes no factor; ``ordinals`` the same of "third";
-    ``multipliers`` and ``suffixes``: powers of ten as words and right behind a figure; ``units``: suffixes that are
-    units as well; ``counted``: what is counted by the million in such; ``endings`` belong to a figure and mean nothing;
-    ``links`` join the parts of a number; ``dotted``: thousands are separated with points. ``joined``: number words of
-    all languages; those that mean something else as well count only behind a hyphen ("quatre-vingt-dix").
+    ``numbers``: words below a hundred, and a hundred where it takes no factor. ``ordinals``: the same for ordinals.
+    ``multipliers`` and ``suffixes``: powers of ten as words, and as suffixes of a figure.
+    ``units``: suffixes that are also units. ``counted``: things counted in millions with such a suffix.
+    ``endings``: suffixes of a figure without a meaning. ``links``: words that join the parts of a number.
+    ``dotted``: the thousands separator is a point.
+    ``joined``: number words of all languages. Those with another meaning count only after a hyphen
+    ("quatre-vingt-dix").
     """
 
     numbers: Mapping[str, int]
@@ -121,7 +123,7 @@ class Reading(NamedTuple):
     dotted: bool
 
     def figure(self, text: str, start: int, end: int, *, money: bool) -> tuple[str, int]:
-        """The stem of an amount in digits, and where it ends with what belongs to it: "12 million", "$5m", "2 1/2"."""
+        """Return the stem of an amount in digits and the end of the whole amount: "12 million", "$5m", "2 1/2"."""
         written = text[start:end]
         if text[end : end + 1] in _TENS or text[end : end + 1] in _MYRIADS:
             mixed = _MIXED.match(text, start)
@@ -153,7 +155,7 @@ class Reading(NamedTuple):
         return number_of(written, power, dotted=self.dotted), end
 
     def _suffix(self, word: str, low: str, text: str, end: int, *, money: bool) -> int | None:
-        """Small letters that are units, too, are powers of ten only of money and of what is counted by the million."""
+        """Return the power of ten of a suffix; lowercase units only count for money and ``counted``."""
         if low in self.units and word == low and not money:
             after = _NEXT.match(text, end)
             if after is None or low == "mm" or after[1].lower() not in self.counted:
@@ -161,7 +163,7 @@ class Reading(NamedTuple):
         return self.suffixes.get(low)
 
     def multiplied(self, text: str, end: int) -> bool:
-        """Return whether a power of ten follows, so that "one" and "a" are a number."""
+        """Return whether a power of ten follows, which makes "one" or "a" a number."""
         after = _NEXT.match(text, end)
         return self._halved(text, end) or (after is not None and after[1].lower() in self.multipliers)
 
@@ -169,7 +171,7 @@ class Reading(NamedTuple):
         return "and" in self.links and _AND_HALF.match(text, end) is not None
 
     def _with_half(self, value: int, text: str, end: int) -> tuple[str, int]:
-        """The stem of "four and a half" and the like, with its power of ten, and where it ends."""
+        """Return the stem of "four and a half" and the like, including its power of ten, and where it ends."""
         found, power = _AND_HALF.match(text, end), 0
         end = found.end() if found else end
         while (step := _BEHIND.match(text, end)) and step[1].lower() in self.multipliers:
@@ -177,12 +179,12 @@ class Reading(NamedTuple):
         return _stem((value + Decimal("0.5")).scaleb(power)), end
 
     def ordinal(self, word: str, text: str, start: int) -> int | None:
-        """The value of "third" at a place of a text, where it is neither a fraction nor a unit of time."""
+        """Return the value of an ordinal such as "third", or None if it is a fraction or a unit of time there."""
         value = self.ordinals.get(word.lower())
         return None if value in {None, 1} or _NO_ORDINAL.search(text, max(0, start - 7), start) else value
 
     def spelled(self, first: int, text: str, end: int) -> tuple[str, int]:
-        """The stem of a number in words, the first of which ends at ``end``, and where the number ends."""
+        """Return the stem of a number in words and its end; its first word has value ``first`` and ends at ``end``."""
         count = _Count(0, first, 99)
         while step := _STEP.match(text, end):
             word, after = step[1].lower(), (step[2] or "").lower()
@@ -200,7 +202,7 @@ class Reading(NamedTuple):
         return self._with_half(whole, text, end) if self._halved(text, end) else (_stem(Decimal(whole)), end)
 
     def _linked(self, count: _Count, link: str, word: str, text: str, end: int) -> _Count | None:
-        """With a word behind "and", unless that begins a number of its own: "two hundred and three hundred"."""
+        """Add a word after "and", unless it begins another number: "two hundred and three hundred"."""
         after = _NEXT.match(text, end)
         power = self.multipliers.get(after[1].lower()) if after else None
         if power is not None and (count.part >= 100 if power == 2 else count.whole and power >= count.power):
@@ -221,7 +223,7 @@ class Reading(NamedTuple):
             return None
         if value == 100 and 1 < part < 10:
             return _Count(whole, part * 100, least)
-        if part == 4 and word.startswith("vingt"):  # in French 80 is four twenties, and 70 sixty and ten
+        if part == 4 and word.startswith("vingt"):  # in French, 80 is four twenties and 70 is sixty-ten
             return _Count(whole, 80, least)
         below = part % 100
         if not below:
@@ -234,7 +236,7 @@ class Reading(NamedTuple):
 
 
 class _Count(NamedTuple):
-    """A number in the reading: its thousands and above, what is below, and the least power of ten so far."""
+    """A partly parsed number: its thousands and above, the part below, and the lowest power of ten so far."""
 
     whole: int
     part: int
@@ -246,12 +248,12 @@ def _vulgar(sign: str) -> str:
 
 
 def fraction(sign: str) -> str:
-    """The stem of a single character such as "\u00bd"."""
+    """Return the stem of a single character such as "\u00bd"."""
     return _stem(Decimal(_vulgar(sign)))
 
 
 def chinese(numeral: str) -> str | None:
-    """The stem of a Chinese or Japanese numeral, None if it is none."""
+    """Return the stem of a Chinese or Japanese numeral, or None if it is not one."""
     value = _chinese(numeral)
     return None if value is None else _stem(value)
 
@@ -273,7 +275,7 @@ def _chinese(numeral: str) -> Decimal | None:
 
 
 def time_of(text: str, start: int, end: int) -> str:
-    """The stem of a time of day: ``@`` and the hours and minutes of a clock of 24 hours."""
+    """Return the stem of a time of day: ``@`` and the time on a 24-hour clock."""
     written = text[start:end]
     found = _CLOCK.match(written)
     assert found is not None, written
@@ -298,10 +300,10 @@ def _stem(value: Decimal) -> str:
 
 @lru_cache(maxsize=8192)
 def number_of(text: str, power: int = 0, *, dotted: bool = False) -> str:
-    """A number in one form, as ``#`` and its plain decimal digits: ``12,000,000`` and ``12`` times 10^6 agree.
+    """Return the normal form of a number, ``#`` and decimal digits: ``12,000,000`` and ``12`` times 10^6 are equal.
 
-    A single comma before one, two or more than three digits is read as a decimal comma, and so is a single point,
-    but before three digits where the language separates thousands by it (``dotted``).
+    A single comma not followed by exactly three digits is a decimal comma. A single point is a decimal point, unless
+    exactly three digits follow and the language uses points as thousands separators (``dotted``).
     """
     bare = text.translate(_SEPARATORS)
     sign = "-" if bare.startswith(MINUS) else ""
@@ -331,14 +333,14 @@ _OF_MONTH: Final = re.compile(
 )
 _MONTHS: Final = 12
 _DAYS: Final = 31
-_RECENT: Final = 50  # years of two digits below it are of this century
+_RECENT: Final = 50  # two-digit years below this are in the 2000s
 
 
 class DatePart(NamedTuple):
-    """What a figure of a date stands for: a "date" (the day, with its month as the unit), a "month" or a "year".
+    """The meaning of a number in a date: a "date" (the day, with its month as the unit), a "month" or a "year".
 
-    ``start`` and ``end`` are the place of what is quoted, for a day all of the date. ``either``: the day and the month
-    may be meant the other way round, as in "03/05/2021".
+    ``start`` and ``end`` delimit the text to quote; for a day, the whole date.
+    ``either``: day and month may be swapped, as in "03/05/2021".
     """
 
     dimension: str
@@ -350,10 +352,10 @@ class DatePart(NamedTuple):
 
 
 def date_parts(numbers: Mapping[int, tuple[int, int]], text: str) -> dict[int, DatePart | None]:
-    """Return what the figures of dates stand for: "2021-05-03", "03.05.2021", "03/05/2021", "05/2021".
+    """Return the meanings of the numbers in dates: "2021-05-03", "03.05.2021", "03/05/2021", "05/2021".
 
-    ``numbers``: start and end of the numbers of a text by their places among its words. None stands for the figure of a
-    month, which is part of the day's date.
+    ``numbers``: start and end of each number in the text, by token index. None marks the month of a full date, which
+    belongs to the part of the day.
     """
     found: dict[int, DatePart | None] = {}
     for i, (start, end) in numbers.items():

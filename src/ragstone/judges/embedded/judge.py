@@ -1,7 +1,7 @@
-"""The judge that needs no key, no network and no set-up: it looks for the words of a statement in its evidence.
+"""The built-in judge, which looks for the words of a statement in its evidence. It needs no key, network or setup.
 
-It is not a language model. It reads no meaning, only words, numbers, names and negations; ``docs/embedded-judge.md``
-says how well that does on public human labels. The same question always gets the same answer.
+It is not a language model: it compares words, numbers, names and negations, not meaning. Its accuracy on public human
+labels is in ``docs/embedded-judge.md``. It is deterministic.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ from ragstone.types import TRIVIAL, Passage, Quote, Scale, Span, Unit, Verdict
 
 VERSION: Final = "embedded-20"
 GENERAL: Final[Special] = "general"
-"""What a sentence rests on that states nothing, or rightly says that something is not there."""
+"""The support of a sentence that states nothing, or correctly says that something is missing."""
 
 CONTRADICTED: Final = "contradicted"
 DECLINED: Final = ("declines to answer", "does not answer")
-"""How reasons begin where the evidence states a fact differently, and where a text says that it cannot answer.
+"""The prefixes of reasons for a fact that the evidence states differently, and for a text that declines to answer.
 
-The second form of the latter is in replies that were stored before it had the first.
+The second form of the latter occurs in replies stored by earlier versions.
 """
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class EmbeddedBackend:
-    """Runs the computation in threads of its own, so that the event loop stays free."""
+    """Backend that computes in its own threads to keep the event loop free."""
 
     threads: int = 1
     concurrency: int = 2
@@ -71,39 +71,39 @@ class EmbeddedBackend:
         self._thread: ThreadPoolExecutor | None = None
 
     async def open(self) -> None:
-        """Do nothing: threads start with the first call."""
+        """Do nothing; threads start with the first call."""
 
     async def send(self, call: Call) -> Reply:
-        """The reply to one call."""
+        """Return the reply to one call."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(self.threads, thread_name_prefix="ragstone-judge")
         return await asyncio.get_running_loop().run_in_executor(self._thread, self.reply, call)
 
     def reply(self, call: Call) -> Reply:
-        """The same in the thread of the caller."""
-        from ragstone.judges.embedded.compute import reply_to  # noqa: PLC0415 - read when the first call is made
+        """Return the reply to one call, computed in the caller's thread."""
+        from ragstone.judges.embedded.compute import reply_to  # noqa: PLC0415 - loaded with the first call
 
         return Reply(reply_to(call.body))
 
     async def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         if self._thread is not None:
             self._thread.shutdown(wait=False, cancel_futures=True)
             self._thread = None
 
 
 class ComputedJudge:
-    """Answers from what its backend computes in this process: one call, whose reply holds probabilities and places.
+    """Base of judges that compute in this process, with one call whose reply contains probabilities and places.
 
-    What it makes of them is for all such judges the same, but for ``own_cuts``. ``threshold`` is the probability where
-    the best label begins, in the place of the judge's own; a reply serves every threshold.
+    All such judges interpret replies in the same way, except for ``own_cuts``. ``threshold`` overrides the judge's own
+    lowest probability of the best label; a reply works for every threshold.
     """
 
     id: str
     backend: EmbeddedBackend
 
     def __init__(self, name: str, threshold: float | None) -> None:
-        """ConfigError for a ``threshold`` beyond what the judge takes for support."""
+        """Raise ConfigError if ``threshold`` is outside the judge's range for support."""
         self.name, self.threshold = name, threshold
         if threshold is None or (own := self.own_cuts("support")) is None:
             return
@@ -113,31 +113,31 @@ class ComputedJudge:
             )
 
     def lacks(self, task: Task) -> str:
-        """Say what it lacks for the user's own criteria; empty for other tasks."""
+        """Return why the judge cannot do a task (custom criteria); empty for other tasks."""
         return "it cannot judge by criteria; name a language model, or human:FILE" if task in UNCOMPUTED else ""
 
     def version(self) -> str:
-        """Name what computes the replies, with all that shapes its numbers."""
+        """Return the version of everything that affects the replies."""
         raise NotImplementedError
 
     def own_cuts(self, task: Task) -> Cuts | None:
-        """Where the labels of a task begin without a threshold; None for a task without a probability."""
+        """Return the default cuts between the labels of a task, or None for a task without a probability."""
         raise NotImplementedError
 
     def cuts(self, task: Task) -> Cuts | None:
-        """Where the labels of a task begin; None for a task without a probability."""
+        """Return the cuts between the labels of a task, or None for a task without a probability."""
         own = self.own_cuts(task)
         if own is None or self.threshold is None:
             return own
         return own._replace(best=max(self.threshold, own.least))
 
     def maker(self, question: Question[Any]) -> str:
-        """The version, and the threshold if it is set and the task has a probability."""
+        """Return the version, with the threshold if it is set and the task has a probability."""
         cuts = self.cuts(question.task)
         return self.version() if cuts is None or self.threshold is None else f"{self.version()},cut={cuts.best:g}"
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
-        """One call, then the answer."""
+        """Yield one call, then return the answer."""
         if isinstance(question, Rate):
             return (yield from self._rate(question, repeat))
         if isinstance(question, Trace):
@@ -179,7 +179,7 @@ class ComputedJudge:
     def _labelled(
         self, task: Task, unit: Unit, scale: Scale, row: dict[str, Any], evidence: Sequence[Quote]
     ) -> Verdict:
-        """The verdict of a row. Where the threshold has changed the label, the reason says so."""
+        """Return the verdict of a row. If the threshold changed the label, the reason says so."""
         cuts, changed = self.cuts(task), ""
         label = _label(task, scale, row, cuts)
         if cuts is not None and label != _label(task, scale, row, self.own_cuts(task)):
@@ -190,7 +190,7 @@ class ComputedJudge:
             scale.value(label),
             self.id,
             raw=scale.raw(label),
-            # Closeness is no probability, and that of relevance is none of answering.
+            # Closeness is not a probability, and that of relevance is not that of answering.
             probability=None if "vital" in row or scale == ANSWERED else row["chance"],
             evidence=tuple(evidence),
             reason=row["reason"] + changed,
@@ -198,7 +198,7 @@ class ComputedJudge:
         )
 
     def _write(self, question: Write, repeat: int) -> Dialogue:
-        """New units of sentences; of passages the whole updated list, to which no question adds nothing."""
+        """Write new units from sentences, or the whole updated list from passages; a blank question adds nothing."""
         nuggets = question.task == "nuggetize"
         if question.passages:
             body: dict[str, Any] = {
@@ -259,7 +259,7 @@ class ComputedJudge:
         )
 
     def _traced(self, unit: Unit, row: dict[str, Any], sentences: Sequence[Unit]) -> tuple[Verdict, tuple[str, ...]]:
-        """The verdict on a sentence of the response, as in the task ``support``, and the keys that it rests on."""
+        """Return the verdict on a response sentence, as in the task ``support``, and the keys that support it."""
         if row.get("trivial"):
             return Verdict(unit, "yes", 1.0, self.id, raw=YES_NO.raw("yes"), reason=row["reason"]), (GENERAL,)
         if "chance" not in row:
@@ -271,7 +271,7 @@ class ComputedJudge:
 
 
 class EmbeddedJudge(ComputedJudge):
-    """Answers every task from the words alone; see the module."""
+    """The judge ``embedded``; see the module."""
 
     id: str = "embedded"
     model: str = VERSION
@@ -282,22 +282,22 @@ class EmbeddedJudge(ComputedJudge):
         self.backend = EmbeddedBackend()
 
     def can(self, task: Task) -> bool:
-        """Every task but a user's own criteria."""
+        """Return whether the judge can do a task: all but custom criteria."""
         return task in TASKS and task not in UNCOMPUTED
 
     def band(self, task: Task, error: float) -> SureBand | None:
-        """The probabilities at which it is sure of support and assignment; other tasks have none."""
+        """Return the probabilities at which the judge is sure, or None for tasks other than support and assignment."""
         return band_of(task, error)
 
     def version(self) -> str:
-        """The version, the hash of the numbers and word lists, and what divides texts."""
+        """Return the version with the hashes of the data files and of the libraries that split texts."""
         return f"{VERSION}#{digest()}.{divided_by()}"
 
     def own_cuts(self, task: Task) -> Cuts | None:
-        """The fitted cuts.
+        """Return the fitted cuts.
 
-        Below the lowest threshold lie statements with a fact that the evidence contradicts; of whole responses also
-        those with a sentence that is not supported, so that their threshold can only be raised.
+        Statements that the evidence contradicts are below the lowest threshold. So are whole responses with an
+        unsupported sentence, so their threshold can only be raised.
         """
         yes, maybe = model().support.yes, model().support.maybe or 0.0
         partial, full = assignment_cuts()
@@ -310,7 +310,7 @@ class EmbeddedJudge(ComputedJudge):
 
 
 def _read(replies: Replies, **lists: int | None) -> dict[str, Any] | str:
-    """Return the content of the one reply, or why it cannot be used; it must have these lists, of known length."""
+    """Return the content of the only reply, or why it is unusable; ``lists``: required lists and their lengths."""
     (reply,) = replies
     if isinstance(reply, Failed):
         return reply.reason
@@ -342,7 +342,7 @@ def _quote(passage: Passage, span: Span) -> Quote:
 
 @lru_cache(maxsize=1)
 def divided_by() -> str:
-    """Four hex digits for the libraries that divide texts, so that a store gives no answers of other versions."""
+    """Return four hex digits for the libraries that split texts, so answers of other versions are not reused."""
     return hashlib.sha256(text_libraries().encode()).hexdigest()[:4]
 
 

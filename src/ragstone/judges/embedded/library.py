@@ -1,7 +1,7 @@
-"""The passages of a question, analysed once: sentences, words, tables, and where each word stands.
+"""Analyse the passages of a question once: sentences, words, tables, and an index of the words.
 
-Of a text its sentences and an index of its words are kept; the words in order are read again when asked for, since
-they take twenty times the memory of the text.
+Only the sentences and the index of a text are kept. The words in order are parsed again on request because they take
+twenty times the memory of the text.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ragstone.judges.embedded.words import NUMBER, Token, power_of, tokens_of
 from ragstone.segment import language_of, sentences
 from ragstone.types import Span
 
-CACHED: Final = 1_000_000  # characters of passages whose analysis is kept
-LONGEST: Final = 16_384  # characters of a sentence; longer ones are cut
-BITS: Final = 16_000_000  # bytes of sets of sentences that are kept
+CACHED: Final = 1_000_000  # total characters of cached passages
+LONGEST: Final = 16_384  # characters of a sentence; longer ones are split
+BITS: Final = 16_000_000  # total bytes of cached sets of sentences
 
 
 class Stretch(NamedTuple):
-    """Neighbouring sentences of one passage."""
+    """Consecutive sentences of one passage."""
 
     passage: int
     first: int
@@ -38,9 +38,9 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysed:
-    """A text, its sentences, and where each stem stands; a row of a table is a sentence.
+    """A text with its sentences and an index of stems; a table row is a sentence.
 
-    ``index``: the sentences that hold a stem, headings included. ``rows``: the tables of those that are rows.
+    ``index``: the sentences that contain a stem, including headings. ``rows``: the tables of sentences that are rows.
     """
 
     text: str
@@ -51,22 +51,22 @@ class Analysed:
     rows: dict[int, TextTable] = field(default_factory=dict)
 
     def sentence(self, number: int) -> str:
-        """The text of a sentence."""
+        """Return the text of a sentence."""
         span = self.spans[number]
         return self.text[span.start : span.end]
 
     def tokens(self, number: int) -> list[Token]:
-        """The words of a sentence alone, with offsets into it."""
+        """Return the words of a sentence, with offsets into the sentence."""
         return _row(self.text, self.language, self.spans[number], self.rows.get(number))
 
     def stems(self, number: int) -> tuple[str, ...]:
-        """The stems of a sentence, in order."""
+        """Return the stems of a sentence, in order."""
         return tuple([token.stem for token in self.tokens(number)])
 
     def headings(self, number: int) -> list[Token]:
-        """The words that a row has from its table, with offsets into the text; none of any other sentence.
+        """Return the words that a row inherits from its table, with offsets into the text; empty for other sentences.
 
-        The caption, the headings of its columns, and its numbers times the power of ten that those name.
+        These are the caption, the column headings, and the row's numbers times the power of ten named there.
         """
         table = self.rows.get(number)
         if table is None:
@@ -75,13 +75,13 @@ class Analysed:
         return [*lent, *_scaled(self.text, self.language, table, lent, self.spans[number])]
 
     def cells(self, number: int) -> tuple[Cell, ...]:
-        """The cells of a row; none of any other sentence."""
+        """Return the cells of a row; empty for other sentences."""
         table = self.rows.get(number)
         return () if table is None else table.cells(self.text, self.spans[number])
 
 
 class _Cache:
-    """The latest analysed texts, bounded by their characters; for several threads."""
+    """Thread-safe LRU cache of analysed texts, limited by their total characters."""
 
     def __init__(self, characters: int) -> None:
         self._lock = Lock()
@@ -108,7 +108,7 @@ class _Cache:
 
 
 def analyse(text: str, language: str) -> Analysed:
-    """Sentences, words and index of a text; linear in its length."""
+    """Analyse a text: sentences, words and index, in linear time."""
     tables = tables_of(text, lines_of(text)) if any(sign in text for sign in "|\t;,<") else ()
     spans: list[Span] = []
     at = 0
@@ -127,7 +127,7 @@ def analyse(text: str, language: str) -> Analysed:
 
 
 def _sentences(text: str, start: int, end: int, language: str) -> Iterator[Span]:
-    """The sentences of a stretch of a text, very long ones cut at blanks."""
+    """Yield the sentences in a part of a text, very long ones split at spaces."""
     whole = (start, end) == (0, len(text))
     for span in sentences(text if whole else text[start:end], language):
         if whole and span.end - span.start <= LONGEST:
@@ -143,7 +143,7 @@ def _sentences(text: str, start: int, end: int, language: str) -> Iterator[Span]
 
 
 def analysed(text: str, spans: Sequence[Span], language: str, tables: Sequence[TextTable] | None = None) -> Analysed:
-    """A text whose sentences are given; its tables are looked for among these unless they are given, too."""
+    """Analyse a text whose sentences are given; without ``tables``, look for tables among the sentences."""
     if tables is None:
         tables = tables_of(text, spans)
     table_of = {row: table for table in tables for row in table.rows}
@@ -159,7 +159,7 @@ def analysed(text: str, spans: Sequence[Span], language: str, tables: Sequence[T
         if table is not None:
             heads = lent[id(table)]
             stems.update(token.stem for token in (*heads, *_scaled(text, language, table, heads, span)))
-        once = (number,)  # most stems stand in one sentence, and share this
+        once = (number,)  # most stems occur in one sentence and share this tuple
         for stem in stems:
             known = index.setdefault(stem, once)
             if isinstance(known, list):
@@ -183,7 +183,7 @@ def _row(text: str, language: str, span: Span, table: TextTable | None) -> list[
 
 
 def _scaled(text: str, language: str, table: TextTable, lent: Sequence[Token], row: Span) -> Iterator[Token]:
-    """The numbers of a row times the power of ten that its table's caption or headings name: "million crowns"."""
+    """Yield the numbers of a row times the power of ten in the caption or headings: "million crowns"."""
     power = next(filter(None, (power_of(text[token.start : token.end]) for token in lent)), 0)
     for cell in table.cells(text, row) if power else ():
         for token in tokens_of(cell.text, language):
@@ -205,14 +205,14 @@ def _words_of(text: str, language: str, spans: Iterable[Span], base: int = 0) ->
 
 
 class Library:
-    """The passages of a question, ready to be held against statements."""
+    """The analysed passages of a question."""
 
     _cache = _Cache(CACHED)
 
     def __init__(
         self, passages: Sequence[str], claims: Iterable[str] = (), divided: Sequence[Sequence[str]] = ()
     ) -> None:
-        """``divided``: the sentences of each passage, which joins them by blanks, where they are given."""
+        """``divided``: the sentences of each passage, if given; the passage is these joined by spaces."""
         self.language = common_language(passages) or common_language(tuple(claims)) or "en"
         self.texts = tuple(_divided(given, self.language) for given in divided) or tuple(
             self._cache.get(text, self.language) for text in passages
@@ -222,12 +222,12 @@ class Library:
         self.sentences = sum(len(text.spans) for text in self.texts)
 
     def window(self, place: Stretch) -> tuple[int, int, int]:
-        """Its passage, and where it stands there, as character offsets."""
+        """Return the passage of a window and its character offsets there."""
         spans = self.texts[place.passage].spans
         return place.passage, spans[place.first].start, spans[place.last].end
 
     def tokens(self, place: Stretch) -> list[Token]:
-        """The words of a window in order, with their kinds, after those that rows in it have from their table."""
+        """Return the words of a window in order, preceded by those that its rows inherit from their tables."""
         text = self.texts[place.passage]
         numbers = range(place.first, place.last + 1)
         lines = [text.tokens(number) for number in numbers]
@@ -236,15 +236,15 @@ class Library:
         return list(chain.from_iterable(lines))
 
     def stems(self, place: Stretch) -> list[str]:
-        """The same as stems."""
+        """Return the stems of a window, in the order of ``tokens``."""
         return [token.stem for token in self.tokens(place)]
 
     def text(self, place: Stretch) -> str:
-        """The text of a window."""
+        """Return the text of a window."""
         _, start, end = self.window(place)
         return self.texts[place.passage].text[start:end]
 
-    # ---- all sentences as bits, in the order of the passages' texts, so that none depends on that of the passages
+    # ---- sentences as bits, ordered by the passages' texts so that the order of the passages has no effect
 
     @cached_property
     def _passages(self) -> Mapping[str, Sequence[int]]:
@@ -258,7 +258,7 @@ class Library:
 
     @cached_property
     def _order(self) -> tuple[list[int], list[int], list[int]]:
-        """The passages by their text, the position of each one's first sentence, and that by the passage's number."""
+        """The passages sorted by text, the positions of their first sentences, and the same by passage number."""
         order = sorted(range(len(self.texts)), key=lambda k: self.texts[k].text)
         starts = list(accumulate((len(self.texts[k].spans) for k in order), initial=0))
         first = [0] * len(order)
@@ -271,7 +271,7 @@ class Library:
         return {}
 
     def has(self, stem: str) -> bool:
-        """Return whether some passage has a stem."""
+        """Return whether a stem occurs in a passage."""
         return stem in self._passages
 
     @cached_property
@@ -280,14 +280,14 @@ class Library:
         return sorted(stem for stem in self._passages if stem.startswith("@"))
 
     def sentences_with(self, stem: str, each: int, most: int) -> list[tuple[int, int]]:
-        """Passage and number of sentences that have a stem, at most so many of each passage and of all."""
+        """Return passage and number of sentences with a stem, at most ``each`` per passage and ``most`` in total."""
         passages = self._passages.get(stem, ())
-        if len(passages) > most:  # which of them does not depend on the order of the passages
+        if len(passages) > most:  # chosen independently of the order of the passages
             passages = nsmallest(most, passages, key=self._order[2].__getitem__)
         return [(k, s) for k in passages for s in self.texts[k].index[stem][:each]][:most]
 
     def bits(self, stem: str) -> int:
-        """The sentences that hold a stem, as a set of bits, one a position."""
+        """Return the sentences with a stem as a bit set, one bit per position."""
         passages = self._passages.get(stem)
         if passages is None:
             return 0
@@ -305,14 +305,14 @@ class Library:
         return found
 
     def sentence(self, position: int) -> tuple[int, int]:
-        """The passage and the number of the sentence at a position."""
+        """Return the passage and number of the sentence at a position."""
         order, starts, _ = self._order
         k = bisect_right(starts, position, hi=len(order)) - 1
         return order[k], position - starts[k]
 
 
 def common_language(texts: Sequence[str]) -> str:
-    """The language of most of the texts by their length; empty where they are blank."""
+    """Return the most common language of texts, by length; empty if all are blank."""
     votes: Counter[str] = Counter()
     for text in texts:
         if text and not text.isspace():

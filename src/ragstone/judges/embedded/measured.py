@@ -1,10 +1,8 @@
-"""Figures of the embedded judge on human labels, and the probabilities at which it is sure.
+"""Accuracy of the embedded judge on human labels, and the probabilities at which it is sure.
 
-``docs/embedded-judge.md`` has the whole.
-
-``training/evaluate_support.py --write`` makes the figures, of claims that nothing was fitted to, and
-``training/fit_band.py`` the bands, of training data that was kept back. On texts of another kind their rates may not
-hold.
+``docs/embedded-judge.md`` has all figures. ``training/evaluate_support.py --write`` computes those here on claims that
+were not used for fitting. ``training/fit_band.py`` computes the bands on held-out training data. Error rates may
+differ on other kinds of text.
 """
 
 from __future__ import annotations
@@ -18,10 +16,11 @@ from ragstone.questions import Task
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Means over ``sets`` public data sets with human labels, ``rows`` claims in all.
+    """Means over ``sets`` public data sets with human labels, ``rows`` claims in total.
 
-    ``auroc`` is how often the judge weighs a supported claim above one that is not, in [0, 1], 0.5 by chance; ``floor``
-    is the same of the share of a claim's words that the context has. ``model`` is the digest of what was measured.
+    ``auroc`` is how often a supported claim scores above an unsupported one, in [0, 1], 0.5 by chance. ``floor`` is the
+    AUROC of a baseline: the share of a claim's words found in the context. ``model`` is the digest of the measured
+    model.
     """
 
     model: str
@@ -32,12 +31,12 @@ class Measured:
 
 
 def measured() -> Measured:
-    """The figures of this version's model."""
+    """Return the figures of this version's model."""
     return Measured(**packaged("measured.json"))
 
 
 def band_of(task: Task, error: float) -> SureBand | None:
-    """The band of the next stricter error rate that was fitted; None of a task without bands."""
+    """Return the band fitted for the highest error rate up to ``error``, or None for a task without bands."""
     bands = packaged("band.json")["bands"].get(task)
     if bands is None:
         return None

@@ -1,7 +1,7 @@
-"""The numbers that the embedded judge was fitted to, and how they are applied.
+"""Load and apply the fitted numbers of the embedded judge.
 
-``model.json`` holds how rare English stems are, and the support model with its calibration and cuts; ``training/``
-makes it.
+``model.json`` contains the rarity of English stems and the support model with its calibration and cuts. It is made by
+``training/``.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from typing import Any, Final, Literal
 from ragstone.judges.embedded.words import function_stems, nugget_lexicon, packaged
 from ragstone.types import Scale
 
-PLAIN_WEIGHT: Final = 4.0  # the weight of a word in a language without counts; counted words lie between 0 and about 9
-SHORT_WEIGHT: Final = 2.0  # the same of a word of four letters
+PLAIN_WEIGHT: Final = 4.0  # weight of a word in a language without counts; with counts, 0 to about 9
+SHORT_WEIGHT: Final = 2.0  # ... of a word of four letters
 FUNCTION_WEIGHT: Final = 0.5
 
-_PARTICLES: Final = frozenset("的是在了和与或也都就把被从到对以及而之其这那有")  # chinese characters that carry grammar
-CONTENT: Final = 2.0  # words that weigh less than this carry grammar rather than content
+_PARTICLES: Final = frozenset("的是在了和与或也都就把被从到对以及而之其这那有")  # Chinese function characters
+CONTENT: Final = 2.0  # words with a lower weight are function words
 DIGITS: Final = 9
-"""Decimals that logarithms and exponentials are rounded to: their last bit may differ between machines."""
+"""Decimals to which logarithms and exponentials are rounded, since their last bit may differ between machines."""
 
 _FILES: Final = (
     "model.json", "lexicon.json", "nuggets.json", "relevance.json", "slots.json", "thesaurus.txt", "trace.json",
 )  # fmt: skip
 
 
-Level = Literal["passage", "response", "statement"]  # the models of relevance, by what they judge
-Weights = Mapping[str, float]  # the weights of a small model's features by name, and its ``bias``
+Level = Literal["passage", "response", "statement"]  # the relevance models, by the kind of text
+Weights = Mapping[str, float]  # feature weights of a small model by name, and its ``bias``
 
 
 @dataclass(frozen=True, slots=True)
 class Logistic:
-    """A logistic model: standardised features times weights; its calibration and cuts.
+    """A logistic model of standardised features, with its calibration and cuts.
 
-    From ``yes`` on a unit deserves the best label, from ``maybe`` on (where that was calibrated) one in between.
+    A unit gets the best label from ``yes`` and a middle one from ``maybe`` (if calibrated).
     """
 
     mean: Sequence[float]
@@ -51,14 +51,14 @@ class Logistic:
     maybe: float | None = None
 
     def log_odds(self, features: Sequence[float]) -> float:
-        """The uncalibrated log-odds that a unit with these features deserves the best label."""
+        """Return the uncalibrated log-odds of the best label for a unit with these features."""
         rows = zip(self.weight, features, self.mean, self.scale, strict=True)
         return self.bias + math.fsum(weight * (x - mean) / scale for weight, x, mean, scale in rows if weight)
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Everything in the model file. ``digest``: six hex digits that change with any of its numbers."""
+    """The content of the model file. ``digest``: six hex digits that depend on all the data files."""
 
     digest: str
     language: str
@@ -68,13 +68,13 @@ class Model:
 
 
 def logistic(raw: Mapping[str, Any]) -> Logistic:
-    """A model as the file has it."""
+    """Return a model from its JSON form."""
     return Logistic(**raw)
 
 
 @lru_cache(maxsize=1)
 def digest() -> str:
-    """Six hex digits that stand for the numbers and word lists of the judge."""
+    """Return six hex digits for the numbers and word lists of the judge."""
     folder = files("ragstone.judges.embedded")
     made = hashlib.sha256()
     for name in _FILES:
@@ -84,7 +84,7 @@ def digest() -> str:
 
 @lru_cache(maxsize=1)
 def model() -> Model:
-    """The model of this version, read once."""
+    """Return the model of this version; it is read only once."""
     raw = packaged("model.json")
     rarity = raw["rarity"]
     return Model(
@@ -98,13 +98,13 @@ def model() -> Model:
 
 @lru_cache(maxsize=64)
 def weigher(language: str) -> Callable[[str], float]:
-    """Return the weight of stems: their rarity where that was counted, else by kind and length."""
+    """Return a function from stems to weights: counted rarity, or an estimate by kind and length."""
     numbers = model()
     counts, rarest = numbers.counts, round(math.log(numbers.documents + 1), DIGITS)
     functional = function_stems(language)
 
     def by_kind(stem: str) -> float:
-        """By whether it is a listed word of grammar, or has a form of one: up to three letters, or hiragana in it."""
+        """Return a low weight for listed function words and words like them: up to three letters, or with hiragana."""
         first = stem[0]
         short = first < "\u0e00" and first.isalpha()
         grammar = len(stem) <= 3 if short else any("\u3041" <= c <= "\u309f" or c in _PARTICLES for c in stem)
@@ -116,12 +116,12 @@ def weigher(language: str) -> Callable[[str], float]:
 
 
 def weighted(weights: Weights, features: Mapping[str, float]) -> float:
-    """The weighted sum of some features and the bias."""
+    """Return the weighted sum of the features plus the bias."""
     return weights["bias"] + math.fsum(weights[name] * x for name, x in features.items())
 
 
 def probability(log_odds: float, calibration: Sequence[float]) -> float:
-    """Log-odds to a calibrated probability, in [0, 1] whatever comes in."""
+    """Return the calibrated probability of log-odds; always in [0, 1]."""
     slope, shift = calibration
     x = slope * log_odds + shift
     if math.isnan(x):
@@ -130,11 +130,11 @@ def probability(log_odds: float, calibration: Sequence[float]) -> float:
 
 
 def cuts_of(scale: Scale, yes: float, maybe: float | None = None) -> tuple[float, ...]:
-    """The probabilities at which the second, third, ... label of a scale begins, all from two.
+    """Return the lowest probabilities of the second, third, ... label of a scale.
 
-    Below ``maybe`` (half of ``yes`` where none was calibrated) is the worst label, from ``yes`` on the best, and what
-    lies between is parted evenly. On a scale of five, ``yes`` is where 4 begins (a claim is accepted on both scales or
-    on neither), and 5 halfway from there to 1.
+    Below ``maybe`` (half of ``yes`` if not calibrated) is the worst label, from ``yes`` the best; the range between is
+    divided evenly. On a scale of five, 4 begins at ``yes``, so a claim is accepted on both scales or on neither, and 5
+    begins halfway from there to 1.
     """
     low = yes / 2 if maybe is None else min(maybe, yes)
     steps = len(scale.labels) - 1
@@ -144,12 +144,12 @@ def cuts_of(scale: Scale, yes: float, maybe: float | None = None) -> tuple[float
 
 
 def label_of(scale: Scale, chance: float, yes: float, maybe: float | None = None) -> str:
-    """The label that a probability earns."""
+    """Return the label for a probability."""
     return scale.labels[sum(chance >= cut for cut in cuts_of(scale, yes, maybe))]
 
 
 def assignment_cuts() -> tuple[float, float]:
-    """The probabilities from which on a response holds a nugget in part, and in full."""
+    """Return the lowest probabilities at which a response contains a nugget partly, and fully."""
     found = nugget_lexicon()["assign"]
     return found["partial"], found["support"]
 
@@ -160,17 +160,17 @@ def is_vital(closeness: float) -> bool:
 
 
 def level_of(levels: Sequence[str]) -> Level:
-    """The model for the units of a call, by their levels."""
+    """Return the level of the relevance model for the units of a call."""
     if all(level == "passage" for level in levels):
         return "passage"
     return "response" if all(level == "response" for level in levels) else "statement"
 
 
 def relevance_label(scale: Scale, chance: float, *, strong: bool, related: bool, cut: float = 0.5) -> str:
-    """The label whose place on the scale is nearest; of more than two the best only where ``strong``.
+    """Return the label closest to a probability.
 
-    The worst of more than two only where not ``related``. ``cut`` is where the upper half of the scale begins; the
-    labels of each half keep their shares of it.
+    With more than two labels, the best requires ``strong``, and the worst requires not ``related``. ``cut`` is where
+    the upper half of the scale begins; the labels keep their shares of each half.
     """
     chance = 0.5 * chance / cut if chance < cut else 0.5 + 0.5 * (chance - cut) / max(1 - cut, 1e-9)
     best = len(scale.labels) - 1

@@ -1,4 +1,4 @@
-"""Find names that no passage has, and tell names that are spelled alike."""
+"""Find names that occur in no passage, and recognise spelling variants of names."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ragstone.judges.embedded.thesaurus import LANGUAGE, common, listed, slot_li
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, TITLES, pronouns, stem_of
 
-RARE: Final = 4.0  # weight of a word from which a name is looked at for being mixed of others
-BEGUN: Final = 5  # letters that words of one kind begin with: "autophagy", "autophagic"
-BESIDE: Final = 2  # of the two words before a name and the two behind it, those that stand by another one in its place
-SPELLED: Final = 0.9  # how far two names must be spelled alike to be one
+RARE: Final = 4.0  # minimum weight of a name's last word for checking whether the name is mixed from others
+BEGUN: Final = 5  # common first letters of related words: "autophagy", "autophagic"
+BESIDE: Final = 2  # how many of the two words on each side of a name must also surround its counterpart
+SPELLED: Final = 0.9  # minimum similarity of two spellings of one name
 HELPING: Final = verbs("auxiliaries") | {"to"}
 ARTICLES: Final = frozenset(("the", "a", "an"))
 
 
 def names(aligned: Alignment) -> Clash | None:
-    """Find the longest name that no passage has."""
+    """Find the longest name that occurs in no passage."""
     own = (run for run in aligned.names if not aligned.asked.issuperset(aligned.stems[run[0] : run[1] + 1]))
     found = [clash for run in own if (clash := _name(aligned, *run)) is not None]
     return max(found, key=lambda one: len(one.says), default=None)
@@ -35,12 +35,12 @@ def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
     strange = [i for i in range(first, last + 1) if i not in aligned.agreed and not aligned.is_known(stems[i])]
     if any(i > first or _proper(aligned, i) for i in strange):
         if _is_name(aligned, stems[last]) and not (aligned.language == LANGUAGE and common(stems[last])):
-            # "Maria Lund" of "Lund" or "M. Lund", but not of "Anna Lund" or "Harwell Stadium" of "Foxby Stadium"
+            # "Maria Lund" matches "Lund" or "M. Lund", but not "Anna Lund"; "Harwell Stadium" is not "Foxby Stadium"
             return _namesake(aligned, strange, last, says)
         spoken = not pronouns(aligned.language).isdisjoint(aligned.lines[0].words)
         spoken = spoken and not {aligned.word(first - 1)}.intersection(TITLES, aligned.lines[0].words)  # "Dr. Kim"
-        spoken = spoken and not (last in strange and len(strange) <= last - first)  # "Nicola Ferri" of "Nicola Ferro"
-        # The best sentence may speak of it by a pronoun.
+        spoken = spoken and not (last in strange and len(strange) <= last - first)  # "Nicola Ferri", not "Nicola Ferro"
+        # The best sentence may refer to it by a pronoun.
         return None if first <= 1 and spoken else _like_name(aligned, first, last)
     if strange or aligned.library.weight(stems[last]) < RARE:
         return None
@@ -48,7 +48,7 @@ def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
 
 
 def _namesake(aligned: Alignment, strange: Sequence[int], last: int, says: str) -> Clash | None:
-    """Find who has the same family name, where every passage that has it has another first name: "Anna", "Ben Lund"."""
+    """Find a namesake, if every occurrence of the family name has another first name: "Anna Lund", "Ben Lund"."""
     found: Clash | None = None
     for line in aligned.having(aligned.stems[last]):
         for run in line.names:
@@ -62,9 +62,9 @@ def _namesake(aligned: Alignment, strange: Sequence[int], last: int, says: str) 
 
 
 def _like_name(aligned: Alignment, first: int, last: int) -> Clash:
-    """Name beside a name that no passage has the nearest one that shares a word with it: "Ana Keller", "Ana Feller".
+    """Return the clash of an unknown name with the nearest name that shares a word: "Ana Keller", "Ana Feller".
 
-    Else the one that stands between the same words.
+    Otherwise, use a name that is surrounded by the same words.
     """
     own, says = set(aligned.stems[first : last + 1]), aligned.quote(first, last)
     places = [(line, run) for line in aligned.lines[:2] for run in line.names]
@@ -86,7 +86,7 @@ def _is_name(aligned: Alignment, stem: str) -> bool:
 
 
 def _proper(aligned: Alignment, i: int) -> bool:
-    """Whether a capitalised word that no passage has is a name: not a common word, and no form of one that is there."""
+    """Return whether an unknown capitalised word is a name: not a common word, nor a form of a word in the evidence."""
     token = aligned.tokens[i]
     raw = aligned.text[token.start : token.end]
     common = aligned.language == LANGUAGE and listed(token.stem)
@@ -102,7 +102,7 @@ def _proper(aligned: Alignment, i: int) -> bool:
 
 
 def _begins(aligned: Alignment) -> bool:
-    """Whether the first word, which no dictionary has, is the name of who does something: "*Capcom* acquired ..."."""
+    """Return whether the first word, which is in no dictionary, is the name of an agent: "*Capcom* acquired ..."."""
     word = aligned.words[0]
     k = next((k for k in range(1, len(aligned.words)) if aligned.words[k] not in word_set("light")), 0)
     done = aligned.words[k] in verbs("sure third past") | HELPING
@@ -121,20 +121,20 @@ def _begins(aligned: Alignment) -> bool:
 
 @lru_cache(maxsize=1)
 def calendar() -> frozenset[str]:
-    """The names of months, and of the days of the week in English."""
+    """Return the names of months, and of the days of the week in English."""
     days = next(group for group in slot_lists()["opposites"] if "monday" in group)
     return frozenset(days.replace("/", " ").split()).union(months())
 
 
 @lru_cache(maxsize=1)
 def peoples() -> dict[str, int]:
-    """The number of its group by the stem of a country or of its people."""
+    """Return the group number of each country and people, by stem."""
     groups = slot_lists()["peoples"].split()
     return {stem_of(word, "en"): number for number, group in enumerate(groups) for word in group.split("=")}
 
 
 def _mixed(aligned: Alignment, own: Sequence[str]) -> bool:
-    """Return whether only part of a name stands in the evidence, in another name."""
+    """Return whether only part of a name occurs in the evidence, as part of another name."""
     every = set(own)
     for one, other in pairwise(own):
         lines = dict.fromkeys(line for stem in (one, other) for line in aligned.having(stem))
@@ -151,7 +151,7 @@ def _beside(line: Line, one: str, other: str) -> bool:
 
 
 def spelled_alike(one: str, other: str) -> bool:
-    """Whether two names are one in two spellings: "haemophilia", "hemophilia"."""
+    """Return whether two names are spelling variants: "haemophilia", "hemophilia"."""
     return len(one) > 4 and one[0] == other[:1] and SequenceMatcher(None, one, other).ratio() >= SPELLED
 
 
@@ -159,9 +159,9 @@ def spelled_alike(one: str, other: str) -> bool:
 
 UNSPACED: Final = frozenset(("zh", "ja", "th", "km", "lo", "my"))
 UNCASED: Final = UNSPACED | {"ko", "ar", "fa", "he", "hi"}
-VERB_LAST: Final = frozenset(("ja", "ko", "fa", "hi"))  # here a sentence ends with a verb, which has many forms
-SHORT: Final = 80  # the most characters, or words, of a statement that is compared
-PLACE: Final = (3, 12)  # the most words, or characters, that stand in the place of others
+VERB_LAST: Final = frozenset(("ja", "ko", "fa", "hi"))  # sentences end with a verb, which has many forms
+SHORT: Final = 80  # maximum characters, or words, of a compared statement
+PLACE: Final = (3, 12)  # maximum words, or characters, of a replaced part
 _END: Final = "\n"
 _MARKS: Final = re.compile(
     r"[.,;:!?()\u060c\u061b\u061f\u0964\u3001\u3002\u300c\u300d\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f]+\s*"
@@ -169,9 +169,9 @@ _MARKS: Final = re.compile(
 
 
 def exchanged(aligned: Alignment) -> Clash | None:
-    """Find "the museum is in Shanghai" of "the museum is in Beijing", in Chinese and the like.
+    """Find "the museum is in Shanghai" where the evidence says "the museum is in Beijing", in scripts without capitals.
 
-    Between words that a sentence has, too, stands one stretch that no passage has, where the sentence has another one.
+    Exactly one part of the statement differs from the sentence, and it occurs in no passage.
     """
     if aligned.language not in UNCASED or aligned.text.lower() != aligned.text.upper():
         return None
@@ -199,19 +199,19 @@ def _exchanged(aligned: Alignment, line: Line) -> Clash | None:
 
 
 def _units(text: str, joint: str) -> list[str]:
-    """Return the words or the characters of a text, and where there are marks between them."""
+    """Return the words or characters of a text, with a line feed for each punctuation mark."""
     marked = _MARKS.sub(_END, text).strip()
     return marked.replace(_END, f" {_END} ").split(" ") if joint else ["" if one == " " else one for one in marked]
 
 
 def _place(units: Sequence[str], part: Sequence[str], start: int = 0) -> int:
-    """Return where some units stand in others; -1 if they do not."""
+    """Return the position of a part in a list of units, or -1."""
     last = len(units) - len(part)
     return next((i for i in range(start, last + 1) if units[i : i + len(part)] == part), -1)
 
 
 def _differ(says: Sequence[str], has: Sequence[str], joint: str) -> bool:
-    """Return whether two stretches are different things, and not two forms of a word."""
+    """Return whether two parts are different things, not two forms of a word."""
     lengths, every = (len(says), len(has)), (*says, *has)
     if not min(lengths) or max(lengths) > PLACE[not joint] or any(one == _END or one.isdecimal() for one in every):
         return False

@@ -1,8 +1,8 @@
-"""Write nuggets: the claims of an answer, and the statements of passages, none of them twice.
+"""Extract nuggets: the claims of an answer, and the statements of passages, without duplicates.
 
-Passages are cut from pages, manuals and papers, and much in them only looks like sentences. In doubt a sentence is
-left out; nothing is written that no passage says. What is chosen depends on the texts alone, not on the order of the
-passages. What is torn or lacks a verb is known in English; in other languages, which words point elsewhere.
+Passages are excerpts of pages, manuals and papers, and much in them only looks like sentences. Doubtful sentences are
+left out, and every nugget is taken from a passage. The selection does not depend on the order of the passages. In
+English, fragments and sentences without a verb are recognised; in other languages, only words that refer to other text.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from ragstone.judges.embedded.verbs import LANGUAGE, imperative, listed, plain, 
 from ragstone.judges.embedded.words import NEGATION, NUMBER, nugget_lexicon, tokens_of
 from ragstone.segment import SAMPLE, language_of, sentences
 
-SAME: Final = 0.8  # the share of a nugget's content words, by weight, that another one must have to say the same ...
-LIGHT: Final = 3.0  # ... and the heaviest word that it may lack
-HEAD: Final = 5  # letters by which two stems are taken for forms of one word
-COMPARED: Final = 64  # the most nuggets that one is compared with for each of its ``HEAVIEST`` words
+SAME: Final = 0.8  # minimum share of a nugget's content words, by weight, in another one that says the same ...
+LIGHT: Final = 3.0  # ... and maximum weight of a word it lacks
+HEAD: Final = 5  # first letters shared by forms of one word
+COMPARED: Final = 64  # maximum nuggets to compare with, for each of the ``HEAVIEST`` words
 HEAVIEST: Final = 4
 
 _LINK: Final = re.compile(r"\[([^\[\]\n]{1,120})\]\([^()\s]{1,300}\)")
@@ -38,9 +38,9 @@ _DOTTED: Final = re.compile(r"(?:^|\s)(?:[^\W\d_]\.){2,8}$")
 
 
 def of_answer(texts: Sequence[str], before: str, known: Sequence[str], most: int) -> list[Claim]:
-    """The nuggets of neighbouring sentences that ``known`` does not have, in order.
+    """Return the nuggets of consecutive sentences that are not in ``known``, in order.
 
-    ``most`` limits known and new ones together; 0 is no limit.
+    ``most`` limits known and new ones together; 0 means no limit.
     """
     language = language_of(" ".join(texts)[:SAMPLE])
     listing = Listing(language, known)
@@ -56,7 +56,7 @@ def of_answer(texts: Sequence[str], before: str, known: Sequence[str], most: int
 
 
 def put(text: str, language: str) -> str:
-    """A claim as a nugget: on one line, without markers, citations, openers and its final point."""
+    """Return a claim as a nugget: on one line, without markers, citations, openers and final punctuation."""
     bare = _CITED.sub("", clean(text))
     for _ in range(3):
         rest = stated(_opened(bare, language), language).strip()
@@ -76,14 +76,14 @@ def _opened(text: str, language: str) -> str:
 
 
 class _Content(NamedTuple):
-    """Comparable parts of a nugget: beginnings of content stems with their weights, numbers, odd denials."""
+    """The comparable parts of a nugget: content stem prefixes with weights, numbers, and whether it is negated."""
 
     weights: dict[str, float]
     numbers: frozenset[str]
     denied: bool
 
     def says(self, other: _Content) -> bool:
-        """Return whether this one says all that the other says."""
+        """Return whether this nugget says everything the other says."""
         if self.denied != other.denied or not other.numbers <= self.numbers or not other.weights:
             return False
         lacking = [weight for head, weight in other.weights.items() if head not in self.weights]
@@ -91,7 +91,7 @@ class _Content(NamedTuple):
 
 
 class Listing:
-    """Nuggets of one language, none of which says what another says."""
+    """Nuggets in one language, without duplicates."""
 
     def __init__(self, language: str, texts: Iterable[str] = ()) -> None:
         self.language = language
@@ -101,7 +101,7 @@ class Listing:
             self.add(text)
 
     def add(self, text: str) -> bool:
-        """Add a nugget, unless one that is there says the same in another order or form. Returns whether it is new."""
+        """Add a nugget unless an existing one says the same in another order or form; return whether it was added."""
         folded = " ".join(text.casefold().split()).rstrip(_ENDS)
         content = self._content(text)
         heaviest = sorted(content.weights, key=lambda head: (-content.weights[head], head))[:HEAVIEST]
@@ -124,14 +124,12 @@ class Listing:
         )
 
 
-FLOOR: Final = 0.33  # the closeness below which a statement is not about the question
-SHARED: Final = (
-    2  # the least different words of the question that a statement has; where none has, only the closest stays
-)
-RELATIVE: Final = 0.8  # the share of the closest statement's closeness that a new one must have
-WORDS: Final = (4, 26)  # the fewest and the most words of a statement ...
-CHARACTERS: Final = (6, 90)  # ... and the same in characters where words are not separated
-LONGEST: Final = 600  # characters beyond which a sentence is not read
+FLOOR: Final = 0.33  # minimum closeness of a statement to the question
+SHARED: Final = 2  # minimum distinct question words in a statement; if none has that many, only the closest is kept
+RELATIVE: Final = 0.8  # minimum closeness of a new statement, as a share of that of the closest
+WORDS: Final = (4, 26)  # minimum and maximum words of a statement ...
+CHARACTERS: Final = (6, 90)  # ... and characters in languages written without spaces
+LONGEST: Final = 600  # maximum characters of a sentence
 _UNSPACED: Final = frozenset({"zh", "ja", "th", "km", "lo", "my"})
 _HOW: Final = re.compile(
     r"\b(?:how (?:do|to|can|should|would|does|is|are|could)|steps?|procedure|what to do"
@@ -144,17 +142,17 @@ _PAGE: Final = re.compile(
     r"|[|\u00a9\u00bb\u00ab\u2022\u25ba\u2192\u25cf{}<>\\~^_=]|\.{3}|\u2026|--"
     r"|[a-z]{5,}[A-Z][a-z]{2,}|[a-z\d)][.!?][A-Z][a-z]|&\w{2,6};|#\d"
 )
-"""Signs of what is no prose: numbered captions, menus, links, markup, words that ran together."""
+"""Signs of non-prose: numbered captions, menus, links, markup, joined words."""
 
 _AFTER: Final = "\"'\u201d\u2019)] 0123456789[,"
-"""What may follow the point that ends a sentence: quotes, brackets, the numbers of notes."""
+"""Characters that may follow the point at the end of a sentence: quotes, brackets, note numbers."""
 
 
 def of_passages(question: str, passages: Sequence[str], known: Sequence[str], most: int) -> list[str]:
-    """The whole updated list: what is known and what the passages add to it, closest to the question first.
+    """Return the updated list: known nuggets and those the passages add, closest to the question first.
 
-    Of new nuggets that say the same the closest stays. ``most`` limits the list; 0 is no limit. A question without
-    words to be close to adds nothing.
+    Of new nuggets that say the same, the closest is kept. ``most`` limits the list; 0 means no limit. A question
+    without content words adds nothing.
     """
     language = common_language((question, *passages, *known)) or LANGUAGE
     words = QuestionWords(_REQUEST.sub("", question), language)
@@ -179,7 +177,7 @@ def of_passages(question: str, passages: Sequence[str], known: Sequence[str], mo
 
 
 def statements(passage: str, *, instructing: bool = False) -> Iterator[str]:
-    """The statements of a passage that can be read alone; instructions only where they are asked for."""
+    """Yield the self-contained statements of a passage; instructions only if ``instructing``."""
     language = language_of(passage[:SAMPLE])
     spans = sentences(passage, language)
     raw = [" ".join(passage[span.start : span.end].split()) for span in spans]
@@ -191,7 +189,7 @@ def statements(passage: str, *, instructing: bool = False) -> Iterator[str]:
 
 
 def _is_prose(text: str) -> bool:
-    """Return whether a stretch of text ends as a sentence and has no sign of being cut from something else."""
+    """Return whether a text ends like a sentence and has no signs of a fragment or of non-prose."""
     if not 6 <= len(text) <= LONGEST or not text.rstrip(_AFTER).endswith((".", "\u3002")) or _PAGE.search(text):
         return False
     words = text.split()
@@ -202,7 +200,7 @@ def _is_prose(text: str) -> bool:
 
 
 def _headless(text: str) -> str:
-    """The sentence from the last place where one begins without a sign before it: behind a heading that ran in."""
+    """Return the sentence without a preceding heading that was joined to it."""
     words, begins, base = text.split(), listed("begins"), listed("base")
     for i in range(len(words) - 2, 0, -1):
         one, before, after = words[i], words[i - 1], words[i + 1]
@@ -215,7 +213,7 @@ def _headless(text: str) -> str:
 
 
 def stands(text: str, language: str, *, instructing: bool = False) -> bool:
-    """Return whether a statement is of a nugget's length and can be read alone."""
+    """Return whether a statement has the length of a nugget and is self-contained."""
     if not text or any(sign in text for sign in "?!\uff1f"):
         return False
     if language in _UNSPACED:
@@ -232,18 +230,18 @@ def stands(text: str, language: str, *, instructing: bool = False) -> bool:
 
 
 def _is_full(lows: Sequence[str], words: Sequence[str], *, instructing: bool) -> bool:
-    """Whether an English statement has a subject that is named and a verb, or is an instruction that is wanted."""
+    """Return whether an English statement has an explicit subject and a verb, or is a wanted instruction."""
     comma = next((i for i, word in enumerate(words[:-1], 1) if word.endswith(",")), 0)
     if not listed("near").isdisjoint(lows) or lows[-1] in listed("unfinished sure"):
         return False
     if _PRONOUNS & {*lows[:3], lows[comma] if lows[0] not in listed("subordinators") else ""}:
-        return False  # "despite the rain, they won": who did only the sentence before knows
+        return False  # "despite the rain, they won": only the previous sentence names the subject
     if (
         lows[0] in listed("counting")
         and lows[1] in listed("bare")
         and lows[2] in listed("auxiliaries sure third past adverbs")
     ):
-        return False  # "the study found": which one only its text knows
+        return False  # "the study found": only the source text says which study
     if purposeful(words) or imperative(words):
         return instructing
     return states(" ".join(words))

@@ -1,4 +1,4 @@
-"""Read a sentence once: its words, its clauses, what is denied, its quantities and names, and quotes of it."""
+"""Parse a sentence once: words, clauses, negations, quantities, names, and quotes."""
 
 from __future__ import annotations
 
@@ -11,54 +11,54 @@ from ragstone.judges.embedded.quantities import Quantity, quantities
 from ragstone.judges.embedded.thesaurus import word_set
 from ragstone.judges.embedded.words import NAME, NEGATION, TITLES, Token
 
-SHOWN: Final = 60  # characters of a value that are quoted
-SCOPE: Final = 7  # words behind a negation within which it reaches one
+SHOWN: Final = 60  # maximum characters of a quoted value
+SCOPE: Final = 7  # words after a negation that it can affect
 _BREAKS: Final = re.compile(r"[;,.!?()\u2014]|\s-\s")
 AUXILIARIES: Final = frozenset(("can", "is", "are", "was", "were", "may", "will", "has", "have"))
 _PREFIXED: Final = re.compile(r"-\w")
 
 
 class ParsedStatement:
-    """A sentence read once: its words, and by word its clause and whether it is denied; its quantities and names."""
+    """A parsed sentence: its words, the clause and negation of each word, its quantities and names."""
 
     def __init__(self, tokens: Sequence[Token], text: str) -> None:
         self.tokens, self.text = tokens, text
 
     @cached_property
     def words(self) -> list[str]:
-        """The words as they are written, in small letters."""
+        """The words as written, in lowercase."""
         return [self.text[token.start : token.end].lower() for token in self.tokens]
 
     def word(self, i: int) -> str:
-        """One of them; empty beyond either end."""
+        """Return the word at an index, or an empty string if out of range."""
         return self.words[i] if 0 <= i < len(self.words) else ""
 
     @cached_property
     def quantities(self) -> list[Quantity]:
-        """The numbers with their units."""
+        """The quantities: numbers with their units."""
         return quantities(self.tokens, self.text)
 
     @cached_property
     def clauses(self) -> list[int]:
-        """The number of each word's clause: commas and conjunctions part them."""
+        """The clause number of each word; commas and conjunctions separate clauses."""
         found: list[int] = []
         clause = 0
         breaks = word_set("breaks")
         for i, word in enumerate(self.words):
-            prefix = self.text[self.tokens[i].end : self.tokens[i].end + 1] == "-"  # "e-mail": "e" is "and" elsewhere
+            prefix = self.text[self.tokens[i].end : self.tokens[i].end + 1] == "-"  # "e-mail": "e" is Italian for "and"
             clause += i > 0 and ((word in breaks and not prefix) or self._broken(i))
             found.append(clause)
         return found
 
     def inside(self, i: int) -> list[int]:
-        """The words of a word's clause."""
+        """Return the words of a word's clause."""
         return [k for k, clause in enumerate(self.clauses) if clause == self.clauses[i]]
 
     @cached_property
     def negated(self) -> list[bool]:
-        """Return for each word whether a negation before it in its clause applies; two negations cancel out.
+        """For each word, whether it is negated by an earlier word of its clause; two negations cancel out.
 
-        "Not" is about the next content word, "no" and "without" about the next two.
+        "Not" applies to the next content word, "no" and "without" to the next two.
         """
         found = [False] * len(self.tokens)
         light = word_set("light")
@@ -78,18 +78,18 @@ class ParsedStatement:
                 if not heads:
                     break
             if n and denial in {"not", "cannot"} and (n + 1 == len(self.tokens) or self.turns(n + 1)):
-                for i in range(n - 1, -1, -1):  # "but export to Word is not": what is denied was said before
+                for i in range(n - 1, -1, -1):  # "but export to Word is not": the negated words precede it
                     if self.turns(i):
                         break
                     found[i] = not found[i]
         return found
 
     def behind(self, end: int) -> list[int]:
-        """The words that stand behind a place of the text."""
+        """Return the words after an offset of the text."""
         return [i for i, token in enumerate(self.tokens) if token.start >= end]
 
     def denies(self, i: int) -> bool:
-        """Return whether a word is a negation, or such as "fails to"."""
+        """Return whether a word is a negation or the like ("fails to")."""
         failing = self.words[i] in word_set("failing") and self.word(i + 1) == "to"
         failing = failing or self.words[i] in word_set("lacking")
         failing = failing or (self.words[i] in word_set("ending") and self.word(i + 1) == "support")
@@ -97,11 +97,11 @@ class ParsedStatement:
         return failing or prefix or self.tokens[i].kind == NEGATION
 
     def turns(self, i: int) -> bool:
-        """Return whether a negation before a word does not reach it: "but", "which" or a mark parts them."""
+        """Return whether an earlier negation stops before a word: "but", "which" or punctuation."""
         return self.words[i] in word_set("turns") or (i > 0 and self._broken(i))
 
     def between(self, i: int) -> str:
-        """What stands between a word and the one before; the point of an initial or a title ("Dr. Lund") is none."""
+        """Return the text between a word and the one before, without the point of an initial or title ("Dr. Lund")."""
         last, text = self.tokens[i - 1], self.text
         found = text[last.end : self.tokens[i].start]
         initial = last.end - last.start == 1 and text[last.start].isupper()
@@ -113,7 +113,7 @@ class ParsedStatement:
 
     @cached_property
     def names(self) -> list[tuple[int, int]]:
-        """Neighbouring names as one: first and last token."""
+        """The names, as first and last token; adjacent names are one."""
         runs: list[tuple[int, int]] = []
         for i, token in enumerate(self.tokens):
             if token.kind != NAME:
@@ -127,16 +127,16 @@ class ParsedStatement:
         return runs
 
     def beside(self, i: int) -> list[str]:
-        """The stems before and behind a word, or a quantity with its unit."""
+        """Return the stems before and after a word, or after the unit of a quantity."""
         last = next((one.last for one in self.quantities if one.at == i), i)
         return [token.stem for token in (*self.tokens[max(0, i - 1) : i], *self.tokens[last + 1 : last + 2])]
 
     def quote(self, first: int, last: int) -> str:
-        """The text from one word to another, on one line and not too long."""
+        """Return the text from one word to another, on one line and shortened."""
         return shortened(self.text[self.tokens[first].start : self.tokens[last].end])
 
     def around(self, i: int) -> str:
-        """Quote a word with its clause, or with as many words around it as are shown."""
+        """Return a quote of a word with its clause, or as much of it as fits."""
         low = high = i
         for step in range(1, len(self.tokens)):
             for k in (i - step, i + step):
@@ -149,6 +149,6 @@ class ParsedStatement:
 
 
 def shortened(text: str) -> str:
-    """A text on one line, cut to what is quoted."""
+    """Return a text on one line, shortened to ``SHOWN`` characters."""
     flat = " ".join(text.split())
     return flat if len(flat) <= SHOWN else flat[: SHOWN - 1].rstrip() + "\u2026"

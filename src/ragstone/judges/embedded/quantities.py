@@ -1,7 +1,7 @@
-"""The quantities of a text: numbers with their unit, dates, years, times of day and amounts of money.
+"""Parse and compare quantities: numbers with units, dates, years, times of day and amounts of money.
 
-Two quantities agree if they measure the same thing and are equal after their units are brought to one ("30 minutes",
-"half an hour"). A bare number agrees with an equal one whatever its unit.
+Two quantities agree if they measure the same thing and are equal after conversion to one unit ("30 minutes", "half an
+hour"). A bare number agrees with an equal number of any unit.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from ragstone.judges.embedded.figures import DatePart, date_parts
 from ragstone.judges.embedded.thesaurus import slot_lists, word_set
 from ragstone.judges.embedded.words import NAME, NUMBER, Token
 
-YEARS: Final = (1000, 2100)  # bare whole numbers between these are read as years
-BEFORE: Final = 40  # characters before a number that are looked at for "at least" and the like
-HEDGED: Final = 0.05  # how far, as a share, a number may be off that is said to be "about" so much
+YEARS: Final = (1000, 2100)  # bare integers in this range are years
+BEFORE: Final = 40  # characters before a number searched for "at least" and the like
+HEDGED: Final = 0.05  # relative tolerance of a number with "about" and the like
 _JOINED: Final = re.compile(r"[^(]{0,5}")
-"""Between two parts of one length of time: "2 hours 15 minutes", but not "5 days (120 hours)"."""
-CONVERTED: Final = 0.005  # ... in another unit: "5 km (3.1 miles)"
-MONTHS: Final = 0.02  # ... of months: "60 days"
-TIMES: Final = "times"  # the dimension of how often
-MEASURED: Final = frozenset(("time", "length", "mass", "volume", "percent"))  # what a number of something else never is
-REACH: Final = 6  # words behind a number within which its period stands: "1.5 days of paid leave per month"
+"""The text between two parts of a duration: "2 hours 15 minutes", but not "5 days (120 hours)"."""
+CONVERTED: Final = 0.005  # ... of a converted number: "5 km (3.1 miles)"
+MONTHS: Final = 0.02  # ... of a number converted from or to months: "60 days"
+TIMES: Final = "times"  # the dimension of frequencies
+MEASURED: Final = frozenset(("time", "length", "mass", "volume", "percent"))  # dimensions that a count never has
+REACH: Final = 6  # words after a number searched for its period: "1.5 days of paid leave per month"
 DAY: Final = 86400.0  # seconds
-OPERANDS: Final = 24  # numbers of the evidence that are combined when one is computed
-MONTH: Final = "month"  # the dimension of a month with its year: "05/2021", "May 2021"
-RANK: Final = "rank"  # the dimension of an ordinal
-PRICE: Final = "price"  # ... of what is free
+OPERANDS: Final = 24  # maximum numbers of the evidence combined in calculations
+MONTH: Final = "month"  # the dimension of a month with a year: "05/2021", "May 2021"
+RANK: Final = "rank"  # the dimension of ordinals
+PRICE: Final = "price"  # ... of "free"
 _NAMED_HOURS: Final = {"noon": 720.0, "midday": 720.0, "midnight": 0.0}
 _CURRENCIES: Final = frozenset("$€£¥")
 _EACH: Final = frozenset(("per", "each", "every"))
@@ -42,14 +42,14 @@ _ARTICLES: Final = frozenset(("a", "an"))
 _SINCE: Final = (["earlier"], ["ago"], ["later"], ["before"], ["after"], ["old"], ["long"])  # "a year earlier"
 _LINKS: Final = frozenset(("to", "or", "and", "bis", "à", "a", "до"))
 _SCALED: Final = re.compile(r"([\d.,]+)[\s\u00a0]+[^\W\d_]+")  # "3 million" is one number
-MILLION: Final = 1e6  # from which on a number that counts nothing is money where its sentence speaks of money
-SCALE: Final = 1000  # a number below it shares the million of the one behind it
+MILLION: Final = 1e6  # minimum of a bare number that is money if its sentence mentions money
+SCALE: Final = 1000  # numbers below this share the "million" of the next one
 _MONTH_BEFORE: Final = re.compile(r"(?<!\d)(\d{1,2})\s?\u6708\s?\Z")
 _DAY_BEHIND: Final = re.compile(r"\u6708\s?\d{1,2}[\u65e5\u53f7\u865f]")
-_OF_YEAR: Final = frozenset(("года", "году", "год", "року", "рік"))  # "2021 года" is a year, and no length of time
+_OF_YEAR: Final = frozenset(("года", "году", "год", "року", "рік"))  # "2021 года" is a year, not a duration
 _ALSO_WORDS: Final = frozenset(("may", "march", "mar", "mars", "mai"))
 _NO_MORE: Final = re.compile(r"\b(?:not|never|n't|no)\b[^.;]{0,24}\b(?:more|over|above|exceed)")
-_DECADE: Final = re.compile(r"s|\d ?['\u2019]?s\b")  # behind a year: "1970s", "1970's"
+_DECADE: Final = re.compile(r"s|\d ?['\u2019]?s\b")  # after a year: "1970s", "1970's"
 _LISTED: Final = re.compile(r"\s*(?:,|,?\s(?:or|and|oder|und|ou|et|o|y|e|и|или)\s)\s*")
 _UNSHARED: Final = frozenset(("year", "decade", "date", "rank", "times", "price"))
 _BLANK: Final = re.compile(r"[\s\u00a0-]*")
@@ -57,12 +57,12 @@ _TEMPERATURES: Final = {"c": "celsius", "f": "fahrenheit", "celsius": "celsius",
 
 
 class Quantity(NamedTuple):
-    """A number of a text: its token, what it measures (empty: a count), its value there and as written, its place.
+    """A number in a text: its token, dimension (empty: a count), value in the base unit and as written, and offsets.
 
-    ``unit`` is the unit's word or the currency with its country. ``bound`` is 1 for "at least", -1 for "at most".
-    ``per`` is the period of a rate in seconds ("5 euros a day", "daily") or the word behind its "per"; empty if none.
-    ``group`` is the last token of an enumeration ("three, five or seven nodes"), -1 of a number that stands alone.
-    ``either``: a date whose day and month may be meant the other way round.
+    ``unit`` is the unit's word, or the currency with its country. ``bound`` is 1 for "at least", -1 for "at most".
+    ``per`` is the period of a rate in seconds ("5 euros a day", "daily") or the word after "per"; empty if none.
+    ``group`` is the token of the last number of an enumeration ("three, five or seven nodes"), -1 for other numbers.
+    ``either``: a date whose day and month may be swapped.
     """
 
     at: int
@@ -97,7 +97,7 @@ def _periods() -> dict[str, float]:
 
 @lru_cache(maxsize=1)
 def _parting() -> frozenset[str]:
-    """The words between which and a number no period is that of the number."""
+    """Return the words that separate a number from a period."""
     return word_set("breaks") | (word_set("prepositions") - {"of", "per"})
 
 
@@ -109,13 +109,13 @@ def _money() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def months() -> dict[str, int]:
-    """The number of a month by its name, in several languages."""
+    """Return month numbers by name, in several languages."""
     return {word: int(number) for word, number in (pair.split("=") for pair in slot_lists()["months"].split())}
 
 
 @lru_cache(maxsize=1)
 def ordinals() -> dict[str, int]:
-    """The rank of "first" and the like, in several languages."""
+    """Return the ranks of ordinals ("first"), in several languages."""
     ranks = enumerate(slot_lists()["order"].split("/"))
     return {word: rank for rank, words in ranks for word in words.split()}
 
@@ -126,7 +126,7 @@ def _limit(name: str) -> re.Pattern[str]:
 
 
 def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
-    """The quantities of a sentence, in order; linear in its tokens."""
+    """Return the quantities of a sentence, in order, in linear time."""
     low = [text[token.start : token.end].lower() for token in tokens]
     found: list[Quantity] = []
     dated = date_parts({i: (one.start, one.end) for i, one in enumerate(tokens) if one.kind == NUMBER}, text)
@@ -160,7 +160,7 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
         times = one and last and one.dimension == last.dimension == "time" and 0 < one.value < last.value
         if one and last and times and one.at - last.last <= 2 and _JOINED.fullmatch(text, last.end, one.start):
             found[-1] = last._replace(value=last.value + one.value, last=one.last, end=one.end, unit="", hedged=False)
-        elif one:  # no "15 minutes" of "2 hours 15 minutes"
+        elif one:  # not the "15 minutes" of "2 hours 15 minutes"
             found.append(one)
     found = _shared(found, tokens, low, text)
     sums = {(one.dimension, one.unit) for one in found if one.dimension in _money()}
@@ -174,7 +174,7 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
 
 
 def _dated(i: int, part: DatePart | None) -> Quantity | None:
-    """Return what a figure of a date is; None for one that another figure includes."""
+    """Return the quantity of a number in a date, or None if another number includes it."""
     if part is None:
         return None
     value = float(part.value)
@@ -182,7 +182,7 @@ def _dated(i: int, part: DatePart | None) -> Quantity | None:
 
 
 def _of_year(tokens: Sequence[Token], low: list[str], text: str, i: int) -> bool:
-    """Return whether a month has a year behind it and no day before it: "May 2021"."""
+    """Return whether a month is followed by a year and not preceded by a day: "May 2021"."""
     behind = text[tokens[i + 1].start : tokens[i + 1].end] if i + 1 < len(tokens) else ""
     capital = low[i] not in _ALSO_WORDS or not text[tokens[i].start].islower()
     numbered = any(token.kind == NUMBER for token in tokens[max(0, i - 3) : i])
@@ -190,7 +190,7 @@ def _of_year(tokens: Sequence[Token], low: list[str], text: str, i: int) -> bool
 
 
 def _shared(found: Sequence[Quantity], tokens: Sequence[Token], low: list[str], text: str) -> list[Quantity]:
-    """Give bare numbers the unit of their neighbour: "*three*, five or seven nodes", "9 points for A and *4* for B"."""
+    """Return the quantities, bare ones with a neighbour's unit: "*3* or 5 nodes", "9 points for A and *4* for B"."""
     every = list(found)
     for k in range(len(every) - 2, -1, -1):
         years = [YEARS[0] <= one.written <= YEARS[1] for one in every[k : k + 2]]  # "in 2019 and 3 million in 2020"
@@ -213,7 +213,7 @@ def _in_unit_of(one: Quantity, other: Quantity) -> Quantity:
 
 
 def _rated(one: Quantity, tokens: Sequence[Token], low: list[str], text: str) -> tuple[Quantity | None, int]:
-    """A quantity with its period, and the last word of it; None of "each" and the like without one."""
+    """Return a quantity with its period, and its last token; None for "each" and the like without a period."""
     often = one.dimension == TIMES and tokens[one.at].kind != NUMBER
     first = one.last + (low[one.at] not in _periods())
     for k in range(first, min(first + (2 if often else REACH), len(tokens))):
@@ -255,7 +255,7 @@ def _quantity(tokens: Sequence[Token], low: list[str], text: str, i: int) -> Qua
 
 
 def _scale(written: str, stem: str) -> float:
-    """The power of ten that is spelled out behind a number; 1 where none is."""
+    """Return the power of ten spelled out after a number, or 1 if there is none."""
     found = _SCALED.fullmatch(written)
     try:
         return float(round(float(stem[1:]) / float(found[1]))) if found else 1.0
@@ -317,7 +317,7 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
 
 
 def _month(tokens: Sequence[Token], low: list[str], text: str, i: int) -> tuple[int, int] | None:
-    """The month that a day number belongs to, behind it or before it, with its token."""
+    """Return the token and number of the month that a day belongs to, after or before it; None if there is none."""
     known, between = months(), word_set("between")
     for step in (1, -1):
         k = i + step
@@ -330,7 +330,7 @@ def _month(tokens: Sequence[Token], low: list[str], text: str, i: int) -> tuple[
 
 
 def _bound(text: str, token: Token, end: int) -> tuple[int, bool]:
-    """Return whether a number is a least (1) or a most (-1), and whether it is said to be rough."""
+    """Return whether a number is a minimum (1), a maximum (-1) or neither (0), and whether it is approximate."""
     before, behind = text[max(0, token.start - BEFORE) : token.start], text[end : end + 14].lower()
     hedged = not word_set("hedges").isdisjoint(before.lower().split()[-3:])
     if _limit("least").search(before) or " or more" in behind or " or older" in behind:
@@ -349,7 +349,7 @@ def _spelled(tokens: Sequence[Token], low: list[str], i: int) -> Quantity | None
 
 
 def _quarters(tokens: Sequence[Token], low: list[str], i: int, found: list[Quantity]) -> Quantity | None:
-    """Read "a quarter of an hour", and "three quarters of an hour", whose number is then taken from those found."""
+    """Return "a quarter of an hour" or "three quarters ..."; take the latter's number from ``found``."""
     dimension, factor = _units().get(low[i + 3], ("", 0.0)) if i + 3 < len(low) else ("", 0.0)
     if dimension != "time":
         return None
@@ -361,7 +361,7 @@ def _quarters(tokens: Sequence[Token], low: list[str], i: int, found: list[Quant
 
 
 def agree(claim: Quantity, other: Quantity) -> bool:
-    """Return whether the evidence's quantity is the claim's."""
+    """Return whether a quantity of the claim and one of the evidence agree."""
     a, b = claim.dimension, other.dimension
     if a == "decade" and b in ("", "year"):
         return 0 <= other.written - claim.written < 10
@@ -408,7 +408,7 @@ def agree(claim: Quantity, other: Quantity) -> bool:
 
 
 def _same_month(claim: Quantity, other: Quantity) -> bool:
-    """Return whether one is the month of the other; "2003-04" may be years, too."""
+    """Return whether one is the month of the other; "2003-04" may also be a range of years."""
     if claim.dimension == other.dimension:
         return claim.written == other.written
     if other.dimension == "date":
@@ -419,7 +419,7 @@ def _same_month(claim: Quantity, other: Quantity) -> bool:
 
 
 def rivals(claim: Quantity, other: Quantity) -> bool:
-    """Return whether two quantities measure the same kind of thing, so that one could stand in the other's place."""
+    """Return whether two quantities measure the same kind of thing, so one could replace the other."""
     a, b = claim.dimension, other.dimension
     if a == b or (a, b) == (MONTH, "date") or (PRICE in (a, b) and {a, b} & _money()):
         return True
@@ -429,10 +429,10 @@ def rivals(claim: Quantity, other: Quantity) -> bool:
 
 
 def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool) -> bool:
-    """Return whether the quantity follows from two of the evidence: a difference of times, a share, where asked a sum.
+    """Return whether a quantity follows from two others: a difference of times or a share; a sum if ``adding``.
 
-    Few operations are tried, and sums and differences of counts only where the claim has a word that says so: among
-    enough numbers any value is some sum.
+    Few operations are tried. Sums and differences of counts require a word in the claim that says so, because among
+    many numbers any value is the sum of some.
     """
     known = list(evidence)[:OPERANDS]
     want, slack = claim.value, HEDGED if claim.hedged else 0.006
@@ -454,7 +454,7 @@ def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool) -> 
 
 
 def shifted(claim: Quantity, sentence: Sequence[Quantity], *, shares: bool) -> bool:
-    """Return whether a time or date is one of a sentence, a time later; with ``shares``, a sum part of one."""
+    """Return whether a quantity is a time or date plus a duration or, with ``shares``, a percentage of an amount."""
     clock, money = claim.dimension == "clock", shares and claim.dimension in _money()
     for one, length in permutations(sentence[:OPERANDS], 2) if clock or money or claim.dimension == "date" else ():
         if money and length.dimension == "percent" and one.dimension == claim.dimension:
@@ -469,7 +469,7 @@ def shifted(claim: Quantity, sentence: Sequence[Quantity], *, shares: bool) -> b
 
 
 def multiplied(own: Sequence[Quantity], evidence: Sequence[Quantity]) -> set[Quantity]:
-    """The quantities of a claim that are a rate of the evidence times a span: "14 days in 7 weeks" of "2 a week"."""
+    """Return the quantities of a claim that are a rate times a period: "14 days in 7 weeks", evidence: "2 a week"."""
     found: set[Quantity] = set()
     rates = [(rate, rate.per) for rate in evidence if isinstance(rate.per, float)]
     for rate, per in rates[:OPERANDS]:

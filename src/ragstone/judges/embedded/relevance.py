@@ -1,8 +1,8 @@
-"""Judge how relevant texts are to a question: by the question's words, what it asks for, and the texts beside them.
+"""Judge the relevance of texts to a question by the question's words, the kind of answer it asks for, and other texts.
 
-Texts are compared by words alone. Only a text with the question's words and with what it asks for can get the best
-label, and one in other words than the question's is known only by the texts beside it. The time is linear in the texts,
-and their order changes nothing. ``QuestionWords`` also selects the nuggets of passages and makes their importance.
+Texts are compared by words only. The best label requires the question's words and the kind of answer it asks for. A
+text without the question's words is recognised only by similar texts. The time is linear, and the order of the texts
+has no effect. ``QuestionWords`` also selects the nuggets of passages and determines their importance.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from ragstone.judges.embedded.verbs import listed
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, lexicon, listed_stems, packaged, stem_of, tokens_of
 from ragstone.segment import language_of
 
-LONGEST: Final = 20_000  # characters of a question that are read
-MOST: Final = 200  # the most words of a question that are looked for; of more, the rarest
-NUMBER_WEIGHT: Final = 4.0  # the least that a number of a question weighs
-ENOUGH: Final = 24.0  # the weight of question words beyond which a statement need have no more to be close
+LONGEST: Final = 20_000  # maximum characters of a question that are read
+MOST: Final = 200  # maximum words of a question that are searched for; the rarest are kept
+NUMBER_WEIGHT: Final = 4.0  # minimum weight of a number in a question
+ENOUGH: Final = 24.0  # weight of shared question words at which closeness is always 1
 
 
 class QuestionWords:
-    """The content words of a question, read as a text of some language: their weights, and how they are written.
+    """The content words of a question in a given language, with their weights and spellings.
 
-    ``empty`` is the list of words that say nothing of what is asked about, beside those that ask.
+    ``empty`` names the list of words to ignore in addition to question words.
     """
 
     def __init__(self, question: str, language: str, empty: Literal["asking", "auxiliary"] = "asking") -> None:
@@ -58,7 +58,7 @@ class QuestionWords:
         self.total = math.fsum(self.weights.values()) or 1.0
 
     def closeness(self, text: str) -> tuple[float, tuple[str, ...]]:
-        """Score how close a statement is, in [0, 1]; the question's words that it shares, heaviest first."""
+        """Return how close a statement is, in [0, 1], and the question's words that it shares, heaviest first."""
         found = {token.stem for token in tokens_of(text, self.language)} & self.weights.keys()
         order = heaviest(found, self.weights, len(found))
         value = math.fsum(self.weights[stem] for stem in order) / min(self.total, ENOUGH)
@@ -67,28 +67,28 @@ class QuestionWords:
 
 @lru_cache(maxsize=16)
 def question_words(question: str, language: str) -> QuestionWords:
-    """The words of a question, kept for the next text that it is asked of."""
+    """Return the words of a question; cached for the next text."""
     return QuestionWords(question, language)
 
 
 def heaviest(stems: Collection[str], weights: Mapping[str, float], most: int) -> list[str]:
-    """At most so many of some stems, by weight, equal ones by name."""
+    """Return at most ``most`` stems, heaviest first; ties are broken by name."""
     return nlargest(most, stems, key=lambda stem: (weights[stem], stem))
 
 
-LIKE: Final = 0.8  # how nearly a word must mean one of the question's to count for it
-BEGIN: Final = 5  # letters with which a word must begin as one of the question's does to count as half of it
+LIKE: Final = 0.8  # minimum similarity of a synonym of a question word
+BEGIN: Final = 5  # first letters shared with a question word for a word to count half
 K1: Final = 1.2
 B: Final = 0.75
-USUAL: Final = 120  # words of a text that BM25 takes for neither long nor short
-SHORT: Final = 10  # the words beyond which a text counts as longer
-TOUCHED: Final = 0.3  # the share of the question's weight from which on a sentence counts as one about it
-NEAR: Final = 0.6  # the share of the best sentence's from which on what is asked for is looked for around a sentence
-STRONG: Final = 0.5  # the share of the question's weight that a text must hold to get the best label, and ...
-LEAST: Final = 0.5  # ... that a sentence beside what is asked for must hold for a passage to have this probability
-AKIN: Final = 0.08  # the likeness to texts with the question's words from which on one without them may be about it
-KIND: Final = 0.75  # the most probability of a short answer, of which nothing is known but its kind
-REFUSED: Final = 0.3  # what is left of the probability of a text that says that it cannot answer
+USUAL: Final = 120  # average text length in words assumed by BM25
+SHORT: Final = 10  # words up to which the length of a text has no effect
+TOUCHED: Final = 0.3  # minimum share of the question's weight in a sentence about the question
+NEAR: Final = 0.6  # minimum share, relative to the best sentence, to search around a sentence for the answer
+STRONG: Final = 0.5  # minimum share of the question's weight in a text for the best label, and ...
+LEAST: Final = 0.5  # ... in a sentence near the answer, for a passage to have at least this probability
+AKIN: Final = 0.08  # minimum similarity to texts with the question's words for a text without them to be related
+KIND: Final = 0.75  # maximum probability of a short answer, of which only the kind is known
+REFUSED: Final = 0.3  # factor for the probability of a text that declines to answer
 
 _DECLINES: Final = {
     "": "",
@@ -98,24 +98,25 @@ _DECLINES: Final = {
 
 
 class RelevanceFeatures(NamedTuple):
-    """The features of one text. Shares are of the weight of the question's words, in [0, 1]."""
+    """The features of one text. Shares are shares of the weight of the question's words, in [0, 1]."""
 
     cover: float  # share in the text
     sentence: float  # share in its best sentence
     first: float  # share in its first sentence
-    often: float  # logarithm of the sentences about the question
-    score: float  # BM25 over the most that it could be
-    found: float  # logarithm of the weight of the question's words in the text
-    length: float  # logarithm of its words over SHORT: long texts have words in common with any question
-    kin: float  # likeness, in other words than the question's, to texts of the call with the question's
-    together: float  # ... in all texts of the call
-    alone: float  # 1 where there is no other text
+    often: float  # log of the number of sentences about the question, plus 1
+    score: float  # BM25 divided by its maximum
+    found: float  # log of the weight of the question's words in the text, plus 1
+    length: float  # log of its words divided by SHORT: long texts share words with any question
+    kin: float  # similarity, in words not of the question, to the texts of the call that have the question's words
+    together: float  # like ``found``, for all texts of the call together
+    alone: float  # 1 if there is no other text
 
 
 class Wanted(NamedTuple):
-    """A kind of thing that questions ask for: what a reason calls it, how they ask, and what shows that a text has it.
+    """A kind of answer: its name in reasons, a pattern for questions that ask for it, and its sign in a text.
 
-    ``shown`` is a kind of word, whose absence says that the text lacks it, or a pattern, whose absence says nothing.
+    ``shown`` is a kind of token, whose absence means that the text lacks the answer, or a pattern, whose absence means
+    nothing.
     """
 
     called: str
@@ -133,7 +134,7 @@ def _wanted() -> tuple[Wanted, ...]:
 
 
 class _Question(QuestionWords):
-    """A question as weighted words; its language is that of the texts, which are longer."""
+    """The weighted words of a question, read in the language of the texts because those are longer."""
 
     def __init__(self, text: str, language: str) -> None:
         super().__init__(text, language, "auxiliary")
@@ -144,29 +145,29 @@ class _Question(QuestionWords):
         self._alike = {like: (stem, grade) for stem, like, grade in alike if grade >= LIKE}
 
     def match(self, stem: str) -> tuple[str, float] | None:
-        """The question's word that a word stands for, and how far: 0.5 where only their beginnings agree."""
+        """Return the question word that a word matches and its grade, 0.5 if only their first letters agree."""
         if stem in self.weights:
             return stem, 1.0
         begun = self._begun.get(stem[:BEGIN])
         return self._alike.get(stem) if begun is None else (begun, 0.5)
 
     def share(self, held: Mapping[str, float]) -> float:
-        """The share of the question's weight that some words have, each by how far it was found."""
+        """Return the share of the question's weight in some words, each weighted by its grade."""
         return math.fsum(self.weights[stem] * part for stem, part in held.items()) / self.total
 
 
 class PassageWords:
-    """One text beside the question: which of its words it has, in all and by sentence, and which others."""
+    """A text compared with the question: the question's words in it, in total and by sentence, and the other words."""
 
     features: RelevanceFeatures
-    """Set when all texts of the call are compared."""
+    """Set once all texts of the call are compared."""
 
     short = False
-    """Whether it is too short to be known by words: completed from the question where it is of the requested kind."""
+    """Whether the text is too short to compare by words; completed from the question if of the requested kind."""
 
     def __init__(self, text: Analysed, question: _Question, level: Level) -> None:
         self.text, self.question, self.level = text, question, level
-        self.held: dict[str, float] = {}  # by word of the question, how far it was found
+        self.held: dict[str, float] = {}  # grade of each question word found
         self.shares: list[float] = []
         self.others: Counter[str] = Counter()
         self.counts: dict[str, float] = defaultdict(float)
@@ -191,16 +192,16 @@ class PassageWords:
         self.most = max(self.shares, default=0.0)
 
     def score(self) -> float:
-        """BM25 of the question over the most that it could be, in [0, 1]."""
+        """Return the BM25 score divided by its maximum, in [0, 1]."""
         norm = K1 * (1 - B + B * self.text.words / USUAL)
         weights = self.question.weights
         return math.fsum(weights[s] * n / (n + norm) for s, n in self.counts.items()) / self.question.total
 
     @cached_property
     def given(self) -> bool | None:
-        """Whether what is asked for stands at the beginning, or in or beside a sentence with the question's words.
+        """Whether the requested kind of answer is at the start, or in or next to a sentence with the question's words.
 
-        None where that cannot be seen.
+        None if unknown.
         """
         if self.question.wanted is None or not self.shares:
             return None
@@ -213,7 +214,7 @@ class PassageWords:
 
     @cached_property
     def declines(self) -> str:
-        """Whether it says that it cannot answer: "wholly" in half of its sentences and nothing else; "partly"."""
+        """Whether the text declines to answer: "wholly" if at the start and in half of its sentences, else "partly"."""
         if self.level == "passage":
             return ""
         language = self.text.language
@@ -225,18 +226,18 @@ class PassageWords:
 
     @property
     def strong(self) -> bool:
-        """Whether enough was seen for the best label."""
+        """Whether the text qualifies for the best label."""
         return self.given is True and self.features.cover >= STRONG and not self.declines and not self.short
 
     @property
     def related(self) -> bool:
-        """Whether it may answer in other words than the question's, so that it does not get the worst label."""
+        """Whether the text may answer without the question's words, so it does not get the worst label."""
         unknown = not self.question.weights or self.short
         return self.declines != "wholly" and (unknown or self.features.kin >= AKIN or self.given is True)
 
     @property
     def chance(self) -> float:
-        """The probability that it is relevant, less where it says that it cannot answer."""
+        """The probability that the text is relevant, reduced if it declines to answer."""
         seen, weights = self.features._asdict(), packaged("relevance.json")[self.level]
         odds = weighted(weights, {name: seen[name] for name in weights if name != "bias"})
         chance = probability(round(odds, 6), (1.0, 0.0)) * (REFUSED if self.declines == "wholly" else 1.0)
@@ -246,7 +247,7 @@ class PassageWords:
 
     @property
     def reason(self) -> str:
-        """The words of the question that it has, and the kind of thing that is asked for."""
+        """The question's words in the text, and whether it has the requested kind of answer."""
         weights, wanted = self.question.weights, self.question.wanted
         top = heaviest(self.shared or weights, weights, WORDS_NAMED)
         words = ", ".join(named([self.question.written[stem] for stem in weights if stem in top]))
@@ -268,7 +269,7 @@ class PassageWords:
         return "; ".join(filter(None, (_DECLINES[self.declines], *parts)))
 
     def row(self) -> dict[str, Any]:
-        """The row of a reply."""
+        """Return the row of the text in a reply."""
         if not self.text.words:
             return {"reason": "no words to look for" if self.text.text.strip() else "the text is blank"}
         best = self.text.spans[self.shares.index(self.most)] if self.most and self.level == "passage" else None
@@ -278,7 +279,7 @@ class PassageWords:
 
 
 def _completed(answer: PassageWords, question: str) -> PassageWords:
-    """A short answer with what is asked for, completed from the question; any other as it is."""
+    """Return a short answer of the requested kind completed from the question; any other answer unchanged."""
     said, language, wanted = answer.text.text, answer.text.language, answer.question.wanted
     text = restated(question, said, language)
     if text == said or answer.declines:
@@ -300,7 +301,7 @@ def _join(held: dict[str, float], more: Mapping[str, float]) -> None:
 
 
 def relevance(question: str, texts: Sequence[str], level: Level) -> list[PassageWords]:
-    """Compare each text with the question and with the others of the same call."""
+    """Compare each text with the question and with the other texts of the call."""
     library = Library(texts, (question,))
     asked = _Question(question, library.language)
     every = [PassageWords(text, asked, level) for text in library.texts]
@@ -325,7 +326,7 @@ def relevance(question: str, texts: Sequence[str], level: Level) -> list[Passage
 
 
 def _likeness(texts: Sequence[PassageWords], library: Library) -> list[float]:
-    """Return for each text the mean cosine to the others, weighted by their share of the question's words."""
+    """Return each text's mean cosine similarity to the others, weighted by their share of the question's words."""
     made: list[dict[str, float]] = []
     centre: dict[str, float] = {}
     for text in texts:
@@ -351,7 +352,7 @@ def _likeness(texts: Sequence[PassageWords], library: Library) -> list[float]:
 
 
 def nearest(question: str, texts: Sequence[str], most: int) -> list[int]:
-    """The places of at most ``most`` texts, the most similar by BM25 first; equal ones in their order."""
+    """Return the indices of at most ``most`` texts, the most similar by BM25 first; ties keep their order."""
     language = language_of(f"{question}\n{' '.join(texts)}")
     weights = question_words(question, language).weights
     stems = [[token.stem for token in tokens_of(text, language)] for text in texts]

@@ -1,10 +1,10 @@
-"""Find what a statement says of one person or thing and its evidence of another.
+"""Find statements about one person or thing that the evidence makes about another.
 
-The holder of a word is who does what a verb says, or who or what a noun is said of, as far as it can be seen: what the
-clause begins with ("Canberra is the *capital*", "members *get* free returns"), the name behind "by" ("*written* by
-Lena Brandt"), or beside a noun the name behind it ("its *architect*, Ines Prado") or after "is" ("the *capital* of
-Bolivia is Sucre"). Two candidates compete where the sentence that has all the rest names another holder, and the
-statement's own one holds something else in the passages.
+The holder of a word is the agent of a verb, or the person or thing that a noun describes, if it can be identified: the
+start of the clause ("Canberra is the *capital*", "members *get* free returns"), the name after "by" ("*written* by
+Lena Brandt"), or, for a noun, the name after it ("its *architect*, Ines Prado") or after "is" ("the *capital* of
+Bolivia is Sucre"). A clash requires a sentence that has all the rest but names another holder, and passages in which
+the statement's holder has another role.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from ragstone.judges.embedded.words import (
     pronouns,
 )
 
-SAID: Final = 0.9  # the share of a clause but its holder that a sentence must have to name another holder
-NAMED: Final = 0.75  # ... where both holders are names
-ENOUGH: Final = 5.0  # the least weight of that, of two words or more
-ALMOST: Final = 0.8  # the share of what the best clause has of it that another must have to name a holder, too
-PLAIN: Final = 12  # words of a statement whose nouns are looked at as agent and patient
+SAID: Final = 0.9  # minimum share of a clause without its holder in a sentence that names another holder
+NAMED: Final = 0.75  # ... if both holders are names
+ENOUGH: Final = 5.0  # minimum weight of that share, of two words or more
+ALMOST: Final = 0.8  # minimum share of the best clause's weight in another clause whose holder also counts
+PLAIN: Final = 12  # maximum words of a statement whose nouns are checked as agent and patient
 _BY: Final = frozenset(("by", "von", "par", "por", "da"))
 _PERSONS: Final = (("he", "his", "him"), ("she", "her", "hers"))
 _SUBJECTS: Final = frozenset(("he", "she", "it", "they"))
-BACK: Final = 3  # sentences before one in which the name is looked for that its pronoun stands for
+BACK: Final = 3  # preceding sentences searched for the name that a pronoun refers to
 _OWNED: Final = ARTICLES | {"its", "his", "her", "their", "our"}
 _IS: Final = frozenset(("is", "was", "are", "were"))
 _RELATIVE: Final = frozenset(("who", "which", "that"))
@@ -45,7 +45,7 @@ _PLURALS: Final = frozenset(("children", "people", "men", "women"))
 _EMPTY: Final = ("function", "light", "universal", "breaks", "turns")
 
 Run = tuple[int, int]
-"""Neighbouring words: first and last token."""
+"""Adjacent words: first and last token."""
 
 
 class _Roles:
@@ -58,14 +58,14 @@ class _Roles:
             self.clauses[clause].append(k)
 
     def said(self, clause: int) -> tuple[Run, int] | None:
-        """The holder that a clause names, and the first word that is said of it."""
+        """Return the holder that a clause names and the first word about it; None if there is none."""
         inside = self.clauses[clause]
         agent = self._agent(inside)
         if agent is not None:
             rest = self.rest(clause, agent)
             before = [k for k in rest if k < agent[0]]
             if _IS.isdisjoint(self.words[agent[0] - 2 : agent[0]]):
-                before = (before or rest)[::-1]  # the verb beside "by", but the noun that the clause begins with
+                before = (before or rest)[::-1]  # the verb next to "by", or else the first noun of the clause
             return (agent, before[0]) if before else None
         first = self.subject(inside)
         i = None if first is None else next((k for k in inside if k > first[1] and not self.empty(k)), None)
@@ -77,7 +77,7 @@ class _Roles:
         return None if listed_only else (first, i)  # "bordered by A in the south, B in the north"
 
     def subject(self, inside: Sequence[int]) -> Run | None:
-        """What a clause begins with, empty words aside: a name or a word; None behind a preposition or pronoun."""
+        """Return the first name or word of a clause, skipping empty words; None after a preposition or pronoun."""
         for k in inside:
             word = self.words[k]
             if word in _OWNED and (run := self._named_noun(k + 1)):
@@ -95,19 +95,19 @@ class _Roles:
         return None
 
     def embedded(self, clause: int, own: Run) -> list[tuple[Run, int]]:
-        """The other names of a clause before a verb: "the court found that *Quayline* was to blame"."""
+        """Return other names of a clause with their verbs: "the court found that *Quayline* was to blame"."""
         inside, found = self.clauses[clause], list[tuple[Run, int]]()
         for run in self.side.names if self.language == LANGUAGE else ():
             behind = [k for k in inside if k > run[1]]
             verb = next((k for k in behind if self.words[k] not in HELPING and not self.empty(k)), None)
             helped = behind and self.words[behind[0]] in HELPING
-            done = not _BY.isdisjoint(self.words[k] for k in behind)  # by somebody else
+            done = not _BY.isdisjoint(self.words[k] for k in behind)  # by another agent
             if run != own and run[0] in inside and verb is not None and helped and not done:
                 found.append((run, verb))
         return found
 
     def holders(self, place: int) -> list[Run]:
-        """The holders of a word, more than one where several are joined; none where that cannot be seen."""
+        """Return the holders of a word, several if they are joined; empty if they cannot be identified."""
         clause = self.side.clauses[place]
         inside = self.clauses[clause]
         before = place - 1
@@ -121,8 +121,8 @@ class _Roles:
         if beside is not None:
             return [(0, beside[1]) if beside[0] == 1 and self._capital(0) and not self.empty(0) else beside]
         start = next((k for k in inside if not self.empty(k)), place)
-        begun = start < place and not self._verb(start)  # "became a pianist": who did stands before
-        done = not _BY.isdisjoint(self.words[place : inside[-1]])  # to what it begins with, by somebody else
+        begun = start < place and not self._verb(start)  # "became a pianist": the subject precedes it
+        done = not _BY.isdisjoint(self.words[place : inside[-1]])  # the clause begins with the patient
         if done or (begun and self.subject(inside) is None):
             return []
         found: list[Run] = []
@@ -135,13 +135,13 @@ class _Roles:
         return found
 
     def kind(self, run: Run) -> str:
-        """Whether a holder is a name or a common noun; empty where that cannot be seen."""
+        """Return whether a holder is a "name" or a common "noun"; empty if unclear."""
         first, last, single = self.tokens[run[0]], self.tokens[run[1]], run[0] == run[1]
         if self.words[run[1]] in calendar():
             return ""  # "Earlier Tuesday"
         if self.language != LANGUAGE:
             copulas = listed_words("copulas", self.language)
-            told = self.side.word(run[0] - 1) in copulas | _BY or (run[0] == 0 and copulas)  # begins with its subject
+            told = self.side.word(run[0] - 1) in copulas | _BY or (run[0] == 0 and copulas)  # subject first
             return "name" if self._capital(run[0]) and (not single or first.kind == NAME or told) else ""
         stems, behind = self.stems(run), self.side.word(run[0] - 1) in _BY and first.kind == NAME
         strange = any(not listed(s) and len(s) > 1 and s not in peoples() for s in stems)
@@ -157,30 +157,30 @@ class _Roles:
         return "noun" if told and first.kind != NAME and not (verbal(last.stem) or self._goes_on(run[1] + 1)) else ""
 
     def telling(self, run: Run) -> str:
-        """The stem that tells a holder from others: a family name, but "security" of "security team"."""
+        """Return the stem that identifies a holder: the family name, but "security" in "security team"."""
         return self.tokens[run[self.kind(run) != "noun"]].stem
 
     def rest(self, clause: int, run: Run) -> list[int]:
-        """The words of a clause that say something, but for its holder."""
+        """Return the meaningful words of a clause except for its holder."""
         return [k for k in self.clauses[clause] if not run[0] <= k <= run[1] and not self.empty(k)]
 
     def stems(self, run: Run) -> set[str]:
-        """The stems of some neighbouring words, but for titles."""
+        """Return the stems of adjacent words, without titles."""
         return {self.tokens[k].stem for k in range(run[0], run[1] + 1) if self.words[k] not in TITLES}
 
     def held(self, stem: str) -> list[int]:
-        """By place of a stem the clause that it is the holder in; -1 where it is none."""
+        """Return for each place of a stem the clause in which it is the holder, or -1."""
         pairs = {k: self.said(self.side.clauses[k]) for k, token in enumerate(self.tokens) if token.stem == stem}
         return [self.side.clauses[k] if one and one[0][0] <= k <= one[0][1] else -1 for k, one in pairs.items()]
 
     def empty(self, k: int) -> bool:
-        """Whether a word says nothing by itself."""
+        """Return whether a word has no meaning by itself."""
         if self.language != LANGUAGE:
             return self.tokens[k].stem in function_stems(self.language) or self.words[k] in word_set("breaks")
         return self.words[k].endswith("ly") or any(self.words[k] in word_set(name) for name in _EMPTY)
 
     def _agent(self, inside: Sequence[int]) -> Run | None:
-        """The name behind "by", or behind "is" as the last of the clause."""
+        """Return the name after "by", or after "is" at the end of the clause."""
         for k in inside[1:-1]:
             if self.words[k] in _BY:
                 return self._named(k + 1)
@@ -190,7 +190,7 @@ class _Roles:
         return None
 
     def _named(self, k: int) -> Run | None:
-        """The name at a place, or behind what it is: "by the Danish firm *Ravn*"."""
+        """Return the name at a place, or after its description: "by the Danish firm *Ravn*"."""
         first = self._name_at(k)
         beyond = next((run for run in self.side.names if run[0] > k), None) if self.language == LANGUAGE else None
         if beyond is None or beyond[0] > k + 4 or self.side.clauses[beyond[0]] != self.side.clauses[k]:
@@ -201,19 +201,19 @@ class _Roles:
         return beyond if plain and (first is None or self.tokens[first[1]].stem in peoples()) else first
 
     def _named_noun(self, k: int) -> Run | None:
-        """The name that follows a noun: "her sister *Marit*", "the contractor *Quayline*"."""
+        """Return the name that follows a noun: "her sister *Marit*", "the contractor *Quayline*"."""
         run = next((one for one in self.side.names if k < one[0] <= k + 2), None)
         plain = run and all(self.tokens[n].kind == WORD and not self.empty(n) for n in range(k, run[0]))
         return run if plain else None
 
     def _noun_end(self, k: int) -> int:
-        """The last word of a noun of several: "the security *team*"."""
+        """Return the last word of a compound noun: "the security *team*"."""
         while self.language == LANGUAGE and self._goes_on(k + 1):
             k += 1
         return k
 
     def _goes_on(self, k: int) -> bool:
-        """Whether a noun follows, of which the word before is a part: "Enterprise plan"."""
+        """Return whether a word continues a compound noun: "Enterprise plan"."""
         if (
             k >= len(self.words)
             or self.empty(k)
@@ -228,7 +228,7 @@ class _Roles:
         return self.language == LANGUAGE and self.words[k] in verbs("sure past") and not self._capital(k)
 
     def _counted(self, run: Run) -> bool:
-        """Whether what looks like a name is a unit: "64 MB"."""
+        """Return whether an apparent name is a unit: "64 MB"."""
         return run[0] > 0 and self.tokens[run[0] - 1].kind == NUMBER
 
     def _capital(self, k: int) -> bool:
@@ -237,14 +237,14 @@ class _Roles:
     def _name_at(self, k: int) -> Run | None:
         while self.side.word(k) in ARTICLES:
             k += 1
-        if self.language == "de":  # whose nouns have capitals, too
+        if self.language == "de":  # common nouns are capitalised too
             last = next((n for n in range(k, len(self.tokens)) if not self._capital(n)), len(self.tokens)) - 1
             return (k, last) if last >= k else None
         return next((run for run in self.side.names if run[0] == k), None)
 
 
 def misattributed(aligned: Alignment) -> Clash | None:
-    """Find a word that the statement says of one thing, where the sentence that says all the rest names another."""
+    """Find a word that the statement says of one holder, and a sentence with all the rest of another."""
     mine = _Roles(aligned, aligned.language)
     for clause in range(len(mine.clauses)):
         pair = mine.said(clause)
@@ -265,7 +265,7 @@ def misattributed(aligned: Alignment) -> Clash | None:
 
 
 def _undergone(aligned: Alignment, mine: _Roles, clause: int, agent: Run) -> Clash | None:
-    """Find "the Borealis was built by Ulvik" of "the Aurelia was built by Ulvik", where passages have both names."""
+    """Find "the Borealis was built by Ulvik" (evidence: "the Aurelia was ...") if the passages have both names."""
     own = mine.subject(mine.clauses[clause])
     if own is None or own == agent or mine.kind(own) != "name" or not aligned.is_known(mine.telling(own)):
         return None
@@ -294,7 +294,7 @@ def _of_holder(aligned: Alignment, mine: _Roles, own: Run, i: int, said: Sequenc
 
 
 def _of_next_clause(aligned: Alignment, mine: _Roles, own: Run, rest: Sequence[int]) -> Clash | None:
-    """Find "A scored in the 88th minute" of "A scored twice, and B in the 88th minute"."""
+    """Find "A scored in the 88th minute" where the evidence says "A scored twice, and B in the 88th minute"."""
     line = aligned.lines[0]
     theirs = _Roles(line, aligned.language)
     held = [clause for clause in theirs.held(mine.telling(own)) if clause >= 0]
@@ -311,23 +311,23 @@ def _of_next_clause(aligned: Alignment, mine: _Roles, own: Run, rest: Sequence[i
 
 
 def _holds_another(aligned: Alignment, stem: str, rest: Sequence[int], *, name: bool) -> bool:
-    """Whether the passages say something else of a holder, or have its name, and say nowhere the same of it."""
+    """Return whether the passages never say the same of a holder, which they have in a role, or which is a name."""
     lines = [(line, _Roles(line, aligned.language)) for line in aligned.having(stem)]
     there = [(line, clause) for line, roles in lines for clause in roles.held(stem) if clause >= 0]
     wanted = SAID * sum(aligned.weight[j] for j in rest)
-    strange = name and not aligned.is_known(stem)  # "Peter" of "Anna Berg"
+    strange = name and not aligned.is_known(stem)  # "Peter", evidence: "Anna Berg"
     return strange or (
         bool(lines if name else there) and all(_carried(aligned, line, clause, rest) < wanted for line, clause in there)
     )
 
 
 def _carried(aligned: Alignment, line: Line, clause: int, rest: Sequence[int]) -> float:
-    """The weight of the words that a clause of the evidence has."""
+    """Return the weight of the words in a clause of the evidence."""
     return sum(aligned.weight[j] for j in rest if any(line.clauses[p] == clause for p in aligned.found(j, line)[0]))
 
 
 def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[int]) -> Clash | None:
-    """The first sentence with all the rest that says it of another holder; None if one may say it of the same."""
+    """Return the clash with the first sentence with the rest but another holder; None if one may have the same."""
     stems, stem, kind = mine.stems(own), mine.telling(own), mine.kind(own)
     heads = stems - {stem} if kind == "noun" else frozenset()
     near = stems.union(*(likes(one, aligned.language) for one in stems))
@@ -346,7 +346,7 @@ def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[
         most = max(held.values(), default=0.0)
         alike = (one for p, weight in held.items() if weight >= ALMOST * most for one in _told_of(aligned, theirs, p))
         if any(not near.isdisjoint(of.stems(run) - heads) for of, run in alike):
-            # "proposed by A ... of one proposed by B"
+            # "proposed by A", and later "one proposed by B"
             return None
         for place in (p for p, weight in held.items() if weight >= most):
             runs = _told_of(aligned, theirs, place)
@@ -361,7 +361,7 @@ def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[
 
 
 def _told_of(aligned: Alignment, theirs: _Roles, place: int) -> list[tuple[_Roles, Run]]:
-    """The holders of a word; of "she discovered" the name that a sentence shortly before begins with."""
+    """Return the holders of a word; for "she discovered", the name at the start of a preceding sentence."""
     found = [(theirs, run) for run in theirs.holders(place)]
     line = theirs.side
     said = {line.words[k] for k in theirs.clauses[line.clauses[place]] if k < place}
@@ -380,7 +380,7 @@ def _told_of(aligned: Alignment, theirs: _Roles, place: int) -> list[tuple[_Role
 
 
 def turned(aligned: Alignment) -> Clash | None:
-    """Find two names or things around a verb, the other way round."""
+    """Find two names or things around a verb that the evidence has in swapped roles."""
     plain = aligned.language == LANGUAGE and len(aligned.tokens) <= PLAIN
     things = [(i, i) for i in aligned.content if _is_thing(aligned, i)] if plain else []
     for one, other in chain(pairwise(aligned.names), pairwise(things)):
@@ -397,7 +397,7 @@ def turned(aligned: Alignment) -> Clash | None:
 
 
 def _of_relative(aligned: Alignment, line: Line, verb: int) -> Clash | None:
-    """Find "the press office informs the mayor" of "the mayor, who informs the press office"."""
+    """Find "the press office informs the mayor" where the evidence says "the mayor, who informs the press office"."""
     before = [j for j in aligned.content if j < verb and aligned.clauses[j] == aligned.clauses[verb]]
     for place in line.places.get(aligned.stems[verb], ()) if before and aligned.tokens[verb].kind == WORD else ():
         first, last = min(line.inside(place)), max(line.inside(place))
@@ -418,14 +418,14 @@ def _is_thing(aligned: Alignment, i: int) -> bool:
 def _swapped(aligned: Alignment, line: Line, one: Run, other: Run, verb: int) -> Clash | None:
     first, second = (line.places.get(aligned.stems[run[1]]) for run in (one, other))
     direct = word_set("prepositions").isdisjoint(set(aligned.words[verb + 1 : other[0]]) - _BY)
-    if bool(first) != bool(second) and direct:  # a pronoun stands for the name that the sentence lacks
+    if bool(first) != bool(second) and direct:  # a pronoun replaces the name that the sentence lacks
         spoken = [k for k, word in enumerate(line.words) if word in _SUBJECTS][:1]
         first, second = first or spoken, second or spoken
     if not first or not second or len(first) + len(second) > 2:
         return None
     low, high = sorted((first[0], second[0]))
     same, forms = first[0] < second[0], frozenset((aligned.stems[verb],))
-    if forms.isdisjoint(line.places):  # "sold A to B" of "B bought A"
+    if forms.isdisjoint(line.places):  # "sold A to B", evidence: "B bought A"
         same, forms = not same, opposites(aligned.stems[verb], aligned.language)
     if "with" in aligned.words[verb + 1 : other[0]]:
         return None  # "was linked with", "shares a border with"

@@ -1,8 +1,8 @@
-"""Find facts of a statement that its evidence states differently: numbers, dates, names, polarity, direction, roles.
+"""Find facts that the evidence states differently: numbers, dates, names, polarity, direction, roles.
 
-A number, a name or a negation is not a matter of probability. Each is a slot that must be filled alike at the
-corresponding place of the evidence: the place where the statement's other words stand. A slot that is filled
-differently, or with a value that no passage has, is a ``Clash`` that names both values.
+Numbers, names and negations are not a matter of probability. Each is a slot that must have the same value at the
+corresponding place in the evidence, which is where the statement's other words are. A slot with another value, or with
+a value that is in no passage, is a ``Clash`` that names both values.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from ragstone.judges.embedded.verbs import finite
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, NUMBER, WORD, function_stems, stem_of
 
-COVERED: Final = 0.8  # the share of the rest of a statement that must be found for its last part to count as added
-SPEAKING: Final = 3.5  # weight from which a word says something by itself
-LIKELY: Final = 0.6  # how well, of the best place, another must fit for its value to be named as the nearest
-NEAR: Final = 0.8  # ... for a place of its own to speak for it as well as the best one
-AHEAD: Final = 8  # words before an old value among which one says that it was changed, and behind it the new one
-REFERS: Final = 40  # characters before a number within which it may be that of a passage: "passages 1, 2 and 3"
-LIMIT: Final = 10  # characters before a number that are quoted with its limit
+COVERED: Final = 0.8  # minimum share found of the rest of a statement whose last part counts as added
+SPEAKING: Final = 3.5  # minimum weight of a word that is meaningful by itself
+LIKELY: Final = 0.6  # minimum fit, relative to the best place, for a value to be named as the nearest
+NEAR: Final = 0.8  # ... for another place of the same value to count like its best one
+AHEAD: Final = 8  # words around an old value: before it for a verb of change, after it for the new value
+REFERS: Final = 40  # characters before a number searched for a reference to passages: "passages 1, 2 and 3"
+LIMIT: Final = 10  # characters before a number that are quoted to show its limit
 _MARKER: Final = re.compile(r"\b\d{1,2}(?:[.)](?:\s+(?=[^\W\d_a-z])|$)|\)\s)")
-"""The number of a list item, at the start of a statement or left over in it."""
+"""The number of a list item, at the start of a statement or left inside it."""
 
 _IN_NAME: Final = re.compile(
     r"(?:[^\W\d_]-|[*\u00d7]\s?"
@@ -60,7 +60,7 @@ _IN_NAME: Final = re.compile(
     re.IGNORECASE,
 )
 _TIED: Final = re.compile(r"(?:\d\s?[-\u2013/:^*\u00d7]|[#\u00a7\u2116^])\s?\Z")
-"""What ties a number to what is before it, so that it is no list marker: "2-1", "6-12"."""
+"""Characters that connect a number to preceding text, so it is not a list marker: "2-1", "6-12"."""
 
 _HYPHENED: Final = re.compile(r"(?:-[^\W\d_]+)+")
 _IN_CODE: Final = re.compile(r"[^\W\d_]-\Z")
@@ -82,10 +82,10 @@ _THAN: Final = re.compile(r"\s(?:more|less|fewer|\w+er)\b", re.IGNORECASE)  # "4
 
 
 def clash(aligned: Alignment) -> Clash | None:
-    """Find the first slot that the evidence fills differently, numbers before names before the rest.
+    """Find the first slot that differs from the evidence: numbers, then names, then the rest.
 
-    Of a number and a name that no passage has, both are named. Only another value contradicts: where a real answer
-    negates what the nearest sentence says, or says the opposite, that sentence is most often about something else.
+    If no passage has a number and a name, both are reported. Only another value or a negation in a nearly identical
+    sentence is a contradiction: in real answers, the nearest sentence with the opposite is mostly about something else.
     """
     found = _clash(aligned)
     if found is None or not found.has:
@@ -130,7 +130,7 @@ def _clash(aligned: Alignment) -> Clash | None:
         found = check(aligned)
         if isinstance(found, Clash):
             return found
-        agreed = agreed or bool(found)  # negations and opposites of the statement are as they should be
+        agreed = agreed or bool(found)  # the statement's negations and opposites are correct
     return None
 
 
@@ -147,13 +147,13 @@ def _numbers(aligned: Alignment) -> Clash | None:
 
 
 def _code(aligned: Alignment, i: int) -> Clash | None:
-    """A number that no passage has behind a name that has another one there: "AES-128" of "AES-256"."""
+    """Find a hyphenated code with an unknown number: "AES-128" where the evidence has "AES-256"."""
     known = not i or aligned.is_known(aligned.stems[i])
     return None if known or not _IN_CODE.search(aligned.text, 0, aligned.tokens[i].start) else _numbered(aligned, i)
 
 
 def _numbered(aligned: Alignment, i: int, kind: str = "number") -> Clash | None:
-    """Find the number that the word before a number has in the evidence: "Chapter 3" of "Chapter 4"."""
+    """Find the number after the same word in the evidence: "Chapter 3" where the evidence has "Chapter 4"."""
     for line in aligned.having(aligned.stems[i - 1]):
         for p in line.places.get(aligned.stems[i - 1], ()):
             if p + 1 < len(line.tokens) and line.tokens[p + 1].kind == NUMBER and len(line.between(p + 1)) < 2:
@@ -162,7 +162,7 @@ def _numbered(aligned: Alignment, i: int, kind: str = "number") -> Clash | None:
 
 
 def _marks_item(text: str, one: Quantity) -> bool:
-    """Whether a number is that of a list item ("Open the list 2.", not "is over 2."), or measures nothing."""
+    """Return whether a number is that of a list item ("Open the list 2.", not "is over 2.") or has no value."""
     if _named(text, one):
         return True
     if one.dimension or _MARKER.match(text, one.start) is None or _TIED.search(text, 0, one.start):
@@ -175,27 +175,27 @@ def _marks_item(text: str, one: Quantity) -> bool:
 
 
 def _refers(aligned: Alignment, one: Quantity) -> bool:
-    """Whether a number only stands for what was counted before: "the smaller of the *two*"."""
+    """Return whether a number only refers to things mentioned before: "the smaller of the *two*"."""
     return not (one.dimension or one.unit) and aligned.words[max(0, one.at - 2) : one.at] == ["of", "the"]
 
 
 def _of_name(side: ParsedStatement, one: Quantity) -> bool:
-    """Whether a number is part of a name ("Windows 11"), or measures nothing else."""
+    """Return whether a number is part of a name ("Windows 11") or has no value for another reason."""
     behind = one.at > 0 and not one.dimension and side.tokens[one.at - 1].kind == NAME and side.between(one.at) == " "
     return behind or _named(side.text, one)
 
 
 def _named(text: str, one: Quantity) -> bool:
-    """Whether a number is part of a name ("Tetraspanin-3"), a factor ("* 100"), or of a passage."""
+    """Return whether a number is part of a name ("Tetraspanin-3"), a factor ("* 100"), or a passage number."""
     return bool(_IN_NAME.search(text, max(0, one.start - REFERS), one.start) or _NO_VALUE.match(text, one.start))
 
 
 Held = tuple[float, Line, Quantity]
-"""How well the place of a quantity fits, its sentence, and the quantity."""
+"""The fit of a quantity's place, its sentence, and the quantity."""
 
 
 Every = Sequence[tuple[Line, Quantity]]
-"""All quantities of the sentences that are compared."""
+"""All quantities of the compared sentences."""
 
 
 def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash | None:
@@ -205,7 +205,7 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     every: list[tuple[Line, Quantity]] = []
     same: list[Held] = []
     other: list[Held] = []
-    hour = one.dimension in ("", "time") and 0 <= one.written <= 24  # "from 10 to 18 hours" may stand there as 10:00
+    hour = one.dimension in ("", "time") and 0 <= one.written <= 24  # "from 10 to 18 hours" may be written as 10:00
     stems = [aligned.stems[i], f"@{int(one.written)}:00"][: 1 + hour]
     for line in dict.fromkeys((*aligned.lines, *(line for stem in stems for line in aligned.having(stem)))):
         known = {theirs.at for theirs in line.quantities if any(agree(mine, theirs) for mine in own)}
@@ -226,10 +226,10 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
         return None
     theirs = best[2]
     if theirs.dimension == "clock" != one.dimension:
-        return None  # "18 hours" is 18:00, and rivals no length of time
+        return None  # "18 hours" means 18:00 and is not compared with durations
     near = [held for held in same if held[0] >= LIKELY * best[0]]
     end, ends = {aligned.word(i - 1)}, {line.word(theirs.at - 1) for _, line, theirs in near}
-    turned = end | ends == _ENDS and end.isdisjoint(ends)  # "rose from 52 to 40" of "from 40 to 52"
+    turned = end | ends == _ENDS and end.isdisjoint(ends)  # "rose from 52 to 40", evidence: "from 40 to 52"
     bounds = {theirs.bound for _, _, theirs in near}
     if turned or (one.bound and bounds == {-one.bound} and not any(best[1].negated)):
         return _other("limit", _limited(one, aligned.text), best)
@@ -240,15 +240,15 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
             return _other("number", *differs)
     counted = one.dimension == "" != one.unit == theirs.unit
     if rival is None or rival[0] < FITS or (counted and one.unit != rival[2].unit) or (spelled and one.hedged):
-        return None  # "8 new cases" of "12 fever cases, including 8 new cases"; "a month"
+        return None  # "8 new cases", evidence: "12 fever cases, including 8 new cases"; "a month"
     others = [mine for mine in own if mine is not one and mine.dimension != RANK and not _of_name(aligned, mine)]
     if any(_together(others, line) and not _together(others, rival[1]) for _, line, _ in near):
-        return None  # two numbers of the statement stand in one sentence
+        return None  # two numbers of the statement occur in one sentence
     elsewhere = _said_elsewhere(aligned, same, other, itself)
     if elsewhere is not None:
         return _other("number", says, elsewhere)
     if one.dimension == "year" and foreign(aligned, rival[1], rival[2].at):
-        return None  # "built in 1961" of "starting in May 1961, ... until it was opened in 1989"
+        return None  # "built in 1961", evidence: "starting in May 1961, ... until it was opened in 1989"
     if all(
         aligned.prefers(i, (*rival[:2], rival[2].at), (*held[:2], held[2].at), itself)
         for held in same
@@ -261,7 +261,7 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
 def _absent(
     aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: Every, other: Sequence[Held]
 ) -> Clash | None:
-    """Find a number that no passage has and that cannot be computed, with the value that stands in its place."""
+    """Find a number that is in no passage and cannot be computed, with the value in its place."""
     i, says = one.at, _written(aligned.text, one)
     spelled = aligned.tokens[i].kind != NUMBER
     rival = max(other, key=lambda held: held[0], default=None)
@@ -277,8 +277,8 @@ def _absent(
     if _of_name(aligned, one):
         return _numbered(aligned, i, "name") or Clash("number", aligned.quote(i - 1, i))  # "Rule 19"
     if any(_within(one, line) for line in dict.fromkeys(line for line, _ in every)):
-        return Clash("number", says)  # what holds of a period may hold of a day in it
-    if rival is not None:  # of those that fit well the value that is closest
+        return Clash("number", says)  # the statement may be about a day within a period
+    if rival is not None:  # the closest value at the places that fit well
         least = LIKELY * rival[0]
         fitting = (found for found in other if found[0] >= least)
         rival = min(fitting, key=lambda found: _ratio(found[2].value, one.value))
@@ -287,19 +287,19 @@ def _absent(
             rival = 1.0, line, theirs  # the same number with another unit
     if rival is None:
         return Clash("number", says)
-    inside = rival[2].bound * (one.value - rival[2].value) > 0 == one.bound  # "25 GB" of "larger than 20 GB"
+    inside = rival[2].bound * (one.value - rival[2].value) > 0 == one.bound  # "25 GB", evidence: "larger than 20 GB"
     return _other("bound" if inside else "number", says, rival)
 
 
 def _tokens_of(aligned: Alignment, one: Quantity) -> frozenset[int]:
-    """The words of a quantity; of a date with the year behind it."""
+    """Return the tokens of a quantity; for a date, including the year after it."""
     last = max(one.at, one.last)
     dated = one.dimension == "date" and last + 1 < len(aligned.tokens) and aligned.tokens[last + 1].kind == NUMBER
     return frozenset(range(min(one.at, one.last), last + 1 + dated))
 
 
 def _derived(aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: Every) -> bool:
-    """Whether a number can be computed from those of the evidence."""
+    """Return whether a number can be computed from those of the evidence."""
     operands, text = _operands(aligned, one, [theirs for _, theirs in every], own), aligned.text
     adding = one.dimension != "date" and bool(
         _ADDING.search(text) or _BY.search(text[: one.start]) or _THAN.match(text, one.end)
@@ -313,7 +313,7 @@ def _derived(aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: 
 
 
 def _within(one: Quantity, line: Line) -> bool:
-    """Whether a date lies between two of a sentence: "1 July" of "from 15 June to 18 August"."""
+    """Return whether a date is within a period of a sentence: "1 July" in "from 15 June to 18 August"."""
 
     def order(day: Quantity) -> tuple[int, float]:
         return int(day.unit), day.written
@@ -332,7 +332,7 @@ def _together(others: Sequence[Quantity], line: Line) -> bool:
 
 
 def _changed(aligned: Alignment, one: Quantity, near: Sequence[Held], _every: Every) -> tuple[str, Held] | None:
-    """Find a value that was changed to another one: "8080" of "changed from 8080 to 9090"."""
+    """Find a value that was changed to another one: "8080" where the evidence says "changed from 8080 to 9090"."""
     newer = [(1.0, line, new) for _, line, old in near if (new := _newer(line, old))]
     if len(newer) < len(near) or not word_set("past").isdisjoint(aligned.words):
         return None
@@ -347,7 +347,7 @@ def _newer(line: Line, old: Quantity) -> Quantity | None:
 
 
 def _of_another(aligned: Alignment, one: Quantity, near: Sequence[Held], every: Every) -> tuple[str, Held] | None:
-    """Find "120 g of flour" of "250 g of flour with 120 g of butter"."""
+    """Find "120 g of flour" where the evidence says "250 g of flour with 120 g of butter"."""
     of = _of_what(aligned, one)
     kinds = [_of_what(line, theirs) for _, line, theirs in near]
     if not of or any(not theirs or of & theirs for theirs in kinds):
@@ -358,7 +358,7 @@ def _of_another(aligned: Alignment, one: Quantity, near: Sequence[Held], every: 
 
 
 def _for_another(aligned: Alignment, one: Quantity, near: Sequence[Held], every: Every) -> tuple[str, Held] | None:
-    """Find "Ostra answered 18,400" of "Larch answered 18,400, compared with 21,050 for Ostra"."""
+    """Find "Ostra answered 18,400" (evidence: "Larch answered 18,400, compared with 21,050 for Ostra")."""
     lines = {line for _, line, _ in near}
     own = [mine for mine in aligned.quantities if mine.dimension == one.dimension]
     found = ((1.0, *held) for held in every if held[0] in lines and _named_by(*held) in aligned.weights)
@@ -368,7 +368,7 @@ def _for_another(aligned: Alignment, one: Quantity, near: Sequence[Held], every:
 
 
 def _named_by(line: Line, one: Quantity) -> str:
-    """The stem of the name that a quantity is for, if the sentence has it nowhere else; empty if there is none."""
+    """Return the stem of the name that a quantity is for, if it occurs only there; empty if there is none."""
     at = one.last + 2
     named = line.word(at - 1) in _BINDING and at < len(line.tokens) and line.tokens[at].kind == NAME
     stem = line.tokens[at].stem if named else ""
@@ -376,7 +376,7 @@ def _named_by(line: Line, one: Quantity) -> str:
 
 
 def _of_what(side: ParsedStatement, one: Quantity) -> frozenset[str]:
-    """The stems of what a quantity is of: "250 g of *red lentils*"."""
+    """Return the stems of what is measured: "250 g of *red lentils*"."""
     behind, found = one.last + 1, set[str]()
     for k in range(behind + 1, min(behind + 3, len(side.tokens))) if side.word(behind) == "of" else ():
         if side.tokens[k].kind != WORD or side.words[k] in word_set("function") or side.between(k).strip():
@@ -386,7 +386,7 @@ def _of_what(side: ParsedStatement, one: Quantity) -> frozenset[str]:
 
 
 def _at_another_rate(aligned: Alignment, one: Quantity, near: Sequence[Held], _every: Every) -> tuple[str, Held] | None:
-    """Find "70,000 km each month" of "each year, a journey of 70,000 km"."""
+    """Find "70,000 km each month" where the evidence says "each year, a journey of 70,000 km"."""
     if not isinstance(one.per, float) or any(theirs.per for *_, theirs in near):
         return None
     lines = dict.fromkeys(line for _, line, _ in near)
@@ -397,7 +397,7 @@ def _at_another_rate(aligned: Alignment, one: Quantity, near: Sequence[Held], _e
 
 
 def _counts_another(aligned: Alignment, one: Quantity, near: Sequence[Held], _every: Every) -> tuple[str, Held] | None:
-    """Find "1,204 doctors", of whom no passage speaks, of "1,204 nurses"."""
+    """Find "1,204 doctors" (in no passage) where the evidence says "1,204 nurses"."""
     k = one.at + 1
     if one.dimension or not one.unit or aligned.weight.get(k, 0.0) < SPEAKING or aligned.is_known(aligned.stems[k]):
         return None
@@ -409,7 +409,7 @@ def _counts_another(aligned: Alignment, one: Quantity, near: Sequence[Held], _ev
         if not there or there in aligned.weights or aligned.found(k, line)[1]:
             return None
         if not word_set("whatever").isdisjoint((aligned.word(k), line.word(theirs.at + 1))):
-            return None  # "50 employees" of "50 people"
+            return None  # "50 employees", evidence: "50 people"
     fit, line, theirs = near[0]
     return aligned.quote(one.at, k), (fit, line, theirs._replace(end=line.tokens[theirs.at + 1].end))
 
@@ -417,10 +417,10 @@ def _counts_another(aligned: Alignment, one: Quantity, near: Sequence[Held], _ev
 def _said_elsewhere(
     aligned: Alignment, same: Sequence[Held], other: Sequence[Held], without: frozenset[int]
 ) -> Held | None:
-    """The place of another value whose sentence says all of the statement, where no sentence with its own value does.
+    """Return another value whose sentence has all of the statement, if no sentence with the statement's value does.
 
-    "Returns are accepted within 14 days" of "Returns are accepted within 30 days. Exchanges are accepted within 14
-    days": what the first sentence has and the second lacks tells of which of them the statement speaks.
+    For "Returns are accepted within 14 days", the evidence may be "Returns are accepted within 30 days. Exchanges are
+    accepted within 14 days": the word that only the first sentence has shows that it is the one to compare.
     """
     best = {held[1]: held for held in sorted(other, key=lambda held: held[0])}
     mine = [line for _, line, _ in same]
@@ -428,7 +428,7 @@ def _said_elsewhere(
 
 
 def _operands(aligned: Alignment, one: Quantity, known: list[Quantity], own: Sequence[Quantity]) -> list[Quantity]:
-    """The quantities that one may be computed from: those near it, those that agree with others, and times of day."""
+    """Return the possible operands: ``known``, the statement's quantities that agree with them, and times of day."""
     if one.dimension == "time":
         lines = dict.fromkeys(line for stem in aligned.library.times[: 2 * LINES] for line in aligned.having(stem))
         known = [theirs for line in lines for theirs in line.quantities if theirs.dimension == "clock"] + known
@@ -437,12 +437,12 @@ def _operands(aligned: Alignment, one: Quantity, known: list[Quantity], own: Seq
 
 
 def _ratio(one: float, other: float) -> float:
-    """Return the ratio of two values as a logarithm; 9 if their signs differ."""
+    """Return the absolute log ratio of two values; 9 if their signs differ."""
     return abs(math.log(one / other)) if one * other > 0 else 9.0
 
 
 def _written(text: str, one: Quantity) -> str:
-    """A quantity as it is written, with what a hyphen joins to it: "ten-year-old"."""
+    """Return a quantity as written, with hyphenated words after it: "ten-year-old"."""
     joined = _HYPHENED.match(text, one.end)
     return shortened(text[one.start : joined.end() if joined else one.end])
 
@@ -458,7 +458,7 @@ def _other(kind: str, says: str, found: Held) -> Clash:
 
 
 def _addition(aligned: Alignment) -> Clash | None:
-    """A last part of the statement that nothing in the passages is like, where all the rest of it is there."""
+    """Find a last part of the statement with no match in the passages, if they have nearly all the rest."""
     if aligned.language != LANGUAGE:
         return None
     grades = {i: max((aligned.found(i, line)[1] for line in aligned.lines), default=0.0) for i in aligned.content}

@@ -1,9 +1,9 @@
-"""Strip what frames a statement, complete short answers, and tell sentences that state nothing.
+"""Strip the framing of statements, complete short answers, and recognise sentences that state nothing.
 
-Trivial are greetings, headings, announcements, questions back, and sentences that only say that there is no answer.
-Conservative: whatever holds a number, or is long, is taken to state something, and so is what holds a name, but for
-"I don't know who A was" and for headings that are a title ("History of the Roman Empire"). A heading with a verb
-states something, as far as verbs are known (English), and so does what a courtesy goes on with after a comma.
+Greetings, headings, announcements, questions to the user, and sentences that only say that there is no answer are
+trivial. The rules are conservative: long sentences and those with a number state something. So do those with a name,
+except for "I don't know who A was" and headings that are titles ("History of the Roman Empire"). A heading with a verb
+states something (in English, where verbs are known), and so does other text after a courtesy and a comma.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from ragstone.judges.embedded.words import (
 )
 from ragstone.segment import FUNCTION_WORDS
 
-FARTHEST: Final = 120  # characters within which a lead-in ends
-SHORT: Final = 4  # content words from which on an answer stands without its question
-BRIEF: Final = 400  # ... and characters: what is longer has so many
+FARTHEST: Final = 120  # maximum characters of a lead-in
+SHORT: Final = 4  # minimum content words of an answer that needs no question
+BRIEF: Final = 400  # ... characters beyond which an answer is assumed to have that many
 MARK: Final = re.compile(r"\s*(?:>\s+|[-*+\u2022\u2013]\s+|\(?\d{1,3}[.)]\s+|\(?[a-z]\)\s+)")
 _CITED: Final = r"(?:[A-Za-z]{1,10}[ _:#.-]?)?\d{1,4}"
 _CITATIONS: Final = re.compile(
@@ -50,13 +50,13 @@ _ASKED: Final = re.compile(r"\s*(?:\u5417|\u55ce|\u304b)?\s*[?\uff1f]\s*$")
 
 
 def unmarked(text: str) -> str:
-    """A sentence without its list mark, if it is more than that."""
+    """Return a sentence without its list marker, unless nothing else is left."""
     mark = MARK.match(text)
     return text[mark.end() :] if mark and text[mark.end() :].strip() else text
 
 
 def stated(text: str, language: str) -> str:
-    """Return what a sentence states; the sentence itself if nothing would be left."""
+    """Return what a sentence states, or the sentence itself if nothing would be left."""
     bare = unmarked(text)
     if "[" in bare or "\u3010" in bare:
         bare = _CITATIONS.sub("", bare)
@@ -68,7 +68,7 @@ def stated(text: str, language: str) -> str:
 
 
 def told(text: str, language: str) -> str:
-    """Return the statement in the form of "Did you know that ...?"; empty for any other sentence."""
+    """Return the statement in "Did you know that ...?"; empty for other sentences."""
     asked = _ASKED.search(text[-80:])
     if not asked:
         return ""
@@ -88,23 +88,23 @@ def told(text: str, language: str) -> str:
 
 
 def _asks(text: str) -> bool:
-    """Return whether a stretch begins with a word that asks; without blanks between words, whether it has one."""
+    """Return whether text begins with a question word, or, in languages without spaces, contains one."""
     if UNSPACED.search(text):
         return any(word in text for word in listed_words("asking") if UNSPACED.search(word))
     return text.lower().strip(" \u00bf").partition(" ")[0] in listed_words("asking")
 
 
 def _lead(text: str, language: str) -> int:
-    """Where the statement begins behind "Based on the context, the answer is:" or "The document states that"; else 0.
+    """Return where the statement begins after "Based on the context, the answer is:" or the like; else 0.
 
-    All words before that are of the frame, so that nothing that is said of the matter is lost.
+    A lead-in has only framing words, so no content is lost.
     """
     found = 0
     for joint in _JOINT.finditer(text[:FARTHEST]):
         head = text[: joint.start()]
         if not leads(head, language):
             break
-        if not joint[0][0].isspace() or not leads(head.rpartition(" ")[2], language):  # no "the document that ..."
+        if not joint[0][0].isspace() or not leads(head.rpartition(" ")[2], language):  # not "the document that ..."
             found = joint.end()
     return found
 
@@ -116,10 +116,10 @@ _STAND_FOR: Final = frozenset(("it", "they", "its", "their", "it's", "they're"))
 
 
 def restated(question: str, answer: str, language: str) -> str:
-    """Return the text to look up: the answer, completed from the question if it is too short.
+    """Return the text to look up: the answer, completed from the question if too short.
 
-    "Paris." to "What is the capital of France?" gives "capital France: Paris." "Yes" gives the content words of a
-    question that can be answered so, "No" the same denied.
+    "Paris." to "What is the capital of France?" becomes "capital France: Paris." "Yes" becomes the content words of a
+    yes-no question, and "No" their negation.
     """
     bare = answer.strip()
     if len(bare) > BRIEF:
@@ -144,7 +144,7 @@ def restated(question: str, answer: str, language: str) -> str:
 
 
 def _yes_or_no(answer: str, language: str) -> tuple[str, int]:
-    """Which of the two an answer begins with, empty for neither, and where that ends."""
+    """Return "yes" or "no" if an answer begins so (else empty), and where that word ends."""
     low = answer.lower()
     for kind in ("yes", "no"):
         begun = (word for word in listed_words(kind, language, ENGLISH) if low.startswith(word))
@@ -177,12 +177,12 @@ _ENDS: Final = (
 )
 _CITATION: Final = re.compile(r"\[[^\[\]\n]{1,24}\]")
 NO_ANSWER: Final = "says that there is no answer"
-_IGNORANT: Final = 16  # words of a sentence that may say no more than that its speaker does not know something
-_LONGEST: Final = 30  # words from which on a sentence is never trivial
-_HEADING: Final = 12  # words that a heading may have
-_LABEL: Final = 3  # words of a heading that is a label even with a name: "The Roman Empire"
+_IGNORANT: Final = 16  # maximum words of a sentence that only says that the speaker does not know something
+_LONGEST: Final = 30  # maximum words of a trivial sentence
+_HEADING: Final = 12  # maximum words of a heading
+_LABEL: Final = 3  # maximum words of a heading that is a label even with a name: "The Roman Empire"
 _ALTERNATIVE: Final = 5
-"""Words of an offer that is one of several: "let me know if you need help with setup, cleaning, or storage"."""
+"""Maximum words of each of several offers: "let me know if you need help with setup, cleaning, or storage"."""
 
 _ASKING: Final = frozenset({"what", "which", "who", "whom", "whose", "where", "when", "why", "how", "if", "whether"})
 _POINTING: Final = re.compile(
@@ -195,7 +195,7 @@ _JOINER: Final = re.compile(r"(?:(?:and|or|so|but|then|please|just|also|und|et|y
 
 
 def _unanswering(parts: Abstention, tokens: Sequence[Token], language: str) -> bool:
-    """Whether a sentence that abstains says no more than that; "I don't know who A was" does not, if it is short."""
+    """Return whether an abstention states nothing else; a short "I don't know who A was" states nothing."""
     if names(parts.besides, language):
         return False
     if not names(parts.topic, language):
@@ -205,8 +205,8 @@ def _unanswering(parts: Abstention, tokens: Sequence[Token], language: str) -> b
 
 
 def _courteous(plain: str, language: str) -> bool:
-    """Return whether a sentence begins with a courtesy and does not go on to anything else."""
-    starts = listed_phrases("trivial_starts")  # a sentence is often too short for its language to be known
+    """Return whether a sentence begins with a courtesy and contains nothing else."""
+    starts = listed_phrases("trivial_starts")  # in all languages, as that of a sentence is uncertain
     start = max((phrase for phrase in starts if plain.startswith(phrase)), key=len, default="")
     _, *more = (piece.strip(_ENDS) for piece in _PAUSE.split(plain[len(start) :]))
     if len(more) > 1 and more[-1].startswith("or "):
@@ -223,7 +223,7 @@ def _said(plain: str) -> bool:
 
 
 def _stating(bare: str, tokens: Sequence[Token], language: str, *, named: bool) -> bool:
-    """Return whether what is set as a heading is a statement: it has a verb, or holds a name and is no title."""
+    """Return whether text formatted as a heading is a statement: it has a verb, or has a name and is not a title."""
     words = [word for raw in bare.replace("\u2019", "'").split() if (word := raw.strip(_ENDS))]
     if words[0].casefold() in _ASKING:
         return False
@@ -235,7 +235,7 @@ def _stating(bare: str, tokens: Sequence[Token], language: str, *, named: bool) 
 
 
 def triviality(text: str, language: str) -> str:
-    """Why a sentence states nothing, in a word or two; empty if it may state something."""
+    """Return in a few words why a sentence states nothing; empty if it may state something."""
     if len(text) > 400:
         return ""
     bare = _CITATION.sub(" ", text).strip()
@@ -252,7 +252,7 @@ def triviality(text: str, language: str) -> str:
         return "greeting or label"
     if any(token.kind == NUMBER for token in tokens):
         return ""
-    named = any(token.kind == NAME and len(token.stem) > 1 for token in tokens)  # "I" and "I'm" are no names
+    named = any(token.kind == NAME and len(token.stem) > 1 for token in tokens)  # "I" and "I'm" are not names
     if _POINTING.match(plain) or (not named and _courteous(plain, language)):
         return "courtesy"
     end = bare.rstrip("*_ ")[-1:]

@@ -1,6 +1,6 @@
-"""A statement as weighted words, and the windows of sentences that hold the most of them.
+"""Split a statement into weighted words and find the windows of sentences that contain most of them.
 
-A claim costs only the sentences that share a word with it. Nothing depends on the order of the passages.
+The time per claim depends only on the sentences that share a word with it. The order of passages has no effect.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from ragstone.judges.embedded.model import CONTENT
 from ragstone.judges.embedded.thesaurus import LANGUAGE, weak
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, tokens_of
 
-CANDIDATES: Final = 12  # sentences around which windows are tried
-PROMISING: Final = 24  # sentences with the most of a claim's words that these are chosen from, where more than ...
-ALL: Final = 128  # ... so many share a word with it
-NAMED: Final = 5.0  # weight from which a word that begins a sentence with a capital counts as a name
+CANDIDATES: Final = 12  # maximum sentences around which windows are tried
+PROMISING: Final = 24  # sentences with the most weight, from which these are chosen if more than ...
+ALL: Final = 128  # ... this many share a word with the claim
+NAMED: Final = 5.0  # minimum weight of a capitalised word that counts as a name
 
 _IDEOGRAPHIC: Final = re.compile("[\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
-"""Letters of words with content: pairs of them with hiragana are light, but a sentence of such pairs says something."""
+"""Characters of content words; their pairs with hiragana have low weights, but a sentence of these has content."""
 
 
 class Statement:
-    """A claim's words: all in order, and the different content words with their weights."""
+    """The words of a claim: all in order, and the distinct content words with their weights."""
 
     def __init__(self, text: str, library: Library, ignored: frozenset[str] = frozenset()) -> None:
         weight = library.weight
@@ -58,15 +58,15 @@ class Statement:
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
-        """Its neighbouring words."""
+        """The pairs of adjacent words."""
         return frozenset(pairwise(token.stem for token in self.tokens))
 
     def alike(self, stems: Sequence[str]) -> int:
-        """Count neighbouring words of a statement that are neighbours in a text, too."""
+        """Return the number of word pairs that are also adjacent in a text."""
         return len(self.pairs.intersection(pairwise(stems)))
 
     def share(self, mask: int) -> float:
-        """The share of weight of the words in a bit set."""
+        """Return the share of the total weight of the words in a bit set."""
         known = self._shares.get(mask)
         if known is None:
             held, rest = 0.0, mask
@@ -82,9 +82,9 @@ Masks = dict[tuple[int, int], int]
 
 
 def masks_of(statement: Statement, library: Library) -> tuple[Masks, int]:
-    """Return as bits which words of the claim each sentence has, and which all of them have together.
+    """Return the words of the claim in each sentence, and in all of them, as bit sets.
 
-    Of many sentences that share a word only the promising ones and those beside them are listed.
+    If many sentences share a word, only the promising ones and their neighbours are listed.
     """
     holders = [library.bits(stem) for stem in statement.stems]
     union = sum(1 << i for i, held in enumerate(holders) if held)
@@ -100,10 +100,10 @@ def masks_of(statement: Statement, library: Library) -> tuple[Masks, int]:
 
 
 def promising(weights: Sequence[float], holders: Sequence[int], sentences: int) -> int:
-    """The sentences with the most weight, as bits, to an eighth of a unit; of equal ones the first ``ALL``.
+    """Return the sentences with the most weight as a bit set; weights are rounded to 1/8, ties limited to ``ALL``.
 
-    ``holders``: the sentences that hold each word. The weights of all sentences are added at once, as binary numbers
-    whose digits are bit sets, so that a common word costs no more than a rare one.
+    ``holders``: the sentences with each word. The weights of all sentences are added at once, as binary numbers whose
+    digits are bit sets, so a common word costs no more than a rare one.
     """
     digits: list[int] = []
     for weight, held in zip(weights, holders, strict=True):
@@ -137,7 +137,7 @@ def _positions(bits: int) -> Iterator[int]:
 
 
 def strongest(statement: Statement, masks: Masks, library: Library) -> Masks:
-    """The sentences with the most weight of the claim's words; ties by neighbours and text, never by their place."""
+    """Return the sentences with the most weight; ties are broken by adjacent words and text, never by position."""
     if len(masks) <= CANDIDATES:
         return masks
     gains = {place: statement.share(mask) for place, mask in masks.items()}
@@ -157,7 +157,7 @@ def _order(statement: Statement, text: Analysed, number: int) -> tuple[int, tupl
 
 
 def windows_of(statement: Statement, masks: Masks, library: Library) -> list[tuple[Stretch, int]]:
-    """The best window, and one more if it has words of the claim that the first has not."""
+    """Return the best window, and another one if it has words of the claim that the first lacks."""
     candidates: dict[Stretch, int] = {}
     for k, s in strongest(statement, masks, library):
         last = len(library.texts[k].spans) - 1
@@ -172,7 +172,7 @@ def windows_of(statement: Statement, masks: Masks, library: Library) -> list[tup
     shares = {mask: statement.share(mask) for mask in set(candidates.values())}
 
     def rank(place: Stretch) -> tuple[int, list[str], str, Stretch]:
-        """Of windows with the same words first the one that puts most of them as the claim does."""
+        """Return the sort key of windows with equal scores: most adjacent word pairs of the claim first."""
         stems = library.stems(place)
         return -statement.alike(stems), stems, library.text(place), place
 

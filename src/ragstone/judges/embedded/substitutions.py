@@ -1,4 +1,4 @@
-"""Find a name, agent, rank, ending or comparison of a statement in whose place its evidence has another one."""
+"""Find a name, agent, rank, ending or comparison that differs from that of the evidence."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from ragstone.judges.embedded.thesaurus import LANGUAGE, common, likes, opposite
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
 
-CLEAR = 0.7  # how nearly a word of the evidence must mean one of the statement for that to be heard of
-ALIKE = 5  # first letters of words that mean the same: "Europe", "European"
-LISTED = 3  # words between things that are listed together
-REACH = 4  # words before a name among which the word is that it belongs to: "flows into the North Sea"
+CLEAR = 0.7  # minimum similarity of a synonym in the evidence for a word to be known
+ALIKE = 5  # first letters shared by related words: "Europe", "European"
+LISTED = 3  # maximum distance of words in one list
+REACH = 4  # words before a name searched for its verb: "flows into the North Sea"
 _NO_DEGREES = frozenset(("other", "rather", "under", "over", "after", "never", "ever", "whether", "either"))
 _AND = frozenset(("and", "or"))
 _ARTICLES = frozenset(("the", "a", "an"))
 
 
 def replaced(aligned: Alignment) -> Clash | None:
-    """Find "flows into the Baltic Sea" of "flows into the North Sea", "the longest" of "one of the longest" in English.
+    """Find "into the Baltic Sea" (evidence: "into the North Sea"), "the longest" ("one of the longest"), in English.
 
-    For these the sentence must have most of the rest.
+    For these, the sentence must have most of the rest of the statement.
     """
     if aligned.language != LANGUAGE:
         return None
@@ -36,7 +36,7 @@ def replaced(aligned: Alignment) -> Clash | None:
 
 
 def _sibling(aligned: Alignment) -> Clash | None:
-    """Find "giraffes", of which no passage speaks, where a sentence about the same has "elephants", or other kinds."""
+    """Find "giraffes" (in no passage) where a sentence on the same topic has "elephants" or another of the kind."""
     for i in aligned.content:
         if aligned.is_known(aligned.stems[i]) or any(aligned.found(i, line)[1] for line in aligned.lines):
             continue
@@ -54,7 +54,7 @@ def _sibling(aligned: Alignment) -> Clash | None:
             if not same.isdisjoint(map(singular, line.words)):
                 break
             if not beside.isdisjoint(line.places):
-                return Clash("addition", aligned.quote(i, i))  # "in grey, blue and red" of "in grey and blue"
+                return Clash("addition", aligned.quote(i, i))  # "in grey, blue and red", evidence: "in grey and blue"
             places = [p for p, word in enumerate(line.words) if singular(word) in others - own]
             best = aligned.best(i, ((line, p) for p in places))
             if best is not None and best[0] >= FITS:
@@ -63,14 +63,14 @@ def _sibling(aligned: Alignment) -> Clash | None:
 
 
 def _listed_with(aligned: Alignment, i: int) -> list[int]:
-    """The words that a word is listed with: "grey" and "blue" of "grey, dark blue and red"."""
+    """Return the words listed together with a word: "grey" and "blue" for "red" in "grey, dark blue and red"."""
     near = range(max(0, i - LISTED), min(len(aligned.words), i + LISTED + 1))
     joined = [k for k in range(near.start, near.stop - 1) if "," in aligned.between(k + 1) or aligned.words[k] in _AND]
     return [k for k in near if any(min(i, k) <= j < max(i, k) for j in joined)]
 
 
 def _described(aligned: Alignment, i: int) -> Clash | None:
-    """Find "a noisy motor", of which no passage speaks, where they speak of "a quiet motor"."""
+    """Find "a noisy motor" (in no passage) where the evidence says "a quiet motor"."""
     if i + 1 not in aligned.weight or aligned.clauses[i] != aligned.clauses[i + 1]:
         return None
     against = () if any(aligned.negated) else opposites(aligned.stems[i], aligned.language)
@@ -103,7 +103,7 @@ def _name(aligned: Alignment, line: Line) -> Clash | None:
 
 
 def _agent(aligned: Alignment) -> Clash | None:
-    """Find "Norden is run by Lena Voss" of "the company is run by Jonas Beck", where no passage says the first."""
+    """Find "Norden is run by Lena Voss" where passages only say "the company is run by Jonas Beck"."""
     for first, last in aligned.names:
         key, own = _belongs_to(aligned, first), set(aligned.stems[first : last + 1])
         if key is None or key[1:] != ("by",):
@@ -128,7 +128,7 @@ def _stems(side: ParsedStatement, first: int, last: int) -> set[str]:
 
 
 def _belongs_to(side: ParsedStatement, name: int) -> tuple[str, ...] | None:
-    """The verb that a name belongs to with the prepositions between; None where there is none, or another word."""
+    """Return the verb of a name with the prepositions between; None if there is no verb, or another word."""
     between: list[str] = []
     for k in range(name - 1, max(-1, name - 1 - REACH), -1):
         if side.clauses[k] != side.clauses[name]:
@@ -145,7 +145,7 @@ def _belongs_to(side: ParsedStatement, name: int) -> tuple[str, ...] | None:
 
 
 def _ending(aligned: Alignment, line: Line) -> Clash | None:
-    """Find "issued as store credit", of which no passage speaks, of "issued to the original payment method"."""
+    """Find "issued as store credit" (in no passage) where the evidence says "issued to the original payment method"."""
     heard = [i for i in aligned.content if aligned.found(i, line)[1] >= CLEAR or _heard(aligned, i)]
     if not heard:
         return None
@@ -188,7 +188,7 @@ def _rank(aligned: Alignment, line: Line) -> Clash | None:
 
 
 def _ranked(aligned: Alignment) -> bool:
-    """Whether a sentence that is compared ranks something."""
+    """Return whether a compared sentence contains a ranking."""
     ranks = word_set("ranks")
     return any(word in ranks or word.endswith("est") for line in aligned.lines for word in line.words)
 
@@ -201,9 +201,9 @@ def _one_of(side: ParsedStatement, place: int) -> bool:
 
 
 def compared(aligned: Alignment) -> Clash | bool | None:
-    """Find a comparison that the evidence has the other way round.
+    """Find a comparison that the evidence has reversed.
 
-    True where both the things and the word are turned round: "A is faster than B", "B is slower than A".
+    Returns True if both the things and the word are reversed: "A is faster than B", "B is slower than A".
     """
     own = _sides(aligned)
     if own is None:
@@ -223,7 +223,7 @@ def compared(aligned: Alignment) -> Clash | bool | None:
 
 
 def _invented(aligned: Alignment) -> Clash | None:
-    """Find "faster than Ostra" where passages have the name and neither "fast" nor another comparison."""
+    """Find "faster than Ostra" where passages have the name but neither "fast" nor another comparison."""
     at = aligned.words.index("than") if "than" in aligned.words[:-1] and aligned.language == LANGUAGE else 0
     degrees = (i for i in range(at - 1, max(-1, at - 4), -1) if aligned.words[i].endswith("er"))
     by = next((i for i in degrees if aligned.words[i] not in _NO_DEGREES), None) if at else None

@@ -1,8 +1,8 @@
-"""Judge statements against passages: how probable support is, where the words were found, and why.
+"""Judge statements against passages: probability of support, evidence windows, and a reason.
 
 A reason begins with the outcome: found, not found, or contradicted. A statement with a fact that the evidence states
-differently, or that no passage has, gets the worst label. A statement that something is missing holds if the passages
-do not have it: its words are looked up in the opposite sense.
+differently, or that is in no passage, gets the worst label. A statement that something is missing is supported if the
+passages do not have it, so its words are looked up in the opposite sense.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ from ragstone.judges.embedded.thesaurus import likes
 from ragstone.judges.embedded.words import NEGATION, NUMBER, tokens_of
 from ragstone.segment import language_of, sentences
 
-ASKED: Final = 4000  # characters of a question that are read
-QUOTES: Final = 3  # the most quotes that a whole response gets as evidence
-SLOPE: Final = 6.0  # how steeply the log-odds of absence fall with the share of its words that one window has
-EVEN: Final = 0.5  # the share at which presence and absence are equally likely
+ASKED: Final = 4000  # maximum characters of a question that are read
+QUOTES: Final = 3  # maximum quotes of evidence for a whole response
+SLOPE: Final = 6.0  # slope of the log-odds of absence against the share of the words in one window
+EVEN: Final = 0.5  # share at which presence and absence are equally likely
 LOST: Final = 0.3
-"""What the heaviest missing word adds to that share.
+"""The contribution of the heaviest missing word to the log-odds of absence, in units of that share.
 
-Chosen by hand: of 720 RAGBench questions the best windows have .73 of the words on average where a passage answers
-them, and .28 where none does. The 42 labelled RAGBench statements that abstain are too few to fit to.
+Chosen by hand: for 720 RAGBench questions, the best windows contain .73 of the words on average if a passage answers
+them, and .28 if none does. The 42 labelled abstentions in RAGBench are too few for fitting.
 """
-PLACES: Final = 12  # sentences that are compared with a short text, word for word
-KNEE: Final = 0.3  # log-odds above which absence grows slower: the content may be there in other words
-FLAT: Final = 0.3  # how much slower
+PLACES: Final = 12  # maximum sentences compared verbatim with a short text
+KNEE: Final = 0.3  # log-odds of absence above which they grow slower, as the content may be there in other words
+FLAT: Final = 0.3  # slope above ``KNEE``
 
 Window = Sequence[int]
-"""Number of the passage, start and end of a stretch of it."""
+"""The index of a passage, and the start and end of a part of it."""
 
 Name = Callable[[Window], str]
-"""What a reason calls the place of a window: "passage 2"."""
+"""Returns the name of a window's place for reasons: "passage 2"."""
 
 
 @dataclass(frozen=True, slots=True)
 class SupportOutcome:
     """The calibrated probability of support, the windows to quote, and the reason.
 
-    ``chance`` is None where there is nothing to judge: a ``trivial`` sentence, or a text without words. ``found``: the
-    windows that have words of the statement, None if it only says that something is missing.
+    ``chance`` is None if there is nothing to judge: a ``trivial`` sentence, or a text without words. ``found``: the
+    windows with words of the statement, None if it only says that something is missing.
     """
 
     chance: float | None
@@ -61,14 +61,14 @@ class SupportOutcome:
     found: Sequence[Window] | None = None
 
     def row(self) -> dict[str, Any]:
-        """The outcome as replies hold it."""
+        """Return the outcome as a row of a reply."""
         if self.chance is None:
             return {"trivial": self.trivial, "reason": self.reason}
         return {"chance": round(self.chance, 6), "windows": [*map(list, self.windows)], "reason": self.reason}
 
 
 def judged(text: str, library: Library, name: Name, *, trivial: bool = False, question: str = "") -> SupportOutcome:
-    """Judge a claim or sentence. ``trivial``: whether one that states nothing may be left out."""
+    """Judge a claim or sentence. ``trivial``: whether a sentence that states nothing may be skipped."""
     parts = abstention(text, library.language)
     if parts is None or parts.personal or _denied(text, library):
         return supported(text, library, name, trivial=trivial, question=question)
@@ -80,9 +80,9 @@ def judged(text: str, library: Library, name: Name, *, trivial: bool = False, qu
 
 
 def in_order(texts: Sequence[str], read: Callable[[str], SupportOutcome]) -> list[SupportOutcome]:
-    """Judge neighbouring sentences by what each asserts beside the others; ``read`` judges one, which may be trivial.
+    """Judge consecutive sentences by what each asserts in context; ``read`` judges one, which may be trivial.
 
-    An item of a list is read with the line that introduces it, and a row of a table with the headings.
+    A list item is judged with the line that introduces it, and a table row with the headings.
     """
     full = in_full(texts, language_of(" ".join(texts)))
     headed = SupportOutcome(None, (), "introduces what follows", trivial=True)
@@ -94,9 +94,9 @@ def in_order(texts: Sequence[str], read: Callable[[str], SupportOutcome]) -> lis
 
 
 def response(text: str, language: str, read: Callable[[str], SupportOutcome], yes: float) -> SupportOutcome:
-    """Judge a response: the mean over its sentences, the worst one in the reason, the quotes of the best ones.
+    """Judge a response: the mean over its sentences, with the worst one as the reason and quotes for the best ones.
 
-    ``read`` judges a sentence, which may be trivial; ``yes`` is the probability from which it is supported.
+    ``read`` judges a sentence, which may be trivial; ``yes`` is the lowest probability of a supported one.
     """
     spans = sentences(text, language)
     every = [*zip(in_order([text[span.start : span.end] for span in spans], read), spans, strict=True)]
@@ -107,7 +107,7 @@ def response(text: str, language: str, read: Callable[[str], SupportOutcome], ye
         return wordless(text)
     mean = math.fsum(one for one, *_ in rated) / len(rated)
     least, worst, at = min(rated, key=lambda one: one[0])
-    chance = mean if least >= yes else min(mean, yes - 0.01)  # all of it is there only if each of its sentences is
+    chance = mean if least >= yes else min(mean, yes - 0.01)  # a response is supported only if every sentence is
     count = f"{len(rated)} sentence{'s' if len(rated) > 1 else ''}"
     flat = " ".join(text[at.start : at.end].split())
     short = flat if len(flat) <= 80 else flat[:79].rstrip() + "\u2026"
@@ -121,7 +121,7 @@ def response(text: str, language: str, read: Callable[[str], SupportOutcome], ye
 
 
 def assigned(text: str, library: Library, question: str) -> SupportOutcome:
-    """Judge whether a response, the one passage, has a nugget: as support, with cuts of its own."""
+    """Judge whether a response (the only passage) contains a nugget: like support, with different cuts."""
     finding = look_up(text, library, question)
     if not finding.words:
         return wordless(text)
@@ -134,7 +134,7 @@ def assigned(text: str, library: Library, question: str) -> SupportOutcome:
 
 
 def supported(text: str, library: Library, name: Name, *, trivial: bool = False, question: str = "") -> SupportOutcome:
-    """Judge a statement as it stands."""
+    """Judge a statement as written."""
     kind = triviality(unmarked(text), language_of(text)) if trivial else ""
     if kind:
         return SupportOutcome(None, (), kind, trivial=True)
@@ -143,7 +143,7 @@ def supported(text: str, library: Library, name: Name, *, trivial: bool = False,
 
 
 def named(words: Sequence[str]) -> list[str]:
-    """Return the words to name in a reason, cut to a fair length."""
+    """Return the words to name in a reason, limited in number and length."""
     return [word[:40] for word in words[:WORDS_NAMED]]
 
 
@@ -169,7 +169,7 @@ def look_up(text: str, library: Library, question: str) -> Finding:
 
 
 def _is_sentence(text: str, library: Library) -> bool:
-    """Return whether a text is a sentence of the passages, word for word: a heading needs no question to be read."""
+    """Return whether a text is a sentence of the passages verbatim, such as a heading, and needs no question."""
     own = [token.stem for token in tokens_of(text, library.language)]
     rarest = max(own, key=library.weight, default="")
     places = library.sentences_with(rarest, PLACES, PLACES) if own else []
@@ -182,7 +182,7 @@ def _stems_asked(question: str, language: str) -> tuple[str, ...]:
 
 
 def _chance(finding: Finding) -> float:
-    """The calibrated probability; 0 where no passage shares a word with the statement, less than half with a clash."""
+    """Return the calibrated probability; 0 without shared words, and multiplied by ``maybe`` with a clash."""
     if not finding.windows:
         return 0.0
     fitted = model().support
@@ -217,7 +217,7 @@ def _found(finding: Finding, library: Library, name: Name) -> SupportOutcome:
 
 
 def differing(clash: Clash, windows: Sequence[Window], chance: float, library: Library, name: Name) -> SupportOutcome:
-    """Return the outcome of a statement with a fact that the evidence states differently, or that no passage has."""
+    """Return the outcome of a statement with a fact that the evidence states differently or that is in no passage."""
     if not clash.has:
         return SupportOutcome(
             chance, windows, f"not found: {clash.says} (support {chance:.2f}; nearest: {name(windows[0])})"
@@ -231,9 +231,9 @@ def differing(clash: Clash, windows: Sequence[Window], chance: float, library: L
 
 
 def _missing(parts: Abstention, library: Library, name: Name) -> SupportOutcome | None:
-    """Judge what a statement says is missing, and what it says besides: the weaker part counts.
+    """Judge what a statement says is missing, and what else it says; the weaker part counts.
 
-    None of a statement that names nothing that is missing.
+    Returns None if the statement does not name what is missing.
     """
     language = library.language
     framing = frames(language)
@@ -250,7 +250,7 @@ def _missing(parts: Abstention, library: Library, name: Name) -> SupportOutcome 
     if names(parts.besides, language):
         rest = _found(find(parts.besides, library, framing), library, name)
     yes = model().support.yes
-    chance = probability(round(odds, 6), (1.0, math.log(yes / (1 - yes))))  # even odds are where ``yes`` begins
+    chance = probability(round(odds, 6), (1.0, math.log(yes / (1 - yes))))  # even odds map to ``yes``
     if rest is not None and rest.chance is not None and rest.chance <= chance:
         return rest
     windows = _windows(finding, library)
@@ -264,7 +264,7 @@ def _missing(parts: Abstention, library: Library, name: Name) -> SupportOutcome 
 
 
 def _denied(text: str, library: Library) -> bool:
-    """Return whether the passages themselves deny what a statement says is missing ("no survey mentions fees")."""
+    """Return whether the passages themselves say that something is missing ("no survey mentions fees")."""
     finding = find(text, library)
     if not finding.windows or finding.clash is not None:
         return False

@@ -1,6 +1,6 @@
-"""Tables in a passage: which stretches are rows, and what headings their cells have.
+"""Find tables in a passage, with their rows and the headings of their cells.
 
-Reads Markdown, HTML, CSV and TSV. Pure; every offset is one into the text given; linear in it.
+Supports Markdown, HTML, CSV and TSV. All functions are pure and linear in the text; offsets are into the given text.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Final, NamedTuple
 from ragstone.types import Span
 
 LEAST: Final = 3
-"""Neighbouring lines with the same number of delimiters that are a table, where no ruler or tag says so."""
+"""Minimum adjacent lines with equally many delimiters that are a table without a ruler or tag."""
 
-CAPTION: Final = 300  # most characters of a caption
-COLUMNS: Final = 64  # most columns whose headings are read
-ROW: Final = 2000  # most characters of a row
+CAPTION: Final = 300  # maximum characters of a caption
+COLUMNS: Final = 64  # maximum columns whose headings are read
+ROW: Final = 2000  # maximum characters of a row
 _RULER: Final = re.compile(r"\|?(?:\s*:?-{2,}:?\s*\|)+(?:\s*:?-{2,}:?\s*)?|\|\s*:?-{1,}:?\s*\|?")
 
 
 def _element(name: str, until: str) -> re.Pattern[str]:
-    """An element of HTML, its content as a group, up to the first of some tags; closing tags may be left out."""
+    """Return a pattern for an HTML element up to one of some tags, content as a group; closing tags are optional."""
     return re.compile(rf"<{name}\b[^<>]{{0,200}}>((?:(?!<(?:{until})\b).)*)(?:</{name}>)?", re.IGNORECASE | re.DOTALL)
 
 
@@ -37,7 +37,7 @@ _NUMERIC: Final = re.compile(r"[\d\s.,%$\u20ac\u00a3\u00a5()+\u2212-]*")
 
 
 class Cell(NamedTuple):
-    """A cell of a row, with the headings that say what it is; ``start`` and ``end`` are offsets into the passage."""
+    """A cell of a row with its headings; ``start`` and ``end`` are offsets into the passage."""
 
     row_heading: str
     column_heading: str
@@ -48,9 +48,9 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A table: where it stands, its caption and headings, and its data rows.
+    """A table: its place, caption, headings and data rows.
 
-    ``kind``: the delimiter, or "<" of HTML.
+    ``kind``: the delimiter, or "<" for HTML.
     """
 
     kind: str
@@ -61,7 +61,7 @@ class TextTable:
     rows: tuple[Span, ...]
 
     def cells(self, text: str, row: Span) -> tuple[Cell, ...]:
-        """The cells of one row of a text that this table stands in; the first is the heading of the others."""
+        """Return the cells of a row of this table in ``text``; the first is the row heading of the others."""
         spans = _cells(text, row.start, row.end, self.kind)
         first = text[spans[0].start : spans[0].end] if spans else ""
         heads = [text[one.start : one.end] for one in self.headings]
@@ -73,7 +73,7 @@ class TextTable:
 
 
 def lines_of(text: str) -> list[Span]:
-    """The lines of a text, trimmed; blank ones have no length."""
+    """Return the lines of a text, trimmed; blank lines have length 0."""
     found: list[Span] = []
     start = 0
     for line in text.splitlines(keepends=True):
@@ -85,7 +85,7 @@ def lines_of(text: str) -> list[Span]:
 
 
 def tables_of(text: str, lines: Sequence[Span]) -> tuple[TextTable, ...]:
-    """The tables of a text in order; ``lines``: its lines or, where it has been divided already, its sentences."""
+    """Return the tables of a text in order; ``lines``: its lines, or its sentences if already split."""
     found = list(_html(text)) if "<" in text and "<table" in text.lower() else []
     starts = [table.start for table in found]
 
@@ -127,7 +127,7 @@ def _rows(text: str, lines: Sequence[Span], at: int) -> tuple[str, int]:
 
 
 def _columns(text: str, line: Span, sign: str) -> int:
-    """The number of cells of a line, 0 where it is no row: it looks like prose, is too long, or has one cell."""
+    """Return the number of cells of a line; 0 if it is not a row: it looks like prose, is too long, or has one cell."""
     if line.end - line.start > ROW or text.find(sign, line.start, line.end) < 0:
         return 0
     row = text[line.start : line.end]
@@ -168,7 +168,7 @@ def _trimmed(text: str, start: int, end: int, *, quotes: bool = False) -> Span:
 
 
 def _caption(lines: Sequence[Span], at: int) -> Span | None:
-    """The line before a table, at most one blank line away, unless it is a long one."""
+    """Return the line before a table, at most one blank line away, unless it is too long."""
     before = [line for line in lines[max(0, at - 2) : at] if line.start < line.end]
     return before[-1] if before and before[-1].end - before[-1].start <= CAPTION else None
 

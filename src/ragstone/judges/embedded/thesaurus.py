@@ -1,9 +1,8 @@
-"""English words that mean nearly the same, and words that mean the opposite.
+"""Look up synonyms and opposites of English words.
 
-``thesaurus.txt`` has a line for a stem: "v" if it is mostly a verb, its likes in four grades, the nearest first, and
-its opposites. It was made from
-WordNet 3.0 and the word vectors of all-MiniLM-L6-v2 by ``training/make_thesaurus.py``. The groups of opposites of
-``slots.json`` come on top, in several languages.
+``thesaurus.txt`` has one line per stem: "v" if it is mostly a verb, its synonyms in four grades, closest first, and
+its opposites. ``training/make_thesaurus.py`` made it from WordNet 3.0 and the word vectors of all-MiniLM-L6-v2.
+``slots.json`` adds groups of opposites in several languages.
 """
 
 from __future__ import annotations
@@ -17,28 +16,28 @@ from typing import Any, Final, cast
 from ragstone.judges.embedded.words import packaged, stem_of
 
 LANGUAGE: Final = "en"
-GRADES: Final = (0.85, 0.7, 0.6, 0.5)  # how much a like word counts of the word itself, by its grade
+GRADES: Final = (0.85, 0.7, 0.6, 0.5)  # weights of synonyms relative to the word itself, by grade
 REMEMBERED: Final = 8192
 _NONE: Final = (frozenset[str](), frozenset[str]())
 Sides = tuple[frozenset[str], frozenset[str]]
-"""Words that stand against a word, and those beside it."""
+"""The opposites of a word, and the words on its own side."""
 _PREFIXES: Final = ("un", "non", "in", "im", "ir", "il", "dis")
 
 
 def slot_lists() -> dict[str, Any]:
-    """The word lists of ``slots.json``: units, months, opposites, quantifiers."""
+    """Return the word lists of ``slots.json``: units, months, opposites, quantifiers."""
     return cast("dict[str, Any]", packaged("slots.json"))
 
 
 @lru_cache(maxsize=64)
 def word_set(name: str) -> frozenset[str]:
-    """The words of one of those lists that is plain words between blanks."""
+    """Return the words of one of those lists, if it is words separated by spaces."""
     return frozenset(slot_lists()[name].split())
 
 
 @lru_cache(maxsize=1)
 def weak() -> frozenset[str]:
-    """Stems of English words that say little of what a text is about, as "however"."""
+    """Return the stems of English words that say little about the topic of a text, such as "however"."""
     return frozenset(stem_of(word, LANGUAGE) for word in word_set("weak"))
 
 
@@ -50,7 +49,7 @@ def _lines() -> dict[str, str]:
 
 @lru_cache(maxsize=REMEMBERED)
 def likes(stem: str, language: str) -> dict[str, float]:
-    """Stems that mean nearly the same, with how nearly, in (0, 1); none that is an opposite."""
+    """Return the synonyms of a stem with their similarity, in (0, 1), excluding its opposites."""
     if language != LANGUAGE:
         return {}
     against = opposites(stem, language)
@@ -61,12 +60,12 @@ def likes(stem: str, language: str) -> dict[str, float]:
 
 
 def listed(stem: str) -> bool:
-    """Return whether a stem is a common English word's, so that a capital makes it no name."""
+    """Return whether a stem is that of a common English word, which is not a name even if capitalised."""
     return stem in _lines()
 
 
 def common(stem: str) -> bool:
-    """Return whether an English word ends names of several things, as "Stadium" does: it tells none of them."""
+    """Return whether an English word is common in names, such as "Stadium", so it does not identify one."""
     return listed(stem) or stem in _kinds()
 
 
@@ -82,7 +81,7 @@ def verbal(stem: str) -> bool:
 
 @lru_cache(maxsize=REMEMBERED)
 def opposites(stem: str, language: str) -> frozenset[str]:
-    """Stems that mean the opposite, by the groups, by the thesaurus, and by a prefix ("un-", "non-")."""
+    """Return the opposites of a stem: from the groups, the thesaurus, and prefixes ("un-", "non-")."""
     found = _groups(language).get(stem, _NONE)[0]
     if language != LANGUAGE:
         return found
@@ -97,17 +96,17 @@ def opposites(stem: str, language: str) -> frozenset[str]:
 
 @lru_cache(maxsize=REMEMBERED)
 def allies(stem: str, language: str) -> frozenset[str]:
-    """Stems that stand on the same side of a group of opposites."""
+    """Return the stems on the same side of a group of opposites."""
     return _groups(language).get(stem, _NONE)[1]
 
 
 def siblings(word: str) -> tuple[frozenset[str], frozenset[str]]:
-    """English words for other things of a word's kind, as "giraffe" is one beside "elephants", and those for itself."""
+    """Return English words for other things of the same kind ("giraffe" for "elephants"), and for the thing itself."""
     return _siblings().get(singular(word), _NONE)
 
 
 def singular(word: str) -> str:
-    """A word that names a kind of thing as it is listed, if its plural is written; else the word itself."""
+    """Return the listed singular of a word that names a kind of thing, or the word itself if it is not listed."""
     word = word.removesuffix("'s").removesuffix("\u2019s")
     forms = (word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word))
     return next((form for form in forms if form in _siblings()), word)
@@ -125,7 +124,7 @@ def _groups(language: str) -> dict[str, Sides]:
 
 
 def _grouped(groups: Sequence[Sequence[frozenset[str]]]) -> dict[str, Sides]:
-    """Return for each word those of the other sides of its groups, and those of its own."""
+    """Return for each word those on the other sides of its groups, and those on its own side."""
     found: dict[str, Sides] = {}
     for sides in groups:
         every = frozenset[str]().union(*sides)

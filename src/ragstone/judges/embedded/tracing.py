@@ -1,9 +1,9 @@
-"""Label traces: the sentences of the contexts that are relevant or used, and those that support the response's.
+"""Label traces: the context sentences that are relevant or used, and those that support the response's sentences.
 
-The sentences are those of the question, never split again. The order of the passages changes nothing, and copies of a
-sentence in equal surroundings get equal scores. TRACe reports shares of sentences, so a sentence is not marked by its
-own score alone: the most probable ones are marked, as many as bring relevance, utilization and completeness of the
-record closest to their expected values. Linear in the texts, but for the search of ``support``.
+The sentences are those of the question and are not split again. The order of the passages has no effect, and copies
+of a sentence in equal surroundings get equal scores. TRACe reports shares of sentences, so a sentence is not marked by
+its own score alone. The most probable sentences are marked, as many as bring the record's relevance, utilization and
+completeness closest to their expected values. The time is linear in the texts, except for the search in ``support``.
 """
 
 from __future__ import annotations
@@ -24,50 +24,50 @@ from ragstone.judges.embedded.statement import Statement
 from ragstone.judges.embedded.support import SupportOutcome, Window, in_order, judged, named
 from ragstone.judges.embedded.words import NEGATION, Token, listed_stems, packaged, tokens_of
 
-UNUSED: Final = -6.0  # the log-odds of use below which a sentence counts as not used
-USED: Final = -0.85  # the log-odds (a probability of 0.3) that one sentence must reach, else ...
-SILENT: Final = -2.2  # ... the response used none, and these are taken for every sentence
-ASKED: Final = 20_000  # characters of a question that are read
-LEAST: Final = 0.1  # the least rarity among the sentences, so that a word that is in all of them counts a little
-CARRY: Final = 0.8  # what a neighbour counts against the sentence next to it
-REACH: Final = 4  # sentences to either side that count as around
-POSTINGS: Final = 5_000  # occurrences that are followed for one text of the response, rare words first
-PIECES: Final = 1000  # the most pieces of a response that are read
-PIECE: Final = 3  # the words of a piece that counts in full
-LEAST_RELEVANT: Final = 0.05  # the least probability of a sentence marked as relevant ...
-LEAST_USED: Final = 0.1  # ... and as used, which is easier to tell
-CLOSEST: Final = 7  # how many counts of marked sentences are tried, of those closest to the expected one
+UNUSED: Final = -6.0  # lower limit of the log-odds of use; at this value a sentence is unused
+USED: Final = -0.85  # log-odds (a probability of 0.3) that at least one sentence must reach; otherwise, ...
+SILENT: Final = -2.2  # ... the response used none, and every sentence gets these log-odds
+ASKED: Final = 20_000  # maximum characters of a question that are read
+LEAST: Final = 0.1  # minimum rarity among the sentences, so a word in all of them counts a little
+CARRY: Final = 0.8  # weight of each neighbour relative to the one before it
+REACH: Final = 4  # sentences on either side that are included in averages
+POSTINGS: Final = 5_000  # maximum occurrences looked up for one text of the response, rare words first
+PIECES: Final = 1000  # maximum pieces of a response that are read
+PIECE: Final = 3  # minimum words of a piece with full weight
+LEAST_RELEVANT: Final = 0.05  # minimum probability of a sentence marked as relevant ...
+LEAST_USED: Final = 0.1  # ... and as used, which is easier to predict
+CLOSEST: Final = 7  # how many counts of marked sentences are tried, closest to the expected count first
 _CUT: Final = re.compile(r"[,;:()\n\u3001\uff0c\uff1b\uff1a]")
 
-Marked = tuple[frozenset[int], frozenset[int]]  # the sentences marked as relevant, and those marked as used
+Marked = tuple[frozenset[int], frozenset[int]]  # the sentences marked as relevant, and as used
 
 
 class Use(NamedTuple):
-    """Features of a context sentence for the model of use, all in [0, 1]."""
+    """The features of a context sentence for the model of use, all in [0, 1]."""
 
-    share: float  # its part of the response's words, each shared among the sentences that have it, against the best
-    held: float  # share of its words that the response has, averaged over the sentences around it
-    evidence: float  # share of the response's sentences whose evidence it is in
-    piece: float  # best share of a piece of the response between commas that it has, as far as no other has more
+    share: float  # its weight of response words, each divided among the sentences that have it, relative to the best
+    held: float  # share of its words in the response, averaged over the sentences around it
+    evidence: float  # share of the response's sentences whose evidence includes it
+    piece: float  # best share of a piece of the response (between commas), reduced if another sentence has more
 
 
 class Relevance(NamedTuple):
-    """Features of a context sentence for the model of relevance. What was used is the best sign of what answers."""
+    """The features of a context sentence for the model of relevance. Use is the best sign of an answer."""
 
-    around: float  # weight of the question's words, against the best, averaged over the sentences around it
-    used: float  # log-odds that the response used it
+    around: float  # weight of the question's words relative to the best, averaged over the sentences around it
+    used: float  # log-odds that the response used the sentence
 
 
 def numbers() -> Mapping[str, Weights]:
-    """The three small models of this version: ``utilized``, ``relevant``, ``completeness``."""
+    """Return the three small models of this version: ``utilized``, ``relevant``, ``completeness``."""
     found: Mapping[str, Weights] = packaged("trace.json")
     return found
 
 
 class Contexts:
-    """The sentences of all passages in a row: their content words and neighbours, and the words of the question.
+    """The sentences of all passages in one list, with their content words, and the words of the question.
 
-    ``asked`` are the question's content words as they are written, by stem, without those that only ask.
+    ``asked`` are the question's content words as written, by stem, without question words.
     """
 
     def __init__(self, question: str, passages: Sequence[Sequence[str]], response: Sequence[str]) -> None:
@@ -91,22 +91,22 @@ class Contexts:
         self.counts = Counter(stem for stems in known for stem in stems)
 
     def inside(self, window: Window) -> range:
-        """The sentences of a stretch of a passage: numbers in the row of all sentences."""
+        """Return the sentences in a window, as indices into the list of all sentences."""
         passage, start, end = window
         starts, first = self._starts[passage], self.passages[passage].start
         return range(first + bisect_right(starts, start) - 1, first + bisect_left(starts, end))
 
     def weight(self, stem: str) -> float:
-        """Return the rarity of a stem in the language, times its rarity among the different sentences."""
+        """Return the rarity of a stem in the language times its rarity among the distinct sentences."""
         rarity = math.log((self._different + 1) / (self.counts[stem] + 0.5))
         return self.library.weight(stem) * max(LEAST, round(rarity, DIGITS))
 
     def total(self, stems: Iterable[str]) -> float:
-        """The weight of several stems; the same in whatever order they come."""
+        """Return the total weight of several stems, independent of their order."""
         return math.fsum(map(self.weight, stems))
 
     def smoothed(self, values: Sequence[float]) -> list[float]:
-        """Each sentence's mean with those around it in its passage, the near ones counting more."""
+        """Return for each sentence the mean with those around it in its passage; closer ones count more."""
         found = []
         for passage in self.passages:
             for i in passage:
@@ -117,18 +117,18 @@ class Contexts:
 
 
 def content_of(tokens: Sequence[Token], library: Library) -> frozenset[str]:
-    """The stems that carry content."""
+    """Return the content stems."""
     return frozenset(t.stem for t in tokens if t.kind != NEGATION and library.weight(t.stem) >= CONTENT)
 
 
 def use_of(log_odds: Sequence[float | None]) -> list[float]:
-    """How far the use of each sentence speaks for its relevance; None is a sentence that shares no word."""
+    """Return the relevance feature of each sentence's use; None in ``log_odds`` is a sentence that shares no word."""
     found = [UNUSED if x is None else max(UNUSED, x) for x in log_odds]
     return found if max(found, default=UNUSED) >= USED else [SILENT] * len(found)
 
 
 def relevant(contexts: Contexts, used: Sequence[float | None] = ()) -> list[Relevance]:
-    """The features of each sentence's relevance to the question; ``used``: log-odds of use, if there are any."""
+    """Return the relevance features of each sentence; ``used``: log-odds of use, if any."""
     cover = [contexts.total(stems & contexts.asked.keys()) for stems in contexts.content]
     best = max(cover, default=0.0) or 1.0
     around = contexts.smoothed([value / best for value in cover])
@@ -136,7 +136,7 @@ def relevant(contexts: Contexts, used: Sequence[float | None] = ()) -> list[Rele
 
 
 class SentenceTrace(NamedTuple):
-    """One sentence of a response: its text, its outcome, and its content words if it states anything."""
+    """A sentence of a response: its text, its outcome, and its content words if it states anything."""
 
     text: str
     outcome: SupportOutcome
@@ -144,7 +144,7 @@ class SentenceTrace(NamedTuple):
 
 
 def said(response: Sequence[str], contexts: Contexts, question: str, keys: Sequence[str]) -> list[SentenceTrace]:
-    """Judge the sentences of a response; ``keys`` are those of all sentences of the contexts."""
+    """Judge the sentences of a response; ``keys`` are those of all context sentences."""
     library = contexts.library
 
     def name(window: Window) -> str:
@@ -169,7 +169,7 @@ def _keyed(places: Iterable[int], keys: Sequence[str]) -> str:
 
 
 def utilized(contexts: Contexts, response: Sequence[SentenceTrace]) -> list[Use | None]:
-    """The features of each sentence's use; None where it shares no word with the response."""
+    """Return the features of each sentence's use, or None if it shares no word with the response."""
     sizes = [contexts.total(stems) for stems in contexts.content]
     part, weights = [0.0] * len(sizes), [0.0] * len(sizes)
     for stem in sorted(frozenset().union(*(one.stems for one in response))):
@@ -184,7 +184,7 @@ def utilized(contexts: Contexts, response: Sequence[SentenceTrace]) -> list[Use 
 
 
 def _shared(contexts: Contexts, stems: Iterable[str]) -> dict[int, float]:
-    """Return the weight of the stems by sentence; words of very many sentences are left out."""
+    """Return the weight of the stems by sentence; words in very many sentences are left out."""
     found: dict[int, float] = {}
     left = POSTINGS
     for stem in sorted(stems, key=lambda stem: (contexts.counts[stem], stem)):
@@ -199,7 +199,7 @@ def _shared(contexts: Contexts, stems: Iterable[str]) -> dict[int, float]:
 
 
 def _evidence(contexts: Contexts, response: Sequence[SentenceTrace]) -> list[float]:
-    """The share of the response's sentences whose evidence a sentence is in; copies of it are evidence alike."""
+    """Return for each sentence the share of response sentences whose evidence includes it or a copy of it."""
     every = [one.outcome.found for one in response if one.outcome.found is not None and one.stems]
     counts: Counter[str] = Counter()
     for windows in every:
@@ -208,7 +208,7 @@ def _evidence(contexts: Contexts, response: Sequence[SentenceTrace]) -> list[flo
 
 
 def _pieces(contexts: Contexts, response: Sequence[SentenceTrace]) -> list[float]:
-    """What is said between commas often comes from a sentence of its own."""
+    """Return the feature ``piece``; text between commas often comes from one context sentence."""
     library = contexts.library
     pieces: dict[frozenset[str], None] = {}
     for one in response:
@@ -227,21 +227,21 @@ def _pieces(contexts: Contexts, response: Sequence[SentenceTrace]) -> list[float
 
 
 def _log_odds(name: str, rows: Sequence[Use | Relevance | None]) -> list[float | None]:
-    """Return the log odds of each sentence, to six decimals; None if it has no features."""
+    """Return the log-odds of each sentence, rounded to six decimals; None if it has no features."""
     return [None if row is None else round(weighted(numbers()[name], row._asdict()), 6) for row in rows]
 
 
 def trace(
     question: str, passages: Sequence[Sequence[str]], response: Sequence[str], keys: Sequence[str]
 ) -> dict[str, Any]:
-    """The marked sentences and the rows of the response's sentences; places are numbers in the row of all sentences.
+    """Return the marked sentences and the rows of the response; places are indices into all context sentences.
 
-    ``relevant`` is None where the question has no words to look for.
+    ``relevant`` is None if the question has no content words.
     """
     contexts = Contexts(question, passages, response)
     every = said(response, contexts, question, keys)
     used = _log_odds("utilized", utilized(contexts, every))
-    # A response that only says that something is missing used no sentence of what answers the question.
+    # A response that only says that something is missing used no sentence that answers the question.
     answers = any(one.outcome.found is not None for one in every)
     about = _log_odds("relevant", relevant(contexts, used if answers else ())) if contexts.asked else [None] * len(used)
     marks = marked(chances(about), chances(used), numbers()["completeness"])
@@ -249,7 +249,7 @@ def trace(
     for one in every:
         windows, reason = one.outcome.windows, one.outcome.reason
         places = list(dict.fromkeys(i for window in windows for i in contexts.inside(window)))
-        if places and (one.outcome.chance or 0.0) >= model().support.yes:  # what supports was used, and the reverse
+        if places and (one.outcome.chance or 0.0) >= model().support.yes:  # support and use imply each other
             drawn.add(max(places, key=lambda i: (i in drawn, used[i] or -math.inf)))
             places = [i for i in places if i in drawn]
             looked = " and ".join(dict.fromkeys(_keyed(contexts.inside(window), keys) for window in windows))
@@ -275,21 +275,22 @@ def trace(
 
 
 def chances(log_odds: Sequence[float | None]) -> list[float]:
-    """Probabilities; 0 where there is no score."""
+    """Return the probabilities of log-odds; 0 for None."""
     return [0.0 if x is None else probability(x, (1.0, 0.0)) for x in log_odds]
 
 
 def both(relevant: Sequence[float], utilized: Sequence[float]) -> float:
-    """The share of the relevant sentences that is used if one says nothing of the other, by the probabilities."""
+    """Return the expected share of relevant sentences that are used, if the two are independent."""
     total = math.fsum(relevant)
     return math.fsum(r * u for r, u in zip(relevant, utilized, strict=True)) / total if total else 0.0
 
 
 def marked(relevant: Sequence[float], utilized: Sequence[float], weights: Weights) -> Marked:
-    """Choose the sentences to mark, from the probabilities of each and the model of completeness.
+    """Choose the sentences to mark, from their probabilities and the model of completeness.
 
-    The most probable are marked, so many as relevant and so many as used that the three shares come closest to what is
-    expected, in squares; none where none is expected. Equally probable ones are marked together or not at all.
+    The most probable are marked as relevant and as used. Their numbers minimise the squared errors of the three shares
+    against the expected values; if none is expected, none is marked. Equally probable sentences are marked together or
+    not at all.
     """
     wanted = min(1.0, max(0.0, weighted(weights, {"both": both(relevant, utilized)})))
     about, used, size = math.fsum(relevant), math.fsum(utilized), max(1, len(utilized))
@@ -309,7 +310,7 @@ def _ordered(chances: Sequence[float], least: float) -> list[int]:
 
 
 def _counts(chances: Sequence[float], wanted: float) -> list[int]:
-    """How many of the first may be taken without parting equals: the counts closest to a wanted one, or 0 alone."""
+    """Return the counts closest to ``wanted`` that do not separate equal probabilities; only 0 if it is closest."""
     ends = {0, len(chances), *(i for i in range(1, len(chances)) if chances[i] != chances[i - 1])}
     closest = sorted(ends, key=lambda n: (abs(n - wanted), n))[:CLOSEST]
     return [n for n in closest if n] if closest[0] else [0]

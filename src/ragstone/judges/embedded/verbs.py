@@ -1,10 +1,10 @@
-"""Find the verbs of an English sentence, and whether it is a full statement.
+"""Find the verbs of an English sentence, and decide whether it is a full statement.
 
-Word lists and neighbours, no tagger: it errs towards finding no verb, because what it finds decides whether a
-stretch of a passage may stand alone.
+This uses word lists and adjacent words, not a tagger. In doubt it finds no verb, because the result decides whether a
+part of a passage can be used alone.
 """
 
-# ruff: noqa: SIM905 - word lists, written as text to be read
+# ruff: noqa: SIM905 - word lists, written as text for readability
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Final
 
 from ragstone.judges.embedded.words import lexicon, nugget_lexicon
 
-LANGUAGE: Final = "en"  # the one language whose verbs are known
+LANGUAGE: Final = "en"  # the only language with known verbs
 _PLURALS: Final = frozenset("people men women children data bacteria criteria media police they you we who".split())
 _RELATIVE: Final = frozenset(
     "which who whose whom that because although though unless whereas if when whenever where wherever while".split()
@@ -25,28 +25,28 @@ _SUBJECT_IS: Final = frozenset({"it's", "that's", "there's", "he's", "she's", "w
 
 
 def plain(word: str) -> str:
-    """A written word without the signs around it, in small letters."""
+    """Return a word in lowercase without surrounding punctuation."""
     return word.strip(",;:.!?\"'()").lower()
 
 
 @lru_cache(maxsize=256)
 def listed(kinds: str, language: str = LANGUAGE) -> frozenset[str]:
-    """The words of some kinds, named with blanks between, that are listed for a language.
+    """Return the listed words of some kinds (separated by spaces) for a language.
 
-    Of English verbs ``sure`` are finite wherever they follow a subject, ``third`` may be plural nouns, ``past`` may be
-    participles, ``base`` are infinitives, imperatives and plural presents, ``nominal`` those that are nouns, too.
+    English verbs: ``sure`` are finite wherever they follow a subject, ``third`` may be plural nouns, ``past`` may be
+    participles, ``base`` are infinitives, imperatives and plural presents, ``nominal`` are also nouns.
     """
     lists = [nugget_lexicon().get(kind) or lexicon()[kind] for kind in kinds.split()]
     return frozenset(word for known in lists for word in known.get(language, "").split())
 
 
 def is_auxiliary(word: str) -> bool:
-    """Return whether a plain word is a form of be, have or do, or a modal, contracted or not."""
+    """Return whether a plain word is a form of be, have or do, or a modal; it may be contracted."""
     return word in listed("auxiliaries") or word.endswith(_CONTRACTED) or word in _SUBJECT_IS
 
 
 def finite(words: Sequence[str]) -> list[int]:
-    """The places of the verbs that make clauses, the first word left out; of a group ("has been found") the first."""
+    """Return the indices of finite verbs, ignoring the first word; of a group ("has been found"), the first verb."""
     lows = [plain(word).replace("\u2019", "'") for word in words]
     return [i for i in range(1, len(lows)) if _is_finite(words, lows, i)]
 
@@ -76,7 +76,7 @@ def _is_finite(words: Sequence[str], lows: Sequence[str], i: int) -> bool:
 
 
 def states(text: str) -> bool:
-    """Whether an English sentence is a full statement: a subject with a verb that is not only a relative clause's."""
+    """Return whether an English sentence is a full statement: a subject and a verb outside relative clauses."""
     words = text.split()
     lows, places = [plain(word) for word in words], finite(words)
     relative = (low in _RELATIVE and not after.endswith("ing") for low, after in pairwise([*lows, ""]))
@@ -89,7 +89,7 @@ def states(text: str) -> bool:
 
 
 def imperative(words: Sequence[str]) -> bool:
-    """Return whether an English sentence begins with a verb that tells somebody what to do."""
+    """Return whether an English sentence begins with an imperative."""
     if len(words) < 3:
         return False
     first, second = plain(words[0]), plain(words[1])
@@ -106,7 +106,7 @@ def imperative(words: Sequence[str]) -> bool:
 
 
 def purposeful(words: Sequence[str]) -> bool:
-    """Return whether an English sentence says what to do to an end: ``To open the lid, press the latch``."""
+    """Return whether an English sentence is an instruction with a purpose: ``To open the lid, press the latch``."""
     if plain(words[0]) not in {"to", "if", "when", "before", "after", "for"}:
         return False
     for i, word in enumerate(words[:16]):

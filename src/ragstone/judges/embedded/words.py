@@ -1,7 +1,7 @@
-"""Texts as comparable words: stems, numbers brought to one form, names, and what is negated.
+"""Split texts into comparable words: stems, normalised numbers, names and negations.
 
-Works for every script: words are stemmed where the language has a Snowball stemmer and only folded where it
-has none; scripts without blanks between words are read as overlapping pairs of characters.
+All scripts are supported. Words are stemmed if the language has a Snowball stemmer, and otherwise only folded. Scripts
+without spaces between words are read as overlapping pairs of characters.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ WORD: Final = 0
 NUMBER: Final = 1
 NAME: Final = 2
 TITLES: Final = frozenset(("dr", "mr", "mrs", "ms", "prof"))
-"""What a point may stand behind in front of a name."""
+"""Titles that may end with a point before a name."""
 NEGATION: Final = 3
 
-LONGEST_WORD: Final = 40  # characters of a word that are compared; longer ones are cut
-LONGEST_TEXT: Final = 100_000  # characters from which on repeated words are not listed
-REMEMBERED: Final = 32_768  # words of a language whose reading is kept
-SENTENCES: Final = 8192  # texts whose words are kept ...
-SHORT: Final = 500  # ... if they have at most so many characters
+LONGEST_WORD: Final = 40  # characters of a word that are compared; longer words are truncated
+LONGEST_TEXT: Final = 100_000  # characters; in longer texts, repeated words are listed once
+REMEMBERED: Final = 32_768  # cached words per language
+SENTENCES: Final = 8192  # cached texts ...
+SHORT: Final = 500  # ... of at most this many characters
 _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 )
@@ -55,10 +55,10 @@ _MARKS: Final = "".join(
     for code in (*range(0x300, 0x1E00), *range(0x20D0, 0x20F1), *range(0xFE00, 0xFE30))
     if unicodedata.category(chr(code)) in {"Mn", "Mc"}
 )
-"""Marks that stand over, under or beside a letter and belong to its word."""
+"""Combining marks, which belong to the word of their letter."""
 
 _JOINERS: Final = "\u00ad\u200b\u200c\u200d"
-"""Soft hyphens and joiners: they say how a word may be drawn, and are no part of it."""
+"""Soft hyphens and joiners, which only affect rendering and are not part of a word."""
 
 _LETTERS: Final = rf"[^\W\d_]+(?:[{_MARKS}{_JOINERS}]+[^\W\d_]*)*"
 _SIGN: Final = r"(?:(?<![^\s(\[{\"'\u201c=:<>~$\u20ac\u00a3\u00a5])[-\u2212](?=\.?\d))?"
@@ -68,7 +68,7 @@ _CODE: Final = (
     r"|(?<=[^\W\d_a-z])-\d+(?!(?:s|st|nd|rd|th)\b)[a-z]+\b"
     r"|\.(?i:js|ts|py|rs|net|io|org|com|json|ya?ml|toml|xml|html?|css|csv|tsv|md|txt|pdf|sql|sh|cfg|ini|exe|dll|java)\b))?"
 )
-"""What makes a name of code of the word before it: ``Node.js``, ``C#``, ``v2.1``, ``max_len``, ``GPT-4o``."""
+"""Suffixes that turn the word before into a code name: ``Node.js``, ``C#``, ``v2.1``, ``max_len``, ``GPT-4o``."""
 
 
 def _pattern(word: str, run: str, language: str) -> str:
@@ -98,11 +98,11 @@ _AFFIRMS: Final = re.compile(
     r"|(?P<number>no\s?\.\s?\d)",
     re.IGNORECASE,
 )
-"""Where "not" and "no" deny nothing."""
+"""Phrases in which "not" or "no" is not a negation."""
 
-_TIMES: Final = re.compile(r"[x\u00d7](?![^\W_])|[ -]?fold\b")  # how often, right behind a number: "1.5x", "3-fold"
-_TAILS: Final = frozenset(("s", "d", "m", "t", "ll", "re", "ve"))  # what English writes behind an apostrophe
-_UNIT: Final = 4  # letters of a unit that may stand between two numbers of a range
+_TIMES: Final = re.compile(r"[x\u00d7](?![^\W_])|[ -]?fold\b")  # multiples, directly after a number: "1.5x", "3-fold"
+_TAILS: Final = frozenset(("s", "d", "m", "t", "ll", "re", "ve"))  # English endings after an apostrophe
+_UNIT: Final = 4  # maximum letters of a unit between two numbers of a range
 _LINKS: Final = frozenset(
     ("to", "and", "or", "by", "at", "is", "was", "then", "from", "of", "in", "=", ",", ";", ":", "/")
 )
@@ -111,7 +111,7 @@ _STOPS: Final = frozenset(".!?:;\u2026\u3002\n")
 
 
 class Token(NamedTuple):
-    """One word: what it is compared by, where it stands, and its kind (WORD, NUMBER, NAME, NEGATION)."""
+    """A word: its stem (used for comparison), its offsets, and its kind (WORD, NUMBER, NAME, NEGATION)."""
 
     stem: str
     start: int
@@ -121,47 +121,47 @@ class Token(NamedTuple):
 
 @lru_cache(maxsize=8)
 def packaged(name: str) -> Any:
-    """The content of a JSON file of the package, read once."""
+    """Return the content of a JSON file of the package; it is read only once."""
     return orjson.loads(files("ragstone.judges.embedded").joinpath(name).read_bytes())
 
 
 def lexicon() -> Mapping[str, Any]:
-    """The word lists of the package, by kind and language."""
+    """Return the word lists of the package, by kind and language."""
     found: Mapping[str, Any] = packaged("lexicon.json")
     return found
 
 
 def nugget_lexicon() -> Mapping[str, Any]:
-    """The word lists and cuts that only the nugget tasks use, by kind and language."""
+    """Return the word lists (by kind and language) and cuts that only the nugget tasks use."""
     found: Mapping[str, Any] = packaged("nuggets.json")
     return found
 
 
 @lru_cache(maxsize=1024)
 def listed_words(kinds: str, *languages: str) -> frozenset[str]:
-    """The words of some kinds, named with blanks between, in some languages; in all where none is named."""
+    """Return the words of some kinds (separated by spaces) in the given languages, or in all if none is given."""
     lists = [lexicon()[kind] for kind in kinds.split()]
     return frozenset(word for known in lists for code in languages or known for word in known.get(code, "").split())
 
 
 def pronouns(language: str) -> frozenset[str]:
-    """The words of a language that stand for what was said before."""
+    """Return the personal and possessive pronouns of a language."""
     return listed_words("subjects possessives", language)
 
 
 @lru_cache(maxsize=256)
 def listed_phrases(kind: str, *languages: str) -> tuple[str, ...]:
-    """The phrases of one kind in some languages, in their order; in all where none is named."""
+    """Return the phrases of one kind in the given languages, or in all if none is given, in order."""
     known = lexicon()[kind]
     every = (phrase for code in languages or known for phrase in known.get(code, "").split("|"))
     return tuple(dict.fromkeys(filter(None, every)))
 
 
 class _Word(NamedTuple):
-    """Analysis of a written word, independent of its place; ``stem`` is empty for what is only a negation or a number.
+    """The context-free analysis of a written word; ``stem`` is empty if it is only a number or a contracted negation.
 
-    With both a stem and a number it is a number only before a power of ten ("one", "a") or as an ordinal. ``coded``:
-    it has digits or capitals within, as names have.
+    With both a stem and a number, it is a number only before a power of ten ("one", "a") or as an ordinal. ``coded``:
+    it contains digits or inner capitals, as names do.
     """
 
     stem: str
@@ -175,7 +175,7 @@ class _Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """Word reader of a language; ``known`` remembers what it has read, and is for words of a fair length only."""
+    """The word parser of a language; ``known`` is a cached ``read`` for words of up to ``LONGEST_WORD`` characters."""
 
     stem: Callable[[str], str]
     read: Callable[[str], _Word]
@@ -270,7 +270,7 @@ def _stemmer(code: str) -> Callable[[str], str]:
     algorithm, one_at_a_time = stemmer(name), Lock()
 
     def stem(word: str) -> str:
-        with one_at_a_time:  # it keeps the word that it works on in itself, and judges have threads of their own
+        with one_at_a_time:  # the stemmer keeps state, and judges use several threads
             return _fold(algorithm.stemWord(word))
 
     return lru_cache(maxsize=REMEMBERED)(stem)
@@ -284,24 +284,24 @@ def _fold(word: str) -> str:
 
 @lru_cache(maxsize=1024)
 def power_of(word: str) -> int:
-    """The power of ten that a word of three letters and more names, as in "million crowns"; 0 if none."""
+    """Return the power of ten named by a word of three letters or more, as in "million crowns"; 0 if none."""
     power = _values(lexicon()["multipliers"]).get(word.lower(), 0) if len(word) > 2 else 0
     return power if power > 2 else 0
 
 
 def stem_of(word: str, language: str) -> str:
-    """Return the stem that a single lowercase word is compared by."""
+    """Return the stem of a single lowercase word."""
     return _language(language).stem(word[:LONGEST_WORD])
 
 
 def tokens_of(text: str, language: str) -> list[Token]:
-    """The words of a text in order. Linear in the text.
+    """Return the words of a text in order, in linear time.
 
-    A time of day is a NUMBER whose stem begins with ``@``, any other NUMBER's with ``#``. What is a name by its form
-    (``C#``, ``Node.js``, ``max_len``, ``--force``, ``v2.1``, ``A4``) is a NAME of its own, compared as a whole.
+    The stem of a time of day (a NUMBER) begins with ``@``, that of any other NUMBER with ``#``. Code names (``C#``,
+    ``Node.js``, ``max_len``, ``--force``, ``v2.1``, ``A4``) are single NAMEs, compared as a whole.
 
-    Of a text of more than ``LONGEST_TEXT`` characters each word is listed once, where it stands first: it takes the
-    memory of its different words. The list is not to be changed: that of a short text is remembered.
+    In a text of more than ``LONGEST_TEXT`` characters, each word is listed only at its first place to save memory.
+    Do not modify the list: those of short texts are cached.
     """
     if len(text) <= LONGEST_TEXT:
         return _sentence(text, language) if len(text) <= SHORT else _tokens(text, language)
@@ -329,13 +329,13 @@ def _tokens(text: str, language: str) -> list[Token]:
     read, known, figures = code.read, code.known, code.figures
     made: list[Token] = []
     add = made.append
-    new = tuple.__new__  # half the time of Token(...), for nearly all tokens
+    new = tuple.__new__  # takes half the time of Token(...) and is used for nearly all tokens
     ticked = "`" in text
     last_end = 0
     for found in code.patterns[not text.isascii()].finditer(text):
         kind = found.lastgroup
         start, end = found.span()
-        if start < last_end:  # part of the number before it
+        if start < last_end:  # part of the preceding number
             if kind != "run" or end <= last_end:
                 continue
             start = last_end
@@ -367,7 +367,7 @@ def _tokens(text: str, language: str) -> list[Token]:
 
 
 def _counts(code: _Language, text: str, before: list[Token], start: int, end: int) -> bool:
-    """Return whether a word that may be a number is one: "one" before "hundred", "third" but not in "a third"."""
+    """Return whether a possible number word is a number: "one" before "hundred", "third" but not in "a third"."""
     word = text[start:end]
     if word.lower() in code.figures.ordinals:
         counted = bool(before) and before[-1].kind == NUMBER and start - before[-1].end <= 1
@@ -376,7 +376,7 @@ def _counts(code: _Language, text: str, before: list[Token], start: int, end: in
 
 
 def _special(code: _Language, text: str, made: list[Token], kind: str, start: int, end: int) -> int:
-    """Add the tokens of what is no plain word; where they end."""
+    """Add the tokens of a match that is not a plain word; return where they end."""
     raw = text[start:end]
     if kind == "number":
         return _figure(code, text, made, start, end)
@@ -398,7 +398,7 @@ def _special(code: _Language, text: str, made: list[Token], kind: str, start: in
 
 
 def _figure(code: _Language, text: str, made: list[Token], start: int, end: int) -> int:
-    """Add a number in digits, by the words before it: whether it is of money, and whether a dash is a sign."""
+    """Add a number in digits and return its end; the words before show whether it is money, and if a dash is a sign."""
     money = bool(made) and made[-1].stem in MONEY and start - made[-1].end <= 1
     first = start + (text[start] in MINUS and _ranges(text, made, start))
     stem, stop = code.figures.figure(text, first, end, money=money)
@@ -411,7 +411,7 @@ def _figure(code: _Language, text: str, made: list[Token], start: int, end: int)
 
 
 def _ranges(text: str, before: list[Token], start: int) -> bool:
-    """Whether a dash before a number is that of a range or a name: "10am -3pm", "MPEG -4", but not "from 3 to -5"."""
+    """Return whether a dash before a number is part of a range or name: "10am -3pm", "MPEG -4", not "from 3 to -5"."""
     if start > 1 and text[start - 2].isupper():
         return True
     number = next((token for token in before[-1:-3:-1] if token.kind == NUMBER), None)
@@ -420,7 +420,7 @@ def _ranges(text: str, before: list[Token], start: int) -> bool:
 
 
 def _plain(raw: str, contractions: dict[str, str], elided: frozenset[str]) -> tuple[str, bool]:
-    """A word in small letters without what an apostrophe attaches to it, and whether that was a negation."""
+    """Return a word in lowercase without attachments by apostrophe, and whether it was negated ("n't")."""
     word = raw[: 3 * LONGEST_WORD].lower()
     if not word.isascii():
         word = unicodedata.normalize("NFC", word.translate(_JOINED)).replace("\u2019", "'").replace("\u02bc", "'")
@@ -452,7 +452,7 @@ def _couples(raw: str, start: int, marks: frozenset[str]) -> Iterator[Token]:
 
 
 def _inside(text: str, last_end: int, start: int) -> bool:
-    """Return whether a word stands within a sentence, so that a capital means something."""
+    """Return whether a word is inside a sentence, where a capital is significant."""
     if last_end == 0:
         return False
     gap = text[last_end:start] if start - last_end < 16 else text[last_end : last_end + 16]
@@ -464,7 +464,7 @@ def _inside(text: str, last_end: int, start: int) -> bool:
 
 @lru_cache(maxsize=64)
 def function_stems(language: str) -> frozenset[str]:
-    """Stems of the words of a language that carry grammar rather than content, as far as they are listed."""
+    """Return the stems of the listed function words of a language."""
     stem = _language(language).stem
     known = (*FUNCTION_WORDS.get(language, ()), *listed_words("negations", language))
     return frozenset(stem(word) for word in known)
@@ -472,5 +472,5 @@ def function_stems(language: str) -> frozenset[str]:
 
 @lru_cache(maxsize=512)
 def listed_stems(kinds: str, *languages: str) -> frozenset[str]:
-    """The words of some kinds in some languages, stemmed as the first of these."""
+    """Return the stems of words of some kinds in some languages, stemmed in the first of these languages."""
     return frozenset(stem_of(word, languages[0]) for word in listed_words(kinds, *languages))
