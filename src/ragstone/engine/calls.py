@@ -226,6 +226,7 @@ class Calls:
 
     def _land(self, call: Call, flight: Flight, outcome: Reply | Failed | BaseException) -> None:
         del self._flying[call.key]
+        self.again.pop(call.key, None)
         if flight.shared is not None and self._leading.get(flight.shared.key) is flight:
             del self._leading[flight.shared.key]
         self._claims.leave(call.key)
