@@ -188,7 +188,7 @@ def test_one_of_two_prompts_that_failed_leaves_the_other() -> None:
     ("value", "name"),
     [
         (1.0, "excellent"), (0.9, "excellent"), (0.8999, "good"), (0.7, "good"), (0.6999, "moderate"),
-        (0.5, "moderate"), (0.4999, "poor"), (0.0, "poor"),
+        (0.5, "moderate"), (0.4999, "poor"), (0.0, "poor"), (0.2 + 0.7, "excellent"),  # .8999999999999999
     ],
 )  # fmt: skip
 def test_bands_at_their_edges(value: float, name: str) -> None:

@@ -1,9 +1,9 @@
 """Read gold labels for a run's units as label rows: from a file, another run, or a field of the run's records.
 
 A file's format is detected from its content, never from its name. Gold records are matched by topic, system and
-response, their nuggets and sentences by text. Labels for another response match nothing. Labels of a
-topic whose answer is in labelled blocks are labels of the topic's nuggets. Unmatched labels still become
-rows, with the text instead of the unit, so that they are counted and listed.
+response, their nuggets and sentences by text. Labels for another response match nothing. Labels of a topic whose answer
+is in labelled blocks are labels of the topic's nuggets. Unmatched labels still become rows, with the text instead of
+the unit, so that they are counted and listed.
 """
 
 from __future__ import annotations
