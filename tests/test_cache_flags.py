@@ -303,7 +303,7 @@ def test_nuggets_of_a_bank_are_known_and_those_of_a_record_are_not() -> None:
     assert "taken_over" not in weigh(judge, own, "nugget_recall", only_failed=True).summary()
 
 
-ONE, BOTH = (f'{{"verdicts":{{{said}}}}}' for said in ('"1":{"label":"3"}', '"1":{"label":"3"},"2":{"label":"0"}'))
+ONE, BOTH = (f'{{"verdicts":{{{said}}}}}' for said in ('"1":{"label":"3"}', '"1":{"label":"0"},"2":{"label":"0"}'))
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,10 @@ ONE, BOTH = (f'{{"verdicts":{{{said}}}}}' for said in ('"1":{"label":"3"}', '"1"
     ],
 )
 def test_replies_that_could_not_be_read_are_asked_for_again(said: list[Any], status: str, sent: int) -> None:
-    """They are stored, so the same command replays them; --only-failed sends those calls again, and no others, once."""
+    """They are stored, so the same command replays them; --only-failed sends those calls again, and no others, once.
+
+    What an incomplete reply has is kept: only its repair is asked for again. Offline, nothing is.
+    """
     source = [{**row(1), "response": "It is steel. It boils."}]
     with FakeServer(script=said, answer=lambda _: BOTH) as server:
 
@@ -327,14 +330,15 @@ def test_replies_that_could_not_be_read_are_asked_for_again(said: list[Any], sta
             run.store.close()
             return score["status"], score["value"], server.count - sent
 
-        value = 1.0 if status == "partial" else None
+        value, mended = (1.0, 0.5) if status == "partial" else (None, 0.0)
         assert after(estimate=False) == (status, value, sent)
         assert after() == (status, value, 0)
+        assert after(only_failed=True, offline=True) == (status, value, 0)
         estimated = api.estimate(source, "groundedness", judge_of(server), name="r", only_failed=True).total.calls
         assert estimated.low <= 1 <= estimated.high
-        assert after(only_failed=True) == ("scored", 0.5, 1)
-        assert after(only_failed=True) == ("scored", 0.5, 0)
-        assert after() == ("scored", 0.5, 0)
+        assert after(only_failed=True) == ("scored", mended, 1)
+        assert after(only_failed=True) == ("scored", mended, 0)
+        assert after() == ("scored", mended, 0)
 
 
 def test_a_time_of_asking_that_failed_is_asked_again(server: FakeServer) -> None:

@@ -86,6 +86,19 @@ def test_an_answer_without_the_field_contexts_is_not_unsupported() -> None:
     ]  # fmt: skip
 
 
+def test_claims_that_could_not_be_written_may_change_the_outcome() -> None:
+    """Those of the first part are supported; of the other part nobody knows."""
+
+    def answer(question: Any) -> Any:
+        if isinstance(question, Write):
+            return ["It is steel."] if question.part == 1 else DOWN
+        return "answers" if question.scale == ANSWERED else "yes"
+
+    scores, asked = columns(AbstentionRates(), record("The kettle is made of steel. " * 120), answer)
+    assert sum(isinstance(question, Write) for question in asked) > 1
+    assert [score.status for score in scores.values()] == ["judge_failed", "judge_failed", "scored", "scored"]
+
+
 def test_rates_have_intervals_and_questions_are_shared() -> None:
     """Beside grounding and context_relevance it costs one call a record; rates are means over records."""
     rows = [{"id": name, "question": "What?", "contexts": ["Steel."], "response": f"It is {name}."} for name in "abcd"]

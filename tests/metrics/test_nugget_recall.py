@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from material import DOWN, Writer, columns, metric, nobody, record
 
+from ragstone.analysis.leaderboard import of_nuggets
 from ragstone.judges.base import Failed
 from ragstone.metrics.nugget_recall import COLUMNS, Held, NuggetRecall, held, recalls
 from ragstone.metrics.nuggetset import NuggetBank
@@ -182,6 +183,12 @@ def test_a_nugget_of_unknown_importance_may_be_vital(
     assert (vital.status, vital.value, (vital.low, vital.high)) == (status, value, bounds)
     assert (vital.reason == "no nugget is vital") == (status == "empty")
     assert scores["all"].status == "scored"
+
+
+def test_a_leaderboard_counts_no_unanswered_topic_for_vital_nuggets_that_may_not_exist() -> None:
+    """With --on-missing zero, only measures that an answer could have count as 0."""
+    entry = of_nuggets("run", "topic", [Nugget("a", None, "support")])
+    assert entry.possible == {"all", "strict_all", "weighted", "weighted_strict"}
 
 
 def test_an_empty_bank_is_empty_and_costs_nothing() -> None:
