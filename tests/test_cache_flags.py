@@ -130,7 +130,7 @@ def test_offline_sends_nothing(server: FakeServer) -> None:
     assert metric["statuses"] == {"judge_failed": 2, "scored": 3}
     assert (bill(run)["sent"], bill(run)["replayed"], bill(run)["unseen"], bill(run)["failed"]) == (0, 3, 2, 0)
     (cause,) = run.summary()["missing"]
-    assert "offline, and the store has no reply from judge" in cause["reason"]
+    assert "offline; the store has no reply from judge" in cause["reason"]
     assert bill(weigh(judge_of(server), rows(5)))["sent"] == 2
     with FakeServer() as gone:
         weigh(judge_of(gone))

@@ -232,8 +232,8 @@ class RunOptions:
     metrics: Sequence[str] | str | None = option(
         "--metrics", "-m", metavar="NAMES", help="Metrics or suites, e.g. grounding,triad, or your own as MODULE:CLASS",
         commands="run estimate validate", setting="run.metrics", default="auto",
-        note="Metrics and suites (see: ragstone metrics). auto: every metric whose fields the records have and that "
-        "needs at most about 2 calls per record.",
+        note="Metrics and suites (see: ragstone metrics). auto: every metric whose required fields "
+        "are present and that takes about 2 calls per record or fewer.",
     )
     judge: Sequence[str | Judge] | str | Judge | None = option(
         "--judge", "-j", metavar="[STEP=]NAME",

@@ -43,9 +43,9 @@ def test_an_estimate_says_what_it_stands_on() -> None:
     configure("http://127.0.0.1:9/v1")
     came = ragstone("estimate", records(4), "-m", "groundedness", "-j", "house", columns=100)
     assert "This run would make 4 calls, cost $0.00" in came.flat
-    assert "$0.15 in, $0.60 out, $0.05 cached per million tokens (ragstone.toml)" in came.flat
+    assert "per million tokens, $0.15 in, $0.60 out, $0.05 cached (ragstone.toml)" in came.flat
     assert "house/m: estimated" in came.flat
-    assert "reply length, support: " in came.flat
+    assert "length of support replies: " in came.flat
     ((first, flag, most, *words),) = pasted(came.out)
     assert (first, flag) == ("run", "--max-cost")
     assert words == ["a.jsonl", "-m", "groundedness", "-j", "house"]
@@ -191,7 +191,7 @@ def test_the_price_of_a_judge_of_ones_own_is_listed() -> None:
     """With where it is from; unknown where it is."""
     configure("http://127.0.0.1:9/v1", '[judges.other]\nmodel = "x"\nbase_url = "http://127.0.0.1:9/v1"\n')
     came = ragstone("judges", columns=100)
-    assert "$0.15 in, $0.60 out, $0.05 cached per million tokens (ragstone.toml)" in came.flat
+    assert "per million tokens, $0.15 in, $0.60 out, $0.05 cached (ragstone.toml)" in came.flat
     assert "unknown; give it in a [judges.NAME] table" in came.flat
 
 

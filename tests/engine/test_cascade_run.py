@@ -279,7 +279,7 @@ def test_offline_what_the_store_lacks_is_unjudged(house: dict[str, Any]) -> None
     told = summary["cascade"]["support"]
     assert told["unjudged"] == told["units"] - told["answered"]["embedded"] > 0
     failures = {v["failure"] for r in results for v in r["scores"][0]["verdicts"] if v["label"] is None}
-    assert failures == {"offline, and the store has no reply from judge 'house'"}
+    assert failures == {"offline; the store has no reply from judge 'house'"}
 
 
 def test_results_that_are_taken_over_are_counted_with_the_others(house: dict[str, Any]) -> None:

@@ -98,7 +98,7 @@ def check(
     ),
     corrected: bool | None = flag(
         "--corrected/--raw",
-        "Apply --min to the lower bound of the corrected mean (needs agree --attach), not to the raw mean.",
+        "Apply --min to the lower bound of the corrected mean (first run agree --attach), not to the raw mean.",
         default=None,
     ),
     junit: Path | None = opt("--junit", "FILE", "Also write JUnit XML, one test case per threshold."),
@@ -109,8 +109,8 @@ def check(
 ) -> None:
     """Check a run against thresholds, for CI.
 
-    Exits 0 if every threshold is met, 1 if any is not, 2 for an unknown metric or run, 3 if too few records were scored
-    to decide. An error never counts as a missed threshold. Thresholds can also be set under [check] in the
+    Exits 0 if every threshold is met, 1 if any is not, 2 for an unknown metric or run, and 3 if too few records were
+    scored to decide. An error never counts as a missed threshold. Thresholds can also be set under [check] in the
     configuration.
     """
     from ragstone.output.target import whole

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ragstone.forecast.summary import Estimate
 
 Draw = Callable[[Run, Look, Place], Page]
-SHARDED: Final = "without --shard and --engine, with the same --store,"
+SHARDED: Final = "without --shard and --engine, with the same --store"
 """How to run again so that missing calls of shards are sent, for a message."""
 
 

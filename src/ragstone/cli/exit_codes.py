@@ -148,7 +148,7 @@ def say_unseen(count: int, instead: str = "without --offline") -> None:
     """Print how many calls an offline run lacked, and how to send them."""
     if count:
         calls = "1 call was" if count == 1 else f"{count:,} calls were"
-        say("note", f"offline: {calls} not in the store and not sent; run {instead} to send them")
+        say("note", f"offline: {calls} not stored, so not sent; to send them, run {instead}")
 
 
 @contextmanager

@@ -182,7 +182,7 @@ class Calls:
             return reply_from_json(stored)
         if self._settings.cache == "offline" and not is_inside(judge.backend):
             self._tally.unseen += 1
-            return Failed(f"offline, and the store has no reply from judge '{judge.name}'")
+            return Failed(f"offline; the store has no reply from judge '{judge.name}'")
         if self._missing is not None and getattr(judge.backend, "batch", False):
             self._missing(judge, call)
             raise Awaited

@@ -181,4 +181,4 @@ def price_said(price: JudgePrice) -> str:
     given, written, cached = price.price
     parts = [f"{_rate(given)} in", f"{_rate(written)} out"] + ([f"{_rate(cached)} cached"] if cached != given else [])
     more = "; more for long requests" if price.tiers else ""
-    return f"{name}: {', '.join(parts)} per million tokens ({price.source}{more})"
+    return f"{name}: per million tokens, {', '.join(parts)} ({price.source}{more})"

@@ -35,7 +35,7 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbstentionRates(Metric):
-    """Four rates that add up to 1: supported and unsupported answers, right and wrong abstentions.
+    """Four rates that add up to 1: supported and unsupported answers, correct and incorrect abstentions.
 
     ``support``: minimum share of supported claims for an answer to count as supported. ``level``: minimum grade (0-3)
     of a passage for the question to count as answerable, for records without ``answerable``.

@@ -166,14 +166,8 @@ def left_out_said(left_out: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the metrics that did not run, with the reason; metrics with the same reason are listed together."""
     reasons: dict[str, list[str]] = {}
     for name, why in left_out.items():
-        reasons.setdefault(flat(why).replace(f"add -m {name}", "add -m NAME"), []).append(name)
-    for why, names in reasons.items():
-        said = (
-            why.replace("to include it", "to include a metric")
-            if len(names) > 1
-            else why.replace("-m NAME", f"-m {names[0]}")
-        )
-        yield ", ".join(names), said
+        reasons.setdefault(flat(why).removesuffix(f"; to include it, add -m {name}"), []).append(name)
+    yield from ((", ".join(names), why) for why, names in reasons.items())
 
 
 def lead(summary: Mapping[str, Any]) -> str:
@@ -340,7 +334,7 @@ def cost_said(bill: Mapping[str, Any]) -> str:
             return "nothing: offline"
         if bill["sent"] or bill["failed"]:
             return "nothing: no call was answered"
-        return "nothing: every reply was in the store" if bill["replayed"] else "nothing: no call was needed"
+        return "free: every reply was in the store" if bill["replayed"] else "free: no call was needed"
     parts = [dollars(paid["dollars"])] if paid["calls"] else []
     if paid["input_tokens"] or paid["output_tokens"]:
         cached, thought = paid.get("cached_tokens"), paid.get("reasoning_tokens")

@@ -111,13 +111,14 @@ def _facts(estimate: Estimate, following: str) -> RenderableType:
         for step, one in estimate.alone.items()
     ]
     asks = any(not row.free for row in estimate.rows)
+    addable = ["to include a metric, add -m NAME"] if any("add -m" in why for why in estimate.left_out.values()) else []
     told = {
         "Basis": [f"{_basis(what, estimate)}: {how}" for what, how in estimate.assumed.items()] if asks else [],
         "Alone": alone,
         "Tokens": [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in estimate.counted.items()],
         "Price": [flat(price_said(replace(price, nearest=""))) for price in estimate.prices],
         "Budget": _budget(estimate),
-        "Skipped": [f"{names}: {why}" for names, why in left_out_said(estimate.left_out)],
+        "Skipped": [f"{names}: {why}" for names, why in left_out_said(estimate.left_out)] + addable,
         "Unreadable": [plural(estimate.set_aside, "record")] if estimate.set_aside else [],
     }
     rows = [row for label, lines in told.items() for row in told_rows(label, lines, "quiet")]
@@ -133,7 +134,7 @@ def _basis(what: str, estimate: Estimate) -> str:
 def _budget(estimate: Estimate) -> list[str]:
     if not estimate.limits:
         suggested = next_budget(estimate) is not None
-        return ["the suggested --max-cost is the high end plus 10%, plus the cost of one call"] if suggested else []
+        return ["the suggested --max-cost is the highest estimate plus 10%, plus one call"] if suggested else []
     if estimate.limits.cost is not None and estimate.total.dollars is None:
         return ["cannot be checked in dollars: a price is unknown"]
     words = {

@@ -113,7 +113,7 @@ def metric_list() -> Page:
     ]
     suites = {name: ", ".join(map(_in_suite, members)) for name, members in catalogue.suites().items()}
     suites = {
-        "auto": "every metric whose fields the records have and that needs at most about 2 calls per record",
+        "auto": "every metric whose required fields are present and that takes about 2 calls per record or fewer",
         **suites,
     }
     return page(
