@@ -39,7 +39,7 @@ class VerdictDict(TypedDict):
 
     ``unit``: the unit's id. ``label``: a label of the metric's scale; "trivial" for a unit that states nothing; None
     if unjudged. ``value``: from 0 to 1; for a panel, the aggregate. ``raw``: the number of the label. ``probability``:
-    that the unit deserves the best label; language models give none. ``judge``: its name; a panel's members are joined
+    of the best label; None from language models. ``judge``: its name; a panel's members are joined
     by ``+``. ``reason``: one sentence, if requested. ``failure``: why it is unjudged. ``members``: a panel's verdicts.
     """
 
@@ -263,7 +263,7 @@ class MetricDict(TypedDict):
 
     ``mean``: over the ``scored`` records. ``interval``: 95%. ``interval_method``: bootstrap, normal or none.
     ``total``: all records, unreadable ones included. ``below_one``: records whose value is below 1.
-    ``low``, ``high``: the mean if all unjudged units were worst, or best.
+    ``low``: the mean if all unjudged units scored worst. ``high``: the mean if they scored best.
     ``statuses``: number of records by status, unreadable ones excluded.
     """
 
