@@ -299,6 +299,23 @@ def test_a_trace_that_makes_no_record_is_counted(spans: list[dict[str, Any]], re
     assert f"; skipped: {reason}" in told
 
 
+@pytest.mark.parametrize(
+    "name", ["langfuse-traces.json", "langfuse-observations.jsonl", "ragas.jsonl", "deepeval.json"]
+)
+def test_the_question_can_be_the_id_as_well(name: str) -> None:
+    """Exports of two runs have other ids; the question pairs their records and is still judged."""
+    column = {"ragas.jsonl": "user_input", "deepeval.json": "input"}.get(name, "question")
+    plain, told = records_of(name)
+    for fields in ({"id": column}, {"id": column, "question": "question"}):
+        if column == "question" or len(fields) == 1:
+            found, said = records_of(name, fields=fields)
+            assert said == told
+            assert [(one.question, one.response, one.contexts) for one in found] == [
+                (one.question, one.response, one.contexts) for one in plain
+            ]
+            assert found[0].id == plain[0].question
+
+
 def test_without_any_retriever_traces_are_records_without_contexts() -> None:
     """Nothing says then that those with a retriever are the ones to evaluate."""
     with open_records([ROOT, span("root", "CHAIN", trace="u", input_value="q", output_value="r")]) as source:

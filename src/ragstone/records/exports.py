@@ -140,7 +140,8 @@ class Layout:
         """Yield the input's rows with canonical names; ``tally`` counts records and skipped rows."""
         mapped = frozenset(root(path) for _, path in fields.each)
         with closing(items()) as raw, closing(self._unwrapped(raw, mapped)) as rows:
-            whole, export = self._recognised(rows, described=not OWN.isdisjoint(fields.paths))
+            own = frozenset(root(path) for field, path in fields.each if field in OWN)
+            whole, export = self._recognised(rows, own)
             if export is None:
                 yield from whole
                 return
@@ -153,12 +154,12 @@ class Layout:
             else:
                 yield from _converted(whole, export, tally)
 
-    def _recognised(self, rows: Rows, *, described: bool) -> tuple[Iterator[Item], Export | None]:
+    def _recognised(self, rows: Rows, mapped: frozenset[str]) -> tuple[Iterator[Item], Export | None]:
         """Return all rows, and the export recognised from the first ones.
 
-        With ``described`` (the user mapped a main field), rows are read as plain records.
+        Rows with one of the ``mapped`` keys, from which the user reads a main field, are plain records.
         """
-        if self.name or described:
+        if self.name:
             return rows, next((export for export in EXPORTS if export.name == self.name), None)
         head: list[Item] = []
         found = None
@@ -169,6 +170,8 @@ class Layout:
                     break
                 head.append(item)
                 row = item[1]
+                if isinstance(row, dict) and not mapped.isdisjoint(row):
+                    break
                 found = next((one for one in EXPORTS if one.fits(row)), None) if isinstance(row, dict) else None
         except RecordError as error:  # raised again after the rows before it
             return _broken(head, error), found

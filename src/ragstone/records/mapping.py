@@ -70,7 +70,7 @@ class Mapper:
     def __init__(self, fields: Fields, blocks: Mapping[str, str]) -> None:
         """Store the mapping; ``blocks`` maps each key that may hold a metric's parameters to the metric's name.
 
-        ``claimed`` are the mapped paths.
+        ``claimed`` are the mapped paths. A column that is only the id, such as the question, remains a field as well.
         """
         self.fields = fields
         self._paths = fields.each
@@ -83,7 +83,7 @@ class Mapper:
         self.sources: dict[str, dict[str, None]] = {}
         """The first columns or paths that each field was read from."""
         self.mapped_fields = frozenset(field for field, _ in fields.each)
-        self.claimed = frozenset(path for _, path in fields.each)
+        self.claimed = frozenset(path for field, path in fields.each if field != "id")
         self.roots = frozenset(map(root, self.claimed))
         self._names = {
             field: tuple(name for name in (field, *aliases) if name not in self.claimed)

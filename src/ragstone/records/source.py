@@ -393,7 +393,8 @@ def _part(source: Any, mapper: Mapper, undo: ExitStack, called: str = "") -> Inp
     if copy is not None:
         undo.callback(copy.unlink)
     origin = origin_of(path, name=name)
-    return InputPart(origin.name, partial(reader_of(origin, mapper.claimed), origin, mapper), copy)
+    columns = frozenset(path for _, path in mapper.fields.each)
+    return InputPart(origin.name, partial(reader_of(origin, columns), origin, mapper), copy)
 
 
 def _of_python(source: Any, undo: ExitStack) -> InputPart:
