@@ -134,9 +134,11 @@ def test_a_drop_of_all_by_the_same_has_no_interval_and_fails() -> None:
     few = drop_of([0.5] * 5, [0.3] * 5)
     said = "no test possible (only 5 records have a value in both; at least 6 are needed for a test)"
     assert (few.outcome, few.decisions[0].found) == ("error", said)
-    assert drop_of([0.5] * 8, [0.5] * 8).decisions[0].notes == (
-        "no test possible (every record has the same value in both)",
-    )
+    for unchanged in ([0.5] * 5, [0.5] * 8):  # the same system passes, however few records it has
+        assert drop_of(unchanged, unchanged).outcome == "passed"
+        assert drop_of(unchanged, unchanged).decisions[0].notes == (
+            "no test possible (every record has the same value in both)",
+        )
 
 
 def test_a_change_of_all_by_the_same_passes_where_it_is_no_larger_drop_than_allowed() -> None:

@@ -17,6 +17,7 @@ from terminal import answers, done, harsh, ragstone, refused, row, write
 from labelled import write as write_lines
 from ragstone import check, compare, evaluate
 from ragstone.analysis.check import CheckResult, Decision, Threshold, Worst
+from ragstone.analysis.compare import SAME_IDS
 from ragstone.analysis.threshold_words import told_apart
 from ragstone.analysis.verdicts import Wanting
 from ragstone.errors import BackendError, InputError
@@ -134,6 +135,25 @@ def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Pa
     found = ragstone("compare", "n0", "n1").flat
     assert "grounding: scoring_mode changed from the default to scale_1_5." in found
     assert "The responses are the same in both" in found
+
+
+def test_records_without_a_common_id_are_named_with_the_remedy() -> None:
+    """Without ids, a changed response is another record; the comparison says so rather than leave it out quietly."""
+    rows = [{"question": f"How many litres does kettle {n} hold?", "contexts": [f"Kettle {n} holds {n} litres."]}
+            for n in range(3)]  # fmt: skip
+    for name, first in (("a", "It holds 7 litres."), ("b", "It holds 0 litres.")):
+        said = [first, "It holds 1 litre.", "It holds 2 litres."]
+        write(f"{name}.jsonl", *({**one, "response": text} for one, text in zip(rows, said, strict=True)))
+        assert ragstone("run", f"{name}.jsonl", "-m", "grounding", "-q").code == 0
+    came = ragstone("compare", "a", "b")
+    assert "1 record only in run 1" in came.flat
+    assert f"To pair all records, {SAME_IDS}." in came.flat
+    one = ["--field", "id=question"]
+    for name in "ab":
+        assert ragstone("run", f"{name}.jsonl", "-m", "grounding", "-q", *one).code == 0
+    assert (
+        "grounding: 33.3 points higher in run 4; no test possible (only 3 records" in ragstone("compare", "3", "4").flat
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
 from ragstone import metrics
-from ragstone.analysis.compare import VERSION, Comparison, compare, records_said, said
+from ragstone.analysis.compare import SAME_IDS, VERSION, Comparison, compare, records_said, said
 from ragstone.analysis.pairing import Moved
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, ScoreNumbers, scores_of
@@ -346,7 +346,7 @@ class _Checked(NamedTuple):
         if threshold.kind == "max_record_drop":
             return self._record_drop(threshold, fallen, pairs.pairs)
         limit = threshold.limit
-        if pairs.pairs < least_moved():
+        if pairs.pairs < least_moved() and pairs.difference < -limit - HAIR:
             return replace(_error(threshold, said(one, "")), value=pairs.difference, count=pairs.pairs)
         failed = _shown_below(pairs, -limit)
         undecided = not failed and pairs.difference < -limit - HAIR
@@ -437,7 +437,7 @@ class _Checked(NamedTuple):
         note = f"not compared: {told}"
         if not (before and after):
             return replace(decision, notes=(*decision.notes, note))
-        note += "; give each record the same id in both runs (without one, a changed response gets a new id)"
+        note += f"; {SAME_IDS}"
         outcome: CheckOutcome = "undecided" if decision.outcome == "passed" else decision.outcome
         return replace(decision, outcome=outcome, notes=(*decision.notes, note))
 

@@ -29,6 +29,7 @@ MOVED: Final = 5
 """Default number of records listed per metric."""
 NOT_SHOWN: Final = "no significant difference"
 NO_TEST: Final = "no test possible"
+SAME_IDS: Final = "give each record the same id in both runs (without one, a changed response gets a new id)"
 NUGGETS: Final = "nuggets"
 VITAL: Final = "vital nuggets"
 VERSION: Final = "v"
@@ -226,8 +227,13 @@ def said(found: Compared, label: str) -> str:
     if pairs is None or found.why:
         return f"{NOT_SHOWN if found.tested else NO_TEST} ({found.why})"
     if found.finding in ("higher", "lower"):
-        return f"{abs(100 * pairs.difference):.1f} points {found.finding} in {label}{found.aside}"
+        return f"{points_apart(pairs.difference, label)}{found.aside}"
     return NOT_SHOWN + ("" if found.smallest is None else f" (smallest detectable: {100 * found.smallest:.1f} points)")
+
+
+def points_apart(difference: float, label: str) -> str:
+    """Return ``3.1 points higher in run 2``."""
+    return f"{abs(100 * difference):.1f} points {'higher' if difference > 0 else 'lower'} in {label}"
 
 
 # ---- pairing

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Final
 
 from ragstone.analysis.check import DROPS, CheckResult, Decision, Threshold, Worst
-from ragstone.analysis.compare import NO_TEST, NOT_SHOWN, VERSION, Compared, Comparison, said
+from ragstone.analysis.compare import NO_TEST, NOT_SHOWN, SAME_IDS, VERSION, Compared, Comparison, points_apart, said
 from ragstone.analysis.pairing import MetricSide
 from ragstone.analysis.threshold_words import drop_said, limit_said
 from ragstone.render.text import NBSP, between, flat, number, percent, plural, shorten
@@ -54,7 +54,10 @@ def headline(found: Comparison, leading: Compared | None) -> str:
     if pairs.low is not None and pairs.high is not None:
         counted = f"95% CI {signed(100 * pairs.low)} to {signed(100 * pairs.high)}, {counted}"
     verb = " is" if leading.finding in ("higher", "lower") else ":"
-    words = f"{leading.metric}{verb} {said(leading, found.second.label)} ({counted})".replace(") (", "; ")
+    finding = said(leading, found.second.label)
+    if verb == ":" and pairs.difference:
+        finding = f"{points_apart(pairs.difference, found.second.label)}; {finding}"
+    words = f"{leading.metric}{verb} {finding} ({counted})".replace(") (", "; ")
     if pairs.wins or pairs.losses:
         higher = f"{plural(pairs.wins, 'record')} {'is' if pairs.wins == 1 else 'are'} higher"
         words += f". {higher}, {number(pairs.ties)} unchanged, {number(pairs.losses)} lower"
@@ -158,6 +161,8 @@ def left_out(found: Comparison) -> list[str]:
             named = ", ".join(shorten(flat(one), 40) for one in ids[:IDS])
             more = f" and {number(len(ids) - IDS)} more" if len(ids) > IDS else ""
             lines.append(f"{plural(len(ids), 'record')} only in {side.label}: {named}{more}.")
+    if found.only_first and found.only_second:
+        lines.append(f"To pair all records, {SAME_IDS}.")
     for side, names in ((found.first, found.metrics_first), (found.second, found.metrics_second)):
         if names:
             lines.append(f"Only {side.label} has {', '.join(folded(names))}.")

@@ -169,15 +169,13 @@ def beside(name: str, told: str, look: Look, room: int) -> list[Text]:
 
 
 def unit_lines(sign: Text, text: str, reason: str, look: Look, room: int, *, full: bool = False) -> list[Text]:
-    """Return a unit's sign and text with the reason below; one line each or, in ``full``, as many as needed."""
+    """Return a unit's sign and text with the reason below; one and two lines or, in ``full``, as many as needed."""
 
-    def lines(words: str, left: int) -> list[str]:
-        if not full:
-            return [shorten(flat(words), left, look.ellipsis)]
-        said = flat(words)
+    def lines(words: str, left: int, most: int) -> list[str]:
+        said = flat(words) if full else shorten(flat(words), most * left, look.ellipsis)
         return paragraph(said, left * len(said) // max(1, cell_len(said)))  # some characters take two cells
 
-    first, *rest = lines(text, room - sign.cell_len - 1)
+    first, *rest = lines(text, room - sign.cell_len - 1, 1)
     below = [(f"  {line}", "") for line in rest]
-    below += [(f"  {line}", "quiet") for line in lines(reason, room - 2)] if flat(reason) else []
+    below += [(f"  {line}", "quiet") for line in lines(reason, room - 2, 2)] if flat(reason) else []
     return [Text.assemble(sign, " ", first), *(Text(line, style=style) for line, style in below)]
