@@ -13,6 +13,8 @@ project = "Ragstone"
 version = release = __version__
 extensions = ["myst_parser"]
 html_theme = "furo"
+html_static_path = ["site"]
+html_css_files = ["site.css"]
 html_title = f"Ragstone {release}"
 html_copy_source = False
 html_show_sphinx = False

@@ -93,7 +93,7 @@ function byPeople(record, entry) {
 /** The judge's raw score and probability. @param {any} verdict */
 function scaled(verdict) {
   const parts = [];
-  if (verdict.raw !== undefined && verdict.raw !== null) parts.push(`raw ${Number(verdict.raw.toFixed(2))}`);
+  if (verdict.raw !== undefined && verdict.raw !== null) parts.push(`raw score ${Number(verdict.raw.toFixed(2))}`);
   if (verdict.probability !== undefined) parts.push(`probability ${percent(verdict.probability)}`);
   return parts.map((part) => el('span.soft.number', part));
 }
