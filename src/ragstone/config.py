@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from ragstone import metrics
-from ragstone.engine import Cache, Limits, Settings
+from ragstone.engine.settings import Cache, Limits, Settings
 from ragstone.errors import ConfigError
 from ragstone.judges import prompting
 from ragstone.judges import spec as judge_spec

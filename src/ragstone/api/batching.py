@@ -20,8 +20,10 @@ from ragstone.api.jobs import jobs_of, settled
 from ragstone.api.loop import wait_for
 from ragstone.api.plan import Plan
 from ragstone.config import resolve, spec_as_json
-from ragstone.engine import Engine, Tally
-from ragstone.engine.budget import Amount, Budget
+from ragstone.engine.budget import Budget
+from ragstone.engine.run import Engine
+from ragstone.engine.settings import Amount
+from ragstone.engine.tally import Tally
 from ragstone.errors import BackendError, BatchPending, BudgetReached, ConfigError, InputError
 from ragstone.judges.base import Batching, Call, Judge, Reply, Usage, reply_from_json, reply_to_json, size_of
 from ragstone.judges.catalogue import build

@@ -10,7 +10,7 @@ from typing import Any
 from ragstone.api.jobs import jobs_of, settled
 from ragstone.api.keywords import takes
 from ragstone.api.plan import Plan, planned
-from ragstone.engine import Job
+from ragstone.engine.run import Job
 from ragstone.errors import ConfigError
 from ragstone.forecast.dry_run import Forecaster
 from ragstone.forecast.summary import Estimate, JudgePrice

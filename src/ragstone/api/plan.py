@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ragstone import __version__, metrics
 from ragstone.config import RunSpec, Step, objects, resolve
-from ragstone.engine import Lender, Route, Routes, input_of, signature_of, to_json
+from ragstone.engine.document import input_of, to_json
+from ragstone.engine.leases import Lender
+from ragstone.engine.route import Route, Routes, signature_of
 from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
 from ragstone.judges.cascade import Calibrated

@@ -26,7 +26,10 @@ from ragstone.api.plan import Plan, check_overrides, named_file, open_source, pl
 from ragstone.api.progress import drawn
 from ragstone.api.workers import Workers, shared
 from ragstone.config import resolve
-from ragstone.engine import Engine, Lender, Tally, Weighed
+from ragstone.engine.document import Weighed
+from ragstone.engine.leases import Lender
+from ragstone.engine.run import Engine
+from ragstone.engine.tally import Tally
 from ragstone.errors import BudgetReached, InputError, OutputError, RagstoneError, StoreError
 from ragstone.options import Progress, RunOptions
 from ragstone.output.files import Folder

@@ -13,11 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from ragstone.engine.budget import Amount
-from ragstone.engine.calls import Settings
 from ragstone.engine.cascading import first_calls
 from ragstone.engine.route import Route, Routes
 from ragstone.engine.run import Job
+from ragstone.engine.settings import Amount, Settings
 from ragstone.forecast.assumed import Assumptions, World, drawn, source, thought
 from ragstone.forecast.figures import Figure, Range, Row
 from ragstone.forecast.history import History

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ragstone.engine import Limits
-from ragstone.engine.budget import Amount
+from ragstone.engine.settings import Amount, Limits
 from ragstone.forecast.figures import Range, Row, Sum, added
 from ragstone.types import NOTHING
 
