@@ -100,7 +100,7 @@ def test_a_combination_that_a_style_does_not_take_is_left_out_and_said(judged: F
     found = tune(judged, ["good"], styles=["default", "short_cot"], formats=["json", "yaml"])
     assert {str(one.combination) for one in found.tried} == {"good, short_cot, json", "good, short_cot, yaml"}
     assert list(found.left_out) == ["good, default, json", "good, default, yaml"]
-    assert "takes no format 'json'" in found.left_out["good, default, json"]
+    assert "does not support format 'json'" in found.left_out["good, default, json"]
     with pytest.raises(ConfigError, match="no combination can be tried: the prompt 'default' of the step 'assign'"):
         tune(judged, styles=["default"])
 
