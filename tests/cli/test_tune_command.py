@@ -64,7 +64,7 @@ def test_offline_says_what_it_lacks_and_writes_nothing(judged: FakeServer) -> No
     came = ragstone(*TUNE, "-j", "good", "--styles", "legacy", "--offline", "--write", "-q")
     assert came.code == 3
     assert came.flat.startswith("No unit was judged, so there is nothing to compare.")
-    assert "offline: 4 calls were not stored" in " ".join(came.err.split())
+    assert "offline: 4 calls have no stored reply" in " ".join(came.err.split())
     assert Path("ragstone.toml").read_bytes() == before
     assert judged.count == 0
 
