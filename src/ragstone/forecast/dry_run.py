@@ -334,7 +334,8 @@ class Forecaster:
 
     def _is_first(self, key: bytes | int, keys: Keys) -> bool:
         """Record a key; return whether it is new in the current world."""
-        known = not keys.isdisjoint({(key, None), (key, self._guessed)})
+        # A call of every world follows those of the expected one, whose questions are asked first.
+        known = not keys.isdisjoint({(key, None), (key, 1 if self._guessed is None else self._guessed)})
         keys.add((key, self._guessed))
         return not known
 
