@@ -386,7 +386,7 @@ def _tiered(spec: Spec, options: RunOptions) -> Spec:
     tier: Tier = options.tier or spec.tier
     if options.batch:
         spec = replace(spec, batch=True)
-        tier = "flex" if options.finish == "flex" else "standard"
+        tier = "flex" if options.finish == "flex" else "standard" if options.finish == "live" else tier
     if tier == "flex" and not spec.preset.flex:
         known = [name for name, preset in judge_spec.providers().items() if preset.flex]
         raise ConfigError(f"judge '{spec.name}': its provider has no flex tier; {', '.join(known)} have one")
