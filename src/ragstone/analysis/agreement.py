@@ -404,7 +404,7 @@ def _scored(joined: Joined) -> int:
 
 def _notes(rows: Sequence[LabelRow], scored: int, refused: Sequence[Refused]) -> Iterator[str]:
     if any(one.problem in ("changed_text", "other_response") for one in refused):
-        yield "labels for changed responses are not used; unless the rest are a random sample of the run, label one"
+        yield "labels for changed texts are not used; if the rest are not a random sample of the run, label a new one"
     if any(not (row.hash or row.response or row.draw) for row in rows):
         yield "the labels do not say which text was labelled (text or hash); they are wrong if a response has changed"
     if any(row.draw is None for row in rows):
