@@ -280,11 +280,12 @@ def _systems(
 
 def _refused(every: Sequence[Gathered]) -> tuple[Refused, ...]:
     """Return the rows that match none of the runs, by the problem found in the first."""
+    first, *others = every
+    own = {record: place.response for record, place in first.places.items()}
 
     def key(row: LabelRow) -> tuple[str, ...]:
-        return row.record, row.unit, row.task, row.annotator
+        return row.record, row.unit, row.task, row.annotator, row.hash, row.response or own.get(row.record, "")
 
-    first, *others = every
     left = [{key(row) for one in each.refused.values() for row in one.rows} for each in others]
     kept = [
         replace(one, rows=[row for row in one.rows if all(key(row) in rows for rows in left)])
