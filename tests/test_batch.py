@@ -66,8 +66,8 @@ def scores(run: Any) -> Any:
 def test_three_waves_killed_at_every_step_are_as_a_live_run_for_half(given: Any, monkeypatch: Any) -> None:
     """Killed before and after each write and each request; the estimate said the price and the waves."""
     server, options, live = given
-    said = ragstone.estimate(ROWS, batch=True, **options)
-    assert said.waves == 3
+    said = ragstone.estimate(ROWS, batch=True, finish="batch", **options)
+    assert (said.waves, said.live) == (3, False)
     steps = ("make_batch", "submit", "sent", "collect")
     kills = {f"{when} {step}" for step in steps for when in ("before", "after")}
     done: set[str] = set()
@@ -126,8 +126,18 @@ def test_a_small_last_wave_goes_live_and_wait_waits(given: Any) -> None:
     """The first wave is a batch because it was asked for; what follows it is few."""
     server, options, _ = given
     server.configure(batch_polls=3)
+    cold = {**options, "store": options["store"].with_name("cold.db")}
+    said = ragstone.estimate(ROWS, batch=True, **cold)
+    dear, cheap = ragstone.estimate(ROWS, **cold), ragstone.estimate(ROWS, batch=True, finish="batch", **cold)
+    assert (said.waves, said.live) == (1, True)
     run = ragstone.evaluate(ROWS, batch=True, wait=True, **options)
     bill = run.summary()["bill"]["paid"]
+    supports = [one.of(metric="grounding", step="support").dollars for one in (said, dear, cheap)]
+    assert supports[0] == supports[1] != supports[2], "the second step of grounding goes live"
+    firsts = [one.of(step="claims").dollars for one in (said, dear, cheap)]
+    assert firsts[0] is not None
+    assert firsts[1] is not None
+    assert firsts[0].expected == pytest.approx(firsts[1].expected / 2, rel=0.05)
     assert run.status == "done"
     assert server.count == len(server.unique) == bill["calls"]
     assert ragstone.evaluate(ROWS, **options).summary()["bill"]["sent"] == 0

@@ -24,7 +24,18 @@ from ragstone.engine import Engine, Tally
 from ragstone.engine.budget import Amount, Budget
 from ragstone.engine.calls import Awaited, Missing
 from ragstone.errors import BackendError, BatchPending, BudgetReached, ConfigError, InputError
-from ragstone.judges.base import Batching, Call, Failed, Judge, Reply, Usage, reply_from_json, reply_to_json, size_of
+from ragstone.judges.base import (
+    SMALL,
+    Batching,
+    Call,
+    Failed,
+    Judge,
+    Reply,
+    Usage,
+    reply_from_json,
+    reply_to_json,
+    size_of,
+)
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import Spec
 from ragstone.options import RunOptions
@@ -38,8 +49,6 @@ MOST: Final = 50_000
 """Maximum number of calls in a batch."""
 LONGEST: Final = 190_000_000
 """Maximum size of a batch in bytes: 95% of OpenAI's limit."""
-SMALL: Final = 200
-"""After the first wave, fewer missing calls than this are sent live by default, not as a batch."""
 ALL: Final = 200_000
 """Maximum number of calls in a wave, all batches together, because they are held in memory; the rest wait."""
 POLL: Final = (5.0, 60.0)

@@ -93,7 +93,8 @@ class HttpBackend(ABC):
         self.key_header = preset.key_header
         self._rates = {"flex": preset.flex, "batch": preset.batch or 1.0}
         self.batch, self.batch_tokens = spec.batch, spec.batch_tokens
-        self.rate = self._rates.get("batch" if spec.batch else spec.tier, 1.0)
+        self.live_rate = self._rates.get(spec.tier, 1.0)
+        self.rate = self._rates["batch"] if spec.batch else self.live_rate
         self._tier = spec.tier
         self._falls_back = spec.tier_fallback
         self._refused: dict[str, str] = {}
