@@ -214,6 +214,7 @@ async def _stored(plan: Plan, options: RunOptions) -> Run:
 
         with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
             place = SharedFolder(str(options.out))
+            place.read("run.json")  # a missing bucket ends the run before it costs anything
             try:
                 finished = await _stored(plan, replace(options, out=folder))
             except BaseException:
