@@ -147,7 +147,10 @@ def _label_studio(row: Row, skipped: Counter[str]) -> Iterator[Row]:
         regions = [region for region in annotation.get("result") or () if region.get("type") == "choices"]
         skipped["without a label"] += not regions
         for region in regions:
-            (label,) = region["value"]["choices"]
+            choices = region["value"]["choices"]
+            if len(choices) != 1:
+                raise ValueError(f"{len(choices)} choices for a unit, not one")
+            (label,) = choices
             said = {"label": label, "annotator": _who(annotation), "seconds": annotation.get("lead_time")}
             yield {**_given(row["data"], region.get("from_name")), **said}
 
