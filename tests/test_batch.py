@@ -204,6 +204,8 @@ def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -
         ragstone.evaluate(other, batch=True, refresh=True, **options)
     with pytest.raises(ConfigError, match="a batch covers a whole run"):
         ragstone.evaluate(other, batch=True, shard="1/2", **options)
+    with pytest.raises(ConfigError, match="--finish is only for batches; add --batch"):
+        ragstone.evaluate(other, finish="batch", **options)
 
 
 def test_a_wave_is_split_by_the_bytes_of_its_lines(given: Any, monkeypatch: pytest.MonkeyPatch) -> None:
