@@ -395,6 +395,8 @@ def _run_batch(server: FakeServer, line: dict[str, Any]) -> dict[str, Any]:
 
 def test_batches_are_cancelled_and_keep_what_they_have(given: Any) -> None:
     server, options, _ = given
+    with pytest.raises(ConfigError, match="no store at"):
+        api.cancel_batches(options["store"])
     server.configure(batch_polls=9)
     with pytest.raises(BatchPending):
         ragstone.evaluate(ROWS, batch=True, **options)

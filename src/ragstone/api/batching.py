@@ -19,7 +19,7 @@ from typing import Any, Final, NoReturn, cast
 from ragstone.api.jobs import jobs_of, settled
 from ragstone.api.loop import wait_for
 from ragstone.api.plan import Plan
-from ragstone.config import resolve, spec_as_json
+from ragstone.config import spec_as_json
 from ragstone.engine import Engine, Tally
 from ragstone.engine.budget import Amount, Budget
 from ragstone.engine.calls import Awaited, Missing
@@ -450,5 +450,7 @@ def import_batches(path: Path, store: Path | str | None = None) -> int:
 
 @contextlib.contextmanager
 def _batches(store: Path | str | None) -> Iterator[BatchStore]:
-    with BatchStore(resolve(RunOptions(store=store)).store) as found:
+    from ragstone.api.stored import existing_store  # noqa: PLC0415 - only for these commands
+
+    with BatchStore(existing_store(store)) as found:
         yield found
