@@ -231,6 +231,22 @@ def test_a_wave_is_split_by_the_bytes_of_its_lines(given: Any, monkeypatch: pyte
         assert sum(map(len, [*lines, following[0]])) + 200 * (len(lines) + 1) > limit
 
 
+def test_tokens_in_progress_limit_the_next_batches(given: Any) -> None:
+    """Those of all runs that wait at the judge; a call that is longer than the limit goes alone."""
+    server, options, _ = given
+    server.configure(batch_polls=99)
+    table = options["config"].read_text()
+    options["config"].write_text(f"{table}batch_tokens = 3000\n")
+    with pytest.raises(BatchPending, match=r"1 batch submitted \([2-9] calls\)"):
+        ragstone.evaluate(ROWS, batch=True, **options)
+    other = [{**row, "response": str(row["response"]).replace("Kettle", "Pot")} for row in ROWS]
+    with pytest.raises(BatchPending, match="1 batch of b still running"):
+        ragstone.evaluate(other, batch=True, **{**options, "name": "c"})
+    options["config"].write_text(f"{table}batch_tokens = 1\n")
+    with pytest.raises(BatchPending, match=r"1 batch submitted \(1 call\)"):
+        ragstone.evaluate(other, batch=True, **{**options, "store": options["store"].with_name("other.db")})
+
+
 def test_a_budget_holds_for_batches_and_what_follows_them_together(given: Any) -> None:
     """What batches cost is gone when the last calls go live."""
     server, options, _ = given
