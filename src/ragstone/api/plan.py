@@ -179,7 +179,7 @@ def _plan(
         brought.add(record)
         if digest is not None:
             more = (record.nuggets, record.citations, record.overrides, record.meta)
-            digest.update(to_json([input_of(record, 0), *more]))
+            digest.update(to_json([{**input_of(record, 0), "where": ""}, *more]))  # wherever the input lies
 
     found = survey(source, look, spec.shard)
     if bank is not None and not found.present["nuggets"]:

@@ -38,8 +38,8 @@ class Awaited(RagstoneError):  # noqa: N818 - never shown
     """The reply comes with a batch, so the record cannot be finished in this run."""
 
 
-Missing = Callable[[Judge, Call], None]
-"""Called with each call that a batch must answer."""
+Missing = Callable[[Judge, Call], Failed | None]
+"""Called with each call that a batch can answer. Raises Awaited if one will, returns why none did, None to send it."""
 
 
 class Flight:
@@ -81,7 +81,7 @@ class Flight:
 class Calls:
     """The calls of one run, in one event loop.
 
-    ``halt`` is called with the error that ends the run. With ``missing``, calls that a batch can answer are not sent.
+    ``halt`` is called with the error that ends the run. ``missing`` decides on the calls that a batch can answer.
     """
 
     def __init__(
@@ -157,8 +157,10 @@ class Calls:
             self._tally.unseen += 1
             return Failed(f"offline; the store has no reply from judge '{judge.name}'")
         if self._missing is not None and getattr(judge.backend, "batch", False):
-            self._missing(judge, call)
-            raise Awaited
+            refused = self._missing(judge, call)
+            if refused is not None:
+                self._tally.failed += 1
+                return refused
         flight = self._flying[call.key] = Flight(self._routes.shared(call))
         flight.task = self._loop.create_task(self._pay(judge, call, flight, paid))
         return await flight.landing(self._loop)

@@ -55,8 +55,8 @@ class Job:
 class Engine:
     """Evaluates records. One engine serves one run in one event loop.
 
-    With ``missing``, calls that a batch can answer are not sent but passed to it, and records that need such a call
-    are left out of the results. With a ``lender``, the limits are shared with other workers.
+    With ``missing``, calls that a batch can answer are passed to it first, and records for which it raises Awaited are
+    left out of the results. With a ``lender``, the limits are shared with other workers.
     """
 
     def __init__(
