@@ -17,7 +17,7 @@ from ragstone.types import NOTHING
 
 ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "id": ("case_id", "qid", "topic_id", "request_id", "record_id", "narrative_id"),
+        "id": ("case_id", "qid", "topic_id", "request_id", "record_id", "narrative_id", "sample_id"),
         "question": ("input", "query", "prompt", "user_input", "topic", "narrative"),
         "response": ("output", "actual_output", "answer", "generation", "completion", "answer_text"),
         "contexts": (

@@ -404,4 +404,5 @@ def content_hash(row: Row) -> str:
     """Return a hash of 12 hexadecimal digits of a row's content, independent of the order of its keys."""
     import hashlib  # noqa: PLC0415 - only records without an id need it
 
-    return hashlib.blake2b(orjson.dumps(row, option=orjson.OPT_SORT_KEYS), digest_size=6).hexdigest()
+    content = {name: value for name, value in row.items() if name != NOTES}
+    return hashlib.blake2b(orjson.dumps(content, option=orjson.OPT_SORT_KEYS), digest_size=6).hexdigest()
