@@ -124,7 +124,7 @@ def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[st
     for number, (_, body, rest) in enumerate(found, 1):
         if rest.get("sentences"):
             _check_division(body, rest["sentences"], number, notes)
-    ranks = [rest.get("rank") for _, _, rest in found]
+    ranks: list[Any] = [rest.get("rank") for _, _, rest in found]
     if all(isinstance(rank, int) for rank in ranks) and ranks != sorted(ranks):
         notes.append(UNSORTED)
     names = _unique([name for name, _, _ in found], notes)

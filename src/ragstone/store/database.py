@@ -457,7 +457,9 @@ class Store:
     def _rows(self, query: str, parameters: tuple[Any, ...] = (), *, writer: bool = False) -> Iterator[tuple[Any, ...]]:
         """Yield the rows one at a time; raise StoreError at the first row where the file is damaged."""
         try:
-            yield from (self._writer if writer else self._reader).execute(query, parameters)
+            rows = (self._writer if writer else self._reader).execute(query, parameters)
+            for row in rows:  # noqa: UP028 - "yield from" would also close the cursor, which fails once the store is closed
+                yield row
         except sqlite3.Error as error:
             raise self._trouble(error, "cannot read") from error
 
