@@ -436,12 +436,15 @@ def test_results_of_frameworks_go_in_as_they_are() -> None:
         {"input": "q", "context": [document], "answer": "r"},
         Dumped(query="q", result="r", source_documents=[document]),
         {"question": "q", "response": Dumped(response="r", source_nodes=[node], metadata={})},
+        {"question": "q", "contexts": [document], "response": Dumped(content="r", type="ai")},
+        {"answers": [Dumped(data="r", query="q", documents=[{"content": "Green tea."}])]},
     ]
     for row in rows:
         record = only(row)
         assert (record.question, record.response) == ("q", "r")
         assert [passage.text for passage in record.contexts or ()] == ["Green tea."]
         assert "embedding" not in str(record.meta)
+    assert "found an object" in refusal([{"question": "q", "response": Dumped(content="r", type="human")}])
 
 
 def said(role: str, content: Any, **more: Any) -> dict[str, Any]:

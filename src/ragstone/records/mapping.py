@@ -34,7 +34,7 @@ from ragstone.records.fields import (
     places_of,
 )
 from ragstone.records.jsontext import kind
-from ragstone.records.logged_texts import turns_before
+from ragstone.records.logged_texts import turns, turns_before
 from ragstone.records.paths import MISSING, find, root, without
 from ragstone.records.values import UnfitError
 from ragstone.types import DETAILS, NOTHING, Citation, Nugget, Passage, Record, nouns
@@ -253,6 +253,8 @@ class Mapper:
                 return trec.answer(value, reading.row.get(REFERENCES), contexts, notes)
             if isinstance(value, str):
                 return value, ()
+            if (turn := next(iter(turns([value])), None)) and turn.role == "assistant":  # such as LangChain's AIMessage
+                return turn.text, ()
             raise UnfitError(f"expected a string or a list of {{text, citations}}, found {kind(value)}")
 
         return reading.take("response", read) or (None, None)
