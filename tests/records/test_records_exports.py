@@ -666,8 +666,12 @@ def test_a_near_miss_is_suggested() -> None:
     ):
         with open_records([{"id": "a", **row}]) as source:
             assert survey(source).near_misses == ((said,) if said else ())
-    with open_records([{"train": [RECORD], "test": [RECORD]}]) as source:
-        assert survey(source).near_misses == ("no records; did you mean --records 'train[]'?",)
+    for holder, path in (
+        ({"train": [RECORD], "test": [RECORD]}, "train"),
+        ({"version": 1, "other": [{"x": 1}], "data": {"mine": [RECORD]}}, "data.mine"),
+    ):
+        with open_records([holder]) as source:
+            assert survey(source).near_misses == (f"no records; did you mean --records '{path}[]'?",)
 
 
 @pytest.mark.parametrize(

@@ -210,6 +210,14 @@ def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> tuple[
     return ("--topics", "QUESTIONS_FILE") if field == "question" and topics and not fitting else ()
 
 
+def list_of_records(places: Mapping[str, str | int | list[Any]]) -> str:
+    """Return the path of the first list of objects with a main field; else, if there are only lists, of the first."""
+    lists = {path: value for path, value in places.items() if isinstance(value, list)}
+    firsts = ((path, value[0]) for path, value in lists.items() if value and isinstance(value[0], dict))
+    named = (path for path, first in firsts if any(FIELD_OF.get(folded(key)) in OWN for key in first))
+    return next(named, next(iter(lists), "") if len(lists) == len(places) else "")
+
+
 def _length(texts: object) -> int:
     return sum(len(text) for text in texts if isinstance(text, str)) if isinstance(texts, list) else 0
 
