@@ -530,7 +530,9 @@ def test_contexts_that_are_a_list_in_a_text_are_a_list(written: Any) -> None:
         record = only({**RECORD, "contexts": written(passages)})
         assert (len(record.contexts or ()), len(record.notes)) == (len(passages), 1)
         assert "contexts: a list given as a string was read as a list" in record.notes
-    for text in ("[1] A passage", "[sic] 'A'", "[1, 2]"):
+    printed = "[{'text': 'A', 'score': np.float64(0.5)}, {'text': 'np.int64(1)', 'score': np.int64(-1)}]"
+    assert told(only({**RECORD, "contexts": printed})) == [("q", "r", "Anp.int64(1)")]
+    for text in ("[1] A passage", "[sic] 'A'", "[1, 2]", "[np.load('A')]"):
         assert told(only({**RECORD, "contexts": text})) == [("q", "r", text)]
 
 
