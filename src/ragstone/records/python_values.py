@@ -96,7 +96,7 @@ def literal(text: str) -> Any:
 
 def _number(node: Any) -> Any:
     """Return the argument of ``np.float64(0.5)`` and the like, else the node."""
-    function = getattr(node, "func", None)
+    function: Any = getattr(node, "func", None)
     of_numpy = getattr(getattr(function, "value", None), "id", "") == "np" and len(node.args) == 1
     return node.args[0] if of_numpy and function.attr.startswith(("float", "int", "uint", "str_")) else node
 
