@@ -75,6 +75,14 @@ def opened(value: Any) -> Any:
     return value
 
 
+def unquoted(value: Any) -> Any:
+    """Return the text in a JSON string (``'"text"'``), else the value unchanged."""
+    if isinstance(value, str) and len(value) > 1 and value[0] == value[-1] == '"':
+        inner = opened(f"[{value}]")
+        return inner[0] if isinstance(inner, list) and len(inner) == 1 else value
+    return value
+
+
 def kind(value: object) -> str:
     """Return the type of a JSON value in words: ``a string``, ``a list of strings``, ``a list``..."""
     name = _type(value)
