@@ -197,14 +197,15 @@ class Forecaster:
         last = max((row.wave for row, *_ in batched), default=0)
         for wave in range(2, last + 2 if self._small else 0):
             calls = sum(row.calls.worlds[1] for row, *_ in batched if row.wave == wave)
-            if calls + sum(share * row.again[0] for row, _, share in batched if row.wave == wave - 1) < self._small:
+            calls += sum(share * row.again[0] for row, _, share in batched if row.wave == wave - 1)
+            if calls < self._small:
                 for row, judge, _ in batched:
                     factor = judge.backend.live_rate / judge.backend.rate  # type: ignore[attr-defined]
                     if row.wave >= wave:
                         row.dollars.scale(factor)
                     if row.wave >= wave - 1:
                         row.again[3] *= factor
-                return wave - 1, True
+                return wave - 1, round(calls) > 0
         return last and last + 1, False
 
     # ---- one record
