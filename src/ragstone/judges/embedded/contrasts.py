@@ -19,7 +19,6 @@ FAMILIAR = 0.5  # minimum share of the words beside an opposite that the stateme
 AROUND = 6  # words on either side that count as around a place
 NEXT = 4  # ... as next to it
 CARRIES = 0.6  # minimum share of a statement in a sentence that asks or doubts it
-NEAR = 3  # words before a name that it may belong to: "trips to Austria"
 ALL = 5  # the rank of "all" and "every" among amounts
 SHORT = 40  # maximum words of a question or doubt; a longer sentence says other things too
 _DETERMINERS = frozenset(["the", "a", "an", "its", "his", "her", "their", "our"])
@@ -389,24 +388,6 @@ def crossed(aligned: Alignment) -> Clash | None:
             second = _instead(aligned, line, there, line.clauses[here])
             if second is not None:
                 return line.clash("crossing", aligned.quote(one, other), line.quote(*sorted((second, here))))
-    return None
-
-
-def parallel(aligned: Alignment) -> Clash | None:
-    """Find "exports to EPUB were removed" in "exports to EPUB are faster, but exports to Markdown were removed"."""
-    for line in (one for one in aligned.lines[:2] if aligned.carries(one, NEARLY)):
-        clauses = {j: {line.clauses[p] for p in aligned.found(j, line)[0]} for j in aligned.content}
-        for clause in sorted(set().union(*clauses.values())):
-            said = [j for j, places in clauses.items() if places == {clause}]
-            begins = min(aligned.found(said[0], line)[0]) if len(said) > 1 else 0
-            own = aligned.inside(said[0]) if len(said) > 1 else []
-            for name in (j for j in own if j < said[0] and aligned.tokens[j].kind == NAME and clauses.get(j)):
-                heads = {token.stem for token in aligned.tokens[max(0, name - NEAR) : name]} & aligned.weights.keys()
-                for p in range(begins):
-                    another = line.tokens[p].kind == NAME and line.tokens[p].stem not in aligned.weights
-                    beside = any(token.stem in heads for token in line.tokens[max(0, p - NEAR) : p])
-                    if line.clauses[p] == clause not in clauses[name] and another and beside:
-                        return line.clash("crossing", aligned.quote(name, said[0]), line.quote(p, begins))
     return None
 
 

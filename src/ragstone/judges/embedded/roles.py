@@ -1,382 +1,371 @@
-"""Find statements about one person or thing that the evidence makes about another.
+"""Find English statements about one person or thing that the evidence makes about another.
 
-The holder of a word is the agent of a verb, or the person or thing that a noun describes, if it can be identified: the
-start of the clause ("Canberra is the *capital*", "members *get* free returns"), the name after "by" ("*written* by
-Lena Brandt"), or, for a noun, the name after it ("its *architect*, Ines Prado") or after "is" ("the *capital* of
-Bolivia is Sucre"). A clash requires a sentence that has all the rest but names another holder, and passages in which
-the statement's holder has another role.
+A sentence is divided into units, each with a subject (the words before a finite verb) and all that is said of it; a
+name after "by" is an agent. Units compete: if those that have the rest of a statement have another subject or agent of
+the same sort, and the statement's own is that of other units, the statement mixes them up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
-from typing import Final
+from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
-from ragstone.judges.embedded.alignment import SPOKEN, Alignment, Clash, Line
-from ragstone.judges.embedded.naming import ARTICLES, HELPING, calendar, peoples, spelled_alike
+from ragstone.judges.embedded.alignment import Alignment, Clash, Line
+from ragstone.judges.embedded.naming import ARTICLES, peoples, spelled_alike
 from ragstone.judges.embedded.parsed_statement import ParsedStatement
-from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, listed, opposites, verbal, word_set
-from ragstone.judges.embedded.verbs import listed as verbs
-from ragstone.judges.embedded.words import (
-    NAME,
-    NEGATION,
-    NUMBER,
-    TITLES,
-    WORD,
-    function_stems,
-    listed_words,
-    pronouns,
+from ragstone.judges.embedded.thesaurus import (
+    LANGUAGE,
+    common,
+    likes,
+    listed,
+    opposites,
+    siblings,
+    singular,
+    verbal,
+    word_set,
 )
+from ragstone.judges.embedded.verbs import finite
+from ragstone.judges.embedded.verbs import listed as verbs
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, TITLES, WORD, listed_words, pronouns
 
-SAID: Final = 0.9  # minimum share of a clause without its holder in a sentence that names another holder
-NAMED: Final = 0.75  # ... if both holders are names
-ENOUGH: Final = 5.0  # minimum weight of that share, of two words or more
-ALMOST: Final = 0.8  # minimum share of the best clause's weight in another clause whose holder also counts
+SAID: Final = 0.9  # minimum share of a predicate in a unit with another subject
+MOST: Final = 0.65  # ... if the unit has a name's verb, or another of the sentence with the own subject has the rest
+KNOWN: Final = 0.7  # ... in all passages
+LACKS: Final = 0.25  # minimum share that the units with the statement's own subject lack
+LEAST: Final = 4.5  # minimum weight of a predicate
+ENOUGH: Final = 5.0  # ... of two words or more if neither subject is a name or class
+BACK: Final = 3  # preceding sentences searched for the subject that a pronoun refers to
+REACH: Final = 4  # words after "by" within which an agent is named: "by the Danish firm *Ravn*"
+_OWNED: Final = frozenset(("its", "his", "her", "their", "our", "my", "your"))
+_POINTING: Final = frozenset(
+    ("this", "these", "that", "those", "there", "such", "both", "each", "who", "which", "what")
+)
+_ANYONE: Final = frozenset(("you", "we", "i", "one", "others", "another"))
+_VAGUE: Final = (pronouns(LANGUAGE) - _OWNED) | _POINTING | _ANYONE
+_EVERY: Final = frozenset(("all", "every", "each", "any", "many", "most", "some"))
+_COPULAS: Final = listed_words("copulas", LANGUAGE)
+_CONTRAST: Final = frozenset(("while", "whereas", "but"))
+_SUBORDINATE: Final = verbs("subordinators") - {"while", "whereas", "so"}
+
 PLAIN: Final = 12  # maximum words of a statement whose nouns are checked as agent and patient
-_BY: Final = frozenset(("by", "von", "par", "por", "da"))
-_PERSONS: Final = (("he", "his", "him"), ("she", "her", "hers"))
+NEAR: Final = 3  # maximum words from "who" to its verb
 _SUBJECTS: Final = frozenset(("he", "she", "it", "they"))
-BACK: Final = 3  # preceding sentences searched for the name that a pronoun refers to
-_OWNED: Final = ARTICLES | {"its", "his", "her", "their", "our"}
-_IS: Final = frozenset(("is", "was", "are", "were"))
 _RELATIVE: Final = frozenset(("who", "which", "that"))
-_PLURALS: Final = frozenset(("children", "people", "men", "women"))
-_EMPTY: Final = ("function", "light", "universal", "breaks", "turns")
 
 Run = tuple[int, int]
 """Adjacent words: first and last token."""
 
 
-class _Roles:
-    """The holders of one sentence."""
+class Holder(NamedTuple):
+    """A subject or agent: its words and their stems."""
 
-    def __init__(self, side: ParsedStatement, language: str) -> None:
-        self.side, self.language, self.words, self.tokens = side, language, side.words, side.tokens
-        self.clauses: list[list[int]] = [[] for _ in range(side.clauses[-1] + 1 if side.clauses else 0)]
-        for k, clause in enumerate(side.clauses):
-            self.clauses[clause].append(k)
+    side: ParsedStatement
+    run: Run
+    stems: frozenset[str]
 
-    def said(self, clause: int) -> tuple[Run, int] | None:
-        """Return the holder that a clause names and the first word about it; None if there is none."""
-        inside = self.clauses[clause]
-        agent = self._agent(inside)
-        if agent is not None:
-            rest = self.rest(clause, agent)
-            before = [k for k in rest if k < agent[0]]
-            if _IS.isdisjoint(self.words[agent[0] - 2 : agent[0]]):
-                before = (before or rest)[::-1]  # the verb next to "by", or else the first noun of the clause
-            return (agent, before[0]) if before else None
-        first = self.subject(inside)
-        i = None if first is None else next((k for k in inside if k > first[1] and not self.empty(k)), None)
-        if first is None or i is None or self.tokens[i].kind in {NUMBER, NEGATION}:
-            return None
-        listed_only = self.words[first[1] + 1] in word_set("prepositions") and not any(
-            verbal(self.tokens[k].stem) or self.words[k] in verbs("sure third past") for k in inside if k > first[1]
-        )
-        return None if listed_only else (first, i)  # "bordered by A in the south, B in the north"
 
-    def subject(self, inside: Sequence[int]) -> Run | None:
-        """Return the first name or word of a clause, skipping empty words; None after a preposition or pronoun."""
-        for k in inside:
-            word = self.words[k]
-            if word in _OWNED and (run := self._named_noun(k + 1)):
-                return run  # "her sister *Marit*"
-            if self._verb(k):
-                return None
-            unclear = word in word_set("prepositions") or word in pronouns(self.language)
-            if unclear or word.endswith(("'s", "\u2019s")) or self.tokens[k].kind in {NUMBER, NEGATION}:
-                return None
-            if not self.empty(k):
-                run, beside = self._name_at(k), self._name_at(k + 1)
-                if run is None and self._capital(k) and beside and beside[0] == k + 1 and k + 1 in inside:
-                    return k, beside[1]  # "Mary" of "Mary Lund" begins the sentence
-                return run or (k, self._noun_end(k))
-        return None
+class Predication(NamedTuple):
+    """A part of a sentence that is said of one subject: its first and last word, and its verb (-1 if there is none).
 
-    def embedded(self, clause: int, own: Run) -> list[tuple[Run, int]]:
-        """Return other names of a clause with their verbs: "the court found that *Quayline* was to blame"."""
-        inside, found = self.clauses[clause], list[tuple[Run, int]]()
-        for run in self.side.names if self.language == LANGUAGE else ():
-            behind = [k for k in inside if k > run[1]]
-            verb = next((k for k in behind if self.words[k] not in HELPING and not self.empty(k)), None)
-            helped = behind and self.words[behind[0]] in HELPING
-            done = not _BY.isdisjoint(self.words[k] for k in behind)  # by another agent
-            if run != own and run[0] in inside and verb is not None and helped and not done:
-                found.append((run, verb))
-        return found
+    ``subject`` is None if it is a pronoun or left out. ``linked``: whether the unit may also be about the subject of
+    the one before, like a subordinate clause.
+    """
 
-    def holders(self, place: int) -> list[Run]:
-        """Return the holders of a word, several if they are joined; empty if they cannot be identified."""
-        clause = self.side.clauses[place]
-        inside = self.clauses[clause]
-        before = place - 1
-        while before > inside[0] and self.words[before] in HELPING:  # "Lena Brandt had *designed*"
-            before -= 1
-        beside = self._agent(inside) or next(
-            (run for run in self.side.names if run[1] == before and not self._counted(run)), None
-        )
-        if beside is None and self.side.word(place - 1) in _OWNED:
-            beside = self._name_at(place + 1)
-        if beside is not None:
-            return [(0, beside[1]) if beside[0] == 1 and self._capital(0) and not self.empty(0) else beside]
-        start = next((k for k in inside if not self.empty(k)), place)
-        begun = start < place and not self._verb(start)  # "became a pianist": the subject precedes it
-        done = not _BY.isdisjoint(self.words[place : inside[-1]])  # the clause begins with the patient
-        if done or (begun and self.subject(inside) is None):
-            return []
-        found: list[Run] = []
-        for number in range(clause, -1, -1):  # "A, the mayor, opened", "A and B opened"
-            first = self.subject(self.clauses[number])
-            if first is not None and first[1] < place and (not found or self.said(number) is None):
-                found.append(first)
-            elif found:
-                break
-        return found
+    first: int
+    last: int
+    verb: int
+    subject: Holder | None
+    agent: Holder | None
+    linked: bool
 
-    def kind(self, run: Run) -> str:
-        """Return whether a holder is a "name" or a common "noun"; empty if unclear."""
-        first, last, single = self.tokens[run[0]], self.tokens[run[1]], run[0] == run[1]
-        if self.words[run[1]] in calendar():
-            return ""  # "Earlier Tuesday"
-        if self.language != LANGUAGE:
-            copulas = listed_words("copulas", self.language)
-            told = self.side.word(run[0] - 1) in copulas | _BY or (run[0] == 0 and copulas)  # subject first
-            return "name" if self._capital(run[0]) and (not single or first.kind == NAME or told) else ""
-        stems, behind = self.stems(run), self.side.word(run[0] - 1) in _BY and first.kind == NAME
-        strange = any(not listed(s) and len(s) > 1 and s not in peoples() for s in stems)
-        written = (
-            not single and all(self._capital(k) for k in range(run[0], run[1] + 1)) and stems.isdisjoint(peoples())
-        )
-        if behind or (self._capital(run[0]) and (strange or written)):
-            part = single and not behind and (self._goes_on(run[1] + 1) or self.side.word(run[0] - 1) in ARTICLES)
-            return "" if part else "name"  # "Enterprise plan", "the Oscar winner"
-        word = self.words[run[1]]
-        plural = word in _PLURALS or (listed(last.stem) and word.endswith("s"))
-        told = plural or self.side.word(run[0] - 1) in ARTICLES
-        return "noun" if told and first.kind != NAME and not (verbal(last.stem) or self._goes_on(run[1] + 1)) else ""
+    @property
+    def holders(self) -> list[Holder]:
+        """The subject and the agent, if named."""
+        return [one for one in (self.subject, self.agent) if one is not None]
 
-    def telling(self, run: Run) -> str:
-        """Return the stem that identifies a holder: the family name, but "security" in "security team"."""
-        return self.tokens[run[self.kind(run) != "noun"]].stem
 
-    def rest(self, clause: int, run: Run) -> list[int]:
-        """Return the meaningful words of a clause except for its holder."""
-        return [k for k in self.clauses[clause] if not run[0] <= k <= run[1] and not self.empty(k)]
+_units: Final = WeakKeyDictionary[ParsedStatement, list[Predication]]()
 
-    def stems(self, run: Run) -> set[str]:
-        """Return the stems of adjacent words, without titles."""
-        return {self.tokens[k].stem for k in range(run[0], run[1] + 1) if self.words[k] not in TITLES}
 
-    def held(self, stem: str) -> list[int]:
-        """Return for each place of a stem the clause in which it is the holder, or -1."""
-        pairs = {k: self.said(self.side.clauses[k]) for k, token in enumerate(self.tokens) if token.stem == stem}
-        return [self.side.clauses[k] if one and one[0][0] <= k <= one[0][1] else -1 for k, one in pairs.items()]
+def units(side: ParsedStatement) -> list[Predication]:
+    """Return the units of a sentence."""
+    if side not in _units:
+        _units[side] = list(_divided(side))
+    return _units[side]
 
-    def empty(self, k: int) -> bool:
-        """Return whether a word has no meaning by itself."""
-        if self.language != LANGUAGE:
-            return self.tokens[k].stem in function_stems(self.language) or self.words[k] in word_set("breaks")
-        return self.words[k].endswith("ly") or any(self.words[k] in word_set(name) for name in _EMPTY)
 
-    def _agent(self, inside: Sequence[int]) -> Run | None:
-        """Return the name after "by", or after "is" at the end of the clause."""
-        for k in inside[1:-1]:
-            if self.words[k] in _BY:
-                return self._named(k + 1)
-            run = self._name_at(k + 1) if self.words[k] in listed_words("copulas", self.language) else None
-            if run is not None and run[1] == inside[-1]:
-                return run
-        return None
+def _divided(side: ParsedStatement) -> Iterator[Predication]:
+    words, last = side.words, len(side.tokens) - 1
+    ends = [*(token.start for token in side.tokens[1:]), len(side.text)]
+    raw = [side.text[token.start : end].strip() for token, end in zip(side.tokens, ends, strict=True)]
+    raw[1:] = ["X" if word == "A" else word for word in raw[1:]]  # "Model A weighs"
+    acts = {k for k in finite(raw) if "-" not in side.between(k)}
+    start = i = lead = 0  # ``lead``: where the words before the first verb begin
+    subject: Run | None = None
+    did, opened, fronted, linked = -1, True, False, False
+    while i <= last:
+        behind = range(i + 1, last + 1)
+        end = next((k - 1 for k in behind if side.clauses[k] != side.clauses[i] or words[k] == "that"), last)
+        a = next((k for k in range(i, end) if words[k] not in word_set("breaks")), end)
+        if did >= 0 and (a > i or words[a] == "that" or ";" in side.between(i)):
+            lead, opened = a + (words[a] == "that" and a < end), True
+        apart = opened and lead < a == i and (did < 0 or any(lead <= run[0] < a for run in side.names))
+        apart = apart and words[a] in verbs("auxiliaries sure past third")  # "A, the mayor, opened"
+        sure = acts | {a} if apart else acts
+        verb = next((k for k in range(a + (a not in sure), end + 1) if k in sure), None)
+        verb = verb or next((k for k in range(a + 1, end) if _does(side, k)), None)
+        if verb is not None:
+            subordinate = words[a] in _SUBORDINATE or side.word(lead - 1) == "that"
+            whole = opened and not fronted and words[lead] not in word_set("prepositions") | _SUBORDINATE
+            begin = lead if whole else a
+            if words[begin] in word_set("prepositions"):  # "in 2021 Tom Hall became"
+                begin = next((first for first, final in side.names if begin < first and final == verb - 1), verb)
+            own = [k for k in range(begin, verb) if _means(side, k)]
+            if own and _VAGUE.isdisjoint(words[a + (words[a] in _SUBORDINATE) : verb]):
+                if did >= 0:
+                    yield _unit(side, start, min(begin, i) - 1, did, subject, linked)
+                    start = min(begin, i)
+                owned = words[a] in _OWNED and all(side.tokens[k].kind != NAME for k in own)
+                linked = owned or ((subordinate or fronted) and did >= 0)
+                subject, did = (own[0], own[-1]), verb
+            did, opened, fronted = max(did, verb), False, subordinate and (i == 0 or fronted)
+        i = end + 1
+    if last >= 0:
+        yield _unit(side, start, last, did, subject, linked)
 
-    def _named(self, k: int) -> Run | None:
-        """Return the name at a place, or after its description: "by the Danish firm *Ravn*"."""
-        first = self._name_at(k)
-        beyond = next((run for run in self.side.names if run[0] > k), None) if self.language == LANGUAGE else None
-        if beyond is None or beyond[0] > k + 4 or self.side.clauses[beyond[0]] != self.side.clauses[k]:
-            return first
-        plain = all(
-            self.tokens[n].kind == WORD and not self.empty(n) for n in range((first or (k, k))[1] + 1, beyond[0])
-        )
-        return beyond if plain and (first is None or self.tokens[first[1]].stem in peoples()) else first
 
-    def _named_noun(self, k: int) -> Run | None:
-        """Return the name that follows a noun: "her sister *Marit*", "the contractor *Quayline*"."""
-        run = next((one for one in self.side.names if k < one[0] <= k + 2), None)
-        plain = run and all(self.tokens[n].kind == WORD and not self.empty(n) for n in range(k, run[0]))
-        return run if plain else None
+def _unit(side: ParsedStatement, first: int, last: int, verb: int, subject: Run | None, linked: bool) -> Predication:
+    by = next((k for k in range(first, last) if side.words[k] == "by"), last)
+    agent = next((run for run in side.names if by < run[0] <= min(last, by + REACH)), None)
+    return Predication(first, last, verb, _holder(side, subject), _holder(side, agent), linked)
 
-    def _noun_end(self, k: int) -> int:
-        """Return the last word of a compound noun: "the security *team*"."""
-        while self.language == LANGUAGE and self._goes_on(k + 1):
-            k += 1
-        return k
 
-    def _goes_on(self, k: int) -> bool:
-        """Return whether a word continues a compound noun: "Enterprise plan"."""
-        if (
-            k >= len(self.words)
-            or self.empty(k)
-            or self.side.text[self.tokens[k - 1].end : self.tokens[k].start] != " "
-        ):
-            return False
-        finite = verbal(self.tokens[k].stem) or self.words[k] in verbs("sure third past")
-        finite = finite or self.side.word(k + 1) in _OWNED
-        return self.words[k].endswith("ing") or not finite
+def _holder(side: ParsedStatement, run: Run | None) -> Holder | None:
+    inside = range(run[0], run[1] + 1) if run else ()
+    return run and Holder(side, run, frozenset(side.tokens[k].stem for k in inside if _means(side, k)))
 
-    def _verb(self, k: int) -> bool:
-        return self.language == LANGUAGE and self.words[k] in verbs("sure past") and not self._capital(k)
 
-    def _counted(self, run: Run) -> bool:
-        """Return whether an apparent name is a unit: "64 MB"."""
-        return run[0] > 0 and self.tokens[run[0] - 1].kind == NUMBER
+def _does(side: ParsedStatement, k: int) -> bool:
+    """Return whether a word is likely a finite verb in a clause without a certain one."""
+    before, word = side.words[k - 1], side.words[k]
+    if side.between(k) != " " or before in verbs("determiners prepositions auxiliaries") or before == "to":
+        return False
+    plural = before.endswith("s") and not before.endswith(("ss", "us", "is", "'s"))
+    acting = verbal(side.tokens[k].stem) and not word.endswith(("ing", "ed"))
+    past = word.endswith("ed") and (side.word(k + 1) in verbs("determiners") or side.tokens[k - 1].kind == NAME)
+    return acting or past or (plural and word in verbs("base"))
 
-    def _capital(self, k: int) -> bool:
-        return self.side.text[self.tokens[k].start].isupper()
 
-    def _name_at(self, k: int) -> Run | None:
-        while self.side.word(k) in ARTICLES:
-            k += 1
-        if self.language == "de":  # common nouns are capitalised too
-            last = next((n for n in range(k, len(self.tokens)) if not self._capital(n)), len(self.tokens)) - 1
-            return (k, last) if last >= k else None
-        return next((run for run in self.side.names if run[0] == k), None)
+def _means(side: ParsedStatement, k: int) -> bool:
+    word = side.words[k]
+    light = any(word in word_set(name) for name in ("function", "light", "prepositions"))
+    empty = light or word in TITLES | _OWNED or word in verbs("auxiliaries adverbs") or word.endswith("ly")
+    return not empty and side.tokens[k].kind != NEGATION
 
 
 def misattributed(aligned: Alignment) -> Clash | None:
-    """Find a word that the statement says of one holder, and a sentence with all the rest of another."""
-    mine = _Roles(aligned, aligned.language)
-    for clause in range(len(mine.clauses)):
-        pair = mine.said(clause)
-        if pair is None or (clause and mine.said(clause - 1) is None and mine.subject(mine.clauses[clause - 1])):
-            continue  # "A and B are ..."
-        own, i = pair
-        if (found := _undergone(aligned, mine, clause, own)) is not None:
-            return found
-        rest = mine.rest(clause, own)
-        if len(rest) < 2 <= clause + 1:  # "the bridge, designed by A"
-            rest = mine.rest(clause - 1, own) + rest
-        found = _of_holder(aligned, mine, own, i, rest)
-        for run, verb in mine.embedded(clause, own):
-            found = found or _of_holder(aligned, mine, run, verb, [j for j in rest if j >= verb])
-        if found is not None:
-            return found
+    """Find a statement whose words the evidence says of another subject or agent."""
+    for unit in units(aligned) if aligned.language == LANGUAGE else ():
+        told = [(unit, own) for own in unit.holders]
+        for run in aligned.names:  # "the court ordered *Quayline Ltd* to pay"
+            to = aligned.word(run[1] + 1) == "to" and aligned.word(run[1] + 2) in verbs("base")
+            if to and unit.verb < run[0] <= unit.last and (inner := _holder(aligned, run)):
+                told.append((unit._replace(first=run[0]), inner))
+        for part, own in told:
+            if (found := _competing(aligned, part, own)) is not None:
+                return found
     return None
 
 
-def _undergone(aligned: Alignment, mine: _Roles, clause: int, agent: Run) -> Clash | None:
-    """Find "the Borealis was built by Ulvik" (evidence: "the Aurelia was ...") if the passages have both names."""
-    own = mine.subject(mine.clauses[clause])
-    if own is None or own == agent or mine.kind(own) != "name" or not aligned.is_known(mine.telling(own)):
+def _competing(aligned: Alignment, unit: Predication, own: Holder) -> Clash | None:
+    """Return the clash with the first unit that says the same of another; None if any unit may say it of the own."""
+    acting = own is unit.agent
+    inside = (j for j in aligned.content if unit.first <= j <= unit.last and aligned.words[j] not in TITLES)
+    said = [j for j in inside if not own.run[0] <= j <= own.run[1] and not aligned.need_not(j)]
+    if acting:
+        said = [j for j in said if aligned.clauses[j] == aligned.clauses[own.run[0]]]
+    known = [j for j in said if aligned.is_known(aligned.stems[j])]
+    total = sum(aligned.weight[j] for j in known)
+    linked = unit.linked and aligned.words[unit.first] != "that"
+    telling = {unit.verb, own.run[0] - 2}  # the verb, and what is before "by"
+    strange = any(aligned.tokens[j].kind == NUMBER or j in telling for j in said if j not in known)
+    least = 1 if acting else LEAST
+    if linked or strange or total < max(least, KNOWN * sum(aligned.weight[j] for j in said)):
         return None
-    rest = [j for j in mine.rest(clause, own) if j in aligned.weight and not aligned.need_not(j)]
-    for line in aligned.lines[:3]:
-        graded = [(aligned.weight[j], aligned.found(j, line)) for j in rest]
-        if not graded or sum(weight * (grade - SAID) for weight, (_, grade) in graded) < 0:
-            continue
-        theirs = _Roles(line, aligned.language)
-        places = [p for _, (spots, _) in graded for p in spots]
-        other = theirs.subject(theirs.clauses[line.clauses[places[0]]])
-        same = mine.telling(own) in line.places or line.lends == SPOKEN
-        if same or other is None or theirs.kind(other) != "name":
-            return None
-        return line.clash("role", aligned.quote(own[0], rest[-1]), f"this of {line.quote(*other)}")
-    return None
-
-
-def _of_holder(aligned: Alignment, mine: _Roles, own: Run, i: int, said: Sequence[int]) -> Clash | None:
-    rest = [j for j in said if j in aligned.weight and not aligned.need_not(j)]
-    kind = mine.kind(own)
-    if not kind or i not in rest or len(rest) < 2 or SAID * sum(aligned.weight[j] for j in rest) < ENOUGH:
-        return None
-    found = _another(aligned, mine, own, i, rest)
-    return found or (_of_next_clause(aligned, mine, own, rest) if kind == "name" else None)
-
-
-def _of_next_clause(aligned: Alignment, mine: _Roles, own: Run, rest: Sequence[int]) -> Clash | None:
-    """Find "A scored in the 88th minute" where the evidence says "A scored twice, and B in the 88th minute"."""
-    line = aligned.lines[0]
-    theirs = _Roles(line, aligned.language)
-    held = [clause for clause in theirs.held(mine.telling(own)) if clause >= 0]
-    if len(held) != 1 or any(not aligned.found(j, line)[0] for j in rest):
-        return None
-    beyond = [j for j in rest if all(line.clauses[p] > held[0] for p in aligned.found(j, line)[0])]
-    clauses = {line.clauses[p] for j in beyond for p in aligned.found(j, line)[0]}
-    if len(clauses) != 1 or SAID * sum(aligned.weight[j] for j in beyond) < ENOUGH:
-        return None
-    other = theirs.subject(theirs.clauses[min(clauses)])
-    if other is None or theirs.kind(other) != "name" or not mine.stems(own).isdisjoint(theirs.stems(other)):
-        return None
-    return line.clash("role", aligned.quote(own[0], beyond[-1]), f"this of {line.quote(*other)}")
-
-
-def _holds_another(aligned: Alignment, stem: str, rest: Sequence[int], *, name: bool) -> bool:
-    """Return whether the passages never say the same of a holder, which they have in a role, or which is a name."""
-    lines = [(line, _Roles(line, aligned.language)) for line in aligned.having(stem)]
-    there = [(line, clause) for line, roles in lines for clause in roles.held(stem) if clause >= 0]
-    wanted = SAID * sum(aligned.weight[j] for j in rest)
-    strange = name and not aligned.is_known(stem)  # "Peter", evidence: "Anna Berg"
-    return strange or (
-        bool(lines if name else there) and all(_carried(aligned, line, clause, rest) < wanted for line, clause in there)
-    )
-
-
-def _carried(aligned: Alignment, line: Line, clause: int, rest: Sequence[int]) -> float:
-    """Return the weight of the words in a clause of the evidence."""
-    return sum(aligned.weight[j] for j in rest if any(line.clauses[p] == clause for p in aligned.found(j, line)[0]))
-
-
-def _another(aligned: Alignment, mine: _Roles, own: Run, i: int, rest: Sequence[int]) -> Clash | None:
-    """Return the clash with the first sentence with the rest but another holder; None if one may have the same."""
-    stems, stem, kind = mine.stems(own), mine.telling(own), mine.kind(own)
-    heads = stems - {stem} if kind == "noun" else frozenset()
-    near = stems.union(*(likes(one, aligned.language) for one in stems))
-    if kind == "name":
-        near |= {token.stem for line in aligned.lines for token in line.tokens if spelled_alike(token.stem, stem)}
-    says = aligned.quote(min(own[0], i), max(own[1], i))
     clash: Clash | None = None
+    named = _sorts(own) == {"name"} and not acting
     for line in aligned.lines:
-        spoken = line.before if line.lends == SPOKEN else frozenset()  # "It was designed by"
-        there = {j: 1.0 if aligned.stems[j] in spoken else aligned.found(j, line)[1] for j in rest}
-        least = NAMED if kind == "name" else SAID
-        if sum(aligned.weight[j] * (grade - least) for j, grade in there.items()) < 0:
+        if sum(aligned.weight[j] * aligned.found(j, line)[1] for j in known) < MOST * total:
             continue
-        theirs = _Roles(line, aligned.language)
-        held = {p: _carried(aligned, line, line.clauses[p], rest) for p in aligned.found(i, line)[0]}
-        most = max(held.values(), default=0.0)
-        alike = (one for p, weight in held.items() if weight >= ALMOST * most for one in _told_of(aligned, theirs, p))
-        if any(not near.isdisjoint(of.stems(run) - heads) for of, run in alike):
-            # "proposed by A", and later "one proposed by B"
-            return None
-        for place in (p for p, weight in held.items() if weight >= most):
-            runs = _told_of(aligned, theirs, place)
-            other = all(of.kind(run) == kind and near.isdisjoint(of.stems(run) - heads) for of, run in runs)
-            beside = -1 in theirs.held(stem) and (kind == "name" or any(p < place for p in line.places.get(stem, ())))
-            if not runs or not other or beside:
+        mine = [(line, one) for one in units(line) if any(own.stems <= of.stems for of in one.holders)]
+        for there in units(line):
+            alone, both = (_carried(aligned, known, [(line, there), *some]) for some in ((), mine))
+            whole, verb = both >= SAID * total, _carried(aligned, known[:1], [(line, there)])
+            if alone < MOST * total or not (whole or (named and verb == aligned.weight[known[0]])):
+                continue
+            turns = whole and not acting and known[0] == said[0] and (unit.agent is None) == (there.agent is None)
+            other = _rival(aligned, unit, own, line, there, known, turns=turns)
+            if other is None and whole:
                 return None
-            if all(of is theirs for of, _ in runs) and not _holds_another(aligned, stem, rest, name=kind == "name"):
-                return None
-            clash = clash or line.clash("role", says, f"this of {runs[0][0].side.quote(*runs[0][1])}")
+            if other is not None and clash is None:
+                i = next((k for k in known if k > own.run[1]), known[-1])
+                says = aligned.quote(min(own.run[0], i), max(own.run[1], i))
+                clash = line.clash("role", says, f"this of {other.side.quote(*other.run)}")
     return clash
 
 
-def _told_of(aligned: Alignment, theirs: _Roles, place: int) -> list[tuple[_Roles, Run]]:
-    """Return the holders of a word; for "she discovered", the name at the start of a preceding sentence."""
-    found = [(theirs, run) for run in theirs.holders(place)]
-    line = theirs.side
-    said = {line.words[k] for k in theirs.clauses[line.clauses[place]] if k < place}
-    person = next((forms for forms in _PERSONS if not said.isdisjoint(forms[:1])), None)
-    if found or not isinstance(line, Line) or person is None:
-        return found
+def _rival(
+    aligned: Alignment,
+    unit: Predication,
+    own: Holder,
+    line: Line,
+    there: Predication,
+    known: Sequence[int],
+    *,
+    turns: bool,
+) -> Holder | None:
+    """Return the holder of which a unit says the rest of the statement; None if it may say it of the statement's own.
+
+    ``turns``: whether both may be names that the statement has swapped.
+    """
+    others = _others(aligned, line, there, own, acting=own is unit.agent)
+    if not others or any(_same(own, one) for one in others):
+        return None
+    other, only = others[0], own.stems - others[0].stems
+    near = only.union(*(likes(stem, LANGUAGE) for stem in only))
+    spots = [p for stem in near for p in line.places.get(stem, ()) if there.first <= p <= there.last]
+    theirs = other.stems - own.stems
+    spoken = theirs.intersection(aligned.stems[unit.first : unit.last + 1])
+    turns = turns and bool(spots) and theirs == spoken and "with" not in aligned.words
+    if turns and _sorts(own) == _sorts(other) == {"name"} and _behind(aligned, line, there, known[0], min(spots)):
+        return other
+    told = spots or len(theirs) < max(1, 2 * len(spoken))
+    return None if told or not _apart(aligned, own, other, there, known) else other
+
+
+def _behind(aligned: Alignment, line: Line, unit: Predication, first: int, place: int) -> bool:
+    """Return whether a name follows what is said of a unit's subject: "Ann Lee led it, but disliked *Tom Hall*"."""
+    verb = [p for p in line.places.get(aligned.stems[first], ()) if unit.first <= p <= unit.last]
+    named = _COPULAS | {"by", "called", "named"}
+    return bool(verb) and min(verb) < place and line.tokens[place].kind == NAME and line.word(place - 1) not in named
+
+
+def _carried(aligned: Alignment, known: Sequence[int], places: Sequence[tuple[Line, Predication]]) -> float:
+    """Return the weight of the words that are in some units."""
+    held = 0.0
+    for j in known:
+        grades = (
+            aligned.found(j, line)[1]
+            for line, unit in places
+            if any(unit.first <= p <= unit.last for p in aligned.found(j, line)[0])
+        )
+        held += aligned.weight[j] * max(grades, default=0.0)
+    return held
+
+
+def _others(aligned: Alignment, line: Line, unit: Predication, own: Holder, *, acting: bool) -> list[Holder]:
+    """Return of whom a unit may be said, likeliest first: its agent, or its subject and those a pronoun may mean."""
+    told = unit.subject is None or not unit.subject.stems.isdisjoint(aligned.stems)
+    if unit.agent is not None and (acting or told) and unit.agent.stems.isdisjoint(aligned.stems):
+        return [unit.agent]
+    there, found = units(line), list[Holder]()
+    for n in range(there.index(unit), -1, -1):
+        if (subject := there[n].subject) is not None:
+            found.append(subject)
+            if not there[n].linked:
+                return found
     for number in range(line.sentence - 1, max(-1, line.sentence - 1 - BACK), -1):
-        before = _Roles(aligned.line(line.passage, number), aligned.language)
-        first = before.subject(before.clauses[0]) if before.clauses else None
-        if first is not None and before.kind(first) == "name":
-            sure = len(before.side.names) == 1 or not set(person).isdisjoint(before.words)
-            return [(before, first)] if sure else []
-        if before.side.word(0) != person[0]:
+        before = aligned.line(line.passage, number)
+        sure = not {"he", "she"}.intersection(line.words).isdisjoint(before.words)
+        if not sure and any(token.stem in own.stems for token in before.tokens):
+            return []
+        found += [one.subject for one in units(before) if one.subject is not None]
+        if units(before)[0].subject is not None:
             break
-    return []
+    return found
+
+
+def _same(own: Holder, other: Holder) -> bool:
+    """Return whether two may be the same: one has all words of the other, or they share a name."""
+    mine, theirs = (one.stems.union(*(likes(stem, LANGUAGE) for stem in one.stems)) for one in (own, other))
+    pairs = [(a, b) for a in own.stems for b in other.stems if a != b and min(len(a), len(b)) > 2]
+    alike = any(a.endswith(b) or b.endswith(a) or spelled_alike(a, b) for a, b in pairs)
+    return alike or own.stems <= theirs or other.stems <= mine or not all(map(common, own.stems & other.stems))
+
+
+def _apart(aligned: Alignment, own: Holder, other: Holder, unit: Predication, known: Sequence[int]) -> bool:
+    """Return whether the passages tell two holders apart: no unit with the statement's own names the other as well.
+
+    Both must be names, classes or things of one kind, and units with the own one must lack what the statement says.
+    """
+    mine, theirs = own.stems - other.stems, other.stems - own.stems
+    places: list[tuple[Line, Predication]] = []
+    spoken: list[tuple[Line, Predication]] = []
+    for line in aligned.having(max(mine, key=aligned.library.weight)) if mine else ():
+        for there in units(line):
+            if any(mine <= one.stems or one.stems <= own.stems for one in there.holders):
+                if any(there.first <= p <= there.last for stem in theirs for p in line.places.get(stem, ())):
+                    return False
+                places.append((line, there))
+            elif there.verb < 0 and not line.text.rstrip().endswith((".", "!", ";")):
+                return False  # a heading
+            elif own.stems <= {token.stem for token in line.tokens[there.first : there.last + 1]}:
+                spoken.append((line, there))
+    sorts = _sorts(own), _sorts(other)
+    total = sum(aligned.weight[j] for j in known)
+    if sorts[0] == sorts[1] == {"name"}:
+        if not any(map(aligned.is_known, mine)):
+            return True
+        places = places or spoken
+    if not places or _carried(aligned, known, places) >= (1 - LACKS) * total:
+        return False
+    kin = siblings(own.side.words[_head(own)])[0]
+    if sorts[0] & sorts[1] - {"thing", ""} or singular(other.side.words[_head(other)]) in kin:
+        return True
+    shared = own.stems & other.stems
+    if len(own.stems) == len(other.stems) == 2 and len(shared) == 1:
+        return True  # "savings account", "current account"
+    if not shared and any(line is other.side and _contrasted(line, unit, there) for line, there in places):
+        return True
+    words = (of.side.words[of.run[0] : of.run[1] + 1] for of in (own, other))
+    plural = [any(word.endswith("s") for word in some) for some in words]  # not a part of the other: "the front seats"
+    things = sorts[0] == sorts[1] == {"thing"} and plural[0] == plural[1]
+    return things and not shared and len(known) > 1 and SAID * total >= ENOUGH
+
+
+def _contrasted(line: Line, one: Predication, other: Predication) -> bool:
+    """Return whether two units of a sentence are contrasted: "; ...", "while ...", "but ..."."""
+    second = max(one.first, other.first)
+    return not _CONTRAST.isdisjoint((line.word(second), line.word(second - 1))) or ";" in line.between(second)
+
+
+def _head(of: Holder) -> int:
+    """Return the noun of a holder: "effects" of "side effects of amoxicillin"."""
+    side, last, prepositions = of.side, of.run[1], word_set("prepositions")
+    ends = (k for k in range(*of.run) if side.word(k + 1) in prepositions or side.between(k + 1).strip(" -"))
+    head = next(ends, last)
+    named = side.tokens[last].kind == NAME and side.word(head + 1) not in prepositions
+    return last if named else head  # "captain, Lars Holm"
+
+
+def _sorts(of: Holder) -> set[str]:
+    """Return whether a holder is a "name", a "class" (a plural without a determiner), or another "thing"."""
+    side, head = of.side, _head(of)
+    token, word = side.tokens[head], side.words[head]
+    determined = (
+        side.word(of.run[0] - 1) in (verbs("determiners") | _OWNED) - _EVERY or side.tokens[of.run[0]].kind == NUMBER
+    )
+    plural = word.endswith("s") and not word.endswith("ss")
+    named = token.kind == NAME and token.stem not in peoples()
+    named = named or (side.text[token.start].isupper() and not listed(token.stem))
+    found = (
+        {"name"} if named and (plural or not determined or of.run[0] < of.run[1]) else set()
+    )  # not "the Oscar winner"
+    if plural and not determined and (token.kind == WORD or not head):
+        found.add("class")
+    return found or ({"thing"} if determined else {""})
 
 
 def turned(aligned: Alignment) -> Clash | None:
@@ -401,7 +390,7 @@ def _of_relative(aligned: Alignment, line: Line, verb: int) -> Clash | None:
     before = [j for j in aligned.content if j < verb and aligned.clauses[j] == aligned.clauses[verb]]
     for place in line.places.get(aligned.stems[verb], ()) if before and aligned.tokens[verb].kind == WORD else ():
         first, last = min(line.inside(place)), max(line.inside(place))
-        if not first or line.words[first] not in _RELATIVE or place - first > BACK:
+        if not first or line.words[first] not in _RELATIVE or place - first > NEAR:
             continue
         holder, doer = line.tokens[first - 1].stem, aligned.stems[before[-1]]
         turned_back = [j for j, stem in enumerate(aligned.stems) if stem == holder]
@@ -417,7 +406,7 @@ def _is_thing(aligned: Alignment, i: int) -> bool:
 
 def _swapped(aligned: Alignment, line: Line, one: Run, other: Run, verb: int) -> Clash | None:
     first, second = (line.places.get(aligned.stems[run[1]]) for run in (one, other))
-    direct = word_set("prepositions").isdisjoint(set(aligned.words[verb + 1 : other[0]]) - _BY)
+    direct = word_set("prepositions").isdisjoint(set(aligned.words[verb + 1 : other[0]]) - {"by"})
     if bool(first) != bool(second) and direct:  # a pronoun replaces the name that the sentence lacks
         spoken = [k for k, word in enumerate(line.words) if word in _SUBJECTS][:1]
         first, second = first or spoken, second or spoken
@@ -430,9 +419,9 @@ def _swapped(aligned: Alignment, line: Line, one: Run, other: Run, verb: int) ->
     if "with" in aligned.words[verb + 1 : other[0]]:
         return None  # "was linked with", "shares a border with"
     places = sorted(p for stem in forms for p in line.places.get(stem, ()) if low < p < high)
-    if not places or min(places[0] - low, high - places[0]) > 4:
+    if not places or min(places[0] - low, high - places[0]) > 5:
         return None
-    passive = not _BY.isdisjoint(aligned.words[verb + 1 : other[0]])  # "was beaten by"
-    if (passive == (not _BY.isdisjoint(line.words[places[0] + 1 : high]))) == same:
+    passive = "by" in aligned.words[verb + 1 : other[0]]  # "was beaten by"
+    if (passive == ("by" in line.words[places[0] + 1 : high])) == same:
         return None
     return line.clash("role", aligned.quote(one[0], other[1]), line.quote(low, high))

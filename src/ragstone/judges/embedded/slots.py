@@ -21,7 +21,6 @@ from ragstone.judges.embedded.contrasts import (
     foreign,
     graded,
     opposite,
-    parallel,
     polarity,
 )
 from ragstone.judges.embedded.naming import exchanged, names
@@ -122,7 +121,6 @@ def _clash(aligned: Alignment) -> Clash | None:
         turned,
         replaced,
         crossed,
-        parallel,
         _addition,
     ):
         if agreed and check in {polarity, opposite}:
