@@ -86,7 +86,7 @@ def test_the_layout_and_mapping_of_the_file_are_not_for_results(tmp_path: Path) 
     for source, typed, message in (
         ("b.json", None, 'ragstone.toml: [fields] contexts = "found": no record has it; there are: id, response, hits'),
         ("b.json", {"contexts": "hit"}, "--field contexts=hit: no record has it; did you mean 'hits'?"),
-        ("main/results.jsonl", {"contexts": "hit"}, "--field contexts=hit: no record has it; there are: id, topic"),
+        ("main/results.jsonl", {"contexts": "hit"}, "--field contexts=hit: no record has it; there are: id, question"),
     ):
         with pytest.raises(ConfigError) as caught:
             evaluate(source, "grounding", fields=typed, store=tmp_path / "s.db")
