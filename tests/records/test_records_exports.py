@@ -523,6 +523,14 @@ def test_items_of_the_evals_api_are_conversations() -> None:
     assert told(only(row)) == [("q", "r", "")]
 
 
+def test_what_a_file_search_of_the_responses_api_found_is_evidence() -> None:
+    """In the reply itself, or in a log of the request and its reply."""
+    search = {"type": "file_search_call", "queries": ["q"], "results": [{"file_id": "f", "score": 0.9, "text": "A"}]}
+    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "r"}]}
+    for reply in ({"output": [search, message]}, {"response": {"output": [search, message]}}):
+        assert told(only({"id": "a", "input": [USER], **reply})) == [("q", "r", "A")]
+
+
 @pytest.mark.parametrize("written", [json.dumps, str])
 def test_contexts_that_are_a_list_in_a_text_are_a_list(written: Any) -> None:
     """As JSON or as Python prints it; a text that only begins like one stays a passage."""
