@@ -250,6 +250,8 @@ def test_the_question_of_a_request_is_that_of_the_step_in_it() -> None:
     assert record.notes == (
         "question: a prompt that contains passages; log the user's question as the input of the root span",
     )
+    judged = [span("e", "EVALUATOR", "http"), {**ROOT, "parent_id": "e"}, A, LLM]
+    assert joined(request, *judged)[1].endswith("skipped: 1 without a retriever span"), "an evaluation is no answer"
     searching = span("root", "CHAIN", "http", input_value="q", output_value='["A"]')
     answering = span("llm", "LLM", "http", at=3, input_value="q", output_value="r")
     assert told(only(request, searching, A, answering)) == [("q", "r", "A")]
@@ -347,7 +349,7 @@ def test_a_span_of_langfuse_that_is_named_retrieve_is_a_retriever() -> None:
     """Its older SDKs know no such type; any other span is none."""
     row = {**plain_rows(EXPORTS / "langfuse-traces.json")[0]["data"][0], "output": "r"}
     made = {"traceId": "t1", "type": "SPAN", "startTime": row["timestamp"], "output": [{"page_content": "A"}]}
-    for name, shown in (("Retrieve docs", "A"), ("vector-search", "A"), ("plan", "")):
+    for name, shown in (("Retrieve docs", "A"), ("vector-search", "A"), ("research", ""), ("plan", "")):
         assert told(only({**row, "observations": [{**made, "id": "o", "name": name}]})) == [(QUESTION, "r", shown)]
 
 
