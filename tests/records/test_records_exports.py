@@ -250,6 +250,8 @@ def test_the_question_of_a_request_is_that_of_the_step_in_it() -> None:
     assert record.notes == (
         "question: a prompt that contains passages; log the user's question as the input of the root span",
     )
+    judged = [span("e", "EVALUATOR", "http"), {**ROOT, "parent_id": "e"}, A, LLM]
+    assert joined(request, *judged)[1].endswith("skipped: 1 without a retriever span"), "an evaluation is no answer"
     searching = span("root", "CHAIN", "http", input_value="q", output_value='["A"]')
     answering = span("llm", "LLM", "http", at=3, input_value="q", output_value="r")
     assert told(only(request, searching, A, answering)) == [("q", "r", "A")]
@@ -364,7 +366,7 @@ def test_a_span_of_langfuse_that_is_named_retrieve_is_a_retriever() -> None:
     """Its older SDKs know no such type; any other span is none."""
     row = {**plain_rows(EXPORTS / "langfuse-traces.json")[0]["data"][0], "output": "r"}
     made = {"traceId": "t1", "type": "SPAN", "startTime": row["timestamp"], "output": [{"page_content": "A"}]}
-    for name, shown in (("Retrieve docs", "A"), ("vector-search", "A"), ("plan", "")):
+    for name, shown in (("Retrieve docs", "A"), ("vector-search", "A"), ("research", ""), ("plan", "")):
         assert told(only({**row, "observations": [{**made, "id": "o", "name": name}]})) == [(QUESTION, "r", shown)]
 
 
@@ -538,6 +540,14 @@ def test_items_of_the_evals_api_are_conversations() -> None:
     sample = {"input": [said("user", "q")], "output": [said("assistant", "r")]}
     row = {"object": "eval.run.output_item", "id": "a", "datasource_item": {"question": "q"}, "sample": sample}
     assert told(only(row)) == [("q", "r", "")]
+
+
+def test_what_a_file_search_of_the_responses_api_found_is_evidence() -> None:
+    """In the reply itself, or in a log of the request and its reply."""
+    search = {"type": "file_search_call", "queries": ["q"], "results": [{"file_id": "f", "score": 0.9, "text": "A"}]}
+    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "r"}]}
+    for reply in ({"output": [search, message]}, {"response": {"output": [search, message]}}):
+        assert told(only({"id": "a", "input": [USER], **reply})) == [("q", "r", "A")]
 
 
 @pytest.mark.parametrize("written", [json.dumps, str])

@@ -134,7 +134,7 @@ def _moment(since: str | datetime | timedelta | None, now: datetime) -> datetime
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         said = "expected e.g. 12h, 1d, 2w, 2026-05-31 or 2026-05-31T08:00"
-        raise ConfigError(f"since {since}: not a time; {said}") from error
+        raise ConfigError(f"--since {since}: not a time; {said}") from error
 
 
 def push(

@@ -7,7 +7,8 @@ words before it, even after a full stop.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -58,18 +59,17 @@ def cited_sentences(record: Record, numbering: str) -> tuple[list[CitedSentence]
         return _sentences(record, given, own, ()), "record"
     count = len(record.contexts or ())
     marks = [mark for mark in _marks(text, record) if not mark.is_year(count)]
-    loose = [mark for mark in marks if not text[: mark.start][-1:].isalnum()]
-    if loose:  # else a 0 right after a word is a citation like the others, not an index as in "arr[0]"
-        marks = [mark for mark in marks if mark.cited != (0,) or mark in loose]
+    loose = [not text[mark.start - 1 : mark.start].isalnum() for mark in marks]
+    if any(loose):  # else a 0 right after a word is a citation like the others, not an index as in "arr[0]"
+        marks = [mark for mark, apart in zip(marks, loose, strict=True) if mark.cited != (0,) or apart]
     numbers = [one for mark in marks for one in mark.cited if isinstance(one, int)]
     first = {"from_0": 0, "from_1": 1}.get(numbering, int(0 not in numbers))
     by_rank = {passage.rank - 1 + first: passage.id for passage in record.contexts or ()}
     spans = sentences(text)
-    cited: list[list[str]] = [[] for _ in spans]
-    for mark in marks:
-        names = [by_rank.get(one, f"[{one}]") if isinstance(one, int) else one for one in mark.cited]
-        place = _place(text, spans, marks, mark)
-        cited[place] += [name for name in names if name not in cited[place]]
+    cited: list[dict[str, None]] = [{} for _ in spans]
+    for place, mark in zip(_places(text, spans, marks), marks, strict=True):
+        names = (by_rank.get(one, f"[{one}]") if isinstance(one, int) else one for one in mark.cited)
+        cited[place].update(dict.fromkeys(names))
     how = f"from {first}" if numbers else "ids" if marks else "none"
     return _sentences(record, spans, cited, marks), how
 
@@ -93,23 +93,27 @@ def _marks(text: str, record: Record) -> Iterator[_Mark]:
             yield _Mark(found.start(), found.end(), tuple(cited))
 
 
-def _place(text: str, spans: Sequence[Span], marks: Sequence[_Mark], mark: _Mark) -> int:
-    """Return the index of the sentence with the last words before a mark, or 0."""
-    at = len(text[: mark.start].rstrip())
-    before: Mapping[int, int] = {one.end: one.start for one in marks}
-    while at in before:
-        at = len(text[: before[at]].rstrip())
-    return max((n for n, span in enumerate(spans) if span.start < at), default=0)
+def _places(text: str, spans: Sequence[Span], marks: Sequence[_Mark]) -> Iterator[int]:
+    """Yield for each mark the index of the sentence with the last words before it, or 0."""
+    starts = [span.start for span in spans]
+    place = end = 0
+    for mark in marks:
+        if between := text[end : mark.start].rstrip():  # else it follows another mark
+            place = max(0, bisect_left(starts, end + len(between)) - 1)
+        yield place
+        end = mark.end
 
 
 def _sentences(
-    record: Record, spans: Sequence[Span], cited: Sequence[Sequence[str]], marks: Sequence[_Mark]
+    record: Record, spans: Sequence[Span], cited: Sequence[Iterable[str]], marks: Sequence[_Mark]
 ) -> list[CitedSentence]:
     """Return the sentences that contain words, numbered as in the response."""
     passages = {passage.id: passage for passage in record.passages}
+    starts = [mark.start for mark in marks]
     found = []
     for number, (span, names) in enumerate(zip(spans, cited, strict=True), 1):
-        words = _unmarked(record.response or "", span, marks)
+        inside = marks[bisect_left(starts, span.start) : bisect_left(starts, span.end)]
+        words = _unmarked(record.response or "", span, inside)
         if any(char.isalnum() for char in words):
             found.append(
                 CitedSentence(
@@ -122,10 +126,10 @@ def _sentences(
 
 
 def _unmarked(text: str, span: Span, marks: Sequence[_Mark]) -> str:
-    """Return the text of a sentence without its marks."""
+    """Return the text of a sentence without the marks that begin in it."""
     at, parts = span.start, []
     for mark in marks:
-        if span.start <= mark.start and mark.end <= span.end:
+        if mark.end <= span.end:
             parts.append(text[at : mark.start])
             at = mark.end
     if not parts:

@@ -59,6 +59,8 @@ def record_row(row: Row) -> Row | str:
         said = opened(find(row, path))
         own = documents(said[last], OF_EVIDENCE) if len(said) > last and isinstance(said[last], dict) else None
         response, talk = talk[last].text, talk[:last]
+    else:
+        own = _searched(find(row, written))
     question = asked_last(talk)
     if question is None:
         return NO_USER
@@ -92,6 +94,13 @@ def _reply(row: Row, path: str) -> tuple[str, str | None]:
         if value is not MISSING and value is not None and not path.startswith(name):
             return name, answered(value)
     return "", None
+
+
+def _searched(reply: Any) -> list[Any] | None:
+    """Return the results of file searches in a reply of OpenAI's Responses API, or None."""
+    steps = reply.get("output") if isinstance(reply, dict) else reply
+    calls = [step.get("results") for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+    return [item for results in calls if results for item in documents(results) or ()] or None
 
 
 def _evidence(talk: list[ChatTurn]) -> tuple[list[Any] | None, str]:

@@ -11,11 +11,12 @@ from ragstone.records.jsontext import opened, unquoted
 from ragstone.records.logged_texts import documents
 from ragstone.records.mapping import Row
 from ragstone.records.span_join import KINDS, RETRIEVER, TraceSpan, moment
+from ragstone.records.values import readable
 
 OBSERVATIONS = "observations"
 TABLE = frozenset(("id", "timestamp", "bookmarked", "input", "output"))
 """Columns of the table of traces, whose exports have no observations."""
-RETRIEVAL = re.compile(r"retriev|search", re.IGNORECASE)
+RETRIEVAL = re.compile(r"retriev|(?<!re)search", re.IGNORECASE)
 TYPES = frozenset(
     ("span", "generation", "event", "retriever", "agent", "tool", "chain", "evaluator", "embedding", "guardrail")
 )
@@ -64,8 +65,8 @@ def _named(row: Row) -> Row:
 def _span(said: Row, trace: str) -> TraceSpan:
     kind = KINDS.get(str(said.get("type")).lower(), "")
     made: Any = said.get("output")
-    if said.get("type") == "SPAN" and RETRIEVAL.search(str(said.get("name"))) and documents(made):
-        kind = RETRIEVER  # SDKs before version 3 have no retriever type
+    if said.get("type") == "SPAN" and RETRIEVAL.search(str(said.get("name"))):
+        kind = RETRIEVER if (found := documents(made)) and readable(found) else ""  # older SDKs have no retriever type
     return TraceSpan(
         trace,
         str(said.get("id")),

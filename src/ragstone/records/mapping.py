@@ -253,8 +253,9 @@ class Mapper:
                 return trec.answer(value, reading.row.get(REFERENCES), contexts, notes)
             if isinstance(value, str):
                 return value, ()
-            if (turn := next(iter(turns([value])), None)) and turn.role == "assistant":  # such as LangChain's AIMessage
-                return turn.text, ()
+            said = turns([value]) if isinstance(value, dict) else []  # such as LangChain's AIMessage
+            if said and said[0].role == "assistant":
+                return said[0].text, ()
             raise UnfitError(f"expected a string or a list of {{text, citations}}, found {kind(value)}")
 
         return reading.take("response", read) or (None, None)

@@ -230,7 +230,7 @@ class _Tree:
         roots = whole or [span for span in self.spans if span.parent not in self._by_id] or self.spans
         answering = [span for span in roots if span.kind not in STEPS]
         useful = [span for span in answering if span.input is not None and span.output is not None]
-        if all(span.input is None and span.output is None for span in answering):
+        if answering and all(span.input is None and span.output is None for span in answering):
             useful = self._inside()
         retrieving = self._with_below(RETRIEVER) if len(useful) > 1 else ()
         self._roots = [span for span in useful if span.id in retrieving]
@@ -261,7 +261,11 @@ class _Tree:
             for span in self.spans
             if span.id in needed and span.kind not in (*STEPS, LLM) and None not in (span.input, span.output)
         }
-        return [span for span in found.values() if not any(above.id in found for above in self._above(span))]
+        return [
+            span
+            for span in found.values()
+            if not any(above.id in found or above.kind in STEPS for above in self._above(span))
+        ]
 
     def _with_below(self, kind: str) -> set[str]:
         """The ids of the spans of a kind and of all their ancestors."""

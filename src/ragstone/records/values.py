@@ -32,13 +32,13 @@ DETAILS_INSIDE: Final = ("metadata", "meta", "extra_info")
 """Keys of a document's metadata, which may contain its id."""
 
 MARKUP: Final = re.compile(r"</[A-Za-z][A-Za-z0-9:-]*\s*>|<(?:br|hr|img)\b[^<>]*>", re.IGNORECASE)
-JOINED: Final = re.compile(r"\n[^\S\n]*+(?:\n|[-=*#_|~+]{3,}+\s*+\S)|\s\|{2,}\s|\[SEP\]|<SEP>|</s>", re.IGNORECASE)
+JOINED: Final = re.compile(r"\n[^\S\n]*+(?:\n|[-=*#_|~+]{3,}+\s*+\S)|\s\|{2,}\s|\[SEP\]|<SEP>", re.IGNORECASE)
 """A blank line, a rule or a separator, with which tools join passages into one text; applied to stripped texts.
 
 Its quantifiers are possessive, because a text may consist of thousands of blank lines.
 """
 PRINTED: Final = re.compile(
-    r"(?:Document\()?page_content=['\"]|Node ID: \S+\n(?:Text|Score):|(?:Document|TextNode|NodeWithScore)\("
+    r"page_content=['\"]|Node ID: \S+\n(?:Text|Score):|(?:Document|TextNode|NodeWithScore)\(\w+="
 )
 """The start of a document of LangChain, LlamaIndex or Haystack that was printed instead of exported."""
 
