@@ -190,8 +190,8 @@ class ComputedJudge:
             scale.value(label),
             self.id,
             raw=scale.raw(label),
-            # Closeness is not a probability, and that of relevance is not that of answering.
-            probability=None if "vital" in row or scale == ANSWERED else row["chance"],
+            # Closeness is not a probability, and that of relevance is not that of answering or of the highest grade.
+            probability=None if "vital" in row or (task == "relevance" and scale != YES_NO) else row["chance"],
             evidence=tuple(evidence),
             reason=row["reason"] + changed,
             by_words=not row.get("strong", True),
