@@ -211,7 +211,8 @@ def _read_labels(question: Rate, units: Sequence[Unit], text: str, setup: Setup,
     """Parse labels, alone or after a reasoning block with reasons and quotes."""
     words = _words(question, question.scale, setup)
     numbers = reading.missing
-    parsed = read_labels(text, numbers, words, setup.format, texts_of(question), ended=True)
+    texts = [units[number - 1].text for number in numbers]
+    parsed = read_labels(text, numbers, words, setup.format, texts_of(question), units=texts, ended=True)
     thoughts = read_block(text, numbers) if setup.block else {}
     reading.problem, reading.status, reading.reader = parsed.error, parsed.status, parsed.format_used
     doubtful: list[str] = []
