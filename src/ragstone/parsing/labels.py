@@ -18,7 +18,7 @@ from ragstone.parsing.echoes import without_placeholders
 from ragstone.parsing.label_lists import lists_of, unread
 from ragstone.parsing.label_rows import LABEL_FORMATS, Format, Found, in_sequence
 from ragstone.parsing.label_words import BACK, Words
-from ragstone.parsing.reasoning import plain, quoted_tags, strip_reasoning, unopened
+from ragstone.parsing.reasoning import NEXT_TURN, plain, quoted_tags, strip_reasoning, unopened
 
 Status = Literal["ok", "unknown_label", "truncation", "count_mismatch", "format_error"]
 """``unknown_label``: every unit has an entry, but some are outside the scale or contradict themselves.
@@ -70,12 +70,6 @@ _HEDGED: Final = re.compile(
     re.IGNORECASE,
 )
 """Matches words beside a label that weaken it."""
-_NEXT_TURN: Final = re.compile(
-    r"<\|(?:im_start|start_header_id)\|>\s*(?:user|human|system)|<start_of_turn>\s*user|<\|(?:user|human)\|>|\[INST\]|"
-    r"^(?:#{1,4}\s*(?:Instruction|Input|User|Human)\b|\W{0,3}(?:User|Human|Question|Query|Вопрос)\W{0,3}:)",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""Matches the start of a further turn that a model without a stop token invents after its answer."""
 _CROSSED: Final = re.compile(r"[!\u2260\u00ac\u2717\u2718\u274c\u2716]\s*\Z")
 _LISTING: Final = re.compile(r"[\W_]*(?:and|or|и|или)?[\W_]*", re.IGNORECASE)
 _BULLET: Final = re.compile(r"^[\W\d_]+")
@@ -205,10 +199,10 @@ def _loose(answer: str, words: Words, material: Sequence[str]) -> tuple[str, ...
 
 def _first_turn(answer: str, words: Words) -> str:
     """Return the text up to an invented further turn after a list of labels; the labels after that are of no unit."""
-    if _NEXT_TURN.search(answer) is None:
+    if NEXT_TURN.search(answer) is None:
         return answer
     begun = min((found.start for found in lists_of(answer, words)), default=len(answer))
-    turn = _NEXT_TURN.search(answer, begun)
+    turn = NEXT_TURN.search(answer, begun)
     return answer[: turn.start()] if turn else answer
 
 
