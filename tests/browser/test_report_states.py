@@ -285,14 +285,18 @@ def test_nuggets_of_the_response_are_underlined_before_those_of_a_bank(opened: O
 
 def test_a_panel_names_who_said_what_and_prints_its_own_verdicts(opened: Opened) -> None:
     tasks: tuple[Task, ...] = ("support",)
-    no = ScriptedJudge({"support": "no"}, name="no", tasks=tasks)
-    page = opened([record(1), record(2)], "grounding", ["embedded", "support=[embedded,no]", no])
+    said = {"q/Q@h:1": "yes", "q/Q@h:2": "yes", "a/L@h:2": "no"}
+    others = [ScriptedJudge({"support": label}, name=name, tasks=tasks) for name, label in said.items()]
+    panel = f"support=[embedded,{','.join(said)}]"
+    page = opened([record(1), record(2)], "grounding", ["embedded", panel, *others])
     assert "at least one claim that is not fully supported" in page.text(".sentence")
     assert page.all(".paper .sign") == ["~", "~"]
     assert page.all(".paper .note")[0].startswith("embedded: found in passage 1")
     page.click(".lines tbody tr")
     page.until("document.querySelector('.because')")
     assert page.text(".because").startswith("embedded: found in passage 1")
+    page.click("#tab-panel")
+    assert page.all(".judges thead th")[1:-1] == ["embedded", "Q@h:1", "Q@h:2", "L"], "hosts only where models coincide"
 
 
 def test_the_group_of_the_first_sentence_is_the_one_that_is_drawn(opened: Opened) -> None:
