@@ -8,7 +8,7 @@ import pytest
 from made_replies import parse_labels
 
 from ragstone.parsing import LABEL_FORMATS, Format, Words, read_labels
-from ragstone.questions import SUPPORT_3, YES_NO
+from ragstone.questions import GRADE_0_3, SUPPORT_3, YES_NO
 from ragstone.testing import REPLY_FORMATS, labels_reply
 
 S, P, N = "support", "partial_support", "not_support"
@@ -138,6 +138,12 @@ def test_a_label_is_given_to_its_own_unit_or_to_none(reply: str, truth: Sequence
 )
 def test_a_list_that_begins_anew_counts_as_it_was_written_last(reply: str, fmt: Format) -> None:
     assert parse_labels(reply, 2, SUPPORT_3, fmt).labels == (N, S)
+
+
+@pytest.mark.parametrize("fmt", LABEL_FORMATS)
+@pytest.mark.parametrize("reply", ["- score: 3\n  sentence: 2\n- score: 0\n  sentence: 1", "- second: 3\n- first: 0"])
+def test_a_grade_is_given_to_its_own_unit_or_to_none(reply: str, fmt: Format) -> None:
+    assert fits(parse_labels(reply, 2, GRADE_0_3, fmt).labels, ("0", "3"))
 
 
 def test_a_field_called_supported_is_read_by_what_it_says() -> None:

@@ -26,7 +26,7 @@ LABEL_NAMES: Final[tuple[str, ...]] = (
 """Names of the field or column of the label, most likely first."""
 NUMBER_NAMES: Final[tuple[str, ...]] = (
     "number", "id", "no", "n", "index", "nugget_id", "nugget_number", "nugget_no", "statement_id", "claim_id", "num",
-    "unit", "item", "nugget", "statement", "claim", "passage", "#", "№", "номер",
+    "unit", "item", "nugget", "statement", "claim", "sentence", "fact", "passage", "#", "№", "номер",
 )  # fmt: skip
 """Names of the field or column of the unit's number."""
 OTHER_NAMES: Final = frozenset(

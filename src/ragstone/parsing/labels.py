@@ -216,10 +216,10 @@ def _shuffled(found: Found, answer: str, units: Sequence[str], words: Words) -> 
     """Return whether a list names its units, by their texts, ordinals or numbers, in another order than asked."""
     if not _in_turn(units, answer[max(0, found.start - NEAR) : found.end]):
         return True
-    if found.numbers or words.numeric:
+    if found.numbers:
         return False
     beside = [re.findall(r"\b[0-9]{1,4}\b", item or "") for item in found.raw]
-    numbers = [int(item[0]) for item in beside if len(item) == 1]
+    numbers = [int(item[0]) for item in beside if len(item) == 1 and not words.numeric]
     return numbers != sorted(numbers) or not in_sequence(answer[found.start : found.end], digits=False)
 
 
