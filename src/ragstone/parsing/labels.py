@@ -166,9 +166,8 @@ def _only(answer: str, words: Words, fmt: Format) -> str | None:
     if words.numeric:
         return words.out_of(bare)
     lead = _LEAD.match(bare)
-    if lead is None or _OPEN_QUESTION.search(bare) or _HEDGED.search(bare, lead.end()):
-        return None
-    return words.alone(lead[1])
+    label = words.alone(lead[1]) if lead and not _OPEN_QUESTION.search(bare) else None
+    return None if label != words.labels[0] and _HEDGED.search(bare) else label
 
 
 def _loose(answer: str, words: Words, material: Sequence[str]) -> tuple[str, ...]:
@@ -179,9 +178,10 @@ def _loose(answer: str, words: Words, material: Sequence[str]) -> tuple[str, ...
     ends = [(0, 0, ""), *found, (len(answer), 0, "")]
     lead, *gaps, tail = (answer[before[1] : after[0]] for before, after in pairwise(ends))
     rest = "".join((lead, *gaps, tail))
+    weakened = _HEDGED.search(rest) and {label for _, _, label in found} != {words.labels[0]}
     if (
         _DENIED.search(rest)
-        or _HEDGED.search(rest)
+        or weakened
         or any(_CROSSED.search(answer, max(0, start - 4), start) for start, _, _ in found)
     ):
         return ()

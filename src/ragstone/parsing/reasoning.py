@@ -24,7 +24,7 @@ BESIDE: Final = 8
 """Number of characters beside a tag by which it is recognized."""
 NEXT_TURN: Final = re.compile(
     r"<\|(?:im_start|start_header_id)\|>\s*(?:user|human|system)|<start_of_turn>\s*user|<\|(?:user|human)\|>|\[INST\]|"
-    r"^(?:#{1,4}\s*(?:Instruction|Input|User|Human)\b|\W{0,3}(?:User|Human|Question|Query|Вопрос)\W{0,3}:)",
+    r"^(?:#{1,4}\s*(?:Instruction|Input|User|Human)\b|[*_>\s]{0,3}(?:User|Human|Question|Query|Вопрос)[*_\s]{0,3}:)",
     re.IGNORECASE | re.MULTILINE,
 )
 """Matches the start of a further turn that a model without a stop token invents after its answer."""
