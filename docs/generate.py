@@ -338,7 +338,7 @@ def cli_page() -> str:
     every = list(_commands(root))
     lines += [f"- [`ragstone {name}`](#ragstone-{name.replace(' ', '-')})" for name, _ in every]
     lines += ["", "`ragstone --version` prints the version; any command with `-h` prints its help.", ""]
-    lines += ["[Read the results](../tasks/read-the-results.md#for-programs) lists the exit codes."]
+    lines += ["[Read the results](../tasks/read-the-results.md#use-in-scripts) lists the exit codes."]
     for name, command in every:
         command.get_params(command.context_class(command))  # completes help that is read from a registry
         arguments = [parameter for parameter in command.params if not parameter.opts[0].startswith("-")]

@@ -118,6 +118,15 @@ def test_awaited() -> None:
     assert ticks > 3
 
 
+def test_several_runs_in_one_loop_share_a_store() -> None:
+    """A run that waits for the store never blocks the loop of the run that is writing to it."""
+
+    async def service() -> list[Run]:
+        return await asyncio.gather(*[api.aevaluate(rows(), WHOLE, scripted()) for _ in range(5)])
+
+    assert [len(run) for run in asyncio.run(service())] == [3] * 5
+
+
 # ---- what it takes
 
 

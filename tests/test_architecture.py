@@ -400,6 +400,15 @@ print(len(__main__._app(["nuggets"]).registered_groups), __main__._app(["rum"]) 
     assert not {"aiohttp", "genai_prices", "jinja2", "pydantic"} & set(every.split())
 
 
+def test_what_reads_runs_loads_no_engine() -> None:
+    """show, runs, compare, check and report judge and send nothing."""
+    screens = ["case", "compare_screen", "lists", "outcome"]
+    parts = ["config", "analysis.check", "api.stored", "render.html", *(f"render.terminal.{name}" for name in screens)]
+    code = f"import sys, {', '.join(f'ragstone.{part}' for part in parts)}; print(*sys.modules)"
+    loaded = set(in_a_fresh_python(code).split())
+    assert not {"asyncio", "ssl", "ragstone.engine.calls", "ragstone.judges.prompted"} & loaded
+
+
 def test_a_bare_import_opens_nothing() -> None:
     """No socket, no thread, no child, and nothing asked of the environment by name."""
     code = """

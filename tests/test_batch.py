@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +18,7 @@ from ragstone.cli.app import app
 from ragstone.errors import BackendError, BatchPending, BudgetReached, ConfigError, InputError
 from ragstone.judges.messages import MessagesBackend
 from ragstone.judges.openai import OpenAIBackend
+from ragstone.judges.spec import Spec
 from ragstone.store.batches import BatchStore
 from ragstone.testing import FakeServer, Scripted
 
@@ -64,8 +66,8 @@ def scores(run: Any) -> Any:
 def test_three_waves_killed_at_every_step_are_as_a_live_run_for_half(given: Any, monkeypatch: Any) -> None:
     """Killed before and after each write and each request; the estimate said the price and the waves."""
     server, options, live = given
-    said = ragstone.estimate(ROWS, batch=True, **options)
-    assert said.waves == 3
+    said = ragstone.estimate(ROWS, batch=True, finish="batch", **options)
+    assert (said.waves, said.live) == (3, False)
     steps = ("make_batch", "submit", "sent", "collect")
     kills = {f"{when} {step}" for step in steps for when in ("before", "after")}
     done: set[str] = set()
@@ -124,8 +126,18 @@ def test_a_small_last_wave_goes_live_and_wait_waits(given: Any) -> None:
     """The first wave is a batch because it was asked for; what follows it is few."""
     server, options, _ = given
     server.configure(batch_polls=3)
+    cold = {**options, "store": options["store"].with_name("cold.db")}
+    said = ragstone.estimate(ROWS, batch=True, **cold)
+    dear, cheap = ragstone.estimate(ROWS, **cold), ragstone.estimate(ROWS, batch=True, finish="batch", **cold)
+    assert (said.waves, said.live) == (1, True)
     run = ragstone.evaluate(ROWS, batch=True, wait=True, **options)
     bill = run.summary()["bill"]["paid"]
+    supports = [one.of(metric="grounding", step="support").dollars for one in (said, dear, cheap)]
+    assert supports[0] == supports[1] != supports[2], "the second step of grounding goes live"
+    firsts = [one.of(step="claims").dollars for one in (said, dear, cheap)]
+    assert firsts[0] is not None
+    assert firsts[1] is not None
+    assert firsts[0].expected == pytest.approx(firsts[1].expected / 2, rel=0.05)
     assert run.status == "done"
     assert server.count == len(server.unique) == bill["calls"]
     assert ragstone.evaluate(ROWS, **options).summary()["bill"]["sent"] == 0
@@ -168,8 +180,11 @@ def test_a_call_that_is_refused_for_good_is_a_failure_and_no_endless_wave(given:
     server, options, _ = given
     server.configure(answer=lambda request: Scripted("too strange", status=400) if "Kettle 5" in str(request) else None)
     run = ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", **options)
-    failed = [row["id"] for row in run.results() if any(score["status"] == "judge_failed" for score in row["scores"])]
-    assert failed == ["r5"]
+    scored = [(row["id"], score) for row in run.results() for score in row["scores"]]
+    failed = {record: score["reason"] for record, score in scored if score["status"] == "judge_failed"}
+    assert failed.keys() == {"r5"}
+    assert "too strange" in failed["r5"]
+    assert server.seen[400] == 0, "what a batch refused is not sent again"
 
 
 def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -> None:
@@ -189,6 +204,8 @@ def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -
         ragstone.evaluate(other, batch=True, refresh=True, **options)
     with pytest.raises(ConfigError, match="a batch covers a whole run"):
         ragstone.evaluate(other, batch=True, shard="1/2", **options)
+    with pytest.raises(ConfigError, match="--finish is only for batches; add --batch"):
+        ragstone.evaluate(other, finish="batch", **options)
 
 
 def test_a_wave_is_split_by_the_bytes_of_its_lines(given: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,14 +231,128 @@ def test_a_wave_is_split_by_the_bytes_of_its_lines(given: Any, monkeypatch: pyte
         assert sum(map(len, [*lines, following[0]])) + 200 * (len(lines) + 1) > limit
 
 
+def test_tokens_in_progress_limit_the_next_batches(given: Any) -> None:
+    """Those of all runs that wait at the judge; a call that is longer than the limit goes alone."""
+    server, options, _ = given
+    server.configure(batch_polls=99)
+    table = options["config"].read_text()
+    options["config"].write_text(f"{table}batch_tokens = 3000\n")
+    with pytest.raises(BatchPending, match=r"1 batch submitted \([2-9] calls\)"):
+        ragstone.evaluate(ROWS, batch=True, **options)
+    other = [{**row, "response": str(row["response"]).replace("Kettle", "Pot")} for row in ROWS]
+    with pytest.raises(BatchPending, match="1 batch of b still running"):
+        ragstone.evaluate(other, batch=True, **{**options, "name": "c"})
+    options["config"].write_text(f"{table}batch_tokens = 1\n")
+    with pytest.raises(BatchPending, match=r"1 batch submitted \(1 call\)"):
+        ragstone.evaluate(other, batch=True, **{**options, "store": options["store"].with_name("other.db")})
+
+
 def test_a_budget_holds_for_batches_and_what_follows_them_together(given: Any) -> None:
     """What batches cost is gone when the last calls go live."""
     server, options, _ = given
     with pytest.raises(BatchPending):
         ragstone.evaluate(ROWS, batch=True, **options)
-    with pytest.raises(BudgetReached, match="reached --max"):
+    with pytest.raises(BudgetReached, match="reached --max") as stopped:
         ragstone.evaluate(ROWS, batch=True, max_calls=18, **options)
     assert server.count == 18
+    assert ragstone.open_run(stopped.value.run, store=options["store"]).summary()["bill"]["paid"]["calls"] == 18
+
+
+def test_runs_share_a_store_and_wait_only_for_calls_that_they_need(given: Any) -> None:
+    """The second run sends its own calls at once, none that the first has in a batch, and then waits for those."""
+    server, options, live = given
+    server.configure(batch_polls=2)
+    other = [*ROWS[:2], {**ROWS[7], "id": "new", "response": "It is made of steel."}]
+    with pytest.raises(BatchPending, match=r"1 batch submitted \(16 calls\)"):
+        ragstone.evaluate(ROWS, batch=True, **options)
+    with pytest.raises(BatchPending, match=r"1 batch submitted \(2 calls\)"):
+        ragstone.evaluate(other, batch=True, **{**options, "name": "c"})
+    with pytest.raises(BatchPending, match=r"1 batch of c still running after less than 1 min \(2 calls\)"):
+        ragstone.evaluate(other, batch=True, **{**options, "name": "c"})
+    assert len(api.list_batches(options["store"])) == 2
+    server.configure(batch_polls=0)
+    run = ragstone.evaluate(other, batch=True, wait=True, **{**options, "name": "c"})
+    ragstone.evaluate(ROWS, batch=True, wait=True, **options)
+    assert server.count == len(server.unique), "each call is paid once"
+    assert scores(run) == scores(ragstone.evaluate(other, **live))
+
+
+def test_an_endpoint_that_cannot_be_reached_blocks_no_other_judge(given: Any, monkeypatch: Any) -> None:
+    """A wave that was certainly not sent is dropped; one that may have been is kept, for its own judge only."""
+    _, options, _ = given
+    away = {**options, "judge": "openai:m@http://127.0.0.1:9/v1", "config": None}
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with pytest.raises(BackendError, match="cannot reach"):
+        ragstone.evaluate(ROWS, batch=True, **away)
+    assert api.list_batches(options["store"]) == []
+    with monkeypatch.context() as patched:
+        patched.setattr(OpenAIBackend, "submit", _failing(BackendError("no reply", lost=True)))
+        with pytest.raises(BackendError, match="no reply"):
+            ragstone.evaluate(ROWS, batch=True, **away)
+    with pytest.raises(BatchPending, match="1 batch submitted"):
+        ragstone.evaluate(ROWS, batch=True, **options)
+    with pytest.raises(BackendError, match="cannot reach"):
+        api.cancel_batches(options["store"])
+    with monkeypatch.context() as patched:
+        for kind in (OpenAIBackend, MessagesBackend):
+            patched.setattr(kind, "cancel", _failing(BackendError("already completed", status=409)))
+            patched.setattr(kind, "find", _failing(BackendError("unknown route", status=404)))
+        assert api.cancel_batches(options["store"]) == 0
+    assert ragstone.evaluate(ROWS, batch=True, wait=True, **options).status == "done"
+
+
+def _failing(error: BackendError) -> Any:
+    async def fail(*_: Any) -> str:
+        raise error
+
+    return fail
+
+
+def test_wait_outlasts_an_outage_while_a_wave_is_sent(given: Any, monkeypatch: Any) -> None:
+    _, options, _ = given
+    for kind in (OpenAIBackend, MessagesBackend):
+        submit, errors = kind.submit, [BackendError("overloaded", retryable=True, status=503)]
+
+        async def second(*given: Any, submit: Any = submit, errors: Any = errors) -> str:
+            if errors:
+                raise errors.pop()
+            return str(await submit(*given))
+
+        monkeypatch.setattr(kind, "submit", second)
+    assert ragstone.evaluate(ROWS, batch=True, wait=True, **options).status == "done"
+
+
+def test_a_batch_is_found_on_any_page_and_its_files_may_take_long(given: Any, monkeypatch: Any) -> None:
+    """No page is read beyond the time when the batch was made. A silence ends a transfer, not its duration."""
+    server, _, _ = given
+    asked: list[str] = []
+
+    async def told(_: Any, wanted: str, method: str, path: str) -> dict[str, Any]:
+        asked.append(path)
+        page = len(asked)
+        counts = {"processing": 5 if page == 2 else 1}
+        one = {"id": f"b{page}", "created_at": 1000 - 100 * page, "request_counts": counts,
+               "metadata": {"ragstone": f"t{page}"}}  # fmt: skip
+        return {"data": [one], "has_more": True, "last_id": f"b{page}"}
+
+    for kind, after in ((OpenAIBackend, "after"), (MessagesBackend, "after_id")):
+        asked.clear()
+        monkeypatch.setattr(kind, "_told", told)
+        backend = kind(Spec("it", model="m", base_url=server.url, timeout=7.0))
+        assert asyncio.run(backend.find("t2", 860.0, 5)) == "b2"
+        assert asked[1].endswith(f"?limit=100&{after}=b1")
+        asked.clear()
+        assert asyncio.run(backend.find("t9", 860.0, 9)) == ""
+        assert len(asked) == 3
+        waits: list[Any] = []
+
+        async def exchange(*_: Any, waits: Any = waits, **more: Any) -> Any:
+            waits.append(more["timeout"])
+            return 200, {}, b"{}"
+
+        monkeypatch.setattr(kind, "_exchange", exchange)
+        asyncio.run(backend._asked("POST", "/files", b"x" * 1_000_000))
+        assert (waits[0].total, waits[0].sock_read) == (None, 17.0)
 
 
 def test_one_process_at_a_time_sends_and_collects(given: Any) -> None:
@@ -280,6 +411,8 @@ def _run_batch(server: FakeServer, line: dict[str, Any]) -> dict[str, Any]:
 
 def test_batches_are_cancelled_and_keep_what_they_have(given: Any) -> None:
     server, options, _ = given
+    with pytest.raises(ConfigError, match="no store at"):
+        api.cancel_batches(options["store"])
     server.configure(batch_polls=9)
     with pytest.raises(BatchPending):
         ragstone.evaluate(ROWS, batch=True, **options)

@@ -152,7 +152,7 @@ def test_of_two_replies_the_first_records_wins(source: Path) -> None:
 
 
 def test_what_is_missing_is_named(source: Path) -> None:
-    """A shard that is not done, and one whose store was lost on its way, are named with the command to run."""
+    """A shard that is not done, a store that was lost on its way, an input that was moved."""
     folder = source.parent / "all"
     with pytest.raises(ConfigError, match=r"no shards\.json in it"):
         merged(source)
@@ -175,6 +175,10 @@ def test_what_is_missing_is_named(source: Path) -> None:
         merged(source)
     api.run(str(source), shard(source, 3)).store.close()
     assert merged(source) == whole
+    moved = source.rename(source.with_name("moved.jsonl"))
+    options = RunOptions(store=source.parent / "merged.db", report=False)
+    api.merge(folder, moved, options).store.close()
+    assert (folder / "results.jsonl").read_bytes() == whole.replace(source.name.encode() + b":", b"moved.jsonl:")
     assert ranges([3, 7, 8, 9, 12]) == "3, 7-9, 12"
 
 

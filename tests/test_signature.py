@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragstone import __version__, prompts
-from ragstone.engine import Route, Routes, signature_of
+from ragstone.engine.route import Route, Routes, signature_of
 from ragstone.judges.catalogue import build
 from ragstone.judges.embedded import EmbeddedJudge, judge
 from ragstone.judges.spec import parse

@@ -22,12 +22,15 @@ from labelled import (
     two_models,
     write,
 )
+from page_blocks import drawn
 from ragstone.api.tuning import tuner
 from ragstone.engine.queue import UNSAVED
 from ragstone.errors import BudgetReached, ConfigError, InputError
 from ragstone.labels import LabelDraw
 from ragstone.options import RunOptions
 from ragstone.output.settings_file import add_settings
+from ragstone.render.terminal.screen import Look
+from ragstone.render.terminal.tune_screen import tune_page
 from ragstone.testing import FakeServer, ScriptedJudge
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -70,6 +73,10 @@ def test_the_best_of_sixty_is_found_and_a_kill_is_paid_once(judged: FakeServer) 
     assert (winner.chosen_on, winner.kappa, winner.read) == (1, 1, 1)
     assert len(found.equals) == len(FORMATS) - 1
     assert found.cheapest is winner
+    for less, said in ((0.0001, False), (0.01, True)):
+        tried = tuple(replace(one, cost=0.14 - less * n) for n, one in enumerate(found.tried[:2]))
+        page = drawn(tune_page(replace(found, tried=tried), (), Look(), (), None))
+        assert ("The cheapest of these is" in page) == said, "a price that looks the same is not cheaper"
     assert (found.units, found.records, found.halves) == (12, COUNT, (2, 2))
     assert found.notes == ("2 records in records.jsonl skipped: no label",)
 
@@ -100,7 +107,7 @@ def test_a_combination_that_a_style_does_not_take_is_left_out_and_said(judged: F
     found = tune(judged, ["good"], styles=["default", "short_cot"], formats=["json", "yaml"])
     assert {str(one.combination) for one in found.tried} == {"good, short_cot, json", "good, short_cot, yaml"}
     assert list(found.left_out) == ["good, default, json", "good, default, yaml"]
-    assert "takes no format 'json'" in found.left_out["good, default, json"]
+    assert "does not support format 'json'" in found.left_out["good, default, json"]
     with pytest.raises(ConfigError, match="no combination can be tried: the prompt 'default' of the step 'assign'"):
         tune(judged, styles=["default"])
 

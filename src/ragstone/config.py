@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from ragstone import metrics
-from ragstone.engine import Cache, Limits, Settings
+from ragstone.engine.settings import Cache, Limits, Settings
 from ragstone.errors import ConfigError
 from ragstone.judges import prompting
 from ragstone.judges import spec as judge_spec
@@ -386,7 +386,7 @@ def _tiered(spec: Spec, options: RunOptions) -> Spec:
     tier: Tier = options.tier or spec.tier
     if options.batch:
         spec = replace(spec, batch=True)
-        tier = "flex" if options.finish == "flex" else "standard"
+        tier = "flex" if options.finish == "flex" else "standard" if options.finish == "live" else tier
     if tier == "flex" and not spec.preset.flex:
         known = [name for name, preset in judge_spec.providers().items() if preset.flex]
         raise ConfigError(f"judge '{spec.name}': its provider has no flex tier; {', '.join(known)} have one")
@@ -448,6 +448,8 @@ def _cache(options: RunOptions) -> Cache:
     said = [name for name in modes if getattr(options, name)]
     if options.batch and said:
         raise ConfigError(f"--batch needs the replies of earlier rounds; remove {option_named(said[0]).flags[0]}")
+    if not options.batch and (options.wait or options.finish is not None):
+        raise ConfigError(f"{'--wait' if options.wait else '--finish'} is only for batches; add --batch")
     if options.batch and (options.shard is not None or options.engine is not None):
         other = "--engine ray" if options.shard is None else "--shard"
         raise ConfigError(f"--batch cannot be combined with {other}: a batch covers a whole run")

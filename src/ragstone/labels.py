@@ -86,6 +86,11 @@ def of_topic(row: LabelRow) -> bool:
     return bool(row.text) and row.unit == topic_unit(row.record, row.text)
 
 
+def is_hash(text: str) -> bool:
+    """Whether this is a hash as ``text_hash`` returns it."""
+    return len(text) == 16 and not set(text) - set("0123456789abcdef")
+
+
 def text_hash(text: str) -> str:
     """Return the hash of a unit's text without surrounding whitespace: 16 hex digits."""
     return hashlib.blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
@@ -140,14 +145,17 @@ def each_once(rows: Iterable[tuple[str, LabelRow]]) -> Iterator[LabelRow]:
     """Yield each label once; ``rows`` are pairs of place and row.
 
     Raises InputError for two different labels by one annotator for the same unit, text and task. Rows with different
-    text hashes are about different units, even if these share an id.
+    hashes of the text or the response are about different units, even if these share an id.
     """
-    seen: dict[tuple[str, str, str, str], dict[str, str | None]] = defaultdict(dict)
+    seen: dict[tuple[str, str, str, str], dict[tuple[str, str], str | None]] = defaultdict(dict)
     for where, row in rows:
-        given = seen[row.record, row.unit, row.task, row.annotator]
-        before = [label for text, label in given.items() if text == row.hash or not (text and row.hash)]
+        given, about = seen[row.record, row.unit, row.task, row.annotator], (row.hash, row.response)
+        before = [
+            label for other, label in given.items()
+            if all(one == two or not (one and two) for one, two in zip(other, about, strict=True))
+        ]  # fmt: skip
         if not before:
-            given[row.hash] = row.label
+            given[about] = row.label
             yield row
         elif before[0] != row.label:
             who = f"by {row.annotator}" if row.annotator else "without an annotator"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args, get_origi
 from ragstone.errors import ConfigError
 
 if TYPE_CHECKING:
-    from ragstone.engine import Tally
+    from ragstone.engine.tally import Tally
     from ragstone.judges.base import Judge
     from ragstone.records import Survey
 

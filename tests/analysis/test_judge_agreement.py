@@ -183,7 +183,7 @@ def test_one_annotator_cannot_give_two_labels(compare: Any) -> None:
     for label in ("yes", "no"):
         found = compare(run, [replace(old[0], label=label)], ours)
         assert (found.joined, found.refused[0].problem) == (1, "changed_text"), "the other label is of another text"
-        assert any("of the run, label one" in note for note in found.notes)
+        assert any("of the run, label a new one" in note for note in found.notes)
 
 
 def test_a_result_that_ragstone_did_not_write_is_named(compare: Any) -> None:

@@ -12,7 +12,8 @@ import pytest
 from scipy import stats as scipy
 
 from labelled import write
-from ragstone import Agreement, agree, evaluate
+from page_blocks import unpacked
+from ragstone import Agreement, agree, evaluate, label
 from ragstone.analysis.ranking_agreement import (
     Attempts,
     Correlation,
@@ -24,6 +25,7 @@ from ragstone.analysis.ranking_agreement import (
     repeated_mean,
 )
 from ragstone.errors import InputError
+from ragstone.labels import text_hash
 from ragstone.questions import Question, Rate
 from ragstone.stats.rankings import tau_ap
 from ragstone.testing import ScriptedJudge
@@ -205,6 +207,24 @@ def test_labels_without_a_response_are_of_the_first_run(runs: Runs, tmp_path: Pa
             runs.agree(first, *other, gold=gold)
     judged = runs.agree(first, gold=first)
     assert (judged.labelled_by, judged["nugget_recall"].items.matrix.accuracy) == ("run a", 1.0)
+
+
+def test_labels_of_several_systems_fit_in_one_file(runs: Runs, tmp_path: Path) -> None:
+    """Each names its response by hash, as those of a label page do, or by its text; none is listed as lost."""
+    first, second = (runs(name, answers(name, named=False)) for name in "ab")
+    label(first, tmp_path / "page.html", store=runs.store)
+    page = unpacked((tmp_path / "page.html").read_bytes())["first"]["records"]
+    about = {record["id"]: record["units"][0]["response"] for record in page}
+    assert about == {f"q{n}": text_hash(f"Answer a to {n}.") for n in range(4)}
+    rows = [
+        {"record": f"q{n}", "unit": f"q{n}/bank/2", "task": "assign", "label": said, "response": response}
+        for n in range(4)
+        for said, response in (("support", about[f"q{n}"]), ("not_support", f"Answer b to {n}."))
+    ]
+    labels = write(tmp_path / "labels.jsonl", rows)
+    found = runs.agree(first, second, gold=labels)
+    assert (found.joined, found.refused) == (4, ())
+    assert runs.agree(second, gold=labels)["nugget_recall"].items.matrix.gold == (4, 0, 0)
 
 
 def test_runs_of_the_same_responses_are_repeats(runs: Runs) -> None:

@@ -69,6 +69,8 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
     shown = done(*command)
     assert came.out.partition("Largest disagreements")[2].split()[0] in shown.out
     assert ragstone("agree", "last", labels("ana"), "--store", store, columns=width, charset="ascii").code == 0
+    of_one = ragstone("agree", "last", labels("ana", records=1), "--store", store, columns=width)
+    assert of_one.flat.startswith("Judge and people: kappa "), "one record has no interval, so nothing is claimed"
 
 
 def test_json_has_every_measure(store: str, labels: Labels) -> None:

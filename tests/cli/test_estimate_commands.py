@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from terminal import WIDTHS, pasted, ragstone, refused, row, write
 
-from ragstone.engine import Tally
+from ragstone.engine.tally import Tally
 from ragstone.judges.base import Usage
 from ragstone.render.watch import Watch
 from ragstone.testing import FakeServer

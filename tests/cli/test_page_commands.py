@@ -47,8 +47,14 @@ def test_a_folder_is_shown_as_the_run_that_was_written_there() -> None:
     assert not Path("none.db").exists()
     assert ragstone("run", "a.jsonl", "-q", "--name", "out").code == 0
     assert [ragstone("show", which, "--json").json["run"] for which in ("out", "./out")] == [3, 2]
-    Path("out/results.jsonl").write_text('{"id": "a", "position": 1, "scores": [{"metric": "grounding"}]}\n')
-    assert "record 'a' has a score without 'cost'" in ragstone("show", "./out").err
+    (result,) = map(json.loads, Path("out/results.jsonl").read_text("utf-8").splitlines())
+    for key, without in (("units", result), ("metric", result["scores"][0])):
+        del without[key]
+        Path("out/results.jsonl").write_text(json.dumps(result) + "\n", "utf-8")
+        for which in ("show ./out", "show ./out a", "report ./out -o x.html", "label ./out"):
+            came = ragstone(*which.split())
+            assert came.code == 2, came.err
+            assert came.err.startswith("error: out/results.jsonl"), "the file, not a fault of the program"
 
 
 def test_the_demo_makes_two_runs_that_can_be_compared() -> None:

@@ -243,7 +243,7 @@ def test_a_prompt_of_ones_own_is_rendered_before_it_fits() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["assign", "--format", "yaml"], "the prompt 'default' of the step 'assign' takes no format 'yaml'"),
+        (["assign", "--format", "yaml"], "the prompt 'default' of the step 'assign' does not support format 'yaml'"),
         (["assign", "legacy", "--format", "yml"], "--format 'yml'; expected object, json, "),
         (["assign", "--scale", "yes_no"], "the step 'assign' has no scale 'yes_no'; it has support3, support2"),
         (["assign", "--units", "21"], "--units 21: the prompt 'default' asks about at most 20 in one call"),

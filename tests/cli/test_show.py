@@ -232,7 +232,7 @@ def test_validate_counts_no_fields_of_no_record() -> None:
     came = ragstone("validate", "a.jsonl")
     assert came.code == 2
     assert "0 readable records, 1 unreadable" in came.out
-    assert "a.jsonl:1: not JSON" in came.out
+    assert "a.jsonl:1: invalid JSON" in came.out
     assert "Fields" not in came.out
 
 

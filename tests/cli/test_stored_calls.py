@@ -38,12 +38,12 @@ def test_offline_says_how_many_calls_are_missing(server: FakeServer) -> None:
     came = run(server, "--offline", count=5)
     assert came.code == 3
     last = came.err.splitlines()[-1]
-    assert last == "note: offline: 2 calls were not stored, so not sent; to send them, run without --offline"
+    assert last == "note: offline: 2 calls have no stored reply and were not sent; to send them, run without --offline"
     assert "2 not in the store" in came.flat
     assert "judge_failed (" in came.flat
     assert server.count == 3
     assert run(server, "--offline", "--json", count=6).json["bill"]["unseen"] == 3
-    assert run(server, "--offline", count=4).err.splitlines()[-1].startswith("note: offline: 1 call was not")
+    assert run(server, "--offline", count=4).err.splitlines()[-1].startswith("note: offline: 1 call has no stored")
     whole = run(server, "--offline", count=3)
     assert (whole.code, "offline" in whole.err) == (0, False)
     assert "free: every reply was in the store" in whole.flat
@@ -59,7 +59,7 @@ def test_a_merge_says_what_sends_calls_that_failed(server: FakeServer) -> None:
     came = ragstone("merge", "out", "--store", "all.db")
     assert came.code == 3
     assert came.err.splitlines()[-1].endswith(
-        "not stored, so not sent; to send them, run without --shard and --engine, with the same --store"
+        "no stored reply and was not sent; to send them, run without --shard and --engine, with the same --store"
     )
     server.reset()
     server.configure(context_limit=None)
@@ -73,7 +73,7 @@ def test_banks_offline(server: FakeServer) -> None:
     options = ("nuggets", "create", "a.jsonl", "-j", f"vllm:m@{server.url}", "-o", "bank.jsonl")
     came = ragstone(*options, "--offline")
     assert came.code == 3
-    assert "offline: 1 call was not stored, so not sent" in came.err.splitlines()[-1]
+    assert "offline: 1 call has no stored reply and was not sent" in came.err.splitlines()[-1]
     assert server.count == 0
 
 

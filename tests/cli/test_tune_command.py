@@ -31,7 +31,7 @@ def test_the_screen_says_who_agrees_best_what_is_noise_and_what_to_type(judged: 
         assert "Not significantly different from 1 of the 7 others" in came.flat
         assert " nuggets from 4 records" in came.flat
         assert "4 combinations left out" in came.flat
-        assert "takes no format 'yaml'" in came.flat
+        assert "does not support format 'yaml'" in came.flat
     assert judged.count == 8 * 4
     (words,) = pasted(ragstone(*TUNE, *STYLES).out)
     assert words[-1] == "--write"
@@ -64,7 +64,7 @@ def test_offline_says_what_it_lacks_and_writes_nothing(judged: FakeServer) -> No
     came = ragstone(*TUNE, "-j", "good", "--styles", "legacy", "--offline", "--write", "-q")
     assert came.code == 3
     assert came.flat.startswith("No unit was judged, so there is nothing to compare.")
-    assert "offline: 4 calls were not stored" in " ".join(came.err.split())
+    assert "offline: 4 calls have no stored reply" in " ".join(came.err.split())
     assert Path("ragstone.toml").read_bytes() == before
     assert judged.count == 0
 

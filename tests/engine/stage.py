@@ -11,7 +11,11 @@ from typing import Any
 
 import orjson
 
-from ragstone.engine import Engine, Job, Route, Routes, Settings, Tally, Weighed
+from ragstone.engine.document import Weighed
+from ragstone.engine.route import Route, Routes
+from ragstone.engine.run import Engine, Job
+from ragstone.engine.settings import Settings
+from ragstone.engine.tally import Tally
 from ragstone.errors import RagstoneError
 from ragstone.judges.base import Call, Judge, Reply
 from ragstone.judges.catalogue import build

@@ -15,9 +15,10 @@ import pytest
 import virtual
 from stage import GOOD, QUICK, Outcome, jobs, metrics, only, prompted, record, records, weigh
 
-from ragstone.engine import Limits, Tally
 from ragstone.engine import calls as engine_calls
-from ragstone.engine.budget import Amount, Budget
+from ragstone.engine.budget import Budget
+from ragstone.engine.settings import Amount, Limits
+from ragstone.engine.tally import Tally
 from ragstone.errors import BackendError, BudgetReached, ConfigError
 from ragstone.judges.base import Call, Dialogue, Reply, Usage
 from ragstone.judges.spec import Spec

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 import ragstone
-from ragstone.engine import Route, Routes, signature_of
+from ragstone.engine.route import Route, Routes, signature_of
 from ragstone.errors import BackendError, ConfigError, RagstoneError
 from ragstone.judges.base import Failed
 from ragstone.judges.cascade import SureBand

@@ -11,8 +11,9 @@ import pytest
 from stage import QUICK, jobs, metrics, only, prompted, records, weigh
 
 from ragstone import config
-from ragstone.engine import Engine, Route, Routes
 from ragstone.engine import calls as engine_calls
+from ragstone.engine.route import Route, Routes
+from ragstone.engine.run import Engine
 from ragstone.errors import BackendError
 from ragstone.judges.base import Judge
 from ragstone.judges.catalogue import build

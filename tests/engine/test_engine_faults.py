@@ -16,8 +16,8 @@ import pytest
 import virtual
 from stage import GOOD, QUICK, SlowBackend, about, metrics, only, prompted, record, records, slow_judge, weigh
 
-from ragstone.engine import Route, Routes
 from ragstone.engine import calls as engine_calls
+from ragstone.engine.route import Route, Routes
 from ragstone.errors import BackendError, ConfigError
 from ragstone.judges.base import Call, Failed, RateLimits, Reply
 from ragstone.judges.catalogue import build

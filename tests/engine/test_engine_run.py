@@ -28,7 +28,8 @@ from stage import (
     weigh,
 )  # fmt: skip
 
-from ragstone.engine import Engine, Job, Route, Routes
+from ragstone.engine.route import Route, Routes
+from ragstone.engine.run import Engine, Job
 from ragstone.errors import BackendError, RecordError, StoreError
 from ragstone.judges.base import Failed
 from ragstone.metrics.base import Flow, Metric, ask

@@ -15,12 +15,13 @@ import virtual
 from stage import QUICK, jobs, metrics, only, record
 from test_budget import PRICE, MeteredBackend, MeteredJudge
 
-from ragstone.engine import Engine
 from ragstone.engine.breaker import Breaker
-from ragstone.engine.budget import Amount, Budget, Limits
+from ragstone.engine.budget import Budget
 from ragstone.engine.leases import BEAT, LIFE, Ask, Borrower, Grant, Ledger, Lender, RateAsk
 from ragstone.engine.pace import LATE, MINUTE, LentWindow
 from ragstone.engine.queue import Queue
+from ragstone.engine.run import Engine
+from ragstone.engine.settings import Amount, Limits
 from ragstone.engine.tally import Tally
 from ragstone.errors import BudgetReached, WorkerError
 from ragstone.judges.base import Call, Reply, Usage

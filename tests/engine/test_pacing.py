@@ -15,8 +15,9 @@ import virtual
 from stage import GOOD, Outcome, jobs, metrics, only, records
 
 from ragstone import config
-from ragstone.engine import Engine, pace
+from ragstone.engine import pace
 from ragstone.engine.claims import Claims, Elsewhere
+from ragstone.engine.run import Engine
 from ragstone.errors import BackendError, RagstoneError
 from ragstone.judges.base import Call, RateLimits, Reply
 from ragstone.prices import PriceBook

@@ -94,3 +94,19 @@ def test_a_call_that_shares_nothing_goes_out_as_it_is(
     assert expected == pytest.approx(bill["dollars"], rel=0.1)
     assert "cache_control" not in str(server.requests)
     assert more == OFF or all("json_schema" in str(request) for request in server.requests)
+
+
+@DIALECTS
+def test_the_order_of_metrics_does_not_change_the_expected_cost(
+    tmp_path: Path, dialect: str, server: FakeServer
+) -> None:
+    """Passages that a metric about assumed claims puts into the cache are read there by the next metric."""
+    given = settings(tmp_path, server, dialect, OFF)
+    costs = [
+        ragstone.estimate(rows(SHORT), metrics.split(), "it", **given).total.dollars
+        for metrics in ("grounding groundedness", "groundedness grounding")
+    ]
+    assert costs[0] is not None
+    assert costs[1] is not None
+    assert costs[0].expected == pytest.approx(costs[1].expected, rel=0.01)
+    assert costs[0].high == pytest.approx(costs[1].high, rel=0.01)

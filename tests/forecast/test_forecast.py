@@ -15,7 +15,7 @@ import pytest
 
 import ragstone
 from ragstone.config import ENGINE
-from ragstone.engine import Route, Routes
+from ragstone.engine.route import Route, Routes
 from ragstone.engine.run import Job
 from ragstone.forecast.assumed import WRITTEN
 from ragstone.forecast.dry_run import Forecaster

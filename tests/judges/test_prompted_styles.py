@@ -198,7 +198,7 @@ def test_a_style_is_for_the_steps_that_have_it_and_a_format_alone_takes_labels_a
 
 
 def test_a_format_that_a_chosen_style_does_not_take_is_refused_with_those_it_takes() -> None:
-    with pytest.raises(TemplateError, match=r"takes no format 'json'; it takes object"):
+    with pytest.raises(TemplateError, match=r"does not support format 'json'; supported: object"):
         judge(choice=Choice("", {"assign": "default"}, "json")).maker(assign())
 
 

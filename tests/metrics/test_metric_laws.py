@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from material import claims, columns, made, passages, record, weigh
 
-from ragstone.engine import Route, Routes, signature_of
+from ragstone.engine.route import Route, Routes, signature_of
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import parse
 from ragstone.metrics import catalogue, find

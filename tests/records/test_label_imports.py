@@ -140,7 +140,10 @@ def test_labels_on_a_scale_of_another_package_are_for_agree_to_check(tmp_path: P
             [{"record": "r1", "unit": "r1/claim/1", "label": "yes"}],
             r"the label has no task; name it with --task \(claims",
         ),
-        ([{"data": UNIT, "annotations": [{"result": [choice("yes", "no")]}]}], "unreadable labels .*too many"),
+        (
+            [{"data": UNIT, "annotations": [{"result": [choice("yes", "no")]}]}],
+            r"unreadable labels \(2 choices for a unit, not one\)",
+        ),
         ([{"data": {"record": "r1"}, "annotations": [{"result": [choice("yes", name="support")]}]}], "no unit"),
         ([{"data": UNIT, "annotations": ["x"]}], "unreadable labels"),
         (

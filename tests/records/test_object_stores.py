@@ -121,6 +121,9 @@ def test_what_is_not_there(bucket: Any, tmp_path: Path) -> None:
         open_records("s3://bkt/none.jsonl")
     with pytest.raises(ConfigError, match=r"^s3://none/in/: no such file or bucket$"):
         open_records("s3://none/in/")
+    with pytest.raises(ConfigError, match=r"^s3://none/out/run\.json: no such file or bucket$"):
+        run("s3://bkt/in", tmp_path, out="s3://none/out")
+    assert not (tmp_path / "s.db").exists(), "before the run"
     options = RunOptions(
         "grounding", store=tmp_path / "s.db", report=False, out="s3://bkt/out",
         on_start=lambda _progress: bucket.rm("bkt", recursive=True),

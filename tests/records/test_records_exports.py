@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import time
 import tracemalloc
 from contextlib import suppress
 from pathlib import Path
@@ -123,6 +125,10 @@ def test_gold_is_never_the_evidence() -> None:
     for name in ("ragas.jsonl", "ragas.csv", "ragas-columns.json"):
         (record,), _ = records_of(name)
         assert (record.reference, record.meta["reference_contexts"]) == ("70 to 80 degrees", [GREEN[1]])
+    turns = [said("user", "q"), said("assistant", "r", retrieval_context=["A"])]
+    record = only({"scenario": "s", "turns": turns, "context": ["gold"]})
+    assert (told(record), record.meta["reference_contexts"]) == ([("q", "r", "A")], ["gold"])
+    assert told(only({"expectedOutcome": "o", "turns": [USER, ASSISTANT], "context": ["gold"]})) == [("q", "r", "")]
 
 
 def span(name: str, kind: str, parent: str = "", trace: str = "t", at: int = 0, **said: Any) -> dict[str, Any]:
@@ -225,8 +231,28 @@ def test_two_questions_in_one_trace_are_two_records() -> None:
     assert "trace: several root spans with retrievers; each becomes a record" in records[0].notes
     intent = span("intent", "CHAIN", input_value="which topic?", output_value="tea")
     assert told(only(intent, ROOT, A, LLM)) == [("q", "r", "A")]
+    session = span("session", "")
+    inner = [{**row, "parent_id": row["parent_id"] or "session"} for row in (ROOT, A, second)]
+    assert told(*outcomes([session, *inner, {**LATER, "parent_id": "second"}])) == told(*records)
     alone = span("a", "RETRIEVER", input_value="q", output_value="A")
     assert told(only(alone, span("llm", "LLM", at=3, input_value="q", output_value="r"))) == [("q", "r", "A")]
+
+
+def test_the_question_of_a_request_is_that_of_the_step_in_it() -> None:
+    """Not the prompt, where an HTTP span without texts is the root; a prompt that had to be taken is said to be one."""
+    request, text = span("http", ""), "Green tea is brewed at 70 degrees."
+    retrieved = {**A, "attributes": {**A["attributes"], "retrieval.documents": found(text)}}
+    prompted = span("llm", "LLM", "root", at=3, input_value=f"{text}\nq", output_value="r")
+    record = only(request, {**ROOT, "parent_id": "http"}, retrieved, prompted)
+    assert (told(record), record.notes) == ([("q", "r", text)], ())
+    record = only(request, *({**row, "parent_id": "http"} for row in (retrieved, prompted)))
+    assert told(record) == [(f"{text}\nq", "r", text)]
+    assert record.notes == (
+        "question: a prompt that contains passages; log the user's question as the input of the root span",
+    )
+    searching = span("root", "CHAIN", "http", input_value="q", output_value='["A"]')
+    answering = span("llm", "LLM", "http", at=3, input_value="q", output_value="r")
+    assert told(only(request, searching, A, answering)) == [("q", "r", "A")]
 
 
 def test_spans_that_failed_gave_nothing_or_came_twice() -> None:
@@ -338,7 +364,7 @@ def test_a_span_of_langfuse_that_is_named_retrieve_is_a_retriever() -> None:
     """Its older SDKs know no such type; any other span is none."""
     row = {**plain_rows(EXPORTS / "langfuse-traces.json")[0]["data"][0], "output": "r"}
     made = {"traceId": "t1", "type": "SPAN", "startTime": row["timestamp"], "output": [{"page_content": "A"}]}
-    for name, shown in (("Retrieve docs", "A"), ("plan", "")):
+    for name, shown in (("Retrieve docs", "A"), ("vector-search", "A"), ("plan", "")):
         assert told(only({**row, "observations": [{**made, "id": "o", "name": name}]})) == [(QUESTION, "r", shown)]
 
 
@@ -352,6 +378,21 @@ def test_a_list_of_langfuse_traces_has_the_ids_of_its_observations_alone() -> No
         assert source.recognised == ("Langfuse observations: 1 trace, 1 record",)
 
 
+def test_what_the_page_of_langfuse_exports_is_read(tmp_path: Path) -> None:
+    """A download of one trace, a table of traces, and a table of observations with every cell as JSON."""
+    (row,) = plain_rows(EXPORTS / "langfuse-traces.json")[0]["data"]
+    observations = row.pop("observations")
+    with open_records([{"trace": row, "observations": observations}]) as source:
+        assert told(*source) == [(QUESTION, ANSWER, GREEN[1] + BLACK[1])]
+    assert told(only({**row, "bookmarked": False, "observationCount": 3})) == [(QUESTION, ANSWER, "")]
+    table = tmp_path / "observations.csv"
+    with table.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerows([observations[0], *(map(json.dumps, one.values()) for one in observations)])
+    (record,) = records(table)
+    assert (record.id, told(record)) == ("t1", [(QUESTION, ANSWER, GREEN[1] + BLACK[1])])
+
+
 @pytest.mark.parametrize(
     "output",
     [
@@ -360,6 +401,7 @@ def test_a_list_of_langfuse_traces_has_the_ids_of_its_observations_alone() -> No
         '{"output": {"content": "At 70 degrees.", "type": "ai"}}',
         '["At 70 ", "degrees."]',
         '[{"choices": [{"delta": {"content": "At 70 "}}]}, {"choices": [{"delta": {"content": "degrees."}}]}]',
+        '[{"delta": {"role": "assistant", "content": "At 70 "}}, {"delta": {"content": "degrees."}}]',
         '[{"type": "AIMessageChunk", "content": "At 70 "}, {"type": "AIMessageChunk", "content": "degrees."}]',
         '{"choices": [{"message": {"role": "assistant", "content": [{"type": "text", "text": "At 70 degrees."}]}}]}',
         '{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "At 70 degrees."}]}',
@@ -411,12 +453,15 @@ def test_results_of_frameworks_go_in_as_they_are() -> None:
         {"input": "q", "context": [document], "answer": "r"},
         Dumped(query="q", result="r", source_documents=[document]),
         {"question": "q", "response": Dumped(response="r", source_nodes=[node], metadata={})},
+        {"question": "q", "contexts": [document], "response": Dumped(content="r", type="ai")},
+        {"answers": [Dumped(data="r", query="q", documents=[{"content": "Green tea."}])]},
     ]
     for row in rows:
         record = only(row)
         assert (record.question, record.response) == ("q", "r")
         assert [passage.text for passage in record.contexts or ()] == ["Green tea."]
         assert "embedding" not in str(record.meta)
+    assert "found an object" in refusal([{"question": "q", "response": Dumped(content="r", type="human")}])
 
 
 def said(role: str, content: Any, **more: Any) -> dict[str, Any]:
@@ -473,8 +518,26 @@ def test_documents_of_haystack_are_what_the_model_saw(components: dict[str, str]
 
 
 def test_what_deepeval_joined_is_split_and_said() -> None:
+    """A note is no part of the content that a record without an id is named after."""
     row = {"input": "q", "actual_output": "r", "retrieval_context": "A|B"}
-    assert only(row).notes[0] == "contexts: split at each |, which deepeval's CSV puts between passages"
+    record = only(row)
+    assert record.notes[0] == "contexts: split at each |, which deepeval's CSV puts between passages"
+    assert record.id == only({**row, "retrieval_context": ["A", "B"]}).id
+
+
+def test_several_ground_truths_are_kept_and_said() -> None:
+    """One is the reference; of several none is chosen."""
+    row = {"question": "q", "answer": "r", "contexts": ["A"]}
+    assert only({**row, "ground_truths": ["g"]}).reference == "g"
+    record = only({**row, "ground_truths": ["g", "h"]})
+    assert (record.reference, record.meta) == (None, {"ground_truths": ["g", "h"]})
+    assert record.notes[0] == "reference: 'ground_truths' has several entries; they are kept in meta"
+
+
+def test_items_of_the_evals_api_are_conversations() -> None:
+    sample = {"input": [said("user", "q")], "output": [said("assistant", "r")]}
+    row = {"object": "eval.run.output_item", "id": "a", "datasource_item": {"question": "q"}, "sample": sample}
+    assert told(only(row)) == [("q", "r", "")]
 
 
 @pytest.mark.parametrize("written", [json.dumps, str])
@@ -484,7 +547,9 @@ def test_contexts_that_are_a_list_in_a_text_are_a_list(written: Any) -> None:
         record = only({**RECORD, "contexts": written(passages)})
         assert (len(record.contexts or ()), len(record.notes)) == (len(passages), 1)
         assert "contexts: a list given as a string was read as a list" in record.notes
-    for text in ("[1] A passage", "[sic] 'A'", "[1, 2]"):
+    printed = "[{'text': 'A', 'score': np.float64(0.5)}, {'text': 'np.int64(1)', 'score': np.int64(-1)}]"
+    assert told(only({**RECORD, "contexts": printed})) == [("q", "r", "Anp.int64(1)")]
+    for text in ("[1] A passage", "[sic] 'A'", "[1, 2]", "[np.load('A')]"):
         assert told(only({**RECORD, "contexts": text})) == [("q", "r", text)]
 
 
@@ -513,12 +578,13 @@ def ids_of(rows: list[Any], **options: Any) -> list[str]:
     "wrapped",
     [
         {"data": [RECORD, {**RECORD, "id": "b"}], "meta": {"page": 1}},
+        {"testRunData": {"testFile": None, "testCases": [RECORD, {**RECORD, "id": "b"}]}, "testRunLink": None},
         {"results": {"version": 3, "results": [RECORD, {**RECORD, "id": "b"}]}},
         {key: [value, "b" if key == "id" else value] for key, value in RECORD.items()},
         {key: {"0": value, "1": "b" if key == "id" else value} for key, value in RECORD.items()},
         {"columns": list(RECORD), "index": [0, 1], "data": [list(RECORD.values()), ["b", "q", "r", ["c"]]]},
     ],
-    ids=["data", "nested", "Dataset.to_dict", "DataFrame.to_json", "split"],
+    ids=["data", "deepeval", "nested", "Dataset.to_dict", "DataFrame.to_json", "split"],
 )
 def test_rows_are_taken_out_of_what_wraps_them(wrapped: dict[str, Any]) -> None:
     """One object of many rows, by rows or by columns."""
@@ -619,8 +685,12 @@ def test_a_near_miss_is_suggested() -> None:
     ):
         with open_records([{"id": "a", **row}]) as source:
             assert survey(source).near_misses == ((said,) if said else ())
-    with open_records([{"train": [RECORD], "test": [RECORD]}]) as source:
-        assert survey(source).near_misses == ("no records; did you mean --records 'train[]'?",)
+    for holder, path in (
+        ({"train": [RECORD], "test": [RECORD]}, "train"),
+        ({"version": 1, "other": [{"x": 1}], "data": {"mine": [RECORD]}}, "data.mine"),
+    ):
+        with open_records([holder]) as source:
+            assert survey(source).near_misses == (f"no records; did you mean --records '{path}[]'?",)
 
 
 @pytest.mark.parametrize(
@@ -630,13 +700,31 @@ def test_a_near_miss_is_suggested() -> None:
         (['{"text": "Tea is a shrub."}'], "a passage that is JSON; name its text with --field contexts=PATH[]"),
         ("Tea.\n\nMint.", "one text that looks like several joined passages; give a list"),
         (["Tea.\n---\nMint."], "one text that looks like several joined passages; give a list"),
+        (["Tea.\n|||\nMint."], "one text that looks like several joined passages; give a list"),
+        (["Tea [SEP] Mint."], "one text that looks like several joined passages; give a list"),
+        (["Tea.<br>Mint."], "a passage with markup (HTML or XML)"),
+        (["page_content='Tea.' metadata={}"], "a passage is a printed document object; export its text instead"),
+        (["Node ID: 7\nText: Tea.\nScore: 0.5\n"], "a passage is a printed document object; export its text instead"),
+        ([{"text": "Tea.", "rank": 2}, {"text": "Mint.", "rank": 1}],
+         "passages are not in the order of their ranks; the order of the list is used"),
         (["Tea < mint.\n\nIt is [1].", "[1] Mint."], None),
+        (["\n\nTea.\n---\n"], None),
     ],
-)
+)  # fmt: skip
 def test_passages_that_are_no_plain_text_are_noted(contexts: Any, said: str | None) -> None:
     """Markup, JSON, and several passages in one text are read as they are, and said."""
     record = only({**RECORD, "contexts": contexts})
     assert record.notes == ((f"contexts: {said}",) if said else ())
+
+
+@pytest.mark.parametrize(
+    "text", ["\n" * 10**5, "\n " * 10**5, "a\n" + "-" * 10**5, "<br " * 10**5, "</a" + " " * 10**5]
+)
+def test_a_passage_of_blanks_is_read_at_once(text: str) -> None:
+    """Neither a hostile text nor a broken one stops the reading."""
+    started = time.monotonic()
+    only({**RECORD, "contexts": [f"a{text}b"]})
+    assert time.monotonic() - started < 2
 
 
 RESULT = {

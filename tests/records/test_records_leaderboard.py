@@ -204,7 +204,7 @@ NO_BOARDS: list[tuple[Any, str]] = [
     (json_row("[]"), "field 'value': expected a number, found a list"),
     (json_row("1", "{}"), "field 'topic_id': expected a string or a number, found an object"),
     (json_row("1") + "\n[]", "r:2: expected an object, found a list"),
-    ('{"a":' + "[" * 300, "r:1: not JSON"),
+    ('{"a":' + "[" * 300, "r:1: invalid JSON"),
 ]
 
 
@@ -215,7 +215,7 @@ NO_BOARDS: list[tuple[Any, str]] = [
         ("m t 1\n", "tot", "3 columns, but tot has run measure topic value; name another format"),
         ("a m t 1\n", "trec_eval", "4 columns, but trec_eval has measure topic value"),
         ("run measure topic value\na m t 1\n", "ir_measures", "measure topic value, but ir_measures has run topic"),
-        ("m t 1\n", "jsonl", "r:1: not JSON"),
+        ("m t 1\n", "jsonl", "r:1: invalid JSON"),
     ],
 )
 def test_what_is_no_leaderboard_is_one_line(tmp_path: Path, data: Any, form: Any, message: str) -> None:

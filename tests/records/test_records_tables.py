@@ -103,7 +103,10 @@ def test_a_survey_names_the_columns(tmp_path: Path) -> None:
         (b"id,question\n1,caf\xe9\n", "x.csv:2: byte 6 of line 2 (0xe9) is not valid UTF-8"),
         ("id,contexts\n1,\"['a' 'b']\"\n", "x.csv:2: field 'contexts': not JSON, and a printed array, whose items"),
         ("id,contexts\n1,\"['a', f('b')]\"\n", "x.csv:2: field 'contexts': not JSON, and not a Python literal"),
-        ('id,contexts\n1,"[""a"", ""b"\n', "x.csv:2: field 'contexts': not JSON"),
+        (
+            'id,contexts\n1,"[""a"", ""b"\n',
+            "x.csv:2: field 'contexts': invalid JSON at column 7: unterminated string; write lists and objects as JSON",
+        ),
         ('id,contexts\n1,"[{""text"": NaN}]"\n', "x.csv:2: field 'contexts': NaN, which is not JSON"),
     ],
 )

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from ragstone.analysis.counts import MOST, OTHER, Causes
 from ragstone.cli.progress import drawn
-from ragstone.engine import Tally
+from ragstone.engine.tally import Tally
 from ragstone.judges.base import Usage
 from ragstone.render.terminal.screen import MARKS, Look, page, screen
 from ragstone.render.terminal.tables import Column, fitting, table, used

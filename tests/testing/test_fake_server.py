@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import math
@@ -93,6 +94,16 @@ def test_a_schema_is_answered_with_a_fitting_value(connect: Connect) -> None:
     verdicts = json.loads(got.content)["verdicts"]
     assert [verdict["id"] for verdict in verdicts] == [1, 2, 3, 4]
     assert {verdict["label"] for verdict in verdicts} <= {"yes", "no"}
+
+
+def test_it_starts_inside_a_running_event_loop() -> None:
+    """As in a test of asynchronous code."""
+
+    async def test() -> int:
+        with FakeServer() as server:
+            return server.count
+
+    assert asyncio.run(test()) == 0
 
 
 def test_the_same_request_has_the_same_answer_in_every_server() -> None:

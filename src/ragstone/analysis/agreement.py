@@ -280,11 +280,12 @@ def _systems(
 
 def _refused(every: Sequence[Gathered]) -> tuple[Refused, ...]:
     """Return the rows that match none of the runs, by the problem found in the first."""
+    first, *others = every
+    own = {record: place.response for record, place in first.places.items()}
 
     def key(row: LabelRow) -> tuple[str, ...]:
-        return row.record, row.unit, row.task, row.annotator
+        return row.record, row.unit, row.task, row.annotator, row.hash, row.response or own.get(row.record, "")
 
-    first, *others = every
     left = [{key(row) for one in each.refused.values() for row in one.rows} for each in others]
     kept = [
         replace(one, rows=[row for row in one.rows if all(key(row) in rows for rows in left)])
@@ -404,7 +405,7 @@ def _scored(joined: Joined) -> int:
 
 def _notes(rows: Sequence[LabelRow], scored: int, refused: Sequence[Refused]) -> Iterator[str]:
     if any(one.problem in ("changed_text", "other_response") for one in refused):
-        yield "labels for changed responses are not used; unless the rest are a random sample of the run, label one"
+        yield "labels for changed texts are not used; if the rest are not a random sample of the run, label a new one"
     if any(not (row.hash or row.response or row.draw) for row in rows):
         yield "the labels do not say which text was labelled (text or hash); they are wrong if a response has changed"
     if any(row.draw is None for row in rows):

@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from ragstone.engine import Weighed
 from ragstone.judges.base import Judge
 from ragstone.prices import PriceBook
 from ragstone.result_types import CallDict, SentDict
 from ragstone.stats.means import rounded
+
+if TYPE_CHECKING:
+    from ragstone.engine.document import Weighed
 
 TOKENS: Final = ("input_tokens", "output_tokens", "cached_tokens")
 

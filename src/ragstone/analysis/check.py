@@ -361,7 +361,7 @@ class _Checked(NamedTuple):
             values = f"{points(first.first)} to {points(first.second)}%"
             notes.append(f"{records_said(len(fallen))} scored lower, {first.record} most: {values}")
         if not failed and (smallest := pairs.smallest()) is not None:
-            notes.append(f"a drop of {points_said(limit + smallest)} or more would be detected in 4 of 5 cases")
+            notes.append(f"a drop of {points_said(limit + smallest)} or more would be detected with 80% power")
         drop = f"{points_said(abs(pairs.difference))} {'below' if pairs.difference < 0 else 'above'} the baseline"
         between = interval_said(pairs.low, pairs.high, lambda value: signed(100 * value))
         return Decision(

@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from ragstone.engine import Weighed
 from ragstone.result_types import CauseDict, QuotesDict
 from ragstone.stats.means import rounded
 from ragstone.types import Score, Status
+
+if TYPE_CHECKING:
+    from ragstone.engine.document import Weighed
 
 MOST: Final = 100
 """Maximum number of different causes counted separately; all others are counted as ``OTHER``."""

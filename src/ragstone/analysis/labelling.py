@@ -96,7 +96,7 @@ def ratable(run: AnyRun) -> list[str]:
     """Return the scores of a run that have verdicts on units."""
     found: dict[str, None] = {}
     for result in run.results():
-        found |= dict.fromkeys(score["metric"] for score in result.typed.get("scores", ()) if _scored(score))
+        found |= dict.fromkeys(score.get("metric", "") for score in result.typed.get("scores", ()) if _scored(score))
     return [name for name in found if of_score(name).labelled]
 
 
@@ -217,11 +217,11 @@ def _values(result: Result, score: ScoreDict) -> dict[str, float]:
 
 
 def _score(result: Result, metric: str) -> ScoreDict | None:
-    return next((score for score in result.typed.get("scores", ()) if score["metric"] == metric), None)
+    return next((score for score in result.typed.get("scores", ()) if score.get("metric") == metric), None)
 
 
 def _scored(score: ScoreDict) -> bool:
-    return score["value"] is not None and bool(score["verdicts"])
+    return score.get("value") is not None and bool(score.get("verdicts"))
 
 
 def _hash(text: str) -> str:

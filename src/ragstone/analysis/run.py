@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import orjson
 
 from ragstone.analysis.counts import quotes_of
-from ragstone.analysis.result import Result, notebook_page
+from ragstone.analysis.result import Result, notebook_page, result_of_file
 from ragstone.analysis.run_files import ABOUT
 from ragstone.analysis.summary import summarize
 from ragstone.errors import InputError
@@ -161,7 +161,10 @@ class Run:
             yield self._result(row)
 
     def _result(self, row: ResultRow) -> Result:
-        return Result(orjson.loads(row.document), self.id)
+        document = orjson.loads(row.document)
+        if self._store.folder:
+            return result_of_file(document, self.id, f"{self._store.path}: record '{row.record}'")
+        return Result(document, self.id)
 
     def lines(self) -> Generator[bytes, None, None]:
         """Yield the lines of results.jsonl, without line ends."""
@@ -175,8 +178,13 @@ class Run:
     def lowest(self, metric: str, count: int) -> Iterator[Result]:
         """Yield the results with the lowest values of a metric, lowest first, one at a time."""
         for score in self._store.worst(self.id, metric, count):
-            if (row := self._store.result(self.id, position=score.position)) is not None:
-                yield self._result(row)
+            if (found := self.at(score.position)) is not None:
+                yield found
+
+    def at(self, position: int) -> Result | None:
+        """Return the result at a position in the input; None if not found."""
+        row = self._store.result(self.id, position=position)
+        return None if row is None else self._result(row)
 
     def find(self, record: str) -> Result | None:
         """Return the result of a record by id or by its position in the input, e.g. ``#12``; None if not found."""

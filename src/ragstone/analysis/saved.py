@@ -12,7 +12,7 @@ from typing import IO, Any, Final, TypeAlias, cast
 
 import orjson
 
-from ragstone.analysis.result import Result
+from ragstone.analysis.result import Result, result_of_file
 from ragstone.analysis.run import Run
 from ragstone.analysis.run_files import ABOUT, PARTIAL, RESULTS, SUMMARY, ZSTD
 from ragstone.errors import ConfigError, InputError
@@ -108,7 +108,7 @@ class SavedRun:
                         result = _result(line, f"{self.path}:{number}")
                         ids.append(hash(result["id"]))
                         places.append(place)
-                        yield Result(result, self.id)
+                        yield result_of_file(result, self.id, f"{self.path}:{number}", deep=False)
                     place += len(line)
         except (OSError, EOFError, zstd.ZstdError) as error:
             raise _unreadable(self.path, error) from error
@@ -122,7 +122,7 @@ class SavedRun:
             return None
         with self._open() as file:
             file.seek(self._places[self._ids.index(hash(record))])
-            return Result(orjson.loads(file.readline()), self.id)
+            return result_of_file(orjson.loads(file.readline()), self.id, f"{self.path}: record '{record}'")
 
     def _open(self) -> IO[bytes]:
         return cast("IO[bytes]", zstd.open(self.path) if ZSTD in self.path.suffixes else self.path.open("rb"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -27,7 +28,9 @@ def with_verdicts(result: Mapping[str, Any] | ResultDict, score: Mapping[str, An
     metric, column = of_score(score["metric"]), column_of(score["metric"])
     units = {unit["id"]: unit for unit in result["units"]}
     verdicts = [v for v in holder["verdicts"] if metric.stands_on(column, units[v["unit"]])]
-    return cast("ScoreDict", {**score, "verdicts": verdicts})
+    found = cast("ScoreDict", copy(score))  # a copy of a score from a file still names the file
+    found["verdicts"] = verdicts
+    return found
 
 
 def reason_of(result: Mapping[str, Any] | ResultDict, score: Mapping[str, Any] | ScoreDict) -> str:

@@ -14,16 +14,30 @@ import uuid
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, NoReturn, cast
 
 from ragstone.api.jobs import jobs_of, settled
 from ragstone.api.loop import wait_for
 from ragstone.api.plan import Plan
-from ragstone.config import resolve, spec_as_json
-from ragstone.engine import Engine, Tally
-from ragstone.engine.budget import Amount, Budget
+from ragstone.config import spec_as_json
+from ragstone.engine.budget import Budget
+from ragstone.engine.calls import Awaited, Missing
+from ragstone.engine.run import Engine
+from ragstone.engine.settings import Amount
+from ragstone.engine.tally import Tally
 from ragstone.errors import BackendError, BatchPending, BudgetReached, ConfigError, InputError
-from ragstone.judges.base import Batching, Call, Judge, Reply, Usage, reply_from_json, reply_to_json, size_of
+from ragstone.judges.base import (
+    SMALL,
+    Batching,
+    Call,
+    Failed,
+    Judge,
+    Reply,
+    Usage,
+    reply_from_json,
+    reply_to_json,
+    size_of,
+)
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import Spec
 from ragstone.options import RunOptions
@@ -37,8 +51,6 @@ MOST: Final = 50_000
 """Maximum number of calls in a batch."""
 LONGEST: Final = 190_000_000
 """Maximum size of a batch in bytes: 95% of OpenAI's limit."""
-SMALL: Final = 200
-"""After the first wave, fewer missing calls than this are sent live by default, not as a batch."""
 ALL: Final = 200_000
 """Maximum number of calls in a wave, all batches together, because they are held in memory; the rest wait."""
 POLL: Final = (5.0, 60.0)
@@ -47,28 +59,46 @@ WINDOW: Final = "a batch usually takes less than an hour, and at most 24 hours"
 
 
 async def in_waves(plan: Plan, options: RunOptions) -> None:
-    """Collect the batches in the store and send the next wave; return when the run can be finished live.
+    """Collect the batches in the store and send the run's next wave; return when the run can be finished live.
 
-    Raises BatchPending while a batch is unfinished, unless ``options.wait``.
+    Raises BatchPending while a batch of the run is unfinished, unless ``options.wait``.
     """
-    run = options.name or plan.source.name
-    pause = POLL[0]
-    with BatchStore(plan.spec.store) as store, store.alone():
+    begun, pause = time.time(), POLL[0]
+    with BatchStore(plan.spec.store) as store:
         while True:
-            if pending := await _collected(store, tolerant=options.wait):
-                if not options.wait or pending[0].status == "export":  # only an import ends an export
-                    raise _pending(pending)
-                await asyncio.sleep(pause)
-                pause = min(POLL[1], 1.5 * pause)
-                continue
-            first = not any(row.run == run for row in store.batches())
-            missing, budget = await _missing(plan, store, options)
-            if not missing or (not first and len(missing) < SMALL and options.finish != "batch"):
-                return
-            await _send(plan, store, run, missing, budget)
-            pause = POLL[0]
-            if not options.wait:
-                raise _pending(store.batches("made", "sent", "export"))
+            try:
+                with store.alone(wait=options.wait):
+                    rows = await _advanced(plan, store, options)
+                if not rows:
+                    return
+                if not options.wait or any(row.status == "export" for row in rows):  # only an import ends an export
+                    raise _pending(rows, begun)
+            except BackendError as error:
+                if not (options.wait and error.retryable):
+                    raise
+            await asyncio.sleep(pause)
+            pause = min(POLL[1], 1.5 * pause)
+
+
+async def _advanced(plan: Plan, store: BatchStore, options: RunOptions) -> list[BatchRow]:
+    """Collect what has ended and send a wave if it is time; return the batches that the run waits for."""
+    run = options.name or plan.source.name
+    judges = {judge.id for judge in plan.routes.judges()}
+
+    def own(row: BatchRow) -> bool:
+        return row.run == run and row.judge in judges
+
+    pending = await _collected(store, own)
+    if mine := [row for row in pending if own(row)]:
+        return mine
+    first = not any(map(own, store.batches()))
+    missing, budget = await _missing(plan, store, options)
+    flying = {call.key for row in pending for call in store.calls_of(row.id)}  # of other runs
+    wave = {key: call for key, call in missing.items() if key not in flying}
+    if wave and (first or len(wave) >= SMALL or options.finish == "batch"):
+        await _send(plan, store, run, wave, budget, pending)
+        return [row for row in store.batches("made", "sent", "export") if own(row)] or pending
+    return pending if len(wave) < len(missing) else []
 
 
 def add_paid(plan: Plan, options: RunOptions, tally: Tally, budget: Budget) -> None:
@@ -79,6 +109,17 @@ def add_paid(plan: Plan, options: RunOptions, tally: Tally, budget: Budget) -> N
                 tally.pay(judge.id, task, usage, dollars)
                 tally.sent += 1
                 tally.replayed = max(0, tally.replayed - 1)
+
+
+def refusals(plan: Plan) -> Missing:
+    """Return what decides on the calls that are left after the batches: those that were refused are not sent again."""
+    with BatchStore(plan.spec.store) as store:
+        failed = store.failed_calls()
+
+    def refused(_: Judge, call: Call) -> Failed | None:
+        return Failed(failed[call.key]) if call.key in failed else None
+
+    return refused
 
 
 def count_paid(plan: Plan, options: RunOptions, budget: Budget) -> None:
@@ -111,34 +152,38 @@ def forget(plan: Plan, options: RunOptions) -> None:
         store.close_batches(options.name or plan.source.name)
 
 
-def _pending(rows: Sequence[BatchRow]) -> BatchPending:
-    calls = sum(row.calls for row in rows)
+def _pending(rows: Sequence[BatchRow], begun: float) -> BatchPending:
+    """Return what to say of the batches that a run waits for; those made since it has ``begun`` are new."""
+    counted = plural(sum(row.calls for row in rows), "call").replace(NBSP, " ")
     if exports := [row for row in rows if row.status == "export"]:
-        said = f"{plural(calls, 'call')} to {', '.join({row.judge for row in exports})} not yet exported"
+        said = f"waiting for the results of {counted} to {', '.join({row.judge for row in exports})}"
         hint = "export them with ragstone batch export FILE, then import their results with ragstone batch import FILE"
-        return BatchPending(said.replace(NBSP, " "), hint=hint)
-    oldest = round((time.time() - min(row.made for row in rows)) / 60)
-    batches, counted = plural(len(rows), "batch", "batches"), f"({plural(calls, 'call')})"
-    has = "has" if len(rows) == 1 else "have"
-    said = f"{batches} {counted} {has} been running for {oldest} min" if oldest else f"{batches} submitted {counted}"
-    return BatchPending(said.replace(NBSP, " "), hint=f"run the same command again to collect the results; {WINDOW}")
+        return BatchPending(said, hint=hint)
+    batches, oldest = plural(len(rows), "batch", "batches").replace(NBSP, " "), min(row.made for row in rows)
+    minutes = round((time.time() - oldest) / 60) or "less than 1"
+    runs = " and ".join(dict.fromkeys(row.run for row in rows))
+    said = f"{batches} submitted" if oldest >= begun else f"{batches} of {runs} still running after {minutes} min"
+    said += f" ({counted})"
+    return BatchPending(said, hint=f"run the same command again to collect the results; {WINDOW}")
 
 
 # ---- collecting
 
 
-async def _collected(store: BatchStore, *, tolerant: bool) -> list[BatchRow]:
-    """Collect the ended batches and return the others. ``tolerant``: ignore retryable errors of an endpoint."""
+async def _collected(store: BatchStore, own: Callable[[BatchRow], bool]) -> list[BatchRow]:
+    """Collect the ended batches and return the others. An error of one counts only if it is the run's own."""
     pending = store.batches("export")
+    broken: BackendError | None = None
     for row in store.batches("made", "sent"):
         try:
             async with _opened(row) as backend:
                 if not await _ended(store, row, backend):
                     pending.append(row)
         except BackendError as error:
-            if not (tolerant and error.retryable):
-                raise
+            broken = error if own(row) and (broken is None or broken.retryable) else broken
             pending.append(row)
+    if broken is not None:
+        raise broken
     return pending
 
 
@@ -181,7 +226,10 @@ async def _ended(store: BatchStore, row: BatchRow, backend: Batching) -> bool:
 
 
 def _lost(row: BatchRow, said: str) -> BackendError:
-    return BackendError(f"{row.judge}: {said}", judge=row.judge, hint="the same command sends its calls again")
+    hint = "the same command sends its calls again"
+    if "token" in said and "limit" in said:
+        hint += "; first set batch_tokens in the judge's table to the most tokens that the endpoint queues"
+    return BackendError(f"{row.judge}: {said}", judge=row.judge, hint=hint)
 
 
 def _read(backend: Batching, lines: Iterable[bytes], *, strict: bool) -> list[tuple[str, Reply | BackendError]]:
@@ -229,9 +277,10 @@ async def _missing(
     failed = store.failed_calls()
     missing: dict[bytes, tuple[Judge, Call]] = {}
 
-    def add(judge: Judge, call: Call) -> None:
+    def add(judge: Judge, call: Call) -> NoReturn:
         if call.key not in failed and len(missing) < ALL:
             missing[call.key] = judge, call
+        raise Awaited
 
     engine = Engine(plan.routes, store, plan.prices, plan.spec.engine, add)
     async with contextlib.aclosing(engine.run(jobs_of(plan, earlier))) as results:
@@ -241,50 +290,72 @@ async def _missing(
 
 
 async def _send(
-    plan: Plan, store: BatchStore, run: str, missing: Mapping[bytes, tuple[Judge, Call]], budget: Budget
+    plan: Plan,
+    store: BatchStore,
+    run: str,
+    wave: Mapping[bytes, tuple[Judge, Call]],
+    budget: Budget,
+    pending: Sequence[BatchRow],
 ) -> None:
-    """Send a wave in one or more batches, as far as the budget allows."""
+    """Send a wave in one or more batches, as far as the budget and the tokens of ``pending`` batches allow."""
     room = _room(plan, store, run, budget)
-    judges = {judge.name: judge for judge, _ in missing.values()}
-    sent = 0
+    judges = {judge.name: judge for judge, _ in wave.values()}
+    affordable = 0
     for name, judge in judges.items():
         backend = cast("Batching", judge.backend)
         spec = plan.spec.judges[name]
-        calls = [call for owner, call in missing.values() if owner is judge]
-        for part in split(room(judge, calls), backend, spec.batch_tokens):
-            rows = [BatchCall(call.key, call.task, call.maker, call.units, call.repeat, call.body) for call in part]
+        calls = list(room(judge, (call for owner, call in wave.values() if owner is judge)))
+        affordable += len(calls)
+        rows = [row for row in pending if row.judge == judge.id] if spec.batch_tokens else []
+        queued = sum(_tokens(backend, call.request) for row in rows for call in store.calls_of(row.id))
+        for part in split(calls, backend, spec.batch_tokens, queued):
+            found = [BatchCall(call.key, call.task, call.maker, call.units, call.repeat, call.body) for call in part]
             tag = f"ragstone-{uuid.uuid4().hex}"
             there = bool(spec.preset.batch)
             number = store.make_batch(
-                run, judge.id, spec_as_json(spec), tag, "made" if there else "export", rows
+                run, judge.id, spec_as_json(spec), tag, "made" if there else "export", found
             )  # on disk before it is sent
-            sent += len(part)
             if there:
-                async with _opened(store.batches()[-1]) as opened:
-                    store.sent(number, await opened.submit([opened.batch_line(call) for call in part], tag))
-    if not sent:
+                try:
+                    async with _opened(store.batches()[-1]) as opened:
+                        remote = await opened.submit([opened.batch_line(call) for call in part], tag)
+                except BackendError as error:
+                    if not error.lost and error.status < 500:  # refused or never sent, so there is nothing to find
+                        store.drop_batch(number)
+                    raise
+                store.sent(number, remote)
+    if not affordable:
         raise BudgetReached(
             "the next call in a batch would exceed the budget",
             hint="raise --max-cost, --max-calls or --max-tokens; the results of batches are stored",
         )
 
 
-def split(calls: Iterable[Call], backend: Batching, tokens: int) -> Iterator[list[Call]]:
-    """Split calls into batches by number and bytes; with a limit of ``tokens``, stop where they would exceed it."""
+def split(calls: Iterable[Call], backend: Batching, tokens: int, queued: int = 0) -> Iterator[list[Call]]:
+    """Split calls into batches by number and bytes.
+
+    With a limit of ``tokens``, stop where they and those already ``queued`` would exceed it.
+    """
     part: list[Call] = []
-    size = queued = 0
+    size = 0
+    some = queued > 0
     for call in calls:
         length = len(call.body) + 200  # overhead of the line around the request
-        queued += size_of(backend, call.body).at_most // 4 if tokens else 0
-        if tokens and queued > tokens and part:
+        queued += _tokens(backend, call.body) if tokens else 0
+        if tokens and queued > tokens and some:
             break
         if part and (len(part) == MOST or size + length > LONGEST):
             yield part
             part, size = [], 0
         part.append(call)
         size += length
+        some = True
     if part:
         yield part
+
+
+def _tokens(backend: Batching, body: bytes) -> int:
+    return size_of(backend, body).at_most // 4
 
 
 def _room(plan: Plan, store: BatchStore, run: str, budget: Budget) -> Callable[[Judge, Iterable[Call]], Iterator[Call]]:
@@ -315,20 +386,29 @@ def list_batches(store: Path | str | None = None) -> list[BatchRow]:
 
 
 def cancel_batches(store: Path | str | None = None) -> int:
-    """Ask providers to cancel all unfinished batches and drop exports; return the number of both."""
+    """Cancel all unfinished batches and drop exports; return the number of both. Errors are raised at the end."""
 
     async def cancel(found: BatchStore) -> int:
-        rows = found.batches("made", "sent", "export")
-        for row in rows:
+        cancelled = 0
+        broken: BackendError | None = None
+        for row in found.batches("made", "sent", "export"):
             remote = row.remote or ""
-            if row.status != "export":
-                async with _opened(row) as backend:
-                    remote = remote or await backend.find(row.tag, row.made, row.calls)
-                    if remote:
-                        await backend.cancel(remote)
+            try:
+                if row.status != "export":
+                    async with _opened(row) as backend:
+                        remote = remote or await backend.find(row.tag, row.made, row.calls)
+                        if remote:
+                            await backend.cancel(remote)
+            except BackendError as error:
+                if error.status not in (400, 404, 409):  # it has ended; the next run collects it
+                    broken = broken or error
+                continue
+            cancelled += 1
             if not remote:
                 found.drop_batch(row.id)
-        return len(rows)
+        if broken is not None:
+            raise broken
+        return cancelled
 
     with _batches(store) as found, found.alone():
         return wait_for(cancel(found))
@@ -372,5 +452,7 @@ def import_batches(path: Path, store: Path | str | None = None) -> int:
 
 @contextlib.contextmanager
 def _batches(store: Path | str | None) -> Iterator[BatchStore]:
-    with BatchStore(resolve(RunOptions(store=store)).store) as found:
+    from ragstone.api.stored import existing_store  # noqa: PLC0415 - only for these commands
+
+    with BatchStore(existing_store(store)) as found:
         yield found

@@ -10,11 +10,11 @@ from typing import Any
 from ragstone.api.jobs import jobs_of, settled
 from ragstone.api.keywords import takes
 from ragstone.api.plan import Plan, planned
-from ragstone.engine import Job
+from ragstone.engine.run import Job
 from ragstone.errors import ConfigError
 from ragstone.forecast.dry_run import Forecaster
 from ragstone.forecast.summary import Estimate, JudgePrice
-from ragstone.judges.base import Judge
+from ragstone.judges.base import SMALL, Judge
 from ragstone.options import RunOptions
 from ragstone.prices import PriceBook
 from ragstone.store.database import Store
@@ -34,15 +34,19 @@ def forecast(source: Any, options: RunOptions) -> Estimate:
     """Estimate a run, with the options as one value."""
     with planned(source, options) as first, store_for_reading(first.spec.store) as store:
         plan, earlier = settled(first, store, options)
-        return estimate_of(plan, jobs_of(plan, earlier), store)
+        small = 0 if options.finish == "batch" else SMALL
+        return estimate_of(plan, jobs_of(plan, earlier), store, small)
 
 
-def estimate_of(plan: Plan, jobs: Iterable[Job], store: Store) -> Estimate:
-    """Return the estimate of a plan's jobs; raise ConfigError for an offline run, which would send nothing."""
+def estimate_of(plan: Plan, jobs: Iterable[Job], store: Store, small: int = SMALL) -> Estimate:
+    """Return the estimate of a plan's jobs, of which the last are sent live if fewer than ``small``.
+
+    Raise ConfigError for an offline run, which would send nothing.
+    """
     settings, prices = plan.spec.engine, plan.prices
     if settings.cache == "offline":
         raise ConfigError("an offline run sends nothing, so there is nothing to estimate")
-    forecaster = Forecaster(plan.routes, store, prices, settings)
+    forecaster = Forecaster(plan.routes, store, prices, settings, small)
     for job in jobs:
         forecaster.add(job)
     priced = tuple(judge_price(judge, prices) for judge in plan.routes.judges() if not judge.backend.free)

@@ -15,7 +15,8 @@ import orjson
 
 from ragstone.analysis.run import find_run, part_said
 from ragstone.api.plan import Plan
-from ragstone.engine import Job, Weighed, input_of, to_json
+from ragstone.engine.document import Weighed, input_of, to_json
+from ragstone.engine.run import Job
 from ragstone.errors import ConfigError
 from ragstone.judges.base import is_steady
 from ragstone.metrics.base import Metric

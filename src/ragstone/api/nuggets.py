@@ -31,7 +31,8 @@ from ragstone.api.loop import wait_for
 from ragstone.api.plan import Plan, check_overrides, make_routes, open_source, uncascaded
 from ragstone.api.running import progress_of, run, set_aside_if_damaged
 from ragstone.config import objects, resolve
-from ragstone.engine import Engine, Job, Tally
+from ragstone.engine.run import Engine, Job
+from ragstone.engine.tally import Tally
 from ragstone.errors import ConfigError, InputError
 from ragstone.forecast.summary import Estimate
 from ragstone.metrics.methods import METHODS

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ragstone import __version__, metrics
 from ragstone.config import RunSpec, Step, objects, resolve
-from ragstone.engine import Lender, Route, Routes, input_of, signature_of, to_json
+from ragstone.engine.document import input_of, to_json
+from ragstone.engine.leases import Lender
+from ragstone.engine.route import Route, Routes, signature_of
 from ragstone.errors import ConfigError, RecordError
 from ragstone.judges.base import Judge
 from ragstone.judges.cascade import Calibrated
@@ -177,7 +179,7 @@ def _plan(
         brought.add(record)
         if digest is not None:
             more = (record.nuggets, record.citations, record.overrides, record.meta)
-            digest.update(to_json([input_of(record, 0), *more]))
+            digest.update(to_json([{**input_of(record, 0), "where": ""}, *more]))  # wherever the input lies
 
     found = survey(source, look, spec.shard)
     if bank is not None and not found.present["nuggets"]:

@@ -22,7 +22,9 @@ from typing import Any, Final
 from ragstone.analysis.run import Run
 from ragstone.api.shards import Shards
 from ragstone.api.workers import DEATHS, LEAST, Ended, portable
-from ragstone.engine import Ask, Grant, Ledger, Lender, Limits, Tally
+from ragstone.engine.leases import Ask, Grant, Ledger, Lender
+from ragstone.engine.settings import Limits
+from ragstone.engine.tally import Tally
 from ragstone.errors import ConfigError, RagstoneError, WorkerError
 from ragstone.judges.base import processors
 from ragstone.options import RunOptions

@@ -26,7 +26,10 @@ from ragstone.api.plan import Plan, check_overrides, named_file, open_source, pl
 from ragstone.api.progress import drawn
 from ragstone.api.workers import Workers, shared
 from ragstone.config import resolve
-from ragstone.engine import Engine, Lender, Tally, Weighed
+from ragstone.engine.document import Weighed
+from ragstone.engine.leases import Lender
+from ragstone.engine.run import Engine
+from ragstone.engine.tally import Tally
 from ragstone.errors import BudgetReached, InputError, OutputError, RagstoneError, StoreError
 from ragstone.options import Progress, RunOptions
 from ragstone.output.files import Folder
@@ -214,6 +217,7 @@ async def _stored(plan: Plan, options: RunOptions) -> Run:
 
         with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
             place = SharedFolder(str(options.out))
+            place.read("run.json")  # a missing bucket ends the run before it costs anything
             try:
                 finished = await _stored(plan, replace(options, out=folder))
             except BaseException:
@@ -266,8 +270,6 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
                     if options.on_result is not None:
                         options.on_result(weighed.document)
         status = "done"
-        if options.batch and isinstance(engine, Engine):
-            batching.add_paid(plan, options, engine.tally, engine.budget)
     except RagstoneError as error:
         status, stopped = "stopped", {"stopped": str(error)}
         if engine.tally.anything and not getattr(error, "damaged", False):
@@ -281,6 +283,8 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
         else:
             # If a full or damaged store ended the run, do not report it twice.
             with contextlib.suppress(*([StoreError] if status == "stopped" else [])):
+                if options.batch and isinstance(engine, Engine):
+                    batching.add_paid(plan, options, engine.tally, engine.budget)
                 counted = {"missing": causes.as_json(), "quotes": quotes.as_json(), **stopped}
                 counted |= (told := _cascaded(cascades, plan, estimated))
                 progress.notes.extend(warnings(told.get("cascade", {})))
@@ -294,7 +298,8 @@ def _engine(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | No
     """Return worker processes if they pay off, else a single engine, which a batch always needs."""
     if not options.batch and (workers := shared(plan, store, earlier)) is not None:
         return workers
-    engine = Engine(plan.routes, store, plan.prices, plan.spec.engine, lender=plan.lender)
+    missing = batching.refusals(plan) if options.batch else None
+    engine = Engine(plan.routes, store, plan.prices, plan.spec.engine, missing, plan.lender)
     if options.batch:
         batching.count_paid(plan, options, engine.budget)
     return engine

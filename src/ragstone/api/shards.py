@@ -22,7 +22,7 @@ import orjson
 from ragstone import __version__
 from ragstone.analysis.run import Run, find_run
 from ragstone.api.plan import Plan
-from ragstone.engine import Lender
+from ragstone.engine.leases import Lender
 from ragstone.errors import ConfigError
 from ragstone.options import RunOptions, options_of
 from ragstone.output.shared_folder import SharedFolder

@@ -73,14 +73,19 @@ def _score_row(position: int, score: Mapping[str, Any]) -> ScoreRow:
     return ScoreRow._make((*(flat[name] for name in ScoreRow._fields[:-1]), repeats))
 
 
-def open_store(path: Path | str | None = None) -> Store:
-    """Open the store for reading; raise ConfigError if there is none, because reading must not create one."""
-    where = resolve(RunOptions(store=path)).store
-    if not Path(where).exists():
+def existing_store(path: Path | str | None = None) -> Path:
+    """Return the path of the store; raise ConfigError if there is none, because reading must not create one."""
+    where = Path(resolve(RunOptions(store=path)).store)
+    if not where.exists():
         raise ConfigError(
             f"no store at {where}; evaluate records first (ragstone run FILE), or name a store with --store"
         )
-    return Store(where, renew=False)
+    return where
+
+
+def open_store(path: Path | str | None = None) -> Store:
+    """Open the store for reading; raise ConfigError if there is none."""
+    return Store(existing_store(path), renew=False)
 
 
 def export_run(run: Run, form: str, rows: str = "scores", to: Path | str | IO[bytes] | None = None) -> None:

@@ -30,7 +30,10 @@ from ragstone import metrics
 from ragstone.api.jobs import Earlier, Share, jobs_of
 from ragstone.api.loop import run_here
 from ragstone.api.plan import Plan
-from ragstone.engine import Ask, Engine, Grant, Ledger, Lender, Tally, Weighed
+from ragstone.engine.document import Weighed
+from ragstone.engine.leases import Ask, Grant, Ledger, Lender
+from ragstone.engine.run import Engine
+from ragstone.engine.tally import Tally
 from ragstone.engine.writer import Writer
 from ragstone.errors import ConfigError, RagstoneError, WorkerError
 from ragstone.judges.base import is_inside, processors

@@ -147,8 +147,9 @@ def say(label: str, text: str) -> None:
 def say_unseen(count: int, instead: str = "without --offline") -> None:
     """Print how many calls an offline run lacked, and how to send them."""
     if count:
-        calls = "1 call was" if count == 1 else f"{count:,} calls were"
-        say("note", f"offline: {calls} not stored, so not sent; to send them, run {instead}")
+        calls = "1 call has" if count == 1 else f"{count:,} calls have"
+        sent = "was" if count == 1 else "were"
+        say("note", f"offline: {calls} no stored reply and {sent} not sent; to send them, run {instead}")
 
 
 @contextmanager

@@ -10,78 +10,29 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextvars import ContextVar
-from dataclasses import dataclass
-from operator import add, sub
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Self
 
+from ragstone.engine.settings import ROUNDING, Amount, Limits
 from ragstone.engine.tally import Tally
 from ragstone.errors import BackendError, BudgetReached, ConfigError
 from ragstone.judges.base import Call, Judge, Usage, is_inside, size_of
 from ragstone.prices import PriceBook
 
-ROUNDING: Final = 1e-12
-"""Rounding error, in dollars, allowed in a sum of floats."""
 FIRST: Final = 2
 """Records started under a budget before the cost of one is known."""
 CAUTION: Final = 3.0
 """Safety margin: after one finished record, the next may cost this many times more; after n records, 1/n of that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """Dollars, calls and tokens. As a limit, infinity means none."""
-
-    dollars: float = 0.0
-    calls: float = 0
-    tokens: float = 0
-
-    def __iter__(self) -> Iterator[float]:
-        return iter((self.dollars, self.calls, self.tokens))
-
-    def __add__(self, other: Amount) -> Amount:
-        return Amount(*map(add, self, other))
-
-    def __sub__(self, other: Amount) -> Amount:
-        return Amount(*map(sub, self, other))
-
-    def most(self, other: Amount) -> Amount:
-        """Return the field-wise maximum."""
-        return Amount(*map(max, self, other))
-
-    def within(self, limit: Amount) -> bool:
-        """Return whether no field exceeds its limit."""
-        return all(value <= most + ROUNDING for value, most in zip(self, limit, strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The limits of a run: dollars, calls to endpoints, tokens (in + out). None means no limit."""
-
-    cost: float | None = None
-    calls: int | None = None
-    tokens: int | None = None
-
-    def __bool__(self) -> bool:
-        return (self.cost, self.calls, self.tokens) != (None, None, None)
-
-    def amount(self) -> Amount:
-        """Return the limits as numbers."""
-        return Amount(*(math.inf if most is None else most for most in (self.cost, self.calls, self.tokens)))
-
-    def divided(self, among: int) -> Limits:
-        """Return one of ``among`` equal parts."""
-        calls, tokens = (None if most is None else most // among for most in (self.calls, self.tokens))
-        return Limits(None if self.cost is None else self.cost / among, calls, tokens)
-
-
 @dataclass(slots=True)
 class Account:
     """What one record has used; ``open`` once anything is reserved for it."""
 
-    used: Amount = Amount()
+    used: Amount = field(default_factory=Amount)
     open: bool = False
 
 

@@ -11,16 +11,17 @@ import asyncio
 import itertools
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import Final, Literal
+from typing import Final
 
-from ragstone.engine.budget import Budget, Limits, Reservation
+from ragstone.engine.budget import Budget, Reservation
 from ragstone.engine.claims import Claims, Elsewhere
 from ragstone.engine.leases import Borrower, Lender
 from ragstone.engine.pace import backoff as _backoff
 from ragstone.engine.queue import Queue, Queues, Turn
 from ragstone.engine.route import Routes
+from ragstone.engine.settings import Settings
 from ragstone.engine.tally import Tally
 from ragstone.engine.writer import Writer
 from ragstone.errors import BackendError, BudgetReached, RagstoneError
@@ -32,41 +33,13 @@ _NO_USAGE: Final = Usage(0, 0)
 _KEY: Final = (401, 402, 403)
 """HTTP statuses that reject the key or its account, so every judge that uses it is affected."""
 
-Cache = Literal["use", "refresh", "off", "offline"]
-"""How a run treats stored replies: read and add to them; replace them; ignore them; use nothing else."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Settings of the engine.
-
-    ``tries`` is the maximum number of attempts per call, not counting those refused with HTTP 429.
-    ``deadline`` is the maximum number of seconds from the first attempt of a call to the end of its last, not counting
-    pauses of the whole endpoint.
-    ``dead_after`` is the number of consecutive failed calls after which an endpoint is considered dead.
-    ``ahead`` is the maximum number of finished records that wait for an earlier one to keep the input order, and the
-    number of records examined after one that the budget did not cover.
-    ``repeat`` is how often each question is asked.
-    Replies stored before ``since`` (seconds since 1970) are not used; a refresh starts at that time.
-    ``limits`` is the budget of the run.
-    """
-
-    tries: int
-    deadline: float
-    dead_after: int
-    ahead: int
-    repeat: int = 1
-    cache: Cache = "use"
-    since: float = 0.0
-    limits: Limits = field(default_factory=Limits)
-
 
 class Awaited(RagstoneError):  # noqa: N818 - never shown
     """The reply comes with a batch, so the record cannot be finished in this run."""
 
 
-Missing = Callable[[Judge, Call], None]
-"""Called with each call that a batch must answer."""
+Missing = Callable[[Judge, Call], Failed | None]
+"""Called with each call that a batch can answer. Raises Awaited if one will, returns why none did, None to send it."""
 
 
 class Flight:
@@ -108,7 +81,7 @@ class Flight:
 class Calls:
     """The calls of one run, in one event loop.
 
-    ``halt`` is called with the error that ends the run. With ``missing``, calls that a batch can answer are not sent.
+    ``halt`` is called with the error that ends the run. ``missing`` decides on the calls that a batch can answer.
     """
 
     def __init__(
@@ -184,8 +157,10 @@ class Calls:
             self._tally.unseen += 1
             return Failed(f"offline; the store has no reply from judge '{judge.name}'")
         if self._missing is not None and getattr(judge.backend, "batch", False):
-            self._missing(judge, call)
-            raise Awaited
+            refused = self._missing(judge, call)
+            if refused is not None:
+                self._tally.failed += 1
+                return refused
         flight = self._flying[call.key] = Flight(self._routes.shared(call))
         flight.task = self._loop.create_task(self._pay(judge, call, flight, paid))
         return await flight.landing(self._loop)

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from ragstone.engine.budget import ROUNDING, Amount, Budget, Limits
+from ragstone.engine.budget import Budget
 from ragstone.engine.pace import LATE, MINUTE, LentWindow, Window
 from ragstone.engine.queue import Queue
+from ragstone.engine.settings import ROUNDING, Amount, Limits
 from ragstone.engine.tally import Tally
 from ragstone.errors import RagstoneError
 

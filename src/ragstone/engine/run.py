@@ -13,13 +13,14 @@ from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, Sequen
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragstone.engine.budget import Budget, Limits
-from ragstone.engine.calls import Awaited, Calls, Missing, Settings
+from ragstone.engine.budget import Budget
+from ragstone.engine.calls import Awaited, Calls, Missing
 from ragstone.engine.cascading import Answered, in_cascade
 from ragstone.engine.document import CallNote, Note, Weighed, result_document, set_aside_document
 from ragstone.engine.leases import Lender
 from ragstone.engine.repeats import repeated
 from ragstone.engine.route import Route, Routes
+from ragstone.engine.settings import Limits, Settings
 from ragstone.engine.tally import Tally
 from ragstone.errors import BudgetReached, RagstoneError
 from ragstone.judges.base import Call, Failed, Judge, Reply, Usage, is_steady
@@ -54,8 +55,8 @@ class Job:
 class Engine:
     """Evaluates records. One engine serves one run in one event loop.
 
-    With ``missing``, calls that a batch can answer are not sent but passed to it, and records that need such a call
-    are left out of the results. With a ``lender``, the limits are shared with other workers.
+    With ``missing``, calls that a batch can answer are passed to it first, and records for which it raises Awaited are
+    left out of the results. With a ``lender``, the limits are shared with other workers.
     """
 
     def __init__(

@@ -7,11 +7,13 @@ stored a reply to the same call first, they get that reply. The event loop never
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence, Sized
 from typing import Final
 
 from ragstone.errors import RagstoneError, StoreError
 from ragstone.judges.base import Call, Reply, reply_from_json, reply_to_json
+from ragstone.store.connection import PATIENCE, busy
 from ragstone.store.database import CallRow, ResultRow, ScoreRow, Store
 
 Durable = Callable[[Reply | StoreError], None]
@@ -19,6 +21,8 @@ Durable = Callable[[Reply | StoreError], None]
 
 LINGER: Final = 0.02
 """Maximum seconds that a write waits for others to share its commit."""
+RETRY: Final = 0.005
+"""Seconds between attempts to begin a group while another connection writes."""
 SHARE: Final = 0.2
 """The same as a share of the usual duration of a call."""
 
@@ -76,6 +80,14 @@ class Writer:
         async with self._one_group:
             await self._write_what_is_there()
 
+    async def _begun(self) -> None:
+        """Begin a group as soon as no other connection writes; raise StoreError after too long a wait."""
+        end = time.monotonic() + PATIENCE
+        while not self._store.begin(wait=False):
+            if time.monotonic() > end:
+                raise StoreError(busy(self._store.path))
+            await asyncio.sleep(RETRY)
+
     async def _write_what_is_there(self) -> None:
         self._dirty.clear()
         calls, self._calls = self._calls, []
@@ -86,9 +98,10 @@ class Writer:
         trouble: StoreError | None = None
         others: dict[bytes, bytes] = {}
         try:
-            # Begin and commit may wait for other processes and the disk, so they run in a thread. Rows are inserted
-            # here: in the thread, each row would wait for the interpreter lock that this loop holds.
-            await loop.run_in_executor(None, self._store.begin)
+            # The commit waits for the disk, so it runs in a thread. Rows are inserted here: in the thread, each row
+            # would wait for the interpreter lock that this loop holds. From begin until the commit is handed to its
+            # thread, nothing else may run on this loop: a second run that waits for the store would block both.
+            await self._begun()
             others = self._store.insert([row for row, _, _ in calls], results, since=self._since)
             await loop.run_in_executor(None, self._store.commit)
         except StoreError as error:

@@ -13,16 +13,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from ragstone.engine.budget import Amount
-from ragstone.engine.calls import Settings
 from ragstone.engine.cascading import first_calls
 from ragstone.engine.route import Route, Routes
 from ragstone.engine.run import Job
+from ragstone.engine.settings import Amount, Settings
 from ragstone.forecast.assumed import Assumptions, World, drawn, source, thought
 from ragstone.forecast.figures import Figure, Range, Row
 from ragstone.forecast.history import History
 from ragstone.forecast.summary import Alone, Estimate
 from ragstone.judges.base import (
+    SMALL,
     Call,
     Failed,
     Immediate,
@@ -82,12 +82,14 @@ class _New:
 class _Asked:
     """A question with its new and stored calls; without an ``answer``, the answer must be assumed.
 
-    ``worlds`` are the additional calls, by world, that depend on an assumed answer.
+    ``wave`` is the round of batches in which it can be asked. ``worlds`` are the additional calls, by world, that
+    depend on an assumed answer.
     """
 
     new: list[_New] = field(default_factory=list)
     stored: list[Judge] = field(default_factory=list)
     answer: Answer | None = None
+    wave: int = 0
     worlds: Sequence[list[_New]] = ([], [], [])
 
     def add(self, other: _Asked) -> Answer | None:
@@ -104,7 +106,9 @@ class _Asked:
 class Forecaster:
     """Adds up the calls of records, one record at a time."""
 
-    def __init__(self, routes: Routes, store: Store, prices: PriceBook, settings: Settings) -> None:
+    def __init__(self, routes: Routes, store: Store, prices: PriceBook, settings: Settings, small: int = SMALL) -> None:
+        """``small``: after the first round of batches, fewer calls than this are sent live."""
+        self._small = small
         self._routes = routes
         self._store = store
         self._prices = prices
@@ -117,14 +121,14 @@ class Forecaster:
         self._history = History(store)
         self._assumed = Assumptions(self._history)
         self._counters: dict[tuple[str, Task], TokenCounter] = {}
-        self._rows: dict[tuple[str, Task, str], Row] = {}
+        self._rows: dict[tuple[str, Task, str, int], Row] = {}
         self._guessed: World | None = None
         self._seen: Keys = set()
         self._begun: Keys = set()
         self._begun_alone: Keys = set()
         self._longest: dict[Judge, bytes] = {}
         self._abreast = routes.abreast()
-        self._records = self._set_aside = self._depth = 0
+        self._records = self._set_aside = 0
         self._exact = True
         self._alone: dict[str, Alone] = {}
         self._seen_alone: set[bytes] = set()
@@ -164,9 +168,16 @@ class Forecaster:
         """Return the estimate of all records so far."""
         rows = [row for row in self._rows.values() if any(row.calls.worlds) or row.stored]
         judges = {judge.id: judge for judge in self._routes.judges()}
-        for row in rows:
-            share = self._assumed.repairs(judges[row.judge], row.step)
-            row.repair(*share[:3])
+        shares = [self._assumed.repairs(judges[row.judge], row.step)[:3] for row in rows]
+        waves, live = self._rounds(
+            [(row, judges[row.judge], share[1]) for row, share in zip(rows, shares, strict=True)]
+        )
+        merged: dict[tuple[str, Task, str], Row] = {}
+        for row, share in zip(rows, shares, strict=True):
+            row.repair(*share)
+            if (first := merged.setdefault((row.metric, row.step, row.judge), row)) is not row:
+                first.add(row)
+        rows = [*merged.values()]
         counted: dict[str, list[str]] = {}
         for (judge, _), counter in self._counters.items():
             counted.setdefault(judge, []).append(counter.how)
@@ -174,8 +185,27 @@ class Forecaster:
             rows, self._records, self._set_aside, self._seconds(rows), self._exact,
             assumed={**self._assumed.told, **self._lengths(rows)},
             counted={judge: _leading(hows) for judge, hows in counted.items()},
-            worst=self._worst(), limits=self._limits, alone=self._alone, waves=self._depth and self._depth + 1,
+            worst=self._worst(), limits=self._limits, alone=self._alone, waves=waves, live=live,
         )  # fmt: skip
+
+    def _rounds(self, rows: Sequence[tuple[Row, Judge, float]]) -> tuple[int, bool]:
+        """Return the rounds of batches and whether calls follow live, which then cost what such calls cost.
+
+        ``rows`` come with their judges and the share of calls that is repeated, a round later.
+        """
+        batched = [one for one in rows if one[0].calls.worlds[1] and getattr(one[1].backend, "batch", False)]
+        last = max((row.wave for row, *_ in batched), default=0)
+        for wave in range(2, last + 2 if self._small else 0):
+            calls = sum(row.calls.worlds[1] for row, *_ in batched if row.wave == wave)
+            if calls + sum(share * row.again[0] for row, _, share in batched if row.wave == wave - 1) < self._small:
+                for row, judge, _ in batched:
+                    factor = judge.backend.live_rate / judge.backend.rate  # type: ignore[attr-defined]
+                    if row.wave >= wave:
+                        row.dollars.scale(factor)
+                    if row.wave >= wave - 1:
+                        row.again[3] *= factor
+                return wave - 1, True
+        return last and last + 1, False
 
     # ---- one record
 
@@ -195,6 +225,7 @@ class Forecaster:
                     if question not in known:
                         self._guessed = world if assumed else None
                         known[question] = self._ask(question, guessed=assumed)
+                        known[question].wave = depth + 1
                     answer = known[question].answer
                     if answer is None:
                         assumed = assumed or isinstance(question, Write)
@@ -205,7 +236,6 @@ class Forecaster:
                 depth += any(
                     getattr(call.judge.backend, "batch", False) for one in questions for call in known[one].calls(world)
                 )
-                self._depth = max(self._depth, depth)
                 questions = flow.send(answers)
                 self._exact = self._exact and not rated
         except StopIteration:
@@ -334,7 +364,8 @@ class Forecaster:
 
     def _is_first(self, key: bytes | int, keys: Keys) -> bool:
         """Record a key; return whether it is new in the current world."""
-        known = not keys.isdisjoint({(key, None), (key, self._guessed)})
+        # A call of every world follows those of the expected one, whose questions are asked first.
+        known = not keys.isdisjoint({(key, None), (key, 1 if self._guessed is None else self._guessed)})
         keys.add((key, self._guessed))
         return not known
 
@@ -381,7 +412,7 @@ class Forecaster:
 
     def _count(self, metric: str, task: Task, asked: _Asked, world: World) -> None:
         for call in asked.calls(world):
-            row = self._row(metric, task, call.judge)
+            row = self._row(metric, task, call.judge, asked.wave)
             given, written = call.given, call.written
             dollars = (call.for_input or 0.0) + (call.for_output or 0.0)
             row.priced = row.priced and call.for_output is not None
@@ -397,7 +428,7 @@ class Forecaster:
                     row.again[number] += value
         if world == 1:
             for judge in asked.stored:
-                self._row(metric, task, judge).stored += 1
+                self._row(metric, task, judge, asked.wave).stored += 1
 
     def _vary_price(self, row: Row, call: _New, turn: float) -> None:
         """Add the variation of a call's price with its tokens, and the cost of a repair with ``turn`` input tokens."""
@@ -410,10 +441,10 @@ class Forecaster:
         row.dollars.variance += (word * written.scatter) ** 2
         row.again[3] += each * turn + call.for_output
 
-    def _row(self, metric: str, task: Task, judge: Judge) -> Row:
-        at = (metric, task, judge.id)
+    def _row(self, metric: str, task: Task, judge: Judge, wave: int) -> Row:
+        at = (metric, task, judge.id, wave)
         if at not in self._rows:
-            self._rows[at] = Row(metric, task, judge.id, judge.backend.free)
+            self._rows[at] = Row(metric, task, judge.id, judge.backend.free, wave=wave)
         return self._rows[at]
 
     def _seconds(self, rows: Sequence[Row]) -> Range:

@@ -55,6 +55,12 @@ class Figure:
             self.vary(cause, -down, 0.0, up)
         self.variance += other.variance
 
+    def scale(self, factor: float) -> None:
+        """Multiply the sum and its margins."""
+        self.worlds = [factor * value for value in self.worlds]
+        self.causes = {cause: [factor * end for end in ends] for cause, ends in self.causes.items()}
+        self.variance *= factor**2
+
     def range(self) -> Range:
         """Return the expected value with its bounds; independent causes add up as squares."""
         low, expected, high = self.worlds
@@ -68,6 +74,8 @@ class Figure:
 @dataclass(slots=True)
 class Row:
     """Calls of one metric to one judge at one step; ``stored`` calls are answered from the store.
+
+    In a run in batches, ``wave`` is the round in which they can be asked, from 1.
 
     ``again`` is the total (calls, input, output, dollars) of repeating all calls of the expected world with their
     replies in the request. ``priced``: every price is known.
@@ -84,6 +92,15 @@ class Row:
     dollars: Figure = field(default_factory=Figure)
     again: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0, 0.0])
     priced: bool = True
+    wave: int = 0
+
+    def add(self, other: Row) -> None:
+        """Add the calls of another wave."""
+        for figure, more in zip(self.figures, other.figures, strict=True):
+            figure.add(more)
+        self.again = [one + another for one, another in zip(self.again, other.again, strict=True)]
+        self.stored += other.stored
+        self.priced = self.priced and other.priced
 
     @property
     def figures(self) -> tuple[Figure, ...]:

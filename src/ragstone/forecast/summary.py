@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ragstone.engine import Limits
-from ragstone.engine.budget import Amount
+from ragstone.engine.settings import Amount, Limits
 from ragstone.forecast.figures import Range, Row, Sum, added
 from ragstone.types import NOTHING
 
@@ -56,7 +55,8 @@ class Estimate:
     counted. ``worst`` is the maximum that a single call may use; its dollars are 0 if a price is unknown. ``limits`` is
     the budget of the run, ``extent`` the part of the input that it would read (empty for all of it). ``alone`` holds,
     for each step with a cascade, the calls that its last judge would need on its own with an empty store. ``waves`` is
-    the number of rounds of a run in batches, the last one for retries of unreadable replies; 0 without batches.
+    the number of rounds of a run in batches, with one for retries of unreadable replies; 0 without batches. ``live``:
+    the calls after these rounds are so few that they are sent live.
     ``notes`` are the options that probably provide fields that no record has.
     """
 
@@ -71,6 +71,7 @@ class Estimate:
     limits: Limits
     alone: Mapping[str, Alone]
     waves: int
+    live: bool
     name: str = ""
     prices: tuple[JudgePrice, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=lambda: NOTHING)

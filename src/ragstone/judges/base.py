@@ -15,7 +15,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 import orjson
 
@@ -277,6 +277,10 @@ class Dialect(Backend, Protocol):
         ...
 
 
+SMALL: Final = 200
+"""After the first wave of batches, fewer missing calls than this are sent live by default."""
+
+
 @dataclass(frozen=True, slots=True)
 class BatchState:
     """State of a batch: whether it has ``ended``, the provider's own term, and the paths of its results."""
@@ -289,11 +293,14 @@ class BatchState:
 class Batching(Dialect, Protocol):
     """A dialect whose provider also accepts batches of calls; ``batch``: send calls in batches.
 
+    ``rate`` and ``live_rate`` are the prices of a call in this mode and of a single call, as shares of the standard.
+
     All methods except ``batch_line`` and ``read_line`` may raise BackendError.
     """
 
     batch: bool
     rate: float
+    live_rate: float
 
     def batch_line(self, call: Call) -> bytes:
         """Return the line of a call in a batch file; its id is the call's key."""

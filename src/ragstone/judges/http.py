@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 import os
 import re
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
@@ -37,6 +39,10 @@ LONGEST: Final = 8_000_000
 """Maximum size of a response body in bytes; a longer one is an error."""
 RESULTS: Final = 2_000_000_000
 """Maximum size of a batch's results in bytes."""
+LATE: Final = 60.0
+"""Seconds by which a provider's clock may lag behind this one."""
+SLOWEST: Final = 100_000
+"""Minimum speed at which a batch is expected to be uploaded, in bytes per second."""
 SECRET_LENGTH: Final = 12
 """Minimum length of a key that is removed from replies: a shorter one (EMPTY, none) may be an ordinary word there."""
 MINUTE: Final = 60.0
@@ -87,7 +93,8 @@ class HttpBackend(ABC):
         self.key_header = preset.key_header
         self._rates = {"flex": preset.flex, "batch": preset.batch or 1.0}
         self.batch, self.batch_tokens = spec.batch, spec.batch_tokens
-        self.rate = self._rates.get("batch" if spec.batch else spec.tier, 1.0)
+        self.live_rate = self._rates.get(spec.tier, 1.0)
+        self.rate = self._rates["batch"] if spec.batch else self.live_rate
         self._tier = spec.tier
         self._falls_back = spec.tier_fallback
         self._refused: dict[str, str] = {}
@@ -253,8 +260,13 @@ class HttpBackend(ABC):
         self, method: str, path: str, body: Any = None, *, form: str = "", longest: int = LONGEST
     ) -> bytes:
         """Return the response body of another route; raise BackendError for any status but 200."""
+        import aiohttp  # noqa: PLC0415 - loaded already by open
+
         sent = body if isinstance(body, bytes) else None if body is None else orjson.dumps(body)
-        more = {"headers": {"Content-Type": form}} if form else {}
+        # A large file takes longer than a call, so only a silence ends a download.
+        silence = (self.timeout or 0.0) + len(sent or b"") / SLOWEST
+        more: dict[str, Any] = {"timeout": aiohttp.ClientTimeout(total=None, sock_read=silence)}
+        more |= {"headers": {"Content-Type": form}} if form else {}
         status, headers, data = await self._exchange(method, self.base + path, sent, longest, **more)
         if status != 200:
             raise self._error(status, headers, _error_object(data), data, "standard")
@@ -264,6 +276,21 @@ class HttpBackend(ABC):
         """Return the lines of an ended batch, of both replies and errors."""
         texts = [await self._asked("GET", place, longest=RESULTS) for place in state.places]
         return [line for text in texts for line in text.splitlines() if line.strip()]
+
+    async def _listed(self, path: str, since: float, after: str) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield the batches made since then, newest first; ``after`` is the parameter that asks for the next page."""
+        page = ""
+        while True:
+            found = await self._told("data", "GET", f"{path}?limit=100{page}")
+            for one in found["data"] or []:
+                made = one.get("created_at") or math.inf
+                made = datetime.fromisoformat(made).timestamp() if isinstance(made, str) else made
+                if made < since - LATE:
+                    return
+                yield one
+            if not (found.get("has_more") and found.get("last_id")):
+                return
+            page = f"&{after}={found['last_id']}"
 
     async def _told(self, wanted: str, method: str, path: str, body: Any = None, *, form: str = "") -> dict[str, Any]:
         """Return the JSON object of another route; raise BackendError if it lacks the field ``wanted``."""

@@ -10,7 +10,6 @@ other module reads this JSON.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -27,8 +26,6 @@ FINISHES: Final[Mapping[str | None, str]] = {
 }  # fmt: skip
 """Maps its ``stop_reason`` to the terms of the other dialect."""
 BATCHES: Final = "/messages/batches"
-LATE: Final = 60.0
-"""Seconds by which the provider's clock may lag behind this one."""
 
 
 class MessagesBackend(HttpBackend):
@@ -121,10 +118,8 @@ class MessagesBackend(HttpBackend):
 
     async def find(self, tag: str, since: float, calls: int) -> str:  # noqa: ARG002 - it keeps none
         """Find a batch with as many calls since then; its results show whether it is ours."""
-        listed = (await self._told("data", "GET", f"{BATCHES}?limit=100"))["data"] or []
-        for one in listed:
-            made = datetime.fromisoformat(one["created_at"]).timestamp()
-            if made >= since - LATE and sum((one.get("request_counts") or {}).values()) == calls:
+        async for one in self._listed(BATCHES, since, "after_id"):
+            if sum((one.get("request_counts") or {}).values()) == calls:
                 return str(one["id"])
         return ""
 

@@ -134,9 +134,11 @@ class OpenAIBackend(HttpBackend):
         return str((await self._told("id", "POST", "/batches", {**made, "metadata": {TAG: tag}}))["id"])
 
     async def find(self, tag: str, since: float, calls: int) -> str:  # noqa: ARG002 - the tag is enough
-        """Find the tag among the latest batches."""
-        listed = (await self._told("data", "GET", "/batches?limit=100"))["data"] or []
-        return next((str(one["id"]) for one in listed if (one.get("metadata") or {}).get(TAG) == tag), "")
+        """Find the tag among the batches made since then."""
+        async for one in self._listed("/batches", since, "after"):
+            if (one.get("metadata") or {}).get(TAG) == tag:
+                return str(one["id"])
+        return ""
 
     async def state(self, remote: str) -> BatchState:
         """Return the state of a batch; both files count in every state."""

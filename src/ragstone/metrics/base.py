@@ -337,7 +337,7 @@ class Metric:
         if not counted:
             if incomplete:
                 return self.without_value(record, "judge_failed", incomplete, **common)
-            nothing = "no sentence states anything" if verdicts else reason or "nothing to judge"
+            nothing = "no sentence makes a claim" if verdicts else reason or "nothing to judge"
             return self.without_value(record, "empty", nothing, **common)
         if not judged:
             return replace(

@@ -175,7 +175,7 @@ class TraceMetric(Metric):
         scores = {name: self.exact(record, value, column=name) for name, value in found.items()}
         for name in (name for name in COUNTS if name not in found):
             status: Status = "judge_failed"
-            reason = traced.failure or "the judge did not say"
+            reason = traced.failure or "the judge did not answer this part"
             if relevant == set() and name in ("utilization", "completeness"):
                 status, reason = "empty", "no sentence is relevant"
             scores[name] = self.without_value(record, status, reason, column=name)

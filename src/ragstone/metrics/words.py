@@ -49,7 +49,7 @@ def labels(yes: str, partly: str = "", no: str = "", below: str = "") -> Labels:
         "yes": yes, "partly": partly or f"partly {yes}", "no": no or f"not {yes}", "below": below or f"not fully {yes}",
     }  # fmt: skip
     own = {"contradicted": "contradicted", "not_mentioned": "not mentioned"}
-    return {**kinds, **own, "unjudged": "unjudged", "trivial": "states nothing"}
+    return {**kinds, **own, "unjudged": "unjudged", "trivial": "no claim"}
 
 
 SUPPORTED: Final = labels("supported")

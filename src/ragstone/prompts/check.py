@@ -154,7 +154,7 @@ def problems(template: Template) -> list[str]:
         return [f"the header has {f'form: {template.form}' if template.form else 'no form'}; expected {wanted}"]
     if template.formats != ("object",):
         if template.task not in SCALES:
-            return [f"the step '{template.task}' has a single form of answer; its header takes no 'formats' line"]
+            return [f"the step '{template.task}' has a single form of answer; remove 'formats' from its header"]
         if template.gives and "<reasoning>" not in template.text:
             given = " and ".join(sorted(template.gives))
             return [f"the header promises {given}, but the prompt asks for no <reasoning> block"]

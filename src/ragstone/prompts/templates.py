@@ -77,8 +77,8 @@ class Template:
         """Return the format, or the template's default if it is None; raise TemplateError if it is not supported."""
         if fmt is not None and fmt not in self.formats:
             raise TemplateError(
-                f"the prompt '{self.name}' of the step '{self.task}' takes no format '{fmt}'; "
-                f"it takes {', '.join(self.formats)}"
+                f"the prompt '{self.name}' of the step '{self.task}' does not support format '{fmt}'; "
+                f"supported: {', '.join(self.formats)}"
             )
         return fmt or self.formats[0]
 

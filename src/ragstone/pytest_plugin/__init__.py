@@ -29,9 +29,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the session's options: judge, store and configuration for tests that do not set their own."""
     group = parser.getgroup("ragstone", "Ragstone: evaluate responses against their evidence")
     group.addoption(
-        "--ragstone-judge", metavar="NAME", help="Judge for tests that name none, as --judge of ragstone run."
+        "--ragstone-judge", metavar="NAME", help="Judge for tests that name none; see --judge of ragstone run."
     )
-    group.addoption("--ragstone-store", metavar="PATH", help="Path of the store, as --store of ragstone run.")
+    group.addoption("--ragstone-store", metavar="PATH", help="Path of the store; see --store of ragstone run.")
     group.addoption(
         "--ragstone-config", metavar="PATH", help="Configuration file [default: ragstone.toml in the root directory]"
     )

@@ -35,6 +35,7 @@ PLAIN: Final = "records"
 """The format name that disables recognition: rows are records."""
 
 WRAPPERS: Final = ("data", "records", "rows", "results", "items", "traces", "spans", "samples", "examples", "testCases",
+                   "testRunData.testCases", "conversationalTestCases", "testRunData.conversationalTestCases",
                    "test_cases", "goldens", "runs", "results.results")  # fmt: skip
 """Paths that may hold the rows of an object, if it has no record field of its own."""
 

@@ -17,7 +17,7 @@ from ragstone.types import NOTHING
 
 ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "id": ("case_id", "qid", "topic_id", "request_id", "record_id", "narrative_id"),
+        "id": ("case_id", "qid", "topic_id", "request_id", "record_id", "narrative_id", "sample_id"),
         "question": ("input", "query", "prompt", "user_input", "topic", "narrative"),
         "response": ("output", "actual_output", "answer", "generation", "completion", "answer_text"),
         "contexts": (
@@ -208,6 +208,14 @@ def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> tuple[
     if numbered or len(fitting) == 1:
         return tuple(word for path in numbered or fitting for word in ("--field", f"{field}={path}"))
     return ("--topics", "QUESTIONS_FILE") if field == "question" and topics and not fitting else ()
+
+
+def list_of_records(places: Mapping[str, str | int | list[Any]]) -> str:
+    """Return the path of the first list of objects with a main field; else, if there are only lists, of the first."""
+    lists = {path: value for path, value in places.items() if isinstance(value, list)}
+    firsts = ((path, value[0]) for path, value in lists.items() if value and isinstance(value[0], dict))
+    named = (path for path, first in firsts if any(FIELD_OF.get(folded(key)) in OWN for key in first))
+    return next(named, next(iter(lists), "") if len(lists) == len(places) else "")
 
 
 def _length(texts: object) -> int:

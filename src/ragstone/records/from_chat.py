@@ -11,19 +11,23 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from ragstone.records.fields import NOTES, folded
+from ragstone.records.fields import GOLD, GOLD_KEPT, NOTES, folded
 from ragstone.records.jsontext import opened
 from ragstone.records.logged_texts import EVIDENCE as OF_EVIDENCE
 from ragstone.records.logged_texts import ChatTurn, answered, asked_last, documents, turns
-from ragstone.records.mapping import Row
+from ragstone.records.mapping import SAID_GOLD, Row
 from ragstone.records.paths import MISSING, find
 
 TALKS: Final = ("messages", "conversation", "conversations", "turns", "request.messages", "body.messages",
-                "data.prompt", "input", "prompt", "user_input", "inputs.messages", "history")  # fmt: skip
+                "data.prompt", "sample.input", "input", "prompt", "user_input", "inputs.messages",
+                "history")  # fmt: skip
 QUESTIONS: Final = ("question", "query", "user_input", "input", "prompt")
 """A row with a string under one of these keys has its own question and is not read as a conversation."""
-REPLIES: Final = ("response", "completion", "output", "outputs", "answer", "data.sampled", "choices", "actual_output")
+REPLIES: Final = ("response", "completion", "output", "outputs", "answer", "data.sampled", "sample.output", "choices",
+                  "actual_output")  # fmt: skip
 EVIDENCE: Final = frozenset(("contexts", "retrievedcontexts", "retrievalcontext", "documents", "passages", "context"))
+DEEPEVAL: Final = frozenset(("scenario", "expectedoutcome"))
+"""Folded names in deepeval's conversational test cases, whose ``context`` is gold."""
 TAGGED: Final = re.compile(r"<(context|documents?|sources?)>(.+?)</\1>", re.DOTALL | re.IGNORECASE)
 IN_PROMPT: Final = "contexts: read from tags in the prompt"
 IN_SYSTEM: Final = "contexts: read from the system message, below its heading"
@@ -60,11 +64,14 @@ def record_row(row: Row) -> Row | str:
         return NO_USER
     used = {name.partition(".")[0] for name in (path, written) if name}
     rest = {name: value for name, value in row.items() if name not in used}
+    if path == "turns" and not DEEPEVAL.isdisjoint(map(folded, rest)) and (gold := rest.pop(GOLD, None)):
+        rest[GOLD_KEPT] = gold
+        notes.append(SAID_GOLD)
     model = next((find(row, name) for name in ("response.model", "model") if isinstance(find(row, name), str)), None)
     found: Row = {**rest, "question": question.question, "response": response}
     found |= {"history": list(question.history)} if question.history else {}
     found |= {"generator": model} if model else {}
-    if not any(folded(name) in EVIDENCE for name in row):
+    if not any(folded(name) in EVIDENCE for name in rest):
         shown, note = (own, "") if own is not None else _evidence(talk)
         found |= {"contexts": shown} if shown is not None else {}
         notes += [note] if note else []

@@ -12,6 +12,7 @@ from ragstone.records.paths import find_first
 VARIABLES: Final = ("vars", "testCase.vars")
 OUTPUTS: Final = ("response.output", "output")
 TRUTHS = "ground_truths"
+SEVERAL_TRUTHS = "reference: 'ground_truths' has several entries; they are kept in meta"
 RAGBENCH = frozenset(("documents_sentences", "response_sentences", "generation_model_name"))
 PHOENIX = frozenset(("context.span_id", "input", "output", "reference"))
 BARS = "contexts: split at each |, which deepeval's CSV puts between passages"
@@ -30,10 +31,12 @@ def is_ragas(row: Row) -> bool:
 def ragas_row(row: Row) -> Row:
     """Return the row with a single ground truth as its reference."""
     truths = row.get(TRUTHS)
-    if isinstance(truths, list) and len(truths) == 1 and not row.get("ground_truth"):
-        rest = {name: value for name, value in row.items() if name != TRUTHS}
-        return {**rest, "reference": truths[0]}
-    return row
+    if not isinstance(truths, list) or not truths or row.get("ground_truth"):
+        return row
+    if len(truths) > 1:
+        return {**row, NOTES: [SEVERAL_TRUTHS]}
+    rest = {name: value for name, value in row.items() if name != TRUTHS}
+    return {**rest, "reference": truths[0]}
 
 
 def is_deepeval(row: Row) -> bool:

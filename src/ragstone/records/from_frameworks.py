@@ -101,7 +101,7 @@ def _generated(row: Row) -> Row | None:
     inner: Any = row.get(SETTINGS, row)
     if isinstance(inner, dict) and all(name in inner for name in GENERATED) and isinstance(inner["documents"], list):
         return inner
-    first = next(iter(_of_components(row, "answers")), [None])[0]
+    first = next(iter(_of_components({"": row, **row}, "answers")), [None])[0]
     return _generated(first) if isinstance(first, dict) else None
 
 

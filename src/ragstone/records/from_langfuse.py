@@ -1,4 +1,4 @@
-"""Read Langfuse data: observations from its API, exports and blob storage, and traces that contain observations."""
+"""Read Langfuse data: observations and traces from its API, table exports, trace downloads and blob storage."""
 
 from __future__ import annotations
 
@@ -7,21 +7,26 @@ from collections.abc import Iterator
 from typing import Any
 
 from ragstone.records.fields import folded
+from ragstone.records.jsontext import opened, unquoted
 from ragstone.records.logged_texts import documents
 from ragstone.records.mapping import Row
 from ragstone.records.span_join import KINDS, RETRIEVER, TraceSpan, moment
 
 OBSERVATIONS = "observations"
-RETRIEVAL = re.compile(r"retriev", re.IGNORECASE)
+TABLE = frozenset(("id", "timestamp", "bookmarked", "input", "output"))
+"""Columns of the table of traces, whose exports have no observations."""
+RETRIEVAL = re.compile(r"retriev|search", re.IGNORECASE)
 TYPES = frozenset(
     ("span", "generation", "event", "retriever", "agent", "tool", "chain", "evaluator", "embedding", "guardrail")
 )
 
 
 def is_langfuse(row: Row) -> bool:
-    """Return whether a row is a trace with its observations, or one observation."""
+    """Return whether a row is a trace, or one observation."""
     said = _named(row)
     held = said.get(OBSERVATIONS)
+    if TABLE.issubset(said):
+        return True
     if isinstance(held, list) and "id" in said and all(isinstance(item, dict | str) for item in held):
         return "timestamp" in said or (bool(held) and isinstance(held[0], dict))
     return "traceid" in said and str(said.get("type")).lower() in TYPES and ("input" in said or "output" in said)
@@ -30,12 +35,12 @@ def is_langfuse(row: Row) -> bool:
 def spans(row: Row) -> Iterator[TraceSpan]:
     """Yield a trace as a root span followed by its observations, or a single observation."""
     said = _named(row)
-    held = said.get(OBSERVATIONS)
-    if not isinstance(held, list):
-        yield _span(said, str(said.get("traceid") or said.get("id")))
+    if "traceid" in said:
+        yield _span(said, str(said["traceid"]))
         return
+    held = said.get(OBSERVATIONS) or []
     name = str(said["id"])
-    meta = {key: said[key] for key in ("tags", "metadata", "sessionid") if said.get(key)}
+    meta = {key: found for key in ("tags", "metadata", "sessionid") if (found := opened(said.get(key)))}
     if "sessionid" in meta:
         meta["session"] = meta.pop("sessionid")
     root = f"trace {name}"
@@ -47,8 +52,13 @@ def spans(row: Row) -> Iterator[TraceSpan]:
 
 
 def _named(row: Row) -> Row:
-    """Return the row with folded names, since the API writes ``traceId`` and exports write ``trace_id``."""
-    return {folded(key): value for key, value in row.items()}
+    """Return the row with folded names (``traceId``, ``trace_id``), and without the JSON quotes of CSV exports.
+
+    A trace download has its observations next to the trace.
+    """
+    trace = row.get("trace")
+    row = {**trace, OBSERVATIONS: row[OBSERVATIONS]} if isinstance(trace, dict) and OBSERVATIONS in row else row
+    return {folded(key): unquoted(value) for key, value in row.items()}
 
 
 def _span(said: Row, trace: str) -> TraceSpan:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ragstone.records.jsontext import opened
+from ragstone.records.jsontext import opened, unquoted
 from ragstone.records.mapping import Row
 from ragstone.records.paths import MISSING, find, find_first
 from ragstone.records.span_join import KINDS, RERANKER, RETRIEVER, TraceSpan, moment
@@ -215,9 +215,7 @@ def _first(row: Mapping[str, Any], paths: tuple[str, ...]) -> Any:
     for path in paths:
         value = _at(row, path)
         if value is not None and value != "":
-            quoted = isinstance(value, str) and value[:1] == value[-1:] == '"' and len(value) > 1
-            inner = opened(f"[{value}]") if quoted else None
-            return inner[0] if isinstance(inner, list) and len(inner) == 1 else value
+            return unquoted(value)
     return None
 
 
@@ -238,7 +236,7 @@ def _metadata(said: Row, resource: Row | None) -> Row:
     """Return the trace's metadata from the user and the service."""
     own = opened(said.get("metadata"))
     named = (resource or {}).get("service.name")
-    service = {"service": named} if named and named != "unknown_service" else {}
+    service = {"service": named} if named and not str(named).startswith("unknown_service") else {}  # the SDK's default
     return {**service, **({"metadata": own} if isinstance(own, dict) and own else {})}
 
 

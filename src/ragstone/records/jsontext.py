@@ -57,7 +57,7 @@ def decode(raw: bytes, where: str, *, field: str = "") -> Any:
         if not exact or keys != len(KEY.findall(raw)):
             value = json.loads(raw, object_pairs_hook=_unique, parse_int=_integer, parse_constant=_constant)
     except orjson.JSONDecodeError as error:
-        found, expected = _diagnosis(raw, error)
+        found, expected = _diagnosis(raw, error, whole=not field)
     except RefusedError as error:
         found, expected = error.args
     else:
@@ -72,6 +72,14 @@ def opened(value: Any) -> Any:
             return decode(value.encode(), "")
         except (RecordError, UnicodeEncodeError):
             return value
+    return value
+
+
+def unquoted(value: Any) -> Any:
+    """Return the text in a JSON string (``'"text"'``), else the value unchanged."""
+    if isinstance(value, str) and len(value) > 1 and value[0] == value[-1] == '"':
+        inner = opened(f"[{value}]")
+        return inner[0] if isinstance(inner, list) and len(inner) == 1 else value
     return value
 
 
@@ -162,7 +170,7 @@ def not_text(raw: bytes, of: str = "") -> tuple[str, str] | None:
     return None
 
 
-def _diagnosis(raw: bytes, error: orjson.JSONDecodeError) -> tuple[str, str]:
+def _diagnosis(raw: bytes, error: orjson.JSONDecodeError, *, whole: bool) -> tuple[str, str]:
     """Return why the text could not be parsed and what was expected, more clearly than orjson does."""
     if wrong := not_text(raw):
         return wrong
@@ -175,17 +183,21 @@ def _diagnosis(raw: bytes, error: orjson.JSONDecodeError) -> tuple[str, str]:
         return f"JSON nested deeper than {MAX_DEPTH} levels", "flatten it"
     except json.JSONDecodeError as bad:
         place = f"column {bad.colno}" if bad.lineno == 1 else f"line {bad.lineno} of it, column {bad.colno}"
-        return f"not JSON: {bad.msg.removesuffix(' at')} at {place}", _hint(text)
+        message = bad.msg.removesuffix(" at").removesuffix(" starting")
+        return f"invalid JSON at {place}: {message[:1].lower()}{message[1:]}", _hint(text, whole=whole)
     if "surrogate" in error.msg:
         at = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno} of it, column {error.colno}"
         return f"a lone surrogate (half of a character, \\ud800-\\udfff) at {at}", "write the whole character"
     return f"not usable as JSON: {error.msg.split(': line')[0]}", "a number that a double can hold"
 
 
-def _hint(text: str) -> str:
+def _hint(text: str, *, whole: bool) -> str:
+    """Return what to do; the text is a ``whole`` record or a cell of a table."""
     start = text[:2]
+    if not whole:
+        return "write lists and objects as JSON"
     if start[:1] == "[":
         return "a file that is one JSON array needs a name that ends in .json"
     if start == "{'":
         return "a Python dict is not JSON: write it with json.dumps"
-    return "expected one complete JSON object"
+    return "each record must be one complete JSON object"

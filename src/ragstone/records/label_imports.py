@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ragstone.errors import InputError, RecordError
-from ragstone.labels import LabelRow, each_once, is_label_row, row_from_json, text_hash
+from ragstone.labels import LabelRow, each_once, is_hash, is_label_row, row_from_json, text_hash
 from ragstone.questions import SCALES, TASKS
 from ragstone.records.bytestream import origin_of
 from ragstone.records.fields import Fields
@@ -120,6 +120,8 @@ def _drafts(where: str, row: Row, skipped: Counter[str]) -> Iterator[Row]:
                 draft["record"] = str(draft["record"])
             if isinstance(text := draft.get("text"), str):
                 draft.setdefault("hash", text_hash(text))
+            if isinstance(about := draft.get("response"), str) and about and not is_hash(about):
+                draft["response"] = text_hash(about)
             yield draft
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"{where}: unreadable labels ({error}); expected {FORMS}") from error
@@ -145,7 +147,10 @@ def _label_studio(row: Row, skipped: Counter[str]) -> Iterator[Row]:
         regions = [region for region in annotation.get("result") or () if region.get("type") == "choices"]
         skipped["without a label"] += not regions
         for region in regions:
-            (label,) = region["value"]["choices"]
+            choices = region["value"]["choices"]
+            if len(choices) != 1:
+                raise ValueError(f"{len(choices)} choices for a unit, not one")
+            (label,) = choices
             said = {"label": label, "annotator": _who(annotation), "seconds": annotation.get("lead_time")}
             yield {**_given(row["data"], region.get("from_name")), **said}
 

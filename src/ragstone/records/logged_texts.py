@@ -187,7 +187,7 @@ def _is_stream(items: Sequence[Any]) -> bool:
 def _is_chunk(item: Mapping[str, Any]) -> bool:
     if "chunk" in str(item.get("object") or item.get("type") or item.get("id") or "").lower():
         return True
-    choices = item.get("choices")
+    choices = item.get("choices", [item])  # MLflow's chunks are choices themselves
     return isinstance(choices, list) and all(isinstance(one, dict) and "delta" in one for one in choices)
 
 

@@ -34,7 +34,7 @@ from ragstone.records.fields import (
     places_of,
 )
 from ragstone.records.jsontext import kind
-from ragstone.records.logged_texts import turns_before
+from ragstone.records.logged_texts import turns, turns_before
 from ragstone.records.paths import MISSING, find, root, without
 from ragstone.records.values import UnfitError
 from ragstone.types import DETAILS, NOTHING, Citation, Nugget, Passage, Record, nouns
@@ -253,6 +253,8 @@ class Mapper:
                 return trec.answer(value, reading.row.get(REFERENCES), contexts, notes)
             if isinstance(value, str):
                 return value, ()
+            if (turn := next(iter(turns([value])), None)) and turn.role == "assistant":  # such as LangChain's AIMessage
+                return turn.text, ()
             raise UnfitError(f"expected a string or a list of {{text, citations}}, found {kind(value)}")
 
         return reading.take("response", read) or (None, None)
@@ -404,4 +406,5 @@ def content_hash(row: Row) -> str:
     """Return a hash of 12 hexadecimal digits of a row's content, independent of the order of its keys."""
     import hashlib  # noqa: PLC0415 - only records without an id need it
 
-    return hashlib.blake2b(orjson.dumps(row, option=orjson.OPT_SORT_KEYS), digest_size=6).hexdigest()
+    content = {name: value for name, value in row.items() if name != NOTES}
+    return hashlib.blake2b(orjson.dumps(content, option=orjson.OPT_SORT_KEYS), digest_size=6).hexdigest()

@@ -85,9 +85,20 @@ def literal(text: str) -> Any:
     except (SyntaxError, tokenize.TokenError):
         raise ValueError("not a Python literal") from None
     try:
-        return orjson.loads(dumps(ast.literal_eval(text.strip())))
+        tree = ast.parse(text.strip(), mode="eval")
+        for node in ast.walk(tree):  # numpy prints a number in a list as np.float64(0.5)
+            for name, inner in ast.iter_fields(node):
+                setattr(node, name, [_number(one) for one in inner] if isinstance(inner, list) else _number(inner))
+        return orjson.loads(dumps(ast.literal_eval(tree)))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise ValueError("not a Python literal") from None
+
+
+def _number(node: Any) -> Any:
+    """Return the argument of ``np.float64(0.5)`` and the like, else the node."""
+    function: Any = getattr(node, "func", None)
+    of_numpy = getattr(getattr(function, "value", None), "id", "") == "np" and len(node.args) == 1
+    return node.args[0] if of_numpy and function.attr.startswith(("float", "int", "uint", "str_")) else node
 
 
 def _reason(error: Exception) -> tuple[str, str]:

@@ -50,6 +50,9 @@ FAILED: Final = "failed before answering"
 MERGED: Final = "contexts: a passage found by two retriever spans is kept once"
 LATE: Final = "contexts: a retriever span after the answer is left out"
 AS_JSON: Final = "response: JSON is kept as text"
+PROMPT: Final = "question: a prompt that contains passages; log the user's question as the input of the root span"
+SHORT: Final = 20
+"""Passages of at most this many characters may occur in a question by chance."""
 SEVERAL: Final = "trace: several root spans with retrievers; each becomes a record"
 
 
@@ -197,6 +200,7 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
     row: Row = {**_meta(spans), ORIGIN: origin, "id": root.trace, "response": response}
     if question is not None:
         row["question"] = question.question
+        notes += [PROMPT] if any(len(one.same) > SHORT and one.same in question.question for one in documented) else []
         row |= {"history": list(question.history)} if question.history else {}
     if shown is not None:
         row["contexts"] = shown
@@ -226,7 +230,9 @@ class _Tree:
         roots = whole or [span for span in self.spans if span.parent not in self._by_id] or self.spans
         answering = [span for span in roots if span.kind not in STEPS]
         useful = [span for span in answering if span.input is not None and span.output is not None]
-        retrieving = {self._top(span).id for span in self.spans if span.kind == RETRIEVER} if len(useful) > 1 else ()
+        if all(span.input is None and span.output is None for span in answering):
+            useful = self._inside()
+        retrieving = self._with_below(RETRIEVER) if len(useful) > 1 else ()
         self._roots = [span for span in useful if span.id in retrieving]
         self.root = (self._roots or useful or answering or roots)[0]
 
@@ -235,10 +241,31 @@ class _Tree:
         """The tree itself, or one tree per root if several roots have retrieval and an answer."""
         if len(self._roots) < 2:
             return [self]
-        return [_Tree([span for span in self.spans if self._top(span) is root]) for root in self._roots]
+        roots = {root.id: list[TraceSpan]() for root in self._roots}
+        for span in self.spans:
+            root = next((one.id for one in (span, *self._above(span)) if one.id in roots), None)
+            if root is not None:
+                roots[root].append(span)
+        return [_Tree(spans) for spans in roots.values()]
 
-    def _top(self, span: TraceSpan) -> TraceSpan:
-        return [span, *self._above(span)][-1]
+    def _inside(self) -> list[TraceSpan]:
+        """The outermost steps with input and output that contain both retrieval and generation.
+
+        They serve as roots if the root has no input and output, such as an HTTP request or a session.
+        """
+        needed = self._with_below(RETRIEVER)
+        if any(span.kind == LLM for span in self.spans):
+            needed &= self._with_below(LLM)
+        found = {
+            span.id: span
+            for span in self.spans
+            if span.id in needed and span.kind not in (*STEPS, LLM) and None not in (span.input, span.output)
+        }
+        return [span for span in found.values() if not any(above.id in found for above in self._above(span))]
+
+    def _with_below(self, kind: str) -> set[str]:
+        """The ids of the spans of a kind and of all their ancestors."""
+        return {one.id for span in self.spans if span.kind == kind for one in (span, *self._above(span))}
 
     def _above(self, span: TraceSpan) -> Iterator[TraceSpan]:
         """Yield the ancestors of a span, nearest first; stop at a cycle."""
@@ -253,7 +280,7 @@ class _Tree:
         """The last LLM call that is not part of retrieval, a tool or an evaluation."""
         calls = [
             span
-            for span in self.spans
+            for span in reversed(self.spans)  # of calls that end at the same time, the last one
             if span.kind == LLM and not any(above.kind in (*STEPS, LLM) for above in self._above(span))
         ]
         return max(calls, key=lambda span: (span.output is not None, span.end or span.start), default=None)

@@ -10,7 +10,7 @@ from typing import Final
 
 from ragstone.errors import ConfigError
 from ragstone.records.cut import Shard
-from ragstone.records.fields import WORDS, near_miss, numbers_records, offered
+from ragstone.records.fields import WORDS, list_of_records, near_miss, numbers_records, offered
 from ragstone.records.ids import REPEATED, Hashes, Names
 from ragstone.records.jsontext import counted
 from ragstone.records.mapping import NO_ID
@@ -163,8 +163,8 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
     absent = [name for name in WORDS if not present[name] and not blank.get(name) and name not in given]
     places = source.mapper.places
     meant = {name: option for name in absent if (option := near_miss(name, places))}
-    if len(absent) == len(WORDS) and places and all(isinstance(value, list) for value in places.values()):
-        meant = {"records": ("--records", f"{next(iter(places))}[]")}
+    if len(absent) == len(WORDS) and (path := list_of_records(places)):
+        meant = {"records": ("--records", f"{path}[]")}
     elif numbering and len(absent) - len(meant) < 2:  # otherwise a run needs other columns first
         meant["id"] = ("--field", f"id={next(iter(numbering))}")
     told = notes.ranked(missing.ranked(below=records))

@@ -31,9 +31,16 @@ VECTORS: Final = ("embedding", "sparse_embedding")
 DETAILS_INSIDE: Final = ("metadata", "meta", "extra_info")
 """Keys of a document's metadata, which may contain its id."""
 
-MARKUP: Final = re.compile(r"</[A-Za-z][A-Za-z0-9:-]*\s*>")
-JOINED: Final = re.compile(r"\n\s*(?:[-=*#_]{3,}|\n)\s*(?=\S)")
-"""A blank line or a rule, with which tools join passages into one text."""
+MARKUP: Final = re.compile(r"</[A-Za-z][A-Za-z0-9:-]*\s*>|<(?:br|hr|img)\b[^<>]*>", re.IGNORECASE)
+JOINED: Final = re.compile(r"\n[^\S\n]*+(?:\n|[-=*#_|~+]{3,}+\s*+\S)|\s\|{2,}\s|\[SEP\]|<SEP>|</s>", re.IGNORECASE)
+"""A blank line, a rule or a separator, with which tools join passages into one text; applied to stripped texts.
+
+Its quantifiers are possessive, because a text may consist of thousands of blank lines.
+"""
+PRINTED: Final = re.compile(
+    r"(?:Document\()?page_content=['\"]|Node ID: \S+\n(?:Text|Score):|(?:Document|TextNode|NodeWithScore)\("
+)
+"""The start of a document of LangChain, LlamaIndex or Haystack that was printed instead of exported."""
 
 NUGGET_TEXTS: Final = ("text", "nugget")
 IMPORTANCES: Final[Mapping[str, Importance]] = {"vital": "vital", "okay": "okay", "ok": "okay"}
@@ -62,6 +69,7 @@ NO_IMPORTANCE: Final = "nuggets: importance is neither vital nor okay; ignored"
 NO_ASSIGNMENT: Final = "nuggets: assignment is not support, partial_support or not_support; ignored"
 NO_DIVISION: Final = "contexts: 'sentences' is not a list of strings; ignored"
 DIVIDED: Final = "list the passage's sentences in order, or omit 'sentences'"
+UNSORTED: Final = "contexts: passages are not in the order of their ranks; the order of the list is used"
 WRITTEN: Final = "contexts: a list given as a string was read as a list"
 
 
@@ -116,6 +124,9 @@ def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[st
     for number, (_, body, rest) in enumerate(found, 1):
         if rest.get("sentences"):
             _check_division(body, rest["sentences"], number, notes)
+    ranks: list[Any] = [rest.get("rank") for _, _, rest in found]
+    if all(isinstance(rank, int) for rank in ranks) and ranks != sorted(ranks):
+        notes.append(UNSORTED)
     names = _unique([name for name, _, _ in found], notes)
     made = tuple(
         Passage(name, body, rank) for rank, (name, (_, body, _)) in enumerate(zip(names, found, strict=True), 1)
@@ -142,11 +153,13 @@ def _written_list(text: str) -> list[Any] | None:
 
 def _say_form(bodies: Sequence[str], notes: list[str]) -> None:
     """Note passages that are not plain text; a judge gets them unchanged."""
-    if any("</" in body and MARKUP.search(body) for body in bodies):
+    if any("<" in body and MARKUP.search(body) for body in bodies):
         notes.append("contexts: a passage with markup (HTML or XML)")
+    if any(map(PRINTED.match, bodies)):
+        notes.append("contexts: a passage is a printed document object; export its text instead")
     if any(isinstance(opened(body), dict | list) for body in bodies if body[:1] in ("{", "[")):
         notes.append("contexts: a passage that is JSON; name its text with --field contexts=PATH[]")
-    if len(bodies) == 1 and len(JOINED.split(bodies[0])) > 1:
+    if len(bodies) == 1 and JOINED.search(bodies[0].strip()):
         notes.append("contexts: one text that looks like several joined passages; give a list")
 
 

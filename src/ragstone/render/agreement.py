@@ -112,14 +112,14 @@ def agreement_said(people: str, unit: str, counted: str, kappa: float | None, in
     """Return ``Judge agrees with people: kappa .71 (.58-.82) on 214 claims``, or why the agreement is unknown.
 
     ``counted`` is the number of compared units with their name; empty if there are none. The judge agrees if the
-    interval is above 0.
+    interval is above 0; without an interval, it is not said whether it does.
     """
     if not counted:
         return f"Agreement with {people} is unknown: no {unit} has both a label and a verdict"
     if kappa is None:
         return f"Agreement with {people} is unknown: only one label occurs on {counted}, so kappa is undefined"
-    agrees = "agrees" if interval and interval[0] > 0 else "does not significantly agree"
-    return f"Judge {agrees} with {people}: kappa {kappa_said(kappa, interval)} on {counted}"
+    agrees = "agrees with" if interval and interval[0] > 0 else "does not significantly agree with"
+    return f"Judge {agrees if interval else 'and'} {people}: kappa {kappa_said(kappa, interval)} on {counted}"
 
 
 def wholes_said(one: MetricAgreement) -> str:

@@ -7,10 +7,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from ragstone.engine import Tally
 from ragstone.render.text import NBSP, dollars, duration, flat, number, plural, tokens
 
 if TYPE_CHECKING:
+    from ragstone.engine.tally import Tally
     from ragstone.records.survey import Survey
 
 WINDOW: Final = 20.0

@@ -59,12 +59,12 @@ class BatchStore(Store):
     """A store with its batches."""
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep other processes from sending and collecting; raise ConfigError if one is doing so."""
+    def alone(self, *, wait: bool = False) -> Iterator[None]:
+        """Keep other processes from sending and collecting; if one is doing so, ``wait`` or raise ConfigError."""
         with Path(f"{self.path}-batches").open("ab") as lock:
             try:
                 if fcntl is not None:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except OSError as error:
                 raise ConfigError(
                     f"{self.path}: another process is sending or collecting batches; wait for it to finish"
@@ -105,9 +105,9 @@ class BatchStore(Store):
         query = "SELECT key, task, maker, units, repeat, request FROM batch_calls WHERE batch = ? ORDER BY rowid"
         return (BatchCall(*row)._replace(request=self._unpacked(row[5])) for row in self._rows(query, (batch,)))
 
-    def failed_calls(self) -> set[bytes]:
-        """Return the keys of calls that a provider refused permanently."""
-        return {key for (key,) in self._rows("SELECT key FROM batch_calls WHERE failed IS NOT NULL")}
+    def failed_calls(self) -> dict[bytes, str]:
+        """Return the keys of calls that a provider refused permanently, each with the reason."""
+        return dict(self._rows("SELECT key, failed FROM batch_calls WHERE failed IS NOT NULL"))
 
     def collect(self, batch: int, replies: Iterable[CallRow], failed: Mapping[bytes, str]) -> None:
         """Store the results of a batch and close it; its other calls are missing again."""

@@ -19,6 +19,7 @@ from ragstone.errors import StoreError
 VERSION: Final = 4
 PATIENCE: Final = 30.0
 """Seconds to wait for another process that is writing."""
+ELSEWHERE: Final = "choose another place with --store"
 MAGIC: Final = b"SQLite format 3\0"
 """The first bytes of every SQLite file."""
 
@@ -56,6 +57,20 @@ def connect(path: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def begin(connection: sqlite3.Connection, *, wait: bool) -> bool:
+    """Begin a transaction that writes. While another connection writes, wait, or return False."""
+    connection.execute(f"PRAGMA busy_timeout = {1000 * PATIENCE * wait:.0f}")
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if wait or error.sqlite_errorcode & 0xFF not in _BUSY:
+            raise
+        return False
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {1000 * PATIENCE:.0f}")
+    return True
 
 
 def make_private(path: str) -> None:
@@ -115,21 +130,28 @@ def is_foreign(path: str) -> bool:
     return bool(tables) and not {"calls", "runs"} <= tables
 
 
+def damaged(path: str, found: str) -> StoreError:
+    """Return the error of a damaged store, which the next run replaces."""
+    return StoreError(f"{path}: the store is damaged ({found}); to recover it, evaluate again", damaged=True)
+
+
+def busy(path: str) -> str:
+    """Return the message that another connection has been writing for too long."""
+    return f"{path}: another process has kept the store busy for {PATIENCE:g} s; wait for it to end, or {ELSEWHERE}"
+
+
 def trouble(path: str, error: Exception, what: str) -> StoreError:
     """Return the error that says in one line what SQLite could not do and what to do about it."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    place = "choose another place with --store"
     if code in _DAMAGED:
-        return StoreError(f"{path}: the store is damaged ({error})", damaged=True)
+        return damaged(path, str(error))
     if code in _BUSY:
-        return StoreError(
-            f"{path}: another process has kept the store busy for {PATIENCE:g} s; wait for it to end, or {place}"
-        )
+        return StoreError(busy(path))
     hint = ""
     if code in _CLOSED_OFF:
-        hint = f"; the file or its folder cannot be written: make both writable, or {place}"
+        hint = f"; the file or its folder cannot be written: make both writable, or {ELSEWHERE}"
     elif code in _FULL:
-        hint = f"; free space or {place}"
+        hint = f"; free space or {ELSEWHERE}"
     return StoreError(f"{path}: {what} ({error}){hint}")
 
 

@@ -233,14 +233,14 @@ class Store:
         """Return the ids of all judges with stored calls."""
         return [row[0] for row in self._rows("SELECT DISTINCT judge FROM calls ORDER BY judge")]
 
-    # ---- writing in groups
-    #
-    # The caller begins, fills and commits a group. ``begin`` and ``commit`` may block, for another process or the
-    # disk, so they may be called on another thread. Only one group at a time.
+    # ---- writing in groups, one at a time: begin, insert, commit (which waits for the disk, on any thread)
 
-    def begin(self) -> None:
-        """Begin a group of writes; wait while another process writes. Raise StoreError after too long a wait."""
-        self._write("BEGIN IMMEDIATE")
+    def begin(self, *, wait: bool = True) -> bool:
+        """Begin a group of writes; while another connection writes, wait (raise StoreError if long) or return False."""
+        try:
+            return file.begin(self._writer, wait=wait)
+        except sqlite3.Error as error:
+            raise self._undone(error) from error
 
     def insert(
         self,
@@ -457,7 +457,9 @@ class Store:
     def _rows(self, query: str, parameters: tuple[Any, ...] = (), *, writer: bool = False) -> Iterator[tuple[Any, ...]]:
         """Yield the rows one at a time; raise StoreError at the first row where the file is damaged."""
         try:
-            yield from (self._writer if writer else self._reader).execute(query, parameters)
+            rows = (self._writer if writer else self._reader).execute(query, parameters)
+            for row in rows:  # noqa: UP028 - "yield from" would also close the cursor, which fails once the store is closed
+                yield row
         except sqlite3.Error as error:
             raise self._trouble(error, "cannot read") from error
 
@@ -472,7 +474,7 @@ class Store:
         try:
             return zstd.decompress(data)
         except zstd.ZstdError as error:
-            raise StoreError(f"{self.path}: the store is damaged (cannot unpack: {error})", damaged=True) from error
+            raise file.damaged(self.path, f"cannot unpack: {error}") from error
 
     def _call_row(self, row: tuple[Any, ...]) -> CallRow:
         return CallRow(*row)._replace(request=self._unpacked(row[4]), reply=self._unpacked(row[5]))

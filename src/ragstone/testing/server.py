@@ -175,24 +175,22 @@ class FakeServer:
     def _start_thread(self) -> None:
         from ragstone.testing.listener import Listener  # noqa: PLC0415 - aiohttp is for those who use a server
 
-        loop = asyncio.new_event_loop()
-        self._listener = Listener(self._endpoint, self._host, self._port)
-        try:
-            loop.run_until_complete(self._listener.open())
-        except OSError:
-            loop.close()
-            raise
-        self._port = self._listener.port
-        self._loop = loop
-        end = self._listener.end
+        self._loop = loop = asyncio.new_event_loop()
+        self._listener = listener = Listener(self._endpoint, self._host, self._port)
 
         def serve() -> None:
             loop.run_forever()
-            loop.run_until_complete(end())
+            loop.run_until_complete(listener.end())
             loop.close()
 
         self._thread = threading.Thread(target=serve, name="ragstone-fake-server", daemon=True)
         self._thread.start()
+        try:  # in that thread, because this one may have a running loop of its own
+            asyncio.run_coroutine_threadsafe(listener.open(), loop).result()
+        except OSError:
+            self.stop()
+            raise
+        self._port = listener.port
 
     def _call(self, work: Callable[[], T]) -> T:
         """Call ``work`` in the server's thread and wait for it, because the state is not locked."""

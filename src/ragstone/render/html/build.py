@@ -111,9 +111,8 @@ class _Kept:
 
 def _each(run: Run, positions: Iterable[int]) -> Iterator[tuple[int, dict[str, Any]]]:
     for position in positions:
-        found = run.store.result(run.id, position=position)
-        if found is not None:
-            yield position, orjson.loads(found.document)
+        if (found := run.at(position)) is not None:
+            yield position, found
 
 
 @dataclass(slots=True)

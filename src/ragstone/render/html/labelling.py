@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from ragstone.analysis.labelling import SECONDS, LabelRecord, LabelSample, LabelUnit
+from ragstone.labels import text_hash
 from ragstone.metrics import of_score
 from ragstone.render.html.document import Block, page, to_json
 
@@ -41,7 +42,7 @@ def label_page(
 
     ``root`` is the path to the list of runs if the page is served; the server then stores labels too.
     """
-    records = [{"id": record.id, "units": [_row(unit) for unit in record.units]} for record in sample.records]
+    records = [{"id": record.id, "units": [_row(unit, record) for unit in record.units]} for record in sample.records]
     heading = of_score(sample.metric).heading or sample.metric.partition(".")[0].replace("_", " ")
     title = f"{name}: labels for {heading}"
     first = {
@@ -68,9 +69,10 @@ def label_page(
     return page("label", title, first, blocks, live=bool(root))
 
 
-def _row(unit: LabelUnit) -> dict[str, Any]:
-    """Return the fields of a row of labels that identify the unit within its record."""
-    return {"id": unit.id, "hash": unit.hash, **({"text": unit.text} if unit.level in WRITTEN else {})}
+def _row(unit: LabelUnit, record: LabelRecord) -> dict[str, Any]:
+    """Return the fields of a row of labels that identify the unit; nuggets may be shared by several responses."""
+    about = {"response": text_hash(record.response)} if unit.level == "nugget" else {}
+    return {"id": unit.id, "hash": unit.hash, **({"text": unit.text} if unit.level in WRITTEN else {}), **about}
 
 
 def _texts(record: LabelRecord) -> dict[str, Any]:

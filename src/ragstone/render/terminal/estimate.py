@@ -57,8 +57,9 @@ def sentence(estimate: Estimate) -> str:
         money = f", cost {about}{dollars(total.dollars.expected)} ({_ends(total.dollars, dollars)})"
     else:
         money = ", cost nothing"
-    if estimate.waves:  # the last one is for repairs, if there are any
-        spent = f"end within {24 * estimate.waves} hours, in {plural(estimate.waves, 'round')} of batches"
+    if estimate.waves:
+        last = " and some live calls" if estimate.live else ""
+        spent = f"end within {24 * estimate.waves} hours, in {plural(estimate.waves, 'round')} of batches{last}"
     else:
         spent = f"take about {took} ({ends})"
     return f"{said}{money} and {spent}" + (stored if total.stored else "") + "."

@@ -36,7 +36,7 @@ def prompt_list(kinds: Sequence[PromptStyle], changed: Mapping[str, str]) -> Pag
         section("Columns", indented(_explained(_legend(kinds)))),
         section("Styles", indented(_explained(purposes))),
         _state(changed),
-        Text("ragstone prompts render assign short_cot", style="quiet"),
+        facts([("Next", Command("ragstone prompts render assign short_cot"))]),
     )
 
 
@@ -66,7 +66,7 @@ def _legend(kinds: Sequence[PromptStyle]) -> dict[str, str]:
         "(+ reasons)": "reasons and evidence, if the metric asks for them",
     }
     for language in sorted(set.intersection(*(set(kind.languages) for kind in kinds)) - {"en"}):
-        said[f".{language}"] = f"each style is also available in this language: short_cot.{language}"
+        said[language] = f"to use this language for all records, add it to the style: short_cot.{language}"
     for kind in kinds:
         if len(kind.names) > 1:
             before = f"{said[kind.step]}; " if kind.step in said else "several prompts: "

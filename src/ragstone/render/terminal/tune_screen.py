@@ -78,7 +78,7 @@ def _noise(found: Tuning) -> Iterator[str]:
     )
     yield f"Not significantly different from {rest}."
     cheap = found.cheapest
-    if cheap is not found.winner and (cheap.cost or 0) < (found.winner.cost or 0):
+    if dollars(cheap.cost) != dollars(found.winner.cost):  # it is also shown as cheaper
         yield (
             f"The cheapest of these is {_called(cheap.combination)}: kappa {kappa_said(cheap.kappa, cheap.interval)}, "
             f"{dollars(cheap.cost)} instead of {dollars(found.winner.cost)} per 1,000 units."

@@ -1,7 +1,7 @@
 // An annotator's labels: a list with undo, saved in the browser after each change and exported as JSON lines. Nothing
 // here draws.
 
-/** @typedef {{record: string, at: number, place: number, id: string, hash: string, text?: string}} LabelUnit */
+/** @typedef {{record: string, at: number, place: number, id: string, hash: string, text?: string, response?: string}} LabelUnit */
 
 /** @type {LabelUnit[]} all units of the sample, in labelling order */
 const units = first.records.flatMap((record, at) =>
@@ -151,11 +151,12 @@ class Labels {
     return [...this.current]
       .sort(([one], [other]) => one - other)
       .map(([unit, label]) => {
-        const { record, id, hash, text } = units[unit];
+        const { record, id, hash, text, response } = units[unit];
         const seconds = Math.round((this.spent[unit] || 0) * 10) / 10;
         const { task, draw, rubric } = first;
         const who = this.annotator ? { annotator: this.annotator } : {};
-        return `${JSON.stringify({ record, unit: id, task, label, ...who, seconds, draw, rubric, hash, text })}\n`;
+        const about = { record, unit: id, task, label, ...who, seconds, draw, rubric, hash, text, response };
+        return `${JSON.stringify(about)}\n`;
       })
       .join('');
   }
@@ -177,7 +178,8 @@ class Labels {
     const rows = lines.map(parsed).filter((row) => row !== null);
     const fit = rows.filter((row) => {
       const unit = units[places.get(`${row.record}\n${row.unit}`) ?? -1];
-      const same = unit && row.hash === unit.hash && row.task === first.task && row.rubric === first.rubric;
+      const read = unit && row.hash === unit.hash && (row.response ?? unit.response) === unit.response;
+      const same = read && row.task === first.task && row.rubric === first.rubric;
       return same && (row.annotator || '') === this.annotator && (row.label === null || known.includes(row.label));
     });
     let taken = 0;
