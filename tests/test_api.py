@@ -333,6 +333,8 @@ def test_runs_are_found_again() -> None:
         api.open_run()
     assert not Path(".ragstone").exists()
     weigh(rows(1), name="a")
+    with pytest.raises(InputError, match=r"no run 'c' in .*; the only run is 1; expected"):
+        api.open_run("c")
     weigh(rows(2), name="b")
     weigh(rows(3), name="a")
     assert [len(api.open_run(which)) for which in (1, "2", "a", "b", "last")] == [1, 2, 3, 2, 3]

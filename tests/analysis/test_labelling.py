@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ragstone import InputError, Run, evaluate
+from ragstone import InputError, Run, evaluate, label
 from ragstone.analysis.labelling import ratable, sample
 from ragstone.labels import LabelDraw, text_hash
 from ragstone.metrics import catalogue
@@ -155,3 +155,16 @@ def test_the_scale_is_that_of_the_run(tmp_path: Path) -> None:
     run = evaluate(rows(2), ["grounding", "nugget_recall"], store=tmp_path / "s.db", config=config)
     scales = [[label for label, _ in sample(run, name).rubric.labels] for name in ratable(run)]
     assert scales == [["5", "4", "3", "2", "1"], ["support", "not_support"]]
+
+
+def test_the_criterion_that_is_named_is_labelled(tmp_path: Path) -> None:
+    """Each has a scale of its own; one that the run lacks is refused, not replaced by another."""
+    criteria = {"tone": {"criterion": "Polite.", "scale": ["rude", "polite"]}, "brief": {"criterion": "Brief."}}
+    judge = ScriptedJudge({"rubric": ["polite", "yes"]})
+    run = evaluate(rows(2), "rubric", judge, store=tmp_path / "s.db", parameters={"rubric": {"criteria": criteria}})
+    drawn = {name: label(run, tmp_path / "l.html", metric=name) for name in ("rubric.brief", "rubric.tone", "rubric")}
+    told = {name: (one.metric, [word for word, _ in one.rubric.labels]) for name, one in drawn.items()}
+    assert told["rubric.brief"] == ("rubric.brief", ["yes", "no"])
+    assert told["rubric.tone"] == told["rubric"] == ("rubric.tone", ["polite", "rude"])
+    with pytest.raises(InputError, match=r"no verdicts for 'rubric.short' .* some for rubric.tone, rubric.brief"):
+        label(run, metric="rubric.short")

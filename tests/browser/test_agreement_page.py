@@ -105,7 +105,9 @@ def test_the_page_shows_who_differs_where_and_executes_nothing(
     assert "tau_ap-b" in browser.text("section:has(#figures0)")
     assert len(browser.all("section:has(#figures0) tbody tr")) == 4
     assert "label not on the scale (no, yes)" in browser.text("section:has(#refused)")
-    assert browser.all("section:has(#refused) ~ .agreeing .matrix"), "labels that are not used stand before the numbers"
+    assert browser.all("section:has(#refused) ~ section:has(#numbers) .matrix"), (
+        "labels that are not used stand before the numbers"
+    )
     assert "Cannot tell" in (titles := browser.text("section:has(#annotators) thead"))
     assert "Minutes" not in titles
     assert len(browser.all("section:has(#annotators) tbody tr")) == 4

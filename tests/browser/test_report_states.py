@@ -15,7 +15,7 @@ from ragstone import Run, evaluate
 from ragstone.analysis.run import find_run
 from ragstone.api import write_report
 from ragstone.judges.base import Failed
-from ragstone.questions import Question
+from ragstone.questions import Question, Task
 from ragstone.testing import ScriptedJudge
 
 pytest_plugins = ["page_fixtures"]
@@ -50,9 +50,10 @@ def test_nothing_could_be_scored(opened: Opened) -> None:
     page = opened([record(1), record(2)], judge=ScriptedJudge(answer))
     assert page.text(".sentence") == "Nothing could be scored in 2\u00a0records."
     assert "There is no value to show" in page.text(".first")
+    assert "ragstone formats 1" in page.text(".first"), "the judge failed, so its replies say why"
     assert "the judge failed (the judge is out)" in page.text(".missing")
     assert page.all(".card") == []
-    assert "No metric has values" in page.text(".hurts")
+    assert page.all(".hurts") == [], "no empty groups"
     page.click(".causes a")
     page.until("document.querySelector('.chips')")
     assert len(page.all(".lines tbody tr")) == 2
@@ -258,3 +259,52 @@ def test_what_few_records_have_comes_last(opened: Opened, tmp_path: Path) -> Non
     assert page.all(".card h2")[:2] == ["Context relevance", "Answer correctness: f1"]
     page.open(f"{(tmp_path / 'report.html').as_uri()}#record=2")
     assert page.all(".score-line dt") == ["Context relevance"]
+
+
+def test_a_rubric_of_many_criteria_fits_and_underlines_nothing(opened: Opened) -> None:
+    """Each criterion is a row with one verdict, not a column of its own."""
+    criteria = {f"criterion_{n}": {"criterion": f"Criterion {n} is met.", "scale": "yes_no"} for n in range(12)}
+    judge = ScriptedJudge({"rubric": "no"})
+    page = opened([record(1)], "rubric", judge, parameters={"rubric": {"criteria": criteria}})
+    page.click(".lines tbody tr")
+    page.until("document.querySelector('.units')")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert page.all(".units thead th") == ["Verdict", "Judgement", "Reasons and evidence"]
+    assert page.text(".units tbody td.given").startswith("Rubric: criterion 0\n\u2717 not met")
+    assert page.all(".left .mark, .left .legend, .left select") == []
+
+
+def test_nuggets_of_the_response_are_underlined_before_those_of_a_bank(opened: Opened) -> None:
+    """Those of a bank that only the passages may hold have no place in the response."""
+    bank = [{"text": "It is red.", "importance": "vital"}]
+    page = opened([record(1, nuggets=bank)], ["nugget_support", "nugget_groundedness"], "embedded")
+    page.click(".lines tbody tr")
+    page.until("document.querySelector('.left .mark')")
+    assert page.evaluate("document.querySelector('.left select').value") == "nugget_groundedness"
+
+
+def test_a_panel_names_who_said_what_and_prints_its_own_verdicts(opened: Opened) -> None:
+    tasks: tuple[Task, ...] = ("support",)
+    said = {"q/Q@h:1": "yes", "q/Q@h:2": "yes", "a/L@h:2": "no"}
+    others = [ScriptedJudge({"support": label}, name=name, tasks=tasks) for name, label in said.items()]
+    panel = f"support=[embedded,{','.join(said)}]"
+    page = opened([record(1), record(2)], "grounding", ["embedded", panel, *others])
+    assert "at least one claim that is not fully supported" in page.text(".sentence")
+    assert page.all(".paper .sign") == ["~", "~"]
+    assert page.all(".paper .note")[0].startswith("embedded: found in passage 1")
+    page.click(".lines tbody tr")
+    page.until("document.querySelector('.because')")
+    assert page.text(".because").startswith("embedded: found in passage 1")
+    page.click("#tab-panel")
+    assert page.all(".judges thead th")[1:-1] == ["embedded", "Q@h:1", "Q@h:2", "L"], "hosts only where models coincide"
+
+
+def test_the_group_of_the_first_sentence_is_the_one_that_is_drawn(opened: Opened) -> None:
+    """Also one whose values are all the same, which has no interval of its own."""
+    rows = [
+        record(n, batch="ab"[n % 2], topic="xy"[n < 6], response="Two years." if n < 6 else "Red.") for n in range(12)
+    ]
+    page = opened(rows, "grounding", "embedded")
+    assert "worst topic: x" in page.text(".sentence")
+    assert page.evaluate("document.querySelector('.groups select').value") == "topic"
+    assert page.all(".rows .below .name") == ["x"]

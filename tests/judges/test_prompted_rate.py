@@ -210,10 +210,14 @@ def test_the_repair_turn_names_what_is_missing_and_what_is_wrong() -> None:
         ),
         (verdicts(n1="yes", n3="no"), NOTHING, ["yes", None, "no"], "no verdict on 2"),
         (verdicts(n1="yes", n3="no"), Failed("down"), ["yes", None, "no"], "down"),
+        ('{"verdicts": {"1": {"id": 2, "label": "no"}, "2": {"id": 1, "label": "yes"}, "3": "yes"}}',
+         verdicts(n1="yes", n2="no"), ["yes", "no", "yes"], ""),
+        ('{"verdicts": {"1": {"claim": "Claim number 2.", "label": "no"}, "2": "no", "3": "yes"}}',
+         verdicts(n1="yes"), ["yes", "no", "yes"], ""),
         ('{"verdicts": {"0": "yes", "1": "no", "2": "yes"}}', verdicts(n1="yes", n2="no", n3="yes"),
          ["yes", "no", "yes"], ""),
     ],
-    ids=["complete", "wrong again", "missing again", "failed", "counts from 0"],
+    ids=["complete", "wrong again", "missing again", "failed", "other number", "other text", "counts from 0"],
 )  # fmt: skip
 def test_the_repair_gives_what_is_missing_and_changes_no_label_that_was_given(
     first: str, second: str | Failed, found: list[str | None], failure: str

@@ -121,13 +121,13 @@ PANEL = [{"judge": {**SPEC, "model": model}, "tasks": ["support"]} for model in 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        *((text, r"calls\.jsonl:1: not a recording; make one with") for text in NO_RECORDINGS),
-        *((lines([entry]), r"calls\.jsonl:1: unusable judge entry") for entry in NO_JUDGES),
+        *((text, r"notes\.jsonl:1: not a recording; make one with: .* -o calls\.jsonl") for text in NO_RECORDINGS),
+        *((lines([entry]), r"notes\.jsonl:1: unusable judge entry") for entry in NO_JUDGES),
         (lines(PANEL), "the step 'support' was answered by a panel"),
     ],
 )
 def test_a_file_that_no_judge_can_answer_from_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    path = tmp_path / "calls.jsonl"
+    path = tmp_path / "notes.jsonl"
     path.write_text(text)
     with pytest.raises(ConfigError, match=said):
         opened(path)

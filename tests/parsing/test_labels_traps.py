@@ -8,7 +8,7 @@ import pytest
 from made_replies import parse_labels
 
 from ragstone.parsing import LABEL_FORMATS, Format, Words, read_labels
-from ragstone.questions import SUPPORT_3, YES_NO
+from ragstone.questions import GRADE_0_3, SUPPORT_3, YES_NO
 from ragstone.testing import REPLY_FORMATS, labels_reply
 
 S, P, N = "support", "partial_support", "not_support"
@@ -64,7 +64,31 @@ def test_numbers_that_were_not_asked_about_are_nobodys(reply: str, asked: list[i
         ("| 1 | 2 | 3 |\n| support | not_support |", (S, N, None)),
         ("Nugget 2 is supported. Nugget 1 is not supported.", (N, S)),
         ("Nugget 1 is not fully supported. Nugget 2 is supported.", (None, S)),
+        # The number of a label comes after it.
+        ("- label: support\n  nugget: 2\n- label: not_support\n  nugget: 1", (N, S)),
+        ("Label: support\nNugget: 2\n\nLabel: not_support\nNugget: 1", (N, S)),
+        ("<u><label>support</label><id>2</id></u><u><label>not_support</label><id>1</id></u>", (N, S)),
+        ('["support (2)", "not_support (1)"]', (N, S)),
+        # Units are named by ordinals or letters.
+        ("Third: support. First: not_support. Second: partial_support.", (N, P, S)),
+        ("2nd: support, 1st: not_support", (N, S)),
+        ("B. support\nA. not_support", (N, S)),
+        ("II. support\nI. not_support", (N, S)),
+        ("- B: support\n- A: not_support", (N, S)),
+        ('{"second": "support", "first": "not_support"}', (N, S)),
+        ('[{"label": "support", "id": "b"}, {"label": "not_support", "id": "a"}]', (N, S)),
+        # A model without a stop token goes on with a next turn.
+        (f'["{S}", "{N}"]<|im_end|>\n<|im_start|>user\nNext<|im_end|>\n<|im_start|>assistant\n["{N}", "{N}"]', (S, N)),
+        (f'["{S}", "{N}"]\n\n### Instruction:\nNext\n\n### Response:\n["{N}", "{N}"]', (S, N)),
+        ("1. support\n2. not_support\n\nUser: thanks\nAssistant: 1. not_support\n2. support", (S, N)),
+        (f'Example: ["{S}", "{P}", "{N}"]\n\nAnswer: ["{N}", "{N}"]', (N, N, None)),
+        # A label that is weakened is none.
+        ("The passage supports the nugget only partially.", (P,)),
+        ("It mostly supports it.", (P,)),
+        ("Supports, but with a caveat.", (P,)),
+        ("Almost supported.", (P,)),
         # A label that is taken back is none.
+        (f'["{S}", "{N}"]\n\nOn second thought, nugget 2 is support.', (None, None)),
         ("1. Supported: no\n2. Supported: yes", (N, S)),
         ("1. Supported? No.\n2. Supported? Yes.", (N, S)),
         ("1. Support - no\n2. Support - yes", (N, S)),
@@ -114,6 +138,12 @@ def test_a_label_is_given_to_its_own_unit_or_to_none(reply: str, truth: Sequence
 )
 def test_a_list_that_begins_anew_counts_as_it_was_written_last(reply: str, fmt: Format) -> None:
     assert parse_labels(reply, 2, SUPPORT_3, fmt).labels == (N, S)
+
+
+@pytest.mark.parametrize("fmt", LABEL_FORMATS)
+@pytest.mark.parametrize("reply", ["- score: 3\n  sentence: 2\n- score: 0\n  sentence: 1", "- second: 3\n- first: 0"])
+def test_a_grade_is_given_to_its_own_unit_or_to_none(reply: str, fmt: Format) -> None:
+    assert fits(parse_labels(reply, 2, GRADE_0_3, fmt).labels, ("0", "3"))
 
 
 def test_a_field_called_supported_is_read_by_what_it_says() -> None:
@@ -179,3 +209,19 @@ def test_a_list_that_the_reply_repeats_is_read_by_no_other_reader_either(reply: 
 def test_a_list_is_read_across_a_blank_line_and_in_the_cells_of_one_row() -> None:
     assert parse_labels(f"{S}, {N},\n\n{S}", 3, SUPPORT_3).labels == (S, N, S)
     assert parse_labels("1 -> support|2 -> not_support", 2, SUPPORT_3).labels == (S, N)
+
+
+@pytest.mark.parametrize("fmt", LABEL_FORMATS)
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "- Tea is hot.: support\n- Ice is cold.: not_support",
+        "1. Tea is hot. - support\n2. Ice is cold. - not_support",
+        '{"Tea is hot.": "support", "Ice is cold.": "not_support"}',
+        '[{"label": "support", "nugget": "Tea is hot."}, {"label": "not_support", "nugget": "Ice is cold."}]',
+        "<u><text>Tea is hot.</text><label>support</label></u><u><text>Ice is cold.</text><label>no</label></u>",
+    ],
+)
+def test_units_that_are_repeated_in_another_order_get_no_label(reply: str, fmt: Format) -> None:
+    for units, truth in ((["Ice is cold.", "Tea is hot."], (N, S)), (["Tea is hot.", "Ice is cold."], (S, N))):
+        assert fits(read_labels(reply, [1, 2], WORDS, fmt, units=units).labels, truth)

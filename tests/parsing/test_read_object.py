@@ -45,6 +45,9 @@ def failure(text: str) -> str:
         '"{\\"verdicts\\": {\\"1\\": {\\"label\\": \\"0\\"}}}"',
         r"so \frac{1}{2} holds. " * 40 + '{"verdicts": {"1": {"label": "0"}}}',
         "\ufeff" + '{"verdicts": {"1": {"label": "0"}}}',
+        # a model without a stop token goes on with a next turn
+        f"{json.dumps(OWN)}<|im_end|>\n<|im_start|>user\nNext<|im_end|>\n<|im_start|>assistant\n{HOSTILE}",
+        f"{json.dumps(OWN)}\n\n### Instruction:\nNext\n\n### Response:\n{HOSTILE}",
         # the usual slips
         '{"verdicts": {"1": {"label": "0",},},}',
         '{"verdicts": {"1": {"label": "0"} , \n } , }',

@@ -11,9 +11,10 @@ from ragstone.analysis.labelling import RECORDS, LabelSample, ratable, sample
 from ragstone.analysis.run import Run
 from ragstone.api.comparing import RunChoice, opened, sources
 from ragstone.errors import ConfigError, InputError
+from ragstone.metrics import of_score
 from ragstone.output.target import write_parts
 from ragstone.render.html.labelling import LABELS, label_page
-from ragstone.render.wording import lead_order
+from ragstone.render.wording import lead_order, scored_by
 
 if TYPE_CHECKING:
     from ragstone.analysis.saved import AnyRun
@@ -86,8 +87,11 @@ def holder(run: AnyRun, metric: str | None) -> str:
         raise InputError(f"run {run.name}: no record has a score with verdicts, so there is nothing to label")
     if metric is None:
         return min(names, key=lead_order)
+    if metric in names:
+        return metric
     for name in names:
-        if metric.partition(".")[0] == name.partition(".")[0]:
+        # The columns of most metrics share their verdicts; criteria have verdicts of their own.
+        if metric.partition(".")[0] == name.partition(".")[0] and not (of_score(name).open_columns and "." in metric):
             return name
-    known = ", ".join(dict.fromkeys(name.partition(".")[0] for name in names))
+    known = ", ".join(dict.fromkeys(scored_by(name) for name in names))
     raise InputError(f"run {run.name}: no verdicts for '{metric}' to label; there are some for {known}")

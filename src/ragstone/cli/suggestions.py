@@ -77,7 +77,7 @@ OTHER_WAYS: Final = _by_word(
     ("--resume --continue", "run the same command again: it resumes where it stopped"),
     ("--threshold --thresholds --fail-under", "to check a run: ragstone check RUN --min METRIC=NUMBER"),
     ("--csv --excel --xlsx", "to write a run as a table: ragstone export RUN -o scores.csv"),
-    ("--html --web", "to write a run as a page: ragstone report RUN"),
+    ("--html --web", "to write a page: ragstone report RUN, or compare or agree with -o FILE.html"),
     ("--verbose --debug -v -vv", "to show all of one record: ragstone show RUN RECORD --full"),
     ("--dry-run", "to estimate the cost: ragstone estimate FILE"),
 )

@@ -5,6 +5,7 @@ Pure. A label is assigned only to the unit with its number; everything unreadabl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +27,10 @@ UNUSABLE: Final = {
 """Maps the ``finish`` of replies that are not read to their status and problem."""
 UNREACHABLE: Final = ("failed", "withheld")
 """Statuses after which asking again is pointless."""
+_NUMBER: Final = re.compile(
+    r"(?:(?:claim|statement|nugget|sentence|unit|item)[\s_#-]{0,2}|#)?([0-9]{1,6})", re.IGNORECASE | re.ASCII
+)
+"""Matches the key of a unit: ``1``, ``claim_1``, ``Nugget 1``."""
 QUOTES: Final = 4
 """Maximum number of quotes located per verdict."""
 
@@ -186,9 +191,12 @@ def _read_entries(question: Rate, units: Sequence[Unit], text: str, setup: Setup
     unknown: list[str] = []
     expected: dict[str, None] = {}
     absent: list[str] = []
+    texts = {unit.text.strip() for unit in units}
     for number in reading.missing:
         entry = entries.get(number)
-        if entry is None:
+        own = units[number - 1].text.strip()
+        repeated = {value.strip() for value in (entry or {}).values() if isinstance(value, str)}
+        if entry is None or (own not in repeated and repeated & texts):  # it repeats the text of another unit
             absent.append(str(number))
             continue
         words = _words(question, question.scale_of(units[number - 1]), setup)
@@ -211,7 +219,8 @@ def _read_labels(question: Rate, units: Sequence[Unit], text: str, setup: Setup,
     """Parse labels, alone or after a reasoning block with reasons and quotes."""
     words = _words(question, question.scale, setup)
     numbers = reading.missing
-    parsed = read_labels(text, numbers, words, setup.format, texts_of(question), ended=True)
+    texts = [units[number - 1].text for number in numbers]
+    parsed = read_labels(text, numbers, words, setup.format, texts_of(question), units=texts, ended=True)
     thoughts = read_block(text, numbers) if setup.block else {}
     reading.problem, reading.status, reading.reader = parsed.error, parsed.status, parsed.format_used
     doubtful: list[str] = []
@@ -239,11 +248,14 @@ def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
         pairs = [(entry.get("id", entry.get("number")), entry) for entry in entries if isinstance(entry, dict)]
     numbered: list[tuple[int, Mapping[str, Any]]] = []
     for key, entry in pairs:
-        text = str(key).strip()
+        number = _NUMBER.fullmatch(str(key).strip())
         if isinstance(entry, str | int) and not isinstance(entry, bool):
             entry = {"label": entry}  # noqa: PLW2901 - a bare label under its number is as good
-        if text.isascii() and text.isdigit() and len(text) <= 6 and isinstance(entry, dict):
-            numbered.append((int(text), entry))
+        if number is None or not isinstance(entry, dict):
+            continue
+        own = _NUMBER.fullmatch(str(entry.get("id", entry.get("number", key))).strip())
+        if own is None or own[1] == number[1]:  # else it is unclear which of the two units it is about
+            numbered.append((int(number[1]), entry))
     return {} if any(number == 0 for number, _ in numbered) else uncontested(reversed(numbered), "label")
 
 

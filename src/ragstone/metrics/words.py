@@ -5,6 +5,7 @@ Screens and pages use these instead of special cases per metric, so metrics of o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -28,6 +29,9 @@ Labels = Mapping[str, str]
 
 LEGEND: Final = "legend"
 """The key of a longer wording of ``no`` for legends."""
+
+_PARTIAL: Final = re.compile(r"\|scoring_mode:scale|\](?:mean|median)\b")
+"""Matches a signature whose verdicts may be partial: on a scale, or the average of a panel."""
 
 _VERBS: Final = (
     {"have": "have", "are": "are", "were": "were", "lack": "lack"},
@@ -77,7 +81,7 @@ class Sentence:
 
     def falling_short(self, count: int, signature: str) -> str:
         """Return the clause about ``count`` responses below 1."""
-        fully = "fully " if "|scoring_mode:scale" in signature else ""
+        fully = "fully " if _PARTIAL.search(signature) else ""
         short = self.short.replace("{have} a ", "{have} at least one ") if count else self.short
         return short.format(**_VERBS[count < 2], fully=fully)
 

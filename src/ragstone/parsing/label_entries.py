@@ -115,6 +115,9 @@ class _Listing:
             return False
         inner = _FIELD.fullmatch(line)
         name = inner["name"].casefold() if inner else ""
+        if inner and name in NUMBER_NAMES and entry.number is None and entry.label and not self._apart:
+            entry.contested |= _whole(inner["value"]) is not None  # a number after its label: which is whose is unclear
+            return entry.contested
         indented = _indent(line) > entry.indent and not _numbered(line, words, within=True)
         field_of = (name in LABEL_NAMES or name in OTHER_NAMES) and (entry.number is not None or entry.named)
         if indented or field_of:
@@ -263,7 +266,7 @@ def _found(run: Sequence[_Entry]) -> Found | None:
     if all(entry.label is None or entry.contested for entry in run):
         return None
     alike = all(entry.label or (len(entry.first) <= 30 and len(entry.first.split()) <= 2) for entry in run)
-    if run[0].number is None and not alike:
+    if run[0].number is None and (not alike or any(entry.contested for entry in run)):
         return None
     found = Found(run[0].reader, run[0].start, run[-1].end)
     for entry in run:

@@ -250,6 +250,8 @@ def _tags(text: str, words: Words) -> list[Found]:
             open_lists, number = {}, None
             continue
         if name in _NUMBER_TAGS and _number(content) is not None:
+            if any(not found.numbers for found in open_lists.values()):
+                return []  # a number after its label: which is whose is unclear
             number = _number(content)
             continue
         if told is not None and given is None and not content:

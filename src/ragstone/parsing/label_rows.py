@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
@@ -25,7 +26,7 @@ LABEL_NAMES: Final[tuple[str, ...]] = (
 """Names of the field or column of the label, most likely first."""
 NUMBER_NAMES: Final[tuple[str, ...]] = (
     "number", "id", "no", "n", "index", "nugget_id", "nugget_number", "nugget_no", "statement_id", "claim_id", "num",
-    "unit", "item", "nugget", "statement", "claim", "passage", "#", "№", "номер",
+    "unit", "item", "nugget", "statement", "claim", "sentence", "fact", "passage", "#", "№", "номер",
 )  # fmt: skip
 """Names of the field or column of the unit's number."""
 OTHER_NAMES: Final = frozenset(
@@ -100,6 +101,31 @@ class Found:
                 label = None  # noqa: PLW2901 - said twice with two labels: given to nobody
             labels[number], raw[number] = label, word
         return labels, raw
+
+
+_ORDINALS: Final = {
+    word: rank
+    for rank, words in enumerate(
+        (
+            "first a i", "second b ii", "third c iii", "fourth d iv", "fifth e v", "sixth f vi", "seventh g vii",
+            "eighth h viii", "ninth ix", "tenth x", "last",
+        ),
+        1,
+    )
+    for word in words.split()
+}  # fmt: skip
+_WORD: Final = r"\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last)\b"
+_LETTER: Final = r"(?:^[\W_]*|[.,;]\s+|[\"'(*])([A-H]|[IVX]{1,4})[*_`\"']{0,3}[.):,}]"
+_DIGITS: Final = r"(?<![\w.])([0-9]{1,3})(?:st|nd|rd|th)?(?![\w%]|[.,][0-9])"
+_PLACES: Final = re.compile(rf"{_WORD}|{_LETTER}", re.IGNORECASE | re.MULTILINE)
+_ALL_PLACES: Final = re.compile(rf"{_WORD}|{_LETTER}|{_DIGITS}", re.IGNORECASE | re.MULTILINE)
+
+
+def in_sequence(text: str, *, digits: bool) -> bool:
+    """Return whether a text mentions units by ordinals and letters, and with ``digits`` by numbers, in their order."""
+    told = ("".join(found).casefold() for found in (_ALL_PLACES if digits else _PLACES).findall(text))
+    places = [int(word) if word.isdigit() else _ORDINALS.get(word, 0) for word in told]
+    return places == sorted(places)
 
 
 def lines(text: str) -> Iterator[tuple[int, str]]:

@@ -16,9 +16,9 @@ from typing import Final, Literal
 
 from ragstone.parsing.echoes import without_placeholders
 from ragstone.parsing.label_lists import lists_of, unread
-from ragstone.parsing.label_rows import LABEL_FORMATS, Format, Found
+from ragstone.parsing.label_rows import LABEL_FORMATS, Format, Found, in_sequence
 from ragstone.parsing.label_words import BACK, Words
-from ragstone.parsing.reasoning import plain, quoted_tags, strip_reasoning, unopened
+from ragstone.parsing.reasoning import NEXT_TURN, plain, quoted_tags, strip_reasoning, unopened
 
 Status = Literal["ok", "unknown_label", "truncation", "count_mismatch", "format_error"]
 """``unknown_label``: every unit has an entry, but some are outside the scale or contradict themselves.
@@ -52,19 +52,29 @@ _SCALE_SAID: Final = re.compile(
 """Matches words that introduce the scale, not an answer."""
 _REQUEST: Final = re.compile(r"\bplease\b.{0,40}\b(?:share|send|provide|paste|give)\b|\bwhat are the\b", re.IGNORECASE)
 _RETRACTED: Final = re.compile(
-    r"\b(?:disregard|ignore (?:the|my) (?:labels|answer)|i made a mistake|scratch that|not certain which)\b",
+    r"\b(?:disregard|ignore (?:the|my) (?:labels|answer)|i made a mistake|scratch that|not certain which|"
+    r"on second thoughts?|correction:|let me (?:revise|correct|change)|should (?:actually|instead) be)\b",
     re.IGNORECASE,
 )
 """Matches words after an answer that retract it."""
 _LEAD: Final = re.compile(r"[\W_]*(\w+(?:[ _-]support(?:ed|s)?)?)[*_`\"']*[,.:;\u2013\u2014]")
 _DENIED: Final = re.compile(
     r"\b(?:not|no|never|hardly|barely|cannot|none|neither|insufficient|lack\w*|absent|far from|asks?|says? to|"
-    r"instruct\w*|не|нет|ни)\b|n['\u2019]t\b",
+    r"instruct\w*|nothing|не|нет|ни)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
 """Matches words that may negate a label in prose, or attribute it to someone else."""
+_HEDGED: Final = re.compile(
+    r"\b(?:partial\w*|partly|in part|part of|only|some\w*|most\w*|half|largely|weak\w*|almost|nearly|but|however|"
+    r"though|although|except|caveats?|частич\w+|отчасти|почти|но)\b",
+    re.IGNORECASE,
+)
+"""Matches words beside a label that weaken it."""
 _CROSSED: Final = re.compile(r"[!\u2260\u00ac\u2717\u2718\u274c\u2716]\s*\Z")
 _LISTING: Final = re.compile(r"[\W_]*(?:and|or|и|или)?[\W_]*", re.IGNORECASE)
+_BULLET: Final = re.compile(r"^[\W\d_]+")
+_EXAMPLE: Final = re.compile(r"\b(?:examples?|e\.g\.|for instance)\b[^\n]*\n?[^\w\n]*\Z", re.IGNORECASE)
+"""Matches words before a list that is not the answer."""
 _BRACKET: Final = re.compile(r"\s*[\[({]")
 _FENCES: Final = re.compile(r"^\s*(?:```|~~~)[^\n]*$", re.MULTILINE)
 _STRUCTURE: Final = re.compile(r"[\[\]{}<>|\t\n,:]|\d")
@@ -87,13 +97,21 @@ class Parsed:
 
 
 def read_labels(
-    text: str, asked: Sequence[int], words: Words, fmt: Format, material: Sequence[str] = (), *, ended: bool = False
+    text: str,
+    asked: Sequence[int],
+    words: Words,
+    fmt: Format,
+    material: Sequence[str] = (),
+    *,
+    units: Sequence[str] = (),
+    ended: bool = False,
 ) -> Parsed:
     """Read the labels of the units with the numbers ``asked``, in that order, from a model's reply.
 
     Reasoning blocks are ignored. The reader of the requested format ``fmt`` has priority over the others. The last list
     of the right length counts, else the longest. ``adaptive`` accepts any format, and as a last resort label words in
     order. ``material`` are the texts of the record: a list copied verbatim from one of them is not the model's answer.
+    ``units`` are the texts of the units asked about: a list that repeats them in another order is not read.
     ``ended``: the reply is known to be complete; otherwise, a last word that may be a truncated label is ignored.
     """
     nothing: tuple[str | None, ...] = (None,) * len(asked)
@@ -106,12 +124,13 @@ def read_labels(
     answer = plain(strip_reasoning(text, quoted_tags(text, material)))
     if not answer.strip():
         return unusable("the reply is empty" if not text.strip() else "the reply is reasoning only")
-    answer = _without(without_placeholders(answer), material, words)
+    answer = _without(_first_turn(without_placeholders(answer), words), material, words)
     # Text before an unopened closing tag was removed, and may have been the answer.
     echoes = _Echoes(answer, material, words, alone=not unopened(text))
     latest = sorted(lists_of(answer, words), key=lambda found: found.end)[-NEAR:]
     repeated = [found for found in latest if echoes.holds(found) or _explains(found, answer, words)]
     lists = [found for found in latest if not any(found.overlaps(other) for other in repeated)]
+    lists = [found for found in lists if not _shuffled(found, answer, units, words)]
     best = _chosen(lists, asked, fmt, answer, words)
     if best is not None and _RETRACTED.search(answer, best.found.end):
         return unusable("the reply takes its labels back")
@@ -129,7 +148,8 @@ def read_labels(
         count = max(len(found.labels) for found in by_place)
         problem = f"{count} of {len(asked)} labels and no numbers with them, so that nobody knows whose they are"
         return unusable(problem, "truncation")
-    if fmt == "adaptive" and (loose := _loose(answer, words, material)) and len(loose) == len(asked):
+    loose = _loose(answer, words, material) if fmt == "adaptive" and _in_turn(units, answer) else ()
+    if loose and len(loose) == len(asked):
         return Parsed(loose, "fallback", "ok", "", loose)
     return unusable(f"no labels in the reply (it begins: {answer[:60]!r})")
 
@@ -146,7 +166,8 @@ def _only(answer: str, words: Words, fmt: Format) -> str | None:
     if words.numeric:
         return words.out_of(bare)
     lead = _LEAD.match(bare)
-    return words.alone(lead[1]) if lead and not _OPEN_QUESTION.search(bare) else None
+    label = words.alone(lead[1]) if lead and not _OPEN_QUESTION.search(bare) else None
+    return None if label != words.labels[0] and _HEDGED.search(bare) else label
 
 
 def _loose(answer: str, words: Words, material: Sequence[str]) -> tuple[str, ...]:
@@ -157,21 +178,55 @@ def _loose(answer: str, words: Words, material: Sequence[str]) -> tuple[str, ...
     ends = [(0, 0, ""), *found, (len(answer), 0, "")]
     lead, *gaps, tail = (answer[before[1] : after[0]] for before, after in pairwise(ends))
     rest = "".join((lead, *gaps, tail))
-    if _DENIED.search(rest) or any(_CROSSED.search(answer, max(0, start - 4), start) for start, _, _ in found):
+    weakened = _HEDGED.search(rest) and {label for _, _, label in found} != {words.labels[0]}
+    if (
+        _DENIED.search(rest)
+        or weakened
+        or any(_CROSSED.search(answer, max(0, start - 4), start) for start, _, _ in found)
+    ):
         return ()
-    numbers = [int(number) for number in re.findall(r"(?<![\w.])[0-9]{1,3}(?![\w%]|[.,][0-9])", rest)]
-    if numbers != sorted(numbers) and len(found) > 1:
-        return ()  # the units are mentioned in another order
+    if len(found) > 1 and not in_sequence(rest, digits=True):
+        return ()
     if gaps and all(_LISTING.fullmatch(gap) for gap in gaps) and re.search(r"\w", lead + tail):
         return ()
-    said = {_folded(line) for line in answer.splitlines() if words.in_order(line) and not words.alone(line)}
+    said = {
+        _folded(_BULLET.sub("", line)) for line in answer.splitlines() if words.in_order(line) and not words.alone(line)
+    }
     if any(line in _folded(text) for text in material for line in said):
         return ()
     return tuple(label for _, _, label in found)
 
 
+def _first_turn(answer: str, words: Words) -> str:
+    """Return the text up to an invented further turn after a list of labels; the labels after that are of no unit."""
+    if NEXT_TURN.search(answer) is None:
+        return answer
+    begun = min((found.start for found in lists_of(answer, words)), default=len(answer))
+    turn = NEXT_TURN.search(answer, begun)
+    return answer[: turn.start()] if turn else answer
+
+
+def _in_turn(units: Sequence[str], text: str) -> bool:
+    """Return whether the texts of units that the text repeats are in their order."""
+    places = [place for unit in units if unit and (place := text.find(unit)) >= 0]
+    return places == sorted(places)
+
+
+def _shuffled(found: Found, answer: str, units: Sequence[str], words: Words) -> bool:
+    """Return whether a list names its units, by their texts, ordinals or numbers, in another order than asked."""
+    if not _in_turn(units, answer[max(0, found.start - NEAR) : found.end]):
+        return True
+    if found.numbers:
+        return False
+    beside = [re.findall(r"\b[0-9]{1,4}\b", item or "") for item in found.raw]
+    numbers = [int(item[0]) for item in beside if len(item) == 1 and not words.numeric]
+    return numbers != sorted(numbers) or not in_sequence(answer[found.start : found.end], digits=False)
+
+
 def _explains(found: Found, answer: str, words: Words) -> bool:
-    """Return whether a list is only the scale, quoted in a sentence or with the meaning of each label."""
+    """Return whether a list is only an example, or the scale in a sentence or with the meaning of each label."""
+    if _EXAMPLE.search(answer, max(0, found.start - NEAR), found.start):
+        return True
     scale = list(words.labels)
     if len(scale) < 3 or found.labels not in (scale, scale[::-1]):
         return False

@@ -16,7 +16,7 @@ from typing import Any, Final, NoReturn
 import orjson
 
 from ragstone.errors import ParseError
-from ragstone.parsing.reasoning import TAG, strip_reasoning
+from ragstone.parsing.reasoning import NEXT_TURN, TAG, strip_reasoning
 
 LONGEST: Final = 400_000
 """Maximum number of characters of a reply; no real answer is nearly as long."""
@@ -56,7 +56,7 @@ def read_object(text: str, key: str, material: Callable[[], Sequence[str]] = tup
     if not answer:
         raise ParseError("the reply is empty" if not text.strip() else "the reply is reasoning only", reply=text)
     mendings = 0
-    for stretch, closed in reversed(list(_objects(answer))):
+    for stretch, closed in reversed(_first_turn(answer, key)):
         piece = answer[stretch.start : stretch.stop]
         if key not in piece or any(_folded(piece) in _folded(other) for other in material()):
             continue
@@ -69,6 +69,16 @@ def read_object(text: str, key: str, material: Callable[[], Sequence[str]] = tup
     if "{" in answer:
         raise ParseError(f"no readable JSON object with '{key}' in the reply", reply=text)
     raise ParseError(f"no JSON object in the reply (it begins: {answer[:60]!r})", reply=text)
+
+
+def _first_turn(answer: str, key: str) -> list[tuple[range, bool]]:
+    """Return the objects up to an invented further turn after one that has ``key``, each with whether it is closed."""
+    found = list(_objects(answer))
+    for stretch, closed in found[:-1]:
+        if closed and key in answer[stretch.start : stretch.stop]:
+            turn = NEXT_TURN.search(answer, stretch.stop)
+            return found if turn is None else [one for one in found if one[0].start < turn.start()]
+    return found
 
 
 @lru_cache(maxsize=128)

@@ -22,6 +22,12 @@ TAG: Final = re.compile(
 )
 BESIDE: Final = 8
 """Number of characters beside a tag by which it is recognized."""
+NEXT_TURN: Final = re.compile(
+    r"<\|(?:im_start|start_header_id)\|>\s*(?:user|human|system)|<start_of_turn>\s*user|<\|(?:user|human)\|>|\[INST\]|"
+    r"^(?:#{1,4}\s*(?:Instruction|Input|User|Human)\b|[*_>\s]{0,3}(?:User|Human|Question|Query|Вопрос)[*_\s]{0,3}:)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Matches the start of a further turn that a model without a stop token invents after its answer."""
 _BOXED: Final = re.compile(r"\$*\\(?:boxed|fbox)\s*\{((?:[^{}]|\{[^{}]*\})*)\}\$*")
 _COMMAND: Final = re.compile(r"\$?\\(?:text|textbf|textit|texttt|mathrm|mathbf|emph)\s*\{([^{}]*)\}\$?")
 _ESCAPED: Final = re.compile(r"\\([_*#~-])")

@@ -65,6 +65,11 @@ def title_of(score: str, signature: str) -> str:
     return titles.get(column) or titles.get(ANY_COLUMN, "").format(column) or of_score(score).title
 
 
+def scored_by(score: str) -> str:
+    """Return the metric of a score, or the score if each column has verdicts of its own, e.g. ``rubric.tone``."""
+    return score if of_score(score).open_columns else score.partition(".")[0]
+
+
 def sentence_of(score: str, signature: str) -> Sentence | None:
     """Return the headline sentence for a mean, or None if the metric has none."""
     return words_of(score, signature).sentences.get(column_of(score))

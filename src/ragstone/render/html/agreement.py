@@ -60,7 +60,7 @@ def agreement_page(found: Agreement, run: AnyRun) -> list[bytes]:
 
 
 def _label(row: Mapping[str, Any]) -> str:
-    return shorten(" \u00b7 ".join(str(row.get(name) or "-") for name in ("record", "unit", "label")), 200)
+    return shorten(" \u00b7 ".join(str(row[name]) for name in ("record", "unit", "label") if row.get(name)), 200)
 
 
 def _disagreement(one: Disagreement, run: AnyRun) -> dict[str, Any]:

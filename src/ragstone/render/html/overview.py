@@ -16,7 +16,7 @@ from ragstone.render.agreement import agreement_of
 from ragstone.render.facts import Headline, Low, RunFacts, answered_now, cost_said
 from ragstone.render.html.rows import STATUSES, RowCounts, beginning
 from ragstone.render.text import number, percent, plural
-from ragstone.render.wording import card_order, in_words, measures, title_of
+from ragstone.render.wording import card_order, in_words, kind_of, measures, title_of, why
 from ragstone.stats.means import mean, mean_interval, spread
 
 BINS: Final = 20
@@ -63,7 +63,8 @@ def overview_of(told: RunFacts, counted: RowCounts, *, live: bool = False) -> di
         "left_out": summary.get("left_out", {}),
         "agreement": agreement_of(run.agreement, summary["metrics"]),
         "notes": told.notes,
-        "fields": counted.names,
+        # The field that the first sentence names comes first.
+        "fields": sorted(counted.names, key=lambda name: group is None or name != group.field),
         "ungrouped": counted.others,
         "statuses": list(STATUSES),
         "worst": [] if live else worst_of(told),
@@ -135,7 +136,8 @@ def _worst(low: Low) -> dict[str, Any]:
         "question": beginning(low.result["question"], LONGEST),
         "value": low.score["value"],
         "unit": beginning(low.units[0][1], LONGEST) if low.units else "",
-        "reason": beginning(in_words(low.result, low.units[0][0]["reason"] or ""), LONGEST) if low.units else "",
+        "kind": kind_of(low.units[0][0]) if low.units else "",
+        "reason": beginning(in_words(low.result, why(low.units[0][0]) or ""), LONGEST) if low.units else "",
     }
 
 

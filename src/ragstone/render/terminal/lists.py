@@ -25,6 +25,7 @@ from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, fac
 from ragstone.render.terminal.tables import Column, Fitted, grid, marked
 from ragstone.render.text import NBSP, clean, flat, middle, moment, number, percent, plural, size
 from ragstone.render.watch import messages, warnings
+from ragstone.render.wording import scored_by
 from ragstone.types import NOTHING
 
 MOST_NOTES: Final = 12
@@ -342,7 +343,7 @@ def label_page_written(told: Mapping[str, Any], wanted: int, unit: str) -> Page:
         ("Page", flat(told["written"])),
         ("", size(told["bytes"])),
         ("Records", f"{kept} scored records{'' if every else how + by} (seed {draw['seed']}){few}"),
-        ("Units", f"{plural(told['units'], unit)} for {told['metric'].partition('.')[0]}"),
+        ("Units", f"{plural(told['units'], unit)} for {scored_by(told['metric'])}"),
         ("Time", f"about {plural(minutes, 'minute')}, at {SECONDS} s per unit"),
     ]
     if draw["mode"] == "worst":

@@ -40,7 +40,7 @@ from ragstone.render.terminal.screen import (
 )
 from ragstone.render.terminal.tables import Column, beside, fitting, grid, table, unit_lines, used
 from ragstone.render.text import NBSP, duration, flat, number, percent, plural, shorten
-from ragstone.render.wording import in_words, kind_of
+from ragstone.render.wording import in_words, kind_of, why
 
 MOST_CAUSES: Final = 8
 REASONS: Final = 3
@@ -178,7 +178,7 @@ def _worst(told: RunFacts, look: Look, *, full: bool) -> RenderableType | None:
 def _worst_record(low: Low, look: Look, room: int, *, full: bool) -> Group:
     lines = beside(flat(low.result["id"]), low.shortfall, look, room)
     for verdict, text in low.units if full else low.units[:1]:
-        reason = in_words(low.result, verdict["reason"] or "")
+        reason = in_words(low.result, why(verdict) or "")
         lines += unit_lines(look.mark(kind_of(verdict)), text, reason, look, room, full=full)
     return Group(*lines)
 

@@ -15,7 +15,7 @@ function agreementView() {
     ),
     leading && [el('p.sentence', foreign(`${leading.said}.`)), el('p.note', foreign(leading.about))],
     refusedPart(),
-    leading && el('div.agreeing', el('div.pair', matrixView(leading), meansView(leading.means))),
+    leading && section('agreement', 'numbers', 'Agreement', agreementFigures(leading)),
     others.map(agreementBlock),
     [...first.wholes, ...first.notes].map((/** @type {string} */ line) => el('p.note', foreign(line))),
     first.figures.map(figuresPart),

@@ -12,8 +12,13 @@ function agreementBlock(block) {
   return el(
     'div.agreeing',
     el('p.reading', foreign(`${block.said}.`), ' ', el('span.soft', block.about)),
-    el('div.pair', matrixView(block), meansView(block.means)),
+    agreementFigures(block),
   );
+}
+
+/** @param {any} block */
+function agreementFigures(block) {
+  return el('div.pair', matrixView(block), meansView(block.means));
 }
 
 /** The confusion matrix; each cell is shaded by its share of the row, also given as text. @param {any} block */

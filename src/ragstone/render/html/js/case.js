@@ -36,7 +36,7 @@ function caseView(found, trouble) {
         el('div', { class: 'prose question', dir: 'auto' }, found.question || el('span.empty', 'none')),
         el('div.head', el('h2', 'Response'), layerChoice(record, layer)),
         responseText(record, layer, lights),
-        layer ? legend(layer) : null,
+        layer?.marked ? legend(layer) : null,
         found.reference ? [el('h2', 'Reference'), el('div', { class: 'prose', dir: 'auto' }, found.reference)] : null,
       ),
       el(
@@ -161,7 +161,7 @@ function scoreLine(record, tabs) {
 
 /** @param {Case} record @param {Layer | undefined} layer */
 function layerChoice(record, layer) {
-  if (!layer) return null;
+  if (!layer || !record.layers[0].marked) return null;
   const said = (/** @type {Layer} */ one) => `${one.of} by ${spoken(one.metric)}`;
   if (record.layers.length === 1) return el('span.soft', said(layer));
   return choice(

@@ -102,9 +102,12 @@ function groupsOf(field, metric) {
   });
   const mean = first.metrics.find((one) => one.name === metric)?.mean ?? 0;
   for (const [name, of] of values) if (of.length < 2 && values.delete(name)) alone++;
+  const spread = spreadOf(column.filter((value) => typeof value === 'number'));
   const groups = [...values].map(([name, of]) => {
     const found = meanInterval(of);
-    return { name, ...found, below: of.length >= FEWEST && found.known && found.high < mean };
+    // As in the headline sentence, a group without an interval of its own gets one from the spread of all records.
+    const high = found.known ? found.high : found.mean + (1.959964 * spread) / Math.sqrt(of.length);
+    return { name, ...found, below: of.length >= FEWEST && high < mean };
   });
   return { groups: groups.sort((a, b) => a.mean - b.mean || b.count - a.count), alone };
 }

@@ -38,13 +38,13 @@ function drawOverview() {
  * the groups have the whole width.
  */
 function whereItHurts() {
+  if (!scored.length) return null;
   const { groups } = first.fields.length && fieldsThere() ? groupsKept(now.by, now.of) : { groups: [] };
   const several = scored.length > 1;
   const title = `${groups.some((group) => group.below) ? 'Lowest groups' : 'Groups'}${several ? ' and metrics' : ''}`;
-  const lacking = `${scored.length ? 'Only one metric has' : 'No metric has'} values; a plot of metrics needs two.`;
   const body = several
     ? el('div.pair', first.fields.length ? [groupsView(), scatterView()] : [scatterView(), groupsView()])
-    : [groupsView(), el('p.note.screen', lacking)];
+    : [groupsView(), el('p.note.screen', 'Only one metric has values; a plot of metrics needs two.')];
   return section(groups.length ? 'hurts' : 'hurts screen', 'hurts', title, body);
 }
 
@@ -65,7 +65,7 @@ function worstForPaper() {
               'td',
               el('b', foreign(shortened(one.id, 200))),
               el('p.written', foreign(one.question)),
-              one.unit ? el('p.written', el('span.sign.no', SIGNS.no), ' ', foreign(one.unit)) : null,
+              one.unit ? el('p.written', el('span', { class: `sign ${one.kind}` }, SIGNS[one.kind]), ' ', foreign(one.unit)) : null,
               one.reason ? el('p.note', foreign(one.reason)) : null,
             ),
           ),

@@ -6,7 +6,7 @@
  * @property {any} unit @property {any} verdict @property {Kind} kind @property {string} word @property {Quote[]} quotes
  * @property {{start: number, end: number}[]} spans its places in the response
  * @property {string[]} special bases of a traced sentence other than context sentences
- * @typedef {{metric: string, entries: Entry[], of: string, task: string, unit: string}} Layer
+ * @typedef {{metric: string, entries: Entry[], of: string, task: string, unit: string, marked: boolean}} Layer
  */
 
 const RESPONSE = 'response';
@@ -34,11 +34,12 @@ class Case {
     this.contexts = new Map(document.contexts.map((context) => [context.id, context]));
     /** @type {Map<string, Entry[]>} */
     this.entries = new Map(document.scores.map((score) => [score.metric, this.entriesOf(score)]));
-    /** @type {Layer[]} layers that can be underlined in the response, in display order */
+    /** @type {Layer[]} verdicts on parts, in display order; those `marked` in the response come first */
     this.layers = document.scores
       .map(({ metric }) => ({ metric, entries: this.of(metric), ...measureOf(metric) }))
       .filter((one) => one.entries.length && !WHOLE.includes(one.unit))
-      .sort((a, b) => a.rank - b.rank)
+      .map((one) => ({ ...one, marked: one.entries.some(({ spans }) => spans.length) }))
+      .sort((a, b) => Number(b.marked) - Number(a.marked) || a.rank - b.rank)
       .map((one) => ({ ...one, of: `${one.task === BANK ? 'bank ' : ''}${one.unit}s` }));
     /** The score with the sentence map, if any. */
     this.map = document.scores.find((score) => mapped(score));

@@ -69,8 +69,7 @@ function meanInterval(values) {
   const [least, most] = extremes(values);
   if (size < 2 || least === most) return { mean, low: mean, high: mean, count: size, known: false };
   if (size >= 1000) {
-    const spread = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (size - 1);
-    const half = 1.959964 * Math.sqrt(spread / size);
+    const half = (1.959964 * spreadOf(values)) / Math.sqrt(size);
     return { mean, low: Math.max(mean - half, least), high: Math.min(mean + half, most), count: size, known: true };
   }
   const random = chooser(20241121);
@@ -82,6 +81,12 @@ function meanInterval(values) {
   }
   means.sort();
   return { mean, low: means[25], high: means[974], count: size, known: true };
+}
+
+/** The sample standard deviation; 0 for fewer than two values. @param {number[]} values */
+function spreadOf(values) {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / Math.max(1, values.length - 1));
 }
 
 /** @param {number[]} values @returns {[number, number]} */

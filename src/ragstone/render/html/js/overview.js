@@ -141,15 +141,13 @@ function coverage(metric) {
 }
 
 function nothingScored() {
+  const failed = first.missing.some((/** @type {any} */ cause) => cause.status === 'judge_failed');
   return el(
     'div.empty',
-    el('p', 'There is no value to show.'),
-    el(
-      'p',
-      'The reasons are below. Most often the judge could not be reached, or the records lack required fields: ',
-      el('code', 'ragstone validate FILE'),
-      ' lists the metrics that could run.',
-    ),
+    el('p', 'There is no value to show; the reasons are below.'),
+    failed
+      ? el('p', 'To see what the judge replied: ', el('code', command(`ragstone formats ${first.run}`, first.store)))
+      : el('p', 'To list the metrics that the records allow: ', el('code', 'ragstone validate FILE')),
   );
 }
 

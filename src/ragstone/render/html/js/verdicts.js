@@ -1,7 +1,7 @@
 // The verdicts on a record's units (claims, sentences, nuggets) with reasons and quotes.
 
 /**
- * Units with the verdicts of one or two metrics on each.
+ * Units with the verdicts on each: a column for each of two metrics, else one for all.
  * @param {Case} record @param {string[]} metrics @param {Lights} lights @param {string} unit title of the units' column
  */
 function unitTable(record, metrics, lights, unit) {
@@ -14,15 +14,17 @@ function unitTable(record, metrics, lights, unit) {
   const ordered = [...rows.values()];
   const weighed = ordered.some(([entry]) => entry.unit.importance);
   if (weighed) ordered.sort((a, b) => rank(a[0].unit) - rank(b[0].unit));
+  const apart = there.length <= 2 && (there.length < 2 || ordered.some((entries) => entries.length > 1));
+  const columns = apart ? there.map((metric) => [metric]) : [there];
   return el(
     'table.units',
     tableHead(
       weighed ? columnHead('Importance') : null,
-      [...there.map(named), unit, 'Reasons and evidence'].map((title) => columnHead(title)),
+      [...(apart ? there.map(named) : ['Verdict']), unit, 'Reasons and evidence'].map((title) => columnHead(title)),
     ),
     el(
       'tbody',
-      ordered.map((entries) => unitRow(record, entries, there, weighed, lights)),
+      ordered.map((entries) => unitRow(record, entries, columns, weighed, lights)),
     ),
   );
 }
@@ -35,11 +37,11 @@ function rank(unit) {
 /**
  * @param {Case} record
  * @param {any[]} entries
- * @param {string[]} metrics
+ * @param {string[][]} columns the metrics in each column of verdicts
  * @param {boolean} weighed
  * @param {Lights} lights
  */
-function unitRow(record, entries, metrics, weighed, lights) {
+function unitRow(record, entries, columns, weighed, lights) {
   const { unit } = entries[0];
   const row = el(
     'tr',
@@ -51,12 +53,15 @@ function unitRow(record, entries, metrics, weighed, lights) {
           unit.importance || 'unknown',
         )
       : null,
-    metrics.map((metric) => {
-      const entry = entries.find((one) => one.metric === metric);
-      return el(
-        'td.given',
-        entry ? [verdictSign(entry.kind, entry.word), scaled(entry.verdict), byPeople(record, entry)] : DASH,
-      );
+    columns.map((metrics) => {
+      const given = entries.filter(({ metric }) => metrics.includes(metric));
+      const told = given.map((entry) => [
+        metrics.length > 1 ? el('span.of-metric', named(entry.metric)) : null,
+        verdictSign(entry.kind, entry.word),
+        scaled(entry.verdict),
+        byPeople(record, entry),
+      ]);
+      return el('td.given', given.length ? told : DASH);
     }),
     el(
       'td.words',
@@ -107,13 +112,15 @@ function scaled(verdict) {
  */
 function whyOf(record, entry, several, lights) {
   const reason = entry.verdict.failure || entry.verdict.reason;
+  const giver = entry.verdict.members?.find((/** @type {any} */ member) => member.reason === reason);
+  const by = giver ? [foreign(shortJudges([giver.judge])[giver.judge]), ': '] : null; // a panel's reason is of one member
   const quotes = entry.quotes.map((/** @type {Quote} */ quote) => quoteLine(record, quote));
   const special = entry.special.map((/** @type {string} */ name) => SPECIALS[name] || name).join(', ');
   if (!reason && !quotes.length && !special) return null;
   return el(
     'div.because',
     several ? el('span.note', named(entry.metric)) : null,
-    reason ? el('p', entry.verdict.failure ? 'Unjudged: ' : '', reasoned(record, reason, lights)) : null,
+    reason ? el('p', entry.verdict.failure ? 'Unjudged: ' : by, reasoned(record, reason, lights)) : null,
     special ? el('p.note', foreign(special)) : null,
     quotes,
   );

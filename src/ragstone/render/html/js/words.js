@@ -60,14 +60,18 @@ function wordFor(metric, verdict) {
 }
 
 /**
- * Short names of judges: `gpt-4o-mini` for `openai/gpt-4o-mini@host`; the whole name if models coincide.
+ * Short names of judges: `gpt-4o-mini` for `openai/gpt-4o-mini@HOST`. Judges of the same model keep their host,
+ * or else their whole name.
  * @param {string[]} names @returns {Record<string, string>}
  */
 function shortJudges(names) {
   const short = names.map((name) => name.split('@')[0].split('/').pop() || name);
-  return Object.fromEntries(
-    names.map((name, place) => [name, new Set(short).size < short.length ? name : short[place]]),
+  const hosts = names.map((name) => /@(?:\w+:\/\/)?([^/]+)/.exec(name)?.[1]);
+  const hosted = names.map((name, place) => (hosts[place] ? `${short[place]}@${hosts[place]}` : name));
+  const found = names.map((name, place) =>
+    [short, hosted, names].find((all) => all.indexOf(all[place]) === all.lastIndexOf(all[place]))?.[place],
   );
+  return Object.fromEntries(names.map((name, place) => [name, found[place] || name]));
 }
 
 /** The short names of judges, in one line. @param {string[]} names */
