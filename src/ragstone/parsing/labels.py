@@ -146,7 +146,7 @@ def read_labels(
         return unusable(problem, "count_mismatch", longest.reader)
     if by_place := [found for found in lists if not found.numbers]:
         count = max(len(found.labels) for found in by_place)
-        problem = f"{count} of {len(asked)} labels and no numbers with them, so that nobody knows whose they are"
+        problem = f"{count} of {len(asked)} labels without unit numbers, so they cannot be assigned"
         return unusable(problem, "truncation")
     loose = _loose(answer, words, material) if fmt == "adaptive" and _in_turn(units, answer) else ()
     if loose and len(loose) == len(asked):
