@@ -84,8 +84,7 @@ def check(verdict: Verdict, contexts: tuple[Passage, ...], scale: Scale) -> None
     elif verdict.label == TRIVIAL:
         assert verdict.value is verdict.raw is None
     else:
-        assert verdict.probability is not None
-        assert 0 <= verdict.probability <= 1
+        assert verdict.probability is None or 0 <= verdict.probability <= 1
         assert verdict.value == scale.value(verdict.label)
         assert verdict.raw == scale.raw(verdict.label)
         assert verdict.reason
@@ -327,13 +326,19 @@ def test_a_whole_response_is_the_mean_of_its_sentences() -> None:
 
 
 def test_relevance_names_the_shared_and_the_missing_words() -> None:
-    """A passage about the question is weighed above another, and its best sentence is quoted."""
+    """A passage about the question is rated above another, and its best sentence is quoted.
+
+    The probability is that of relevance, so only verdicts of two labels have it: it is not that of the highest grade.
+    """
     units = tuple(
         Unit(f"r/passage/{n}", "passage", text, Span(0, len(text)), f"p{n}") for n, text in enumerate(CITY, 1)
     )
     question = "How many inhabitants does Moscow have?"
     about, beside = embedded(Rate("relevance", units, GRADE_0_3, question=question)).verdicts
-    assert about.probability > beside.probability
+    assert about.value > beside.value
+    assert about.probability is beside.probability is None
+    both = embedded(Rate("relevance", units, YES_NO, question=question)).verdicts
+    assert both[0].probability > both[1].probability
     assert about.reason == "includes a number; words shared with the question: inhabitants, Moscow"
     assert beside.reason == (
         "includes no number; contains none of the question's words (inhabitants, Moscow); other passages contain some"

@@ -23,6 +23,7 @@ from ragstone.questions import (
     IMPORTANCE,
     SUPPORT_2,
     SUPPORT_3,
+    YES_NO,
     Question,
     Rate,
     Rated,
@@ -425,7 +426,7 @@ def test_nuggets_are_judged_on_support_and_relevance_like_claims() -> None:
     unit = (Unit("r/claim/1", "claim", text),)
     (claim,) = ask(Rate("support", unit, GRADE_0_3, passages=passages(MOSCOW))).verdicts
     assert (nugget.label, nugget.probability, nugget.evidence) == (claim.label, claim.probability, claim.evidence)
-    near, far = rate("relevance", GRADE_0_3, text, "Cats sleep", question=QUESTION)
+    near, far = rate("relevance", YES_NO, text, "Cats sleep", question=QUESTION)
     assert near.probability is not None
     assert far.probability is not None
     assert near.probability > far.probability

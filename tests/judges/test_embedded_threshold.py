@@ -75,7 +75,7 @@ def test_of_more_labels_the_upper_half_begins_there() -> None:
     assert own.probability is not None
     higher = (own.probability + 1) / 2
     assert [rated(HALF, higher, scale=scale).label for scale in (GRADE_0_2, LIKERT)] == ["1", "3"]
-    about = rated("Moscow is a large city.", None, "relevance", GRADE_0_3)
+    about = rated("Moscow is a large city.", None, "relevance", YES_NO)
     assert about.probability is not None
     low = rated("Moscow is a large city.", min(1.0, about.probability + 0.01), "relevance", GRADE_0_3)
     assert low.label in GRADE_0_3.labels[:2]
