@@ -122,7 +122,7 @@ def simulated(workers: int, rpm: int, tpm: int, *, deaths: float = 0.0, seed: in
     return endpoint
 
 
-@pytest.mark.parametrize(("workers", "rpm", "tpm"), [(100, 6000, 3_000_000), (20, 600, 0)])
+@pytest.mark.parametrize(("workers", "rpm", "tpm"), [(100, 3000, 1_500_000), (20, 600, 0)])
 def test_no_minute_is_above_a_shared_limit(workers: int, rpm: int, tpm: int) -> None:
     """While workers die now and then; over 95% of the limit that binds is used, with a message now and then."""
     endpoint = simulated(workers, rpm, tpm, deaths=0.001)
