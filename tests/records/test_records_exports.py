@@ -519,6 +519,13 @@ def test_documents_of_haystack_are_what_the_model_saw(components: dict[str, str]
     assert "response: several replies; the first is used" in record.notes
 
 
+def test_a_name_of_deepeval_is_the_id() -> None:
+    """It is the same in every run of the test case; a record without one, or with its own id, is as it was."""
+    row = plain_rows(EXPORTS / "deepeval.json")[0]
+    assert [only(given).id for given in ({**row, "name": "tea"}, {**row, "name": "tea", "id": "a"})] == ["tea", "a"]
+    assert len(only(row).id) == 12
+
+
 def test_what_deepeval_joined_is_split_and_said() -> None:
     """A note is no part of the content that a record without an id is named after."""
     row = {"input": "q", "actual_output": "r", "retrieval_context": "A|B"}

@@ -47,7 +47,8 @@ def is_deepeval(row: Row) -> bool:
 
 
 def deepeval_row(row: Row) -> Row:
-    """Return the row, with passages split at ``|``, which joins them in deepeval's CSV files."""
+    """Return the row with its name as the id, and passages split at ``|``, which joins them in CSV files."""
+    row = {"id": row["name"], **row} if isinstance(row.get("name"), str) else row
     joined = [name for name in ("retrieval_context", "context") if isinstance(row.get(name), str) and "|" in row[name]]
     return {**row, **{name: row[name].split("|") for name in joined}, NOTES: [BARS]} if joined else row
 
