@@ -89,14 +89,14 @@ def _proper(aligned: Alignment, i: int) -> bool:
     """Return whether an unknown capitalised word is a name: not a common word, nor a form of a word in the evidence."""
     token = aligned.tokens[i]
     raw = aligned.text[token.start : token.end]
-    common = aligned.language == LANGUAGE and listed(token.stem)
+    groups = peoples()
+    common = aligned.language == LANGUAGE and listed(token.stem) and token.stem not in groups
     short = (raw.isupper() and aligned.text[token.start - 1 : token.start] == "(") or (raw.islower() and "." in raw)
     if len(raw) < 2 or common or short or set(raw) <= set("IVX"):
         return False  # "(EU)", "e.g.", "IV"
     alone = i == 0 and (len(aligned.tokens) < 2 or aligned.tokens[1].kind != NAME)
     if alone and not any(c.isdigit() or c.isupper() for c in raw[1:]) and not _begins(aligned):
         return False
-    groups = peoples()
     group = groups.get(token.stem)
     return group is None or not any(aligned.library.has(stem) for stem, own in groups.items() if own == group)
 
