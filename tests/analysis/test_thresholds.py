@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from labelled import write
 from ragstone import check
 from ragstone.analysis.check import CheckResult
+from ragstone.analysis.compare import SAME_IDS
 from ragstone.cli.app import app
 from ragstone.errors import ConfigError
 from run_folders import result, score
@@ -146,6 +147,16 @@ def test_a_change_of_all_by_the_same_passes_where_it_is_no_larger_drop_than_allo
     assert drop_of([0.5] * 8, [0.3] * 8, allowed=0.3).outcome == "passed"
     assert drop_of([0.3] * 8, [0.5] * 8).outcome == "passed"
     assert drop_of([0.5] * 8, [0.3] * 8, allowed=0.1).outcome == "failed"
+
+
+def test_without_a_common_record_only_the_drops_are_undecidable() -> None:
+    """The mean is still checked, and the run still fails for it."""
+    results("before", [0.9] * 8)
+    results("after", [0.3] * 8, first=9)
+    gate = check("after", min={"m": 0.8}, max_drop={"m": 0.02}, baseline="before")
+    assert [(one.threshold.kind, one.outcome) for one in gate.decisions] == [("min", "failed"), ("max_drop", "error")]
+    assert gate.outcome == "failed"
+    assert SAME_IDS in gate.decisions[1].found
 
 
 def test_runs_that_scored_other_records_decide_nothing_of_a_drop() -> None:

@@ -414,3 +414,15 @@ def test_show_full_lists_every_record_to_check_with_all_its_claims() -> None:
     assert [shown.count("claims not found") for shown in (short, full)] == [5, 7]
     assert [" ".join(shown.split()).count("It weighs 9 kg.") for shown in (short, full)] == [0, 7]
     assert f"wood{long}." in " ".join(full.split())
+
+
+def test_a_word_that_was_not_found_is_shown_below_a_supported_claim() -> None:
+    """The embedded judge accepts a claim without some of its words; whoever reads the record sees which."""
+    response = "Harissa is a Tunisian paste. It is made of red peppers, garlic, caraway and saffron."
+    contexts = ["Harissa is a Tunisian paste. It is made of red peppers, garlic and caraway."]
+    write("a.jsonl", {"id": "h", "question": "What is harissa?", "response": response, "contexts": contexts})
+    for metric in ("grounding", "groundedness"):
+        assert ragstone("run", "a.jsonl", "-m", metric, "-q").code == 0
+        shown = ragstone("show", "last", "h").flat
+        assert shown.count("found in passage 1") == 1
+        assert 'found in passage 1, apart from "saffron"' in shown

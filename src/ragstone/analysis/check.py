@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
 from ragstone import metrics
-from ragstone.analysis.compare import SAME_IDS, VERSION, Comparison, compare, records_said, said
+from ragstone.analysis.compare import SAME_IDS, VERSION, Comparison, NoSharedRecordError, compare, records_said, said
 from ragstone.analysis.pairing import Moved
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, ScoreNumbers, scores_of
@@ -178,15 +178,20 @@ def check_run(
         raise ConfigError(f"{flags[drops[0]]} needs a baseline run; name it with --baseline")
     if drops and baseline is not None and baseline.place == run.place:
         raise ConfigError(f"{called(run)} is its own baseline; name an earlier run with --baseline")
-    against = _Against(baseline, _compared(baseline, run, drops, records)) if drops and baseline is not None else None
+    against, apart = None, ""
+    if drops and baseline is not None:
+        try:
+            against = _Against(baseline, _compared(baseline, run, drops, records))
+        except NoSharedRecordError as error:  # only the drops cannot be decided
+            apart = str(error)
     covered = {threshold.metric for threshold in wanted if threshold.kind == "min_coverage"}
     agreement = _about(run.agreement, {threshold.metric for threshold in wanted})
-    checked = _Checked(run, records, against, covered, agreement)
+    checked = _Checked(run, records, against, covered, agreement, apart)
     return CheckResult(
         run.id,
         run.name,
         len(records),
-        called(against.run) if against else "",
+        called(baseline) if drops and baseline is not None else "",
         tuple(checked.decision(threshold) for threshold in wanted),
         undecided,
         agreement,
@@ -226,13 +231,17 @@ class _Against(NamedTuple):
 
 
 class _Checked(NamedTuple):
-    """A run with all data needed to decide its thresholds; ``covered`` metrics have a minimum coverage."""
+    """A run with all data needed to decide its thresholds; ``covered`` metrics have a minimum coverage.
+
+    ``apart`` says why the run has no record in common with its baseline.
+    """
 
     run: AnyRun
     records: Mapping[str, RecordScores]
     against: _Against | None
     covered: Collection[str]
     agreement: AgreementDict | None
+    apart: str
 
     def decision(self, threshold: Threshold) -> Decision:
         """Decide one threshold."""
@@ -251,6 +260,8 @@ class _Checked(NamedTuple):
             return _error(threshold, f"nothing was scored{why_without(scores, total)}")
         if threshold.kind == "min_coverage":
             return self._coverage(threshold, scores, scored)
+        if threshold.kind in DROPS and self.apart:
+            return _error(threshold, self.apart)
         if threshold.kind in DROPS:
             decision = self._drop(threshold)
         elif threshold.kind in ("min", "max"):

@@ -29,11 +29,18 @@ MOVED: Final = 5
 """Default number of records listed per metric."""
 NOT_SHOWN: Final = "no significant difference"
 NO_TEST: Final = "no test possible"
-SAME_IDS: Final = "give each record the same id in both runs (without one, a changed response gets a new id)"
+SAME_IDS: Final = (
+    "give each record the same id in both runs, e.g. with --field id=question "
+    "(without an id, a changed response gets a new one)"
+)
 NUGGETS: Final = "nuggets"
 VITAL: Final = "vital nuggets"
 VERSION: Final = "v"
 """The part of a signature with Ragstone's version."""
+
+
+class NoSharedRecordError(InputError):
+    """No record is in both runs, so none can be paired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +200,7 @@ def compare(
     shared = SharedRecords(each_scores(first, by), theirs, by, wanted, moved)
     sides = _sides(first, second, *(shared.records + len(ids) for ids in shared.alone))
     if not shared.records:
-        raise InputError(_apart(sides, *shared.alone))
+        raise NoSharedRecordError(_apart(sides, *shared.alone))
     if by is not None and shared.ungrouped == shared.records:
         told = next((result.typed.get("meta", {}) for result in first.results()), {})
         raise InputError(f"--by {by}: no record has it{closest(by, ['topic', 'question', *told])}")
@@ -255,7 +262,7 @@ def _apart(sides: tuple[Side, Side], ours: Sequence[str], theirs: Sequence[str])
         return f"{empty} has no results; nothing can be compared"
     return (
         f"no record is in both: ids look like '{ours[0]}' in {sides[0].label} and '{theirs[0]}' in "
-        f"{sides[1].label}; name the id column with --field id=COLUMN when you evaluate"
+        f"{sides[1].label}; {SAME_IDS}"
     )
 
 

@@ -51,6 +51,8 @@ def headline(found: Comparison, leading: Compared | None) -> str:
         return "No record has a value for the same metric in both runs."
     pairs = leading.paired
     counted = plural(pairs.pairs, "paired record")
+    if found.only_first and found.only_second:
+        counted = f"{number(pairs.pairs)} of {plural(max(found.first.records, found.second.records), 'record')} paired"
     if pairs.low is not None and pairs.high is not None:
         counted = f"95% CI {signed(100 * pairs.low)} to {signed(100 * pairs.high)}, {counted}"
     verb = " is" if leading.finding in ("higher", "lower") else ":"
