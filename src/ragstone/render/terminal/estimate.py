@@ -135,7 +135,11 @@ def _basis(what: str, estimate: Estimate) -> str:
 def _budget(estimate: Estimate) -> list[str]:
     if not estimate.limits:
         suggested = next_budget(estimate) is not None
-        return ["the suggested --max-cost is the highest estimate plus 10%, plus one call"] if suggested else []
+        return (
+            ["the suggested --max-cost is the highest estimate plus 10%, plus the most that one call can cost"]
+            if suggested
+            else []
+        )
     if estimate.limits.cost is not None and estimate.total.dollars is None:
         return ["cannot be checked in dollars: a price is unknown"]
     words = {
