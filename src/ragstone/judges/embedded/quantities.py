@@ -294,7 +294,8 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
         letter = text[end : end + 4].strip(" \u00a0\u00b0\u00ba-").lower()[:1]
         kind = _TEMPERATURES.get(low[at], _TEMPERATURES.get(letter, "degree"))
         return kind, 1.0, kind, at
-    for k in range(i + 1, min(i + 3, size)):
+    reach = i + 1 if text[end : end + 1] in {",", ";"} else i + 3  # "in 2004, two years before the crisis"
+    for k in range(i + 1, min(reach, size)):
         named = low[k] in units or tokens[k].stem in units
         if named and (k == i + 1 or (len(low[k]) > 2 and low[i + 1] not in _ARTICLES | _EACH)):
             dimension, factor = units.get(low[k]) or units[tokens[k].stem]
