@@ -178,8 +178,9 @@ def check_run(
         raise ConfigError(f"{flags[drops[0]]} needs a baseline run; name it with --baseline")
     if drops and baseline is not None and baseline.place == run.place:
         raise ConfigError(f"{called(run)} is its own baseline; name an earlier run with --baseline")
+    baseline = baseline if drops else None
     against, apart = None, ""
-    if drops and baseline is not None:
+    if baseline is not None:
         try:
             against = _Against(baseline, _compared(baseline, run, drops, records))
         except NoSharedRecordError as error:  # only the drops cannot be decided
@@ -191,7 +192,7 @@ def check_run(
         run.id,
         run.name,
         len(records),
-        called(baseline) if drops and baseline is not None else "",
+        called(baseline) if baseline is not None else "",
         tuple(checked.decision(threshold) for threshold in wanted),
         undecided,
         agreement,

@@ -22,7 +22,7 @@ from ragstone.judges.base import Judge
 from ragstone.judges.cascade import Calibrated
 from ragstone.judges.catalogue import build
 from ragstone.judges.prompting import is_prompted
-from ragstone.metrics.base import Metric
+from ragstone.metrics.base import HOW_TO_ADD, Metric
 from ragstone.options import Progress, RunOptions, option_named
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
@@ -313,12 +313,12 @@ def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
     if lacks := metric.lacks(present):
         return lacks
     if metric.calls > AUTO_CALLS:
-        return f"about {metric.calls} calls per record; to include it, add -m {metric.name}"
+        return f"about {metric.calls} calls per record{HOW_TO_ADD.format(metric.name)}"
     for field in metric.needs:
         if field not in ("question", "response", "contexts") and 2 * present[field] < (most := max(present.values())):
             have = "has" if present[field] == 1 else "have"
             only = f"only {present[field]} of {most} records {have} {nouns([field], article=True)[0]}"
-            return f"{only}; to include it, add -m {metric.name}"
+            return f"{only}{HOW_TO_ADD.format(metric.name)}"
     return ""
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Self, TypeVar, cast
+from typing import Any, ClassVar, Final, Literal, Self, TypeVar, cast
 
 from ragstone.errors import ConfigError
 from ragstone.metrics.words import OWN_CRITERIA, SUPPORTED, Band, MetricWords, ScoreTable
@@ -32,6 +32,10 @@ def ask(*questions: Question[A_co]) -> Flow[tuple[A_co, ...]]:
     """Ask any number of questions of one kind at once; return their answers in the same order."""
     answers = yield questions
     return cast("tuple[A_co, ...]", tuple(answers))
+
+
+HOW_TO_ADD: Final = "; to include it, add -m {}"
+"""The end of a reason to leave out a metric that runs if it is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Final, cast
 
-from ragstone.metrics.base import Flow, Metric
+from ragstone.metrics.base import HOW_TO_ADD, Flow, Metric
 from ragstone.metrics.claimset import Source, sentences_of
 from ragstone.metrics.twotexts import COLUMNS, OTHER, counts_in, kind, side_labels, with_f1
 from ragstone.metrics.words import MATCHES_REFERENCE, MetricWords, Sentence
@@ -84,7 +84,7 @@ class RefAlign(Metric):
     @classmethod
     def lacks(cls, present: Mapping[str, int]) -> str:
         """Return why a suite omits it: always, since a suite never loads a model unasked."""
-        return super(RefAlign, cls).lacks(present) or f"needs a local model; to include it, add -m {cls.name}"
+        return super(RefAlign, cls).lacks(present) or f"needs a local model{HOW_TO_ADD.format(cls.name)}"
 
     def made_with(self) -> Mapping[str, str]:
         """Return the model with its commit and hash, and the runtime version."""

@@ -16,6 +16,7 @@ from ragstone import metrics
 from ragstone.analysis.cascades import partial, silent
 from ragstone.analysis.run import Run, part_said, unit_text
 from ragstone.analysis.verdicts import lowers, with_verdicts
+from ragstone.metrics.base import HOW_TO_ADD
 from ragstone.render.agreement import agreements
 from ragstone.render.text import NBSP, between, dollars, duration, flat, number, percent, plural, tokens
 from ragstone.render.wording import (
@@ -166,7 +167,7 @@ def left_out_said(left_out: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the metrics that did not run, with the reason; metrics with the same reason are listed together."""
     reasons: dict[str, list[str]] = {}
     for name, why in left_out.items():
-        reasons.setdefault(flat(why).removesuffix(f"; to include it, add -m {name}"), []).append(name)
+        reasons.setdefault(flat(why).removesuffix(HOW_TO_ADD.format(name)), []).append(name)
     yield from ((", ".join(names), why) for why, names in reasons.items())
 
 

@@ -30,6 +30,8 @@ _SENTENCES: Final = re.compile(
     r"(?P<passage>passage \d+), sentence \d+(?:(?:, | and )(?P=passage), sentence \d+)+(?P<verb> says| has)?"
 )
 _CONTRADICTED: Final = re.compile(r"contradicted\b")
+_WITHOUT: Final = ', apart from "'
+"""In the embedded judge's reason for a unit that was found without some of its words."""
 _SUPPORT: Final = re.compile(r"\|support:[^|]*\bembedded-\d+#([0-9a-f]+)")
 
 
@@ -93,6 +95,11 @@ def word(score: str, verdict: Mapping[str, Any], signature: str = "") -> str:
     found, kind = labels_of(score, (verdict,), signature), kind_of(verdict)
     other = found.get(f"{kind} {'/'.join(verdict['unit'].split('/')[-2:-1])}", found[kind])
     return or_contradicted(found, found.get(verdict["label"], other), [verdict["reason"]]) if kind == "no" else other
+
+
+def lacks_words(verdict: Mapping[str, Any]) -> bool:
+    """Return whether the embedded judge accepted the unit without some of its words, which the reason names."""
+    return _WITHOUT in (verdict["reason"] or "")
 
 
 def or_contradicted(words: Labels, said: str, reasons: Iterable[str | None]) -> str:

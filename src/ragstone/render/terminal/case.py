@@ -29,6 +29,7 @@ from ragstone.render.wording import (
     grade_said,
     kind_of,
     labels_of,
+    lacks_words,
     source_of,
     word,
     words_of,
@@ -36,8 +37,6 @@ from ragstone.render.wording import (
 
 SHOWN: Final = 800
 """Maximum length, in characters, of earlier turns unless the record is shown in full."""
-BUT: Final = ', apart from "'
-"""In the embedded judge's reason for a unit that was found without some of its words."""
 
 
 @dataclass(slots=True)
@@ -169,12 +168,12 @@ class _Drawing:
 
     def _under(self, part: Marked, text: str) -> Iterable[RenderableType]:
         """Yield a sentence's own reason, then its claims with low verdicts."""
-        if part.own is not None and (self.full or part.kind in ("no", "partly", "unjudged") or _but(part.own)):
+        if part.own is not None and (self.full or part.kind in ("no", "partly", "unjudged") or lacks_words(part.own)):
             yield from self.grounds.because(part.own)
         yield from self._traced(part)
         for unit, verdict in part.claims:
             kind = kind_of(verdict)
-            if kind in ("yes", "trivial") and not (self.full or _but(verdict)):
+            if kind in ("yes", "trivial") and not (self.full or lacks_words(verdict)):
                 continue
             claim = unit_text(self.result, unit)
             same = _folded(claim) == _folded(text)
@@ -405,10 +404,6 @@ def _accepted(score: Mapping[str, Any]) -> str:
 
 def _folded(text: str) -> str:
     return " ".join(text.split()).casefold().rstrip(".!?")
-
-
-def _but(verdict: Mapping[str, Any]) -> bool:
-    return BUT in (verdict["reason"] or "")
 
 
 def _grounds(verdict: Mapping[str, Any]) -> tuple[object, ...]:

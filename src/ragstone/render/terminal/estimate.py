@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from ragstone.analysis.run import part_said
 from ragstone.forecast.figures import Range, Sum, added
 from ragstone.forecast.summary import Estimate, price_said
+from ragstone.metrics.base import HOW_TO_ADD
 from ragstone.render.facts import called, left_out_said
 from ragstone.render.terminal.screen import Command, Look, Page, Prose, facts, heading, page, told_rows
 from ragstone.render.terminal.tables import Column, Fitted
@@ -112,14 +113,15 @@ def _facts(estimate: Estimate, following: str) -> RenderableType:
         for step, one in estimate.alone.items()
     ]
     asks = any(not row.free for row in estimate.rows)
-    addable = ["to include a metric, add -m NAME"] if any("add -m" in why for why in estimate.left_out.values()) else []
+    addable = any(why.endswith(HOW_TO_ADD.format(name)) for name, why in estimate.left_out.items())
     told = {
         "Basis": [f"{_basis(what, estimate)}: {how}" for what, how in estimate.assumed.items()] if asks else [],
         "Alone": alone,
         "Tokens": [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in estimate.counted.items()],
         "Price": [flat(price_said(replace(price, nearest=""))) for price in estimate.prices],
         "Budget": _budget(estimate),
-        "Skipped": [f"{names}: {why}" for names, why in left_out_said(estimate.left_out)] + addable,
+        "Skipped": [f"{names}: {why}" for names, why in left_out_said(estimate.left_out)]
+        + ["to include a metric, add -m NAME"] * addable,
         "Unreadable": [plural(estimate.set_aside, "record")] if estimate.set_aside else [],
     }
     rows = [row for label, lines in told.items() for row in told_rows(label, lines, "quiet")]

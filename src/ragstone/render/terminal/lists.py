@@ -15,7 +15,7 @@ from ragstone import metrics as catalogue
 from ragstone.analysis.labelling import SECONDS
 from ragstone.analysis.run import Run
 from ragstone.judges.spec import KnownJudge
-from ragstone.metrics.base import Metric
+from ragstone.metrics.base import HOW_TO_ADD, Metric
 from ragstone.metrics.methods import command_of
 from ragstone.records import ALIASES, EXPORTS, Survey
 from ragstone.render.agreement import kappa_said
@@ -265,8 +265,7 @@ def _metrics(able: Mapping[str, int], named: Mapping[str, str], total: int) -> I
     yield _shares("Metrics that run", usual, total) if usual else None
     if others:
         whys = {
-            name: named[name].replace(f"with -m {name}, ", "").removesuffix(f"; to include it, add -m {name}")
-            for name in others
+            name: named[name].replace(f"with -m {name}, ", "").removesuffix(HOW_TO_ADD.format(name)) for name in others
         }
         yield _shares("Metrics that run if you add -m NAME", others, total, whys)
     if unable:
