@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import Final
 
 from ragstone.judges.embedded.alignment import Alignment, Clash, Line
-from ragstone.judges.embedded.quantities import months
 from ragstone.judges.embedded.thesaurus import LANGUAGE, common, listed, slot_lists, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, TITLES, pronouns, stem_of
@@ -117,13 +116,6 @@ def _begins(aligned: Alignment) -> bool:
             for token in line.tokens
         )
     )
-
-
-@lru_cache(maxsize=1)
-def calendar() -> frozenset[str]:
-    """Return the names of months, and of the days of the week in English."""
-    days = next(group for group in slot_lists()["opposites"] if "monday" in group)
-    return frozenset(days.replace("/", " ").split()).union(months())
 
 
 @lru_cache(maxsize=1)
